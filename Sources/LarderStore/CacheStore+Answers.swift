@@ -19,9 +19,10 @@ extension CacheStore {
     ) async throws(StoreError) -> AnswerReceipt {
         try refuseWhileFull(answer.entry)
         return try await commands.copying(now: now) { (copied) async throws(StoreError) in
-            try await commands.submit(
+            try await commits.submit(
                 isRepeatable: true,
-                promotes: !shared.claims.isEmpty
+                promotes: !shared.claims.isEmpty,
+                cache: .optional
             ) { writer throws(StoreError) in
                 try writer.answers.put(answer, fence: fence, copied, now: now)
             }
@@ -34,9 +35,10 @@ extension CacheStore {
         _ entities: NewEntities,
         now: Timestamp
     ) async throws(StoreError) -> EntitiesReceipt {
-        try await commands.submit(
+        try await commits.submit(
             isRepeatable: true,
-            promotes: !shared.claims.isEmpty
+            promotes: !shared.claims.isEmpty,
+            cache: .optional
         ) { writer throws(StoreError) in
             try writer.answers.put(entities, now: now)
         }
@@ -55,7 +57,8 @@ extension CacheStore {
         hidesShared: Bool = false,
         now: Timestamp
     ) async throws(StoreError) -> Revision? {
-        try await commands.submit(isRepeatable: true) { writer throws(StoreError) in
+        try await commits.submit(isRepeatable: true, cache: .optional) {
+            writer throws(StoreError) in
             try writer.answers.deleteEntity(
                 name,
                 in: scope,

@@ -22,6 +22,8 @@ extension CacheStore {
     ///
     /// What has no row is told all the same.
     package func renew(_ rows: [RowNews]) async throws(StoreError) {
-        try await commands.submit { writer throws(StoreError) in try writer.entries.renew(rows) }
+        try await commits.submit(cache: .optional) { writer throws(StoreError) in
+            try writer.entries.renew(rows)
+        }
     }
 }

@@ -81,8 +81,7 @@ package final class CacheStore: Sendable {
             file: stateFile,
             shared: shared,
             bodies: bodies,
-            readers: readers,
-            cachePath: database.path
+            readers: readers
         )
         pins = PinStore(commands: commands, configuration: configuration)
         modifiers = ModifierStore(commands: commands, configuration: configuration)
@@ -183,7 +182,8 @@ package final class CacheStore: Sendable {
         fence: AnswerFence? = nil
     ) async throws(StoreError) -> RefreshOutcome {
         let now = now()
-        return try await commands.submit(isRepeatable: true) { writer throws(StoreError) in
+        return try await commits.submit(isRepeatable: true, cache: .optional) {
+            writer throws(StoreError) in
             try writer.entries.refresh(confirmed, in: scope, fence: fence, now: now)
         }
     }
@@ -200,7 +200,9 @@ package final class CacheStore: Sendable {
     ) async throws(StoreError) -> EntryKind? {
         // What is targeted is so, whatever it is.
         if modifiers.isTarget(scope, id) { throw .targeted }
-        if isClaimed(scope, id), !pins.isPinned(scope, id) { try await commands.hide(scope, id) }
+        if isClaimed(scope, id), !pins.isPinned(scope, id) {
+            try await commits.submit { writer throws(StoreError) in try writer.pinning.hide(scope, id) }
+        }
         return try await commands.conditionally(condition, scope, id, now()) {
             (writer, _) throws(StoreError) in
             try writer.entries.delete(scope, id, client: client)

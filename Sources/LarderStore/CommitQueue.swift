@@ -56,6 +56,9 @@ final class CommitQueue: Sendable {
     private let held = Mutex(false)
     private let sizes = Mutex(Histogram())
     private let confined: Confined
+    private let shared: SharedCacheState
+    /// The file that errors of `cache.db` name.
+    private let cachePath: String
     private let thread: DispatchQueue
     /// The moment that decides which blobs have expired, for evictions that no put brings along.
     private let now: @Sendable () -> Timestamp
@@ -63,23 +66,96 @@ final class CommitQueue: Sendable {
     /// Takes the writer over: its maker uses it no more.
     init(_ writer: StoreWriter, now: @escaping @Sendable () -> Timestamp) {
         confined = Confined(writer: writer)
+        shared = writer.shared
+        cachePath = writer.files.cache.database.path
         thread = DispatchQueue(label: "larder.writer", qos: .userInitiated)
         self.now = now
+    }
+
+    // MARK: Commands
+
+    /// How a command depends on `cache.db`.
+    enum CacheUse: Sendable {
+        /// The command fails if `cache.db` does.
+        case required
+        /// If `cache.db` fails while any row is durable, the command runs again without it.
+        case optional
+        /// If `cache.db` fails twice, the command runs without it only if the file with the base is lost.
+        ///
+        /// A base that cannot be read now is still there. Taken for unknown, it would go as soon as it
+        /// can be read again.
+        case readsBase
     }
 
     /// Runs `work` in a transaction and returns after its commit.
     func submit<Value: Sendable>(
         isRepeatable: Bool = false,
         promotes: Bool = false,
+        cache: CacheUse = .required,
         _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+        let generation = shared.generation
+        let first = await run(isRepeatable, promotes, work)
+        guard case .failure(let error) = first, isOfCache(error) else { return try first.get() }
+        switch cache {
+        case .required: throw error
+        case .optional:
+            guard !shared.claims.isEmpty else { throw error }
+            let second = await runWithoutCache(work)
+            // The command needs `cache.db` after all.
+            if case .failure(.noFile) = second { throw error }
+            return try second.get()
+        case .readsBase:
+            // The first failure may have been a passing one.
+            let second = await run(isRepeatable, promotes, work)
+            guard case .failure(let error) = second, isOfCache(error) else {
+                return try second.get()
+            }
+            if try await isLost(generation) { return try await runWithoutCache(work).get() }
+            switch error {
+            case .sqlite, .corrupt:
+                throw .noFile(reason: "what it changes cannot be read, \(error.message)")
+            case _: throw error
+            }
+        }
+    }
+
+    private func run<Value: Sendable>(
+        _ isRepeatable: Bool,
+        _ promotes: Bool,
+        _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
+    ) async -> Result<Value, StoreError> {
+        await withCheckedContinuation { continuation in
             let command = CommitCommand(isRepeatable: isRepeatable, promotes: promotes, work) {
                 continuation.resume(returning: $0)
             }
             enqueue(command)
         }
-        return try result.get()
+    }
+
+    private func runWithoutCache<Value: Sendable>(
+        _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
+    ) async -> Result<Value, StoreError> {
+        await run(false, false) { writer throws(StoreError) in
+            try writer.leavingOutCache { () throws(StoreError) in try work(writer) }
+        }
+    }
+
+    /// Whether a failure is that of `cache.db`.
+    private func isOfCache(_ error: StoreError) -> Bool {
+        switch error {
+        case .noFile, .noRoom, .keyTaken, .tooLarge, .uploadLost: true
+        case _: error.file == cachePath
+        }
+    }
+
+    /// Whether the `cache.db` of a generation is lost.
+    private func isLost(_ generation: Generation) async throws(StoreError) -> Bool {
+        let isGone = try await outsideTransaction { writer throws(StoreError) in
+            writer.files.cache.isGone
+        }
+        let now = shared.generation
+        return isGone || now.hasFile && now != generation
     }
 
     /// Runs `work` in a transaction and blocks the calling thread, which may wait, until its commit.

@@ -50,7 +50,7 @@ package struct ModifierStore: Sendable {
         _ settlements: [Settlement],
         now: Timestamp
     ) async throws(StoreError) {
-        try await commands.settling { writer throws(StoreError) in
+        try await file.settle(cache: .optional) { writer throws(StoreError) in
             try writer.settling.settle(settlements, now: now)
         }
     }
@@ -63,7 +63,7 @@ package struct ModifierStore: Sendable {
         now: Timestamp,
         deciding: @escaping @Sendable (WholeModifier) -> Settlement
     ) async throws(StoreError) -> [DepartedModifier] {
-        try await commands.settling { writer throws(StoreError) in
+        try await file.settle(cache: .optional) { writer throws(StoreError) in
             try writer.settling.settle(numbers, now: now, deciding: deciding)
         }
     }
@@ -123,7 +123,8 @@ package struct ModifierStore: Sendable {
     ) async throws(StoreError) -> Value {
         try file.refuseWhileFull("accept a modifier")
         return try await commands.copying(now: now) { (copied) async throws(StoreError) in
-            try await commands.withCache { writer throws(StoreError) in
+            try await file.commits.submit(promotes: true, cache: .readsBase) {
+                writer throws(StoreError) in
                 try command(writer, copied)
             }
         }
@@ -132,7 +133,8 @@ package struct ModifierStore: Sendable {
     /// Has the moments of modifiers and pinned rows count no time that only a step of the clock has
     /// made pass; to be called before the queue is read at start.
     package func correctMoments(now: Timestamp) async throws(StoreError) {
-        try await commands.withCache { writer throws(StoreError) in
+        try await file.commits.submit(promotes: true, cache: .readsBase) {
+            writer throws(StoreError) in
             let step = try writer.cache.clock.step(now: now)
             try writer.state.clampMoments(now: now)
             try writer.cache.clock.clampMoments(now: now)

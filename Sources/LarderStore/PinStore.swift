@@ -20,7 +20,11 @@ package struct PinStore: Sendable {
     ) async throws(StoreError) -> PinOutcome {
         try commands.file.refuseWhileFull("pin")
         return try await commands.copying(now: now) { (copied) async throws(StoreError) in
-            let command = { @Sendable (writer: StoreWriter) throws(StoreError) in
+            // Without the cache it can be fetched all the same.
+            try await commands.file.commits.submit(
+                promotes: true,
+                cache: origin == nil ? .required : .optional
+            ) { writer throws(StoreError) in
                 try writer.pinning.pin(
                     scope,
                     id,
@@ -30,10 +34,6 @@ package struct PinStore: Sendable {
                     now: now
                 )
             }
-            // Without the cache it can be fetched all the same.
-            return origin == nil
-                ? try await commands.file.commits.submit(promotes: true, command)
-                : try await commands.submit(promotes: true, command)
         }
     }
 
@@ -44,7 +44,7 @@ package struct PinStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) -> Bool {
         guard claims.covers(scope, id) else { return false }
-        return try await commands.settling { writer throws(StoreError) in
+        return try await commands.file.settle(cache: .optional) { writer throws(StoreError) in
             try writer.pinning.unpin(scope, id, now: now)
         }
     }
@@ -57,8 +57,10 @@ package struct PinStore: Sendable {
         client: ClientTag? = nil
     ) async throws(StoreError) -> Bool {
         guard claims.covers(scope, id) else { return false }
-        try await commands.hide(scope, id)
-        return try await commands.settling { writer throws(StoreError) in
+        try await commands.file.commits.submit { writer throws(StoreError) in
+            try writer.pinning.hide(scope, id)
+        }
+        return try await commands.file.settle(cache: .optional) { writer throws(StoreError) in
             try writer.pinning.drop(scope, id, client: client)
         }
     }

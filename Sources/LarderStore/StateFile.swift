@@ -153,26 +153,19 @@ final class StateFile: Sendable {
 
     // MARK: A full disk
 
-    /// Does what shrinks the file or settles what is under way: on a full disk with the space of
-    /// the reserve.
+    /// Does what shrinks the file or settles what is under way: on a full disk once more with the
+    /// space of the reserve.
     func settle<Value: Sendable>(
+        cache: CommitQueue.CacheUse = .required,
         _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        try await settling { () async throws(StoreError) in try await commits.submit(work) }
-    }
-
-    /// Does what settles what is under way in both files: where the disk of this one is full, once
-    /// more with the space of the reserve.
-    func settling<Value>(
-        _ work: () async throws(StoreError) -> Value
-    ) async throws(StoreError) -> Value {
         do throws(StoreError) {
-            return try await work()
+            return try await commits.submit(cache: cache, work)
         } catch .diskFull(let file, let step) {
             guard file == self.file.path, reserve.release() else {
                 throw .diskFull(file: file, step: step)
             }
-            return try await work()
+            return try await commits.submit(cache: cache, work)
         }
     }
 
