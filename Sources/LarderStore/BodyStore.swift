@@ -51,16 +51,38 @@ package struct BodyStore: Sendable {
     /// Gives an upload up; what a row names by now stays.
     ///
     /// It does not wait: its chunks go when the writer has time.
-    package func abandon(_ upload: UploadID) {
+    package func abandon(_ upload: UploadID?) {
+        guard let upload else { return }
         shared.abandon(upload)
         wake()
     }
 
-    /// Copies a body that stays in place meanwhile into the other file, each chunk in a transaction of
-    /// its own.
+    /// Copies bodies that stay in place meanwhile into their other files, and ends their leases; a
+    /// damaged one gets no upload.
     func copy(
-        _ large: LargeBody,
+        _ large: [LargeBody],
+        into copied: inout CopiedBodies,
         now: Timestamp
+    ) async throws(StoreError) {
+        defer {
+            for body in large where body.isLeased {
+                if shared.leases.giveBack(body.body.number) { wake() }
+            }
+        }
+        for body in large { abandon(copied.removeValue(forKey: body.name)?.upload) }
+        for body in large {
+            do throws(StoreError) {
+                copied[body.name] = (body.body, try await copy(body, now))
+            } catch .badChunk {
+                copied[body.name] = (body.body, nil)
+            }
+        }
+    }
+
+    /// Copies each chunk in a transaction of its own.
+    private func copy(
+        _ large: LargeBody,
+        _ now: Timestamp
     ) async throws(StoreError) -> UploadID {
         let (scope, id, keeping) = (large.name.scope, large.name.id, large.keeping)
         let upload = try await commits.submit { writer throws(StoreError) in

@@ -18,14 +18,13 @@ extension CacheStore {
         fence: AnswerFence? = nil
     ) async throws(StoreError) -> AnswerReceipt {
         try refuseWhileFull(answer.entry)
-        return try await commands.copying(now: now) { (copied) async throws(StoreError) in
-            try await commits.submit(
-                isRepeatable: true,
-                promotes: !shared.claims.isEmpty,
-                cache: .optional
-            ) { writer throws(StoreError) in
-                try writer.answers.put(answer, fence: fence, copied, now: now)
-            }
+        return try await submit(
+            now: now,
+            isRepeatable: true,
+            promotes: !shared.claims.isEmpty,
+            cache: .optional
+        ) { (writer, copied) throws(StoreError) in
+            try writer.answers.put(answer, fence: fence, copied, now: now)
         }
     }
 

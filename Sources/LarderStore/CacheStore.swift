@@ -12,16 +12,14 @@ package final class CacheStore: Sendable {
     let commits: CommitQueue
     let stateFile: StateFile
     let revisions: RevisionSource
-    let commands: StoreCommands
     package let bodies: BodyStore
-    package let pins: PinStore
-    package let modifiers: ModifierStore
+    let readers: StoreReaders
+    let reserves: (cache: Reserve, state: Reserve)
+    let found = Findings()
+    let snapshots: StateSnapshots
+    let examiner = FileExaminer()
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
-    private let readers: StoreReaders
-    let snapshots: StateSnapshots
-    /// How the files are.
-    package let files: StoreFiles
     /// The moment that housekeeping goes by.
     let now: @Sendable () -> Timestamp
     /// What was done to the files and is as it should be, in words for the log.
@@ -41,7 +39,7 @@ package final class CacheStore: Sendable {
         self.now = now
         stateLock = try DirectoryLock(directory: configuration.stateDirectory)
         database = .ofCache(configuration)
-        let reserves = Reserve.ofFolders(configuration)
+        reserves = Reserve.ofFolders(configuration)
         let start = try CacheStart(database, configuration, reserves.cache, keySeed: newKeySeed())
         cacheFolder = start.folder
         shared = SharedCacheState(
@@ -50,14 +48,13 @@ package final class CacheStore: Sendable {
             pinsMaxBytes: configuration.pinsMaxBytes.bytes,
             maxEntryBytes: configuration.maxEntryBytes.bytes
         )
-        let found = Findings()
         stateFile = try StateFile(
             configuration,
             highest: start.highestRevision,
             shared: shared,
             reserve: reserves.state,
             now: now
-        ) { [database, shared, cacheFolder] revisions, foundNext in
+        ) { [database, shared, cacheFolder, found, reserves] revisions, foundNext in
             let writer = CacheWriter(
                 configuration: configuration,
                 database: database,
@@ -77,25 +74,7 @@ package final class CacheStore: Sendable {
         commits = stateFile.commits
         readers = StoreReaders(database, configuration, shared, stateFile)
         bodies = BodyStore(file: stateFile, shared: shared, reader: readers.bodies)
-        commands = StoreCommands(
-            file: stateFile,
-            shared: shared,
-            bodies: bodies,
-            readers: readers
-        )
-        pins = PinStore(commands: commands, configuration: configuration)
-        modifiers = ModifierStore(commands: commands, configuration: configuration)
         snapshots = StateSnapshots(configuration, stateFile.file, reserves.state, found)
-        files = StoreFiles(
-            configuration: configuration,
-            cache: database,
-            state: stateFile,
-            cacheReserve: reserves.cache,
-            stateReserve: reserves.state,
-            shared: shared,
-            found: found,
-            readers: readers
-        )
         takeAlong()
         commits.wake()
     }
@@ -110,6 +89,13 @@ package final class CacheStore: Sendable {
             try writer.promotion.takeAlong(now: now)
         }
     }
+
+    package var pins: PinStore { PinStore(store: self) }
+
+    package var modifiers: ModifierStore { ModifierStore(store: self) }
+
+    /// How the files are.
+    package var files: StoreFiles { StoreFiles(store: self) }
 
     /// What secrets are told apart by: it survives restarts and the loss of the cache, and goes only
     /// with `state.db`.
@@ -157,12 +143,12 @@ package final class CacheStore: Sendable {
             if let receipt { return receipt }
         }
         try refuseWhileFull(new)
-        return try await commands.conditionally(
-            condition,
-            new.scope,
-            new.entry.id,
-            now,
-            isRepeatable: isRepeatable
+        return try await submit(
+            if: condition,
+            now: now,
+            isRepeatable: isRepeatable,
+            promotes: !shared.claims.isEmpty,
+            cache: .optional
         ) { (writer, copied) throws(StoreError) in
             try writer.entries.put(new, fence: fence, copied, now: now)
         }
@@ -203,8 +189,12 @@ package final class CacheStore: Sendable {
         if isClaimed(scope, id), !pins.isPinned(scope, id) {
             try await commits.submit { writer throws(StoreError) in try writer.pinning.hide(scope, id) }
         }
-        return try await commands.conditionally(condition, scope, id, now()) {
-            (writer, _) throws(StoreError) in
+        return try await submit(
+            if: condition,
+            now: now(),
+            promotes: !shared.claims.isEmpty,
+            cache: .optional
+        ) { (writer, _) throws(StoreError) in
             try writer.entries.delete(scope, id, client: client)
         }
     }
@@ -351,39 +341,10 @@ package final class CacheStore: Sendable {
     /// Somebody asks how the files are.
     package func wantUpkeep() { shared.upkeep.want() }
 
-    /// A round of housekeeping: the file looked after, the first time also its totals, uses written
-    /// down, free space looked at, and in an idle moment pages given back.
-    package func maintain() async throws(StoreError) {
-        shared.upkeep.begin()
-        defer { if !files.areWell { shared.upkeep.want() } }
-        try await commits.outsideTransaction { writer throws(StoreError) in
-            let cache = writer.files.cache
-            cache.look()
-            cache.room.regainReserve()
-            cache.room.shortenWAL()
-        }
-        files.stateReserve.take()
-        try await commits.giveBackPages(of: .state)
-        snapshots.takeIfDue(now: now())
-        guard shared.generation.hasFile else { return }
-        if shared.wantsTotalsChecked() {
-            // The writer has heard of it.
-            do throws(StoreError) { try await readers.checkTotals() } catch .corrupt {}
-        }
-        let moment = now()
-        try await commits.submit { writer throws(StoreError) in
-            try writer.cache.flushTouches()
-            try writer.cache.room.measureSpace()
-            try writer.cache.clock.clampMoments(now: moment)
-        }
-        try await commands.removeGarbage()
-        try await commands.removeReleased(now: now())
-        guard commits.isIdle else { return }
-        try await commits.giveBackPages(of: .cache)
-        try await commits.outsideTransaction { writer throws(StoreError) in
-            try writer.files.cache.room.rebuildIfWorthIt()
-        }
-    }
+    /// A round of housekeeping; see ``Maintenance/run()``.
+    package func maintain() async throws(StoreError) { try await maintenance.run() }
+
+    var maintenance: Maintenance { Maintenance(store: self) }
 
     /// Forgets what was settled of some scopes, and the changes that were logged of them.
     package func forget(_ scopes: RowScopes) async throws(StoreError) {

@@ -236,18 +236,6 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Gives pages of a file back in an idle moment.
-    func giveBackPages(of file: BodyFile) async throws(StoreError) {
-        guard isIdle else { return }
-        let gaveBack = try await submit { writer throws(StoreError) in
-            switch file {
-            case .cache: try writer.cache.connection.vacuumStep()
-            case .state: try writer.state.connection.vacuumStep()
-            }
-        }
-        if gaveBack { try await checkpoint(file, truncating: false) }
-    }
-
     /// Refuses commands from now on; those that wait are still carried out.
     func close() {
         waiting.withLock { $0.isClosed = true }

@@ -4,10 +4,9 @@ package import LarderModel
 ///
 /// Each step is one synced transaction, all of it or nothing, and is answered after the commit.
 package struct ModifierStore: Sendable {
-    let commands: StoreCommands
-    let configuration: StoreConfiguration
-    private var file: StateFile { commands.file }
-    private var shared: SharedCacheState { commands.shared }
+    let store: CacheStore
+    private var file: StateFile { store.stateFile }
+    private var shared: SharedCacheState { store.shared }
 
     // MARK: Steps
 
@@ -19,7 +18,9 @@ package struct ModifierStore: Sendable {
         _ new: [NewModifier],
         now: Timestamp
     ) async throws(StoreError) -> [Acceptance] {
-        try await entering(now) { writer, copied throws(StoreError) in
+        try file.refuseWhileFull("accept a modifier")
+        return try await store.submit(now: now, promotes: true, cache: .readsBase) {
+            (writer, copied) throws(StoreError) in
             try writer.accepting.accept(new, copied, now: now)
         }
     }
@@ -109,31 +110,17 @@ package struct ModifierStore: Sendable {
         variants: @escaping @Sendable (EntryID) -> VariantPlaces? = { _ in nil },
         now: Timestamp
     ) async throws(StoreError) -> RevivedModifier? {
-        try await entering(now) { writer, copied throws(StoreError) in
-            try writer.deadLetters.retry(number, of: scope, sharing, variants, copied, now: now)
-        }
-    }
-
-    /// Has modifiers come into the queue, which may need large bases copied first.
-    private func entering<Value: Sendable>(
-        _ now: Timestamp,
-        _ command:
-            @escaping @Sendable (StoreWriter, CopiedBodies) throws(StoreError)
-            -> Entrance<Value>
-    ) async throws(StoreError) -> Value {
         try file.refuseWhileFull("accept a modifier")
-        return try await commands.copying(now: now) { (copied) async throws(StoreError) in
-            try await file.commits.submit(promotes: true, cache: .readsBase) {
-                writer throws(StoreError) in
-                try command(writer, copied)
-            }
+        return try await store.submit(now: now, promotes: true, cache: .readsBase) {
+            (writer, copied) throws(StoreError) in
+            try writer.deadLetters.retry(number, of: scope, sharing, variants, copied, now: now)
         }
     }
 
     /// Has the moments of modifiers and pinned rows count no time that only a step of the clock has
     /// made pass; to be called before the queue is read at start.
     package func correctMoments(now: Timestamp) async throws(StoreError) {
-        try await file.commits.submit(promotes: true, cache: .readsBase) {
+        try await store.commits.submit(promotes: true, cache: .readsBase) {
             writer throws(StoreError) in
             let step = try writer.cache.clock.step(now: now)
             try writer.state.clampMoments(now: now)
@@ -166,7 +153,7 @@ package struct ModifierStore: Sendable {
     private func inQueue<Value: Sendable>(
         _ read: @escaping @Sendable (QueueReader) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        try await commands.read { reader throws(StoreError) in try read(reader.stateReader().queue)
+        try await store.read { reader throws(StoreError) in try read(reader.stateReader().queue)
         }
     }
 
@@ -234,7 +221,7 @@ package struct ModifierStore: Sendable {
     package func withTargets(
         _ number: ModifierNumber
     ) async throws(StoreError) -> (WholeModifier, [EntryID: Target])? {
-        try await commands.read { [shared] reader throws(StoreError) in
+        try await store.read { [shared] reader throws(StoreError) in
             guard let whole = try reader.stateReader().queue.modifier(number) else { return nil }
             let scope = shared.key(for: whole.modifier.scope)
             var targets: [EntryID: Target] = [:]
@@ -271,8 +258,8 @@ package struct ModifierStore: Sendable {
 
     package var totals: QueueTotals {
         var totals = shared.claims.queueTotals
-        totals.maxModifiers = configuration.queue.maxModifiers
-        totals.maxBytes = configuration.queue.maxBytes
+        totals.maxModifiers = store.configuration.queue.maxModifiers
+        totals.maxBytes = store.configuration.queue.maxBytes
         return totals
     }
 

@@ -3,9 +3,9 @@ package import LarderModel
 /// What a user has saved, which is never evicted and never lost with the cache; see
 /// ``EntryStoring``.
 package struct PinStore: Sendable {
-    let commands: StoreCommands
-    let configuration: StoreConfiguration
-    private var claims: ClaimIndex { commands.shared.claims }
+    let store: CacheStore
+    private var file: StateFile { store.stateFile }
+    private var claims: ClaimIndex { store.shared.claims }
 
     /// Keeps what is cached under an id, or has it wait when there is an `origin` to fetch it from.
     ///
@@ -18,22 +18,19 @@ package struct PinStore: Sendable {
         adoptsShared: Bool = false,
         now: Timestamp
     ) async throws(StoreError) -> PinOutcome {
-        try commands.file.refuseWhileFull("pin")
-        return try await commands.copying(now: now) { (copied) async throws(StoreError) in
-            // Without the cache it can be fetched all the same.
-            try await commands.file.commits.submit(
-                promotes: true,
-                cache: origin == nil ? .required : .optional
-            ) { writer throws(StoreError) in
-                try writer.pinning.pin(
-                    scope,
-                    id,
-                    origin: origin,
-                    adoptsShared: adoptsShared,
-                    copied,
-                    now: now
-                )
-            }
+        try file.refuseWhileFull("pin")
+        // Without the cache it can be fetched all the same.
+        let cache: CommitQueue.CacheUse = origin == nil ? .required : .optional
+        return try await store.submit(now: now, promotes: true, cache: cache) {
+            (writer, copied) throws(StoreError) in
+            try writer.pinning.pin(
+                scope,
+                id,
+                origin: origin,
+                adoptsShared: adoptsShared,
+                copied,
+                now: now
+            )
         }
     }
 
@@ -44,7 +41,7 @@ package struct PinStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) -> Bool {
         guard claims.covers(scope, id) else { return false }
-        return try await commands.file.settle(cache: .optional) { writer throws(StoreError) in
+        return try await file.settle(cache: .optional) { writer throws(StoreError) in
             try writer.pinning.unpin(scope, id, now: now)
         }
     }
@@ -57,10 +54,10 @@ package struct PinStore: Sendable {
         client: ClientTag? = nil
     ) async throws(StoreError) -> Bool {
         guard claims.covers(scope, id) else { return false }
-        try await commands.file.commits.submit { writer throws(StoreError) in
+        try await store.commits.submit { writer throws(StoreError) in
             try writer.pinning.hide(scope, id)
         }
-        return try await commands.file.settle(cache: .optional) { writer throws(StoreError) in
+        return try await file.settle(cache: .optional) { writer throws(StoreError) in
             try writer.pinning.drop(scope, id, client: client)
         }
     }
@@ -71,13 +68,17 @@ package struct PinStore: Sendable {
         now: Timestamp,
         if condition: WriteCondition? = nil
     ) async throws(StoreError) -> PutReceipt {
-        let limit = configuration.maxEntryBytes.bytes
+        let limit = store.configuration.maxEntryBytes.bytes
         guard Int64(new.entry.body.byteCount) <= limit else {
             throw .tooLarge(bytes: Int64(new.entry.body.byteCount), limit: limit)
         }
-        try commands.file.refuseWhileFull("pin")
-        return try await commands.conditionally(condition, new.scope, new.entry.id, now) {
-            (writer, copied) throws(StoreError) in
+        try file.refuseWhileFull("pin")
+        return try await store.submit(
+            if: condition,
+            now: now,
+            promotes: !claims.isEmpty,
+            cache: .optional
+        ) { (writer, copied) throws(StoreError) in
             try writer.pinning.putPinned(new, copied, now: now)
         }
     }
@@ -89,7 +90,7 @@ package struct PinStore: Sendable {
         _ state: PinState,
         _ trouble: PinTrouble
     ) async throws(StoreError) {
-        try await commands.file.settle { writer throws(StoreError) in
+        try await file.settle { writer throws(StoreError) in
             try writer.state.pins.setTrouble(scope, id, state, trouble)
         }
     }
@@ -101,7 +102,7 @@ package struct PinStore: Sendable {
 
     /// What is known of an id's pin; nil when there is none.
     package func pin(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> Pin? {
-        try await commands.read { reader throws(StoreError) in
+        try await store.read { reader throws(StoreError) in
             try reader.stateReader().pin(scope, id)
         }
     }
@@ -112,7 +113,7 @@ package struct PinStore: Sendable {
         after cursor: String?,
         limit: Int
     ) async throws(StoreError) -> [Pin] {
-        try await commands.read { reader throws(StoreError) in
+        try await store.read { reader throws(StoreError) in
             try reader.stateReader().pins(of: scope, after: cursor, limit: limit)
         }
     }
@@ -120,7 +121,7 @@ package struct PinStore: Sendable {
     /// A page of the pins that are to be fetched as soon as their origins answer, in the order of
     /// their numbers.
     package func wanted(after number: Int64) async throws(StoreError) -> [Pin] {
-        try await commands.read { reader throws(StoreError) in
+        try await store.read { reader throws(StoreError) in
             let limit = Limits.pageRowsMax
             return try reader.stateReader().wantedPins(after: number, limit: limit)
         }
@@ -131,7 +132,7 @@ package struct PinStore: Sendable {
         _ state: PinState,
         after number: Int64
     ) async throws(StoreError) -> [Pin] {
-        try await commands.read { reader throws(StoreError) in
+        try await store.read { reader throws(StoreError) in
             let limit = Limits.pageRowsMax
             return try reader.stateReader().failedPins(state, after: number, limit: limit)
         }
@@ -139,14 +140,14 @@ package struct PinStore: Sendable {
 
     /// Has pins without bytes that gave up be fetched again.
     package func wantAgain(_ pins: [(scope: ScopeKey, id: EntryID)]) async throws(StoreError) {
-        try await commands.file.settle { writer throws(StoreError) in
+        try await file.settle { writer throws(StoreError) in
             for pin in pins { try writer.state.pins.wantAgain(pin.scope, pin.id) }
         }
     }
 
     package var totals: PinTotals {
         var totals = claims.pinTotals
-        totals.maxBytes = configuration.pinsMaxBytes.bytes
+        totals.maxBytes = store.configuration.pinsMaxBytes.bytes
         return totals
     }
 

@@ -2,16 +2,14 @@ package import LarderModel
 
 /// How the files are, for those who look after them.
 package struct StoreFiles: Sendable {
-    let configuration: StoreConfiguration
-    let cache: DatabaseFile
-    let state: StateFile
-    let cacheReserve: Reserve
-    let stateReserve: Reserve
-    let shared: SharedCacheState
-    let found: Findings
-    let readers: StoreReaders
-    /// Looks at the files themselves.
-    private let examiner = FileExaminer()
+    let store: CacheStore
+    private var configuration: StoreConfiguration { store.configuration }
+    private var cache: DatabaseFile { store.database }
+    private var state: StateFile { store.stateFile }
+    private var shared: SharedCacheState { store.shared }
+    private var found: Findings { store.found }
+    private var cacheReserve: Reserve { store.reserves.cache }
+    private var stateReserve: Reserve { store.reserves.state }
 
     /// The names and lengths of the files, and of their WALs.
     package var lengths: [(name: String, bytes: Int64, walBytes: Int64)] {
@@ -40,7 +38,7 @@ package struct StoreFiles: Sendable {
     package func check(
         until over: @escaping @Sendable () async -> Void
     ) async throws(StoreError) -> [FileFinding] {
-        try await examiner.check(databaseFiles, until: over)
+        try await store.examiner.check(databaseFiles, until: over)
     }
 
     /// What was set aside of `state.db`, and nobody has removed since.
@@ -63,7 +61,7 @@ package struct StoreFiles: Sendable {
 
     /// When the bytes of the row that was stored last were given; nil in an empty cache.
     package func latestStoredAt() async throws(StoreError) -> Timestamp? {
-        try await readers.read(.current) { reader throws(StoreError) in
+        try await store.read { reader throws(StoreError) in
             let latest = try reader.reading { file throws(StoreError) -> Timestamp? in
                 let statement = try file.connection.prepare("SELECT max(stored_at) FROM recency")
                 guard try statement.step() else { return nil }

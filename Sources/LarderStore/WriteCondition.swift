@@ -20,7 +20,9 @@ package struct WriteCondition: Sendable {
     }
 
     /// The rows of both files as they were when the condition held.
-    struct Seen: Equatable, Sendable {
+    struct Seen: Sendable {
+        let scope: ScopeKey
+        let id: EntryID
         let cached: Revision?
         let saved: Revision?
     }
@@ -33,6 +35,8 @@ package struct WriteCondition: Sendable {
                 reader.shared.claims.covers(scope, id)
                 ? try reader.stateReader().revision(scope, id) : nil
             let seen = Seen(
+                scope: scope,
+                id: id,
                 cached: try? reader.withRow(scope, id) { $0.revision },
                 saved: saved
             )
@@ -44,16 +48,10 @@ package struct WriteCondition: Sendable {
 
 extension StoreWriter {
     /// Whether an id's rows are as they were seen; what was not looked at is.
-    func isStill(
-        _ seen: WriteCondition.Seen?,
-        _ scope: ScopeKey,
-        _ id: EntryID
-    ) throws(StoreError) -> Bool {
+    func isStill(_ seen: WriteCondition.Seen?) throws(StoreError) -> Bool {
         guard let seen else { return true }
-        let now = WriteCondition.Seen(
-            cached: try cacheIfAny?.rows.find(scope, id).row?.revision,
-            saved: try claimed(scope, id)?.revision
-        )
-        return now == seen || isCacheLeftOut && now.saved == seen.saved
+        let cached = try cacheIfAny?.rows.find(seen.scope, seen.id).row?.revision
+        let saved = try claimed(seen.scope, seen.id)?.revision
+        return saved == seen.saved && (isCacheLeftOut || cached == seen.cached)
     }
 }

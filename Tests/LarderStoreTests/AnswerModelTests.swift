@@ -207,7 +207,7 @@ private struct AnswerLife {
         case 4, 5, 6: return try await accept()
         case 7, 8: return try await settleOne()
         case 9:
-            try await answers.store.commands.removeReleased(now: .epoch)
+            try await answers.store.maintenance.removeReleased(now: .epoch)
             try await settle()
             return "give back"
         case 10:

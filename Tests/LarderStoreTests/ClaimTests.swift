@@ -163,7 +163,7 @@ struct ClaimTests {
         #expect(try await temporary.bytes("pin") == .pattern(45_000))
         #expect(try await store.pins.unpin(scope, named("pin"), now: .epoch))
         #expect(try await temporary.bytes("pin") == .pattern(45_000))
-        try await store.commands.removeReleased(now: .epoch)
+        try await store.maintenance.removeReleased(now: .epoch)
         #expect(try await temporary.bytes("pin") == nil)
         #expect(try await temporary.bytes("other") == .pattern(5_000))
         #expect(try FileAudit(temporary.cachePath).entries == 2)

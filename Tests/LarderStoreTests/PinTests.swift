@@ -108,7 +108,7 @@ struct PinTests {
         let events = try await told(of: large, in: temporary) { id in
             let isGone = try await store.pins.unpin(scope, id, now: .epoch)
             #expect(isGone)
-            try await store.commands.removeReleased(now: .epoch)
+            try await store.maintenance.removeReleased(now: .epoch)
         }
         #expect(events == [.evict(try named("large"), .lru, client: nil)])
         var old = NewEntry.blob(scope, try named("old"), .pattern(8))
@@ -116,14 +116,14 @@ struct PinTests {
         let expired = try await told(of: old, in: temporary) { id in
             let isGone = try await store.pins.unpin(scope, id, now: Timestamp(milliseconds: 6))
             #expect(isGone)
-            try await store.commands.removeReleased(now: Timestamp(milliseconds: 6))
+            try await store.maintenance.removeReleased(now: Timestamp(milliseconds: 6))
         }
         #expect(expired == [.evict(try named("old"), .expired, client: nil)])
         let small = NewEntry.blob(scope, try named("small"), .pattern(8))
         let kept = try await told(of: small, in: temporary) { id in
             let isGone = try await store.pins.unpin(scope, id, now: .epoch)
             #expect(isGone)
-            try await store.commands.removeReleased(now: .epoch)
+            try await store.maintenance.removeReleased(now: .epoch)
         }
         #expect(kept == [])
     }

@@ -1,0 +1,139 @@
+import LarderModel
+
+/// The work that a store does in idle moments, a batch at a time.
+struct Maintenance {
+    let store: CacheStore
+    private var commits: CommitQueue { store.commits }
+    private var shared: SharedCacheState { store.shared }
+
+    /// Checks the files, first also the totals, writes uses down, measures free space, moves rows to
+    /// the file where they belong, and in an idle moment gives pages back.
+    func run() async throws(StoreError) {
+        shared.upkeep.begin()
+        defer { if !store.files.areWell { shared.upkeep.want() } }
+        try await commits.outsideTransaction { writer throws(StoreError) in
+            let cache = writer.files.cache
+            cache.look()
+            cache.room.regainReserve()
+            cache.room.shortenWAL()
+        }
+        store.reserves.state.take()
+        try await giveBackPages(of: .state)
+        store.snapshots.takeIfDue(now: store.now())
+        guard shared.generation.hasFile else { return }
+        if shared.wantsTotalsChecked() {
+            // The writer has heard of it.
+            do throws(StoreError) { try await store.readers.checkTotals() } catch .corrupt {}
+        }
+        let now = store.now()
+        try await commits.submit { writer throws(StoreError) in
+            try writer.cache.flushTouches()
+            try writer.cache.room.measureSpace()
+            try writer.cache.clock.clampMoments(now: now)
+        }
+        try await removeGarbage()
+        try await removeReleased(now: store.now())
+        guard commits.isIdle else { return }
+        try await giveBackPages(of: .cache)
+        try await commits.outsideTransaction { writer throws(StoreError) in
+            try writer.files.cache.room.rebuildIfWorthIt()
+        }
+    }
+
+    private func giveBackPages(of file: BodyFile) async throws(StoreError) {
+        guard commits.isIdle else { return }
+        let gaveBack = try await commits.submit { writer throws(StoreError) in
+            switch file {
+            case .cache: try writer.cache.connection.vacuumStep()
+            case .state: try writer.state.connection.vacuumStep()
+            }
+        }
+        if gaveBack { try await commits.checkpoint(file, truncating: false) }
+    }
+
+    /// Takes out of `cache.db` what is read in `state.db`.
+    private func removeGarbage() async throws(StoreError) {
+        while true {
+            let keys = shared.claims.someGarbage(atMost: Limits.evictionBatchRowsMax)
+            guard !keys.isEmpty, shared.generation.hasFile else { return }
+            try await commits.submit { writer throws(StoreError) in
+                try writer.promotion.removeGarbage(keys)
+            }
+        }
+    }
+
+    /// Takes out of `state.db` what nothing keeps any more, a batch at a time.
+    func removeReleased(now: Timestamp) async throws(StoreError) {
+        let index = shared.claims
+        // What stays for now, and what could not be done, is looked at the next time.
+        var later: [TargetName] = []
+        defer { index.addReleasable(later) }
+        while true {
+            let names = index.takeReleasable(atMost: Limits.releasedBatchRowsMax)
+            guard !names.isEmpty else { return }
+            later += names
+            let free = try await store.stateFile.settle { writer throws(StoreError) in
+                try writer.demotion.free(names)
+            }
+            if !free.isEmpty { try await removeReleased(free, now) }
+            later.removeLast(names.count)
+            later += free.filter { index.covers($0.scope, $0.id) }
+        }
+    }
+
+    /// Into the cache, synced there, and only then out of `state.db`.
+    private func removeReleased(
+        _ names: [TargetName],
+        _ now: Timestamp
+    ) async throws(StoreError) {
+        let generation = shared.generation
+        let releases = try await prepare(names, now)
+        let isSynced = try await commits.outsideTransaction { writer throws(StoreError) in
+            try writer.files.cache.syncedCheckpoint()
+        }
+        guard isSynced, shared.generation == generation else {
+            throw .noFile(reason: "what is released is not synced")
+        }
+        try await store.stateFile.settle { writer throws(StoreError) in try writer.demotion.remove(releases)
+        }
+    }
+
+    private func prepare(
+        _ names: [TargetName],
+        _ now: Timestamp
+    ) async throws(StoreError) -> [Release] {
+        let prepared = try await commits.submit { writer throws(StoreError) in
+            try writer.demotion.prepare(names, [:], now: now)
+        }
+        var releases: [Release] = []
+        for release in prepared {
+            guard case .large(let body) = release else {
+                releases.append(release)
+                continue
+            }
+            if let release = await copied(body, now) { releases.append(release) }
+        }
+        return releases
+    }
+
+    /// What becomes of a released row once its large body is copied into the cache; nil where that has
+    /// to be tried again, which keeps no other row from going.
+    private func copied(
+        _ large: LargeBody,
+        _ now: Timestamp
+    ) async -> Release? {
+        do throws(StoreError) {
+            return try await store.submit(now: now) {
+                (writer, copied) throws(StoreError) -> Entrance<Release?> in
+                switch try writer.demotion.prepare([large.name], copied, now: now).first {
+                case .large(let body)?: .needs([body])
+                case let release: .done(release)
+                }
+            }
+        } catch .tooLarge, .noRoom, .keyTaken {
+            return .lost(large.name, .lru)
+        } catch {
+            return nil
+        }
+    }
+}
