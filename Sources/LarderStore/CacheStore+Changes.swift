@@ -36,6 +36,6 @@ extension CacheStore {
 
     /// The number of a step that leaves nothing in the store, such as an answer that is only told.
     package func nextRevision() throws(StoreError) -> Revision {
-        try revisions.spend()
+        try stateFile.revisions.spend()
     }
 }

@@ -11,19 +11,16 @@ package final class CacheStore: Sendable {
     /// The writer of both files.
     let commits: CommitQueue
     let stateFile: StateFile
-    let revisions: RevisionSource
     package let bodies: BodyStore
     let readers: StoreReaders
     let reserves: (cache: Reserve, state: Reserve)
-    let found = Findings()
+    let found: Findings
     let snapshots: StateSnapshots
     let examiner = FileExaminer()
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
     /// The moment that housekeeping goes by.
     let now: @Sendable () -> Timestamp
-    /// What was done to the files and is as it should be, in words for the log.
-    package let notices: [String]
 
     /// Opens the files under the configuration's folders, making what is missing.
     ///
@@ -38,56 +35,13 @@ package final class CacheStore: Sendable {
         self.configuration = configuration
         self.now = now
         stateLock = try DirectoryLock(directory: configuration.stateDirectory)
-        database = .ofCache(configuration)
-        reserves = Reserve.ofFolders(configuration)
-        let start = try CacheStart(database, configuration, reserves.cache, keySeed: newKeySeed())
-        cacheFolder = start.folder
-        shared = SharedCacheState(
-            keySeed: start.keySeed,
-            hashMask: configuration.hashMask,
-            pinsMaxBytes: configuration.pinsMaxBytes.bytes,
-            maxEntryBytes: configuration.maxEntryBytes.bytes
-        )
-        stateFile = try StateFile(
-            configuration,
-            highest: start.highestRevision,
-            shared: shared,
-            reserve: reserves.state,
-            now: now
-        ) { [database, shared, cacheFolder, found, reserves] revisions, foundNext in
-            let writer = CacheWriter(
-                configuration: configuration,
-                database: database,
-                shared: shared,
-                revisions: revisions,
-                findings: found,
-                reserve: reserves.cache,
-                folder: cacheFolder,
-                now: now
-            )
-            writer.start(with: start, nextRevision: foundNext)
-            return writer
-        }
-        for finding in stateFile.findings { found.add(finding) }
-        revisions = stateFile.revisions
-        notices = stateFile.notices
+        let opening = try StoreOpening(configuration, keySeed: newKeySeed(), now: now)
+        (database, stateFile, shared) = (opening.cache, opening.state, opening.shared)
+        (reserves, found, cacheFolder) = (opening.reserves, opening.found, opening.cacheFolder)
         commits = stateFile.commits
         readers = StoreReaders(database, configuration, shared, stateFile)
         bodies = BodyStore(file: stateFile, shared: shared, reader: readers.bodies)
         snapshots = StateSnapshots(configuration, stateFile.file, reserves.state, found)
-        takeAlong()
-        commits.wake()
-    }
-
-    /// Has what an earlier version saved take its entities and variants along.
-    ///
-    /// If this fails, a saved answer is shown as it was saved until its origin is asked again.
-    private func takeAlong() {
-        guard stateFile.isMigrated else { return }
-        let now = now()
-        _ = try? commits.submitBlocking { writer throws(StoreError) in
-            try writer.promotion.takeAlong(now: now)
-        }
     }
 
     package var pins: PinStore { PinStore(store: self) }
@@ -96,6 +50,9 @@ package final class CacheStore: Sendable {
 
     /// How the files are.
     package var files: StoreFiles { StoreFiles(store: self) }
+
+    /// What was done to the files and is as it should be, in words for the log.
+    package var notices: [String] { stateFile.notices }
 
     /// What secrets are told apart by: it survives restarts and the loss of the cache, and goes only
     /// with `state.db`.

@@ -28,39 +28,11 @@ final class WriterFixture {
             stateDirectory: directory.path
         )
         configuration.maxBytes = ByteSize(bytes: maxBytes)
-        let database = DatabaseFile(
-            path: directory.path("cache.db"),
-            schema: .cache,
-            synchronous: "NORMAL",
-            isExpendable: true,
-            faults: nil
-        )
-        let reserve = Reserve(directory: directory.path, bytes: 0, freeBytes: { _ in nil })
-        let start = try CacheStart(database, configuration, reserve, keySeed: 1)
-        shared = SharedCacheState(keySeed: start.keySeed)
+        configuration.reserveBytes = 0
+        let opening = try StoreOpening(configuration, keySeed: 1, now: { .epoch })
+        shared = opening.shared
         scope = shared.key(for: .first)
-        let state = try StateFile(
-            configuration,
-            highest: start.highestRevision,
-            shared: shared,
-            reserve: reserve,
-            now: { .epoch },
-            makeCacheWriter: { [shared] revisions, foundNext in
-                let writer = CacheWriter(
-                    configuration: configuration,
-                    database: database,
-                    shared: shared,
-                    revisions: revisions,
-                    findings: Findings(),
-                    reserve: reserve,
-                    folder: nil,
-                    now: { .epoch }
-                )
-                writer.start(with: start, nextRevision: foundNext)
-                return writer
-            }
-        )
-        queue = state.commits
+        queue = opening.state.commits
     }
 
     /// Holds the writer up inside a transaction; returns once it is held.
