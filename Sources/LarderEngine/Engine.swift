@@ -206,7 +206,7 @@ package final class Engine: Sendable {
         let mailbox = Mailbox<HousekeepingEvent>()
         let timers = SessionTimers(clock: clock, mailbox: mailbox)
         timers.beat(every: Limits.quietTime, .quietTimeOver)
-        store.whenUpkeepIsWanted { mailbox.post(.upkeepWanted) }
+        store.upkeep.whenWanted { mailbox.post(.upkeepWanted) }
         await withDiscardingTaskGroup { group in
             group.addTask { await timers.jobs.run(cancellingTheRest: true) }
             for await event in mailbox.events {

@@ -130,7 +130,7 @@ extension EngineContext {
     func noteAnswer(for id: EntryID, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
         let name = entity(at: id, in: plan.key.scope)
         do throws(StoreError) {
-            try await store.noteAnswer(
+            try await store.modifiers.noteAnswer(
                 for: [id] + (name.map { [EntryID($0)] } ?? []),
                 in: plan.key.scope,
                 fence: fence,

@@ -200,7 +200,7 @@ final class ModifierSteps: Sendable {
     ) async -> [ModifierNumber] {
         do throws(StoreError) {
             var shown: [ModifierNumber] = []
-            for viewer in try await context.store.viewers(of: id, in: scope) {
+            for viewer in try await context.store.modifiers.viewers(of: id, in: scope) {
                 shown += try await accepted(shownBy: id, to: viewer, body)
             }
             return shown

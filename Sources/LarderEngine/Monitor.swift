@@ -36,7 +36,7 @@ package final class Monitor: EnginePart {
         for asker: StatusReport.You? = nil
     ) async -> StatusReport {
         updateMeter()
-        store.wantUpkeep()
+        store.upkeep.want()
         let totals = store.totals
         let files = store.files.sizes
         let now = clock.monotonic()

@@ -72,7 +72,7 @@ package final class CacheStore: Sendable {
     package func setLimits(_ limits: StoreLimits) {
         configuration.setLimits(limits)
         shared.setMaxEntryBytes(limits.maxEntryBytes.bytes)
-        wantUpkeep()
+        shared.upkeep.want()
     }
 
     package func key(for scope: Scope) -> ScopeKey {
@@ -224,31 +224,6 @@ package final class CacheStore: Sendable {
         shared.claims.keepsShared(scope, id)
     }
 
-    /// Those whose unsettled changes show on a row: its user, or of a shared one all that have some.
-    package func viewers(
-        of id: EntryID,
-        in scope: ScopeKey
-    ) async throws(StoreError) -> [ScopeKey] {
-        guard scope.scope == .shared else { return [scope] }
-        return try await read { reader throws(StoreError) in
-            try reader.stateReader().sharedRows.keepers(of: id).map(reader.key(for:))
-        }
-    }
-
-    /// The origin has answered for rows with nothing that is stored, as with a refusal: what has waited
-    /// for that is settled.
-    package func noteAnswer(
-        for ids: [EntryID],
-        in scope: ScopeKey,
-        fence: AnswerFence?,
-        now: Timestamp
-    ) async throws(StoreError) {
-        guard ids.contains(where: { modifiers.isTarget(scope, $0) }) else { return }
-        try await stateFile.settle { writer throws(StoreError) in
-            try writer.sharing.answered(ids, in: scope, fence: fence, now: now)
-        }
-    }
-
     // MARK: Lists and totals
 
     /// Reads off the event loops, for what may take long; ``Reading/current`` says for whom.
@@ -275,12 +250,16 @@ package final class CacheStore: Sendable {
 
     /// The names of the origins that were set offline by hand.
     package func offlineOrigins() throws(StoreError) -> Set<String> {
-        try stateFile.offlineOrigins()
+        // Asked once at start, with a connection of its own.
+        let connection = try stateFile.file.openReader(cacheBytes: 0)
+        return Set(try connection.prepare("SELECT name FROM offline_origin").all { $0.text(0) })
     }
 
     /// Remembers for good that an origin was set offline or online; synced when it returns.
     package func setOffline(_ name: String, _ isOffline: Bool) async throws(StoreError) {
-        try await stateFile.setOffline(name, isOffline)
+        try await stateFile.settle { writer throws(StoreError) in
+            try writer.state.setOffline(name, isOffline)
+        }
     }
 
     // MARK: Housekeeping
@@ -290,18 +269,13 @@ package final class CacheStore: Sendable {
         try await commits.submit { writer throws(StoreError) in try writer.cache.flushTouches() }
     }
 
-    /// Has `tell` called when housekeeping is to be done before long, and at once for the first time.
-    package func whenUpkeepIsWanted(_ tell: @escaping @Sendable () -> Void) {
-        shared.upkeep.whenWanted(tell)
-    }
-
-    /// Somebody asks how the files are.
-    package func wantUpkeep() { shared.upkeep.want() }
-
     /// A round of housekeeping; see ``Maintenance/run()``.
     package func maintain() async throws(StoreError) { try await maintenance.run() }
 
     var maintenance: Maintenance { Maintenance(store: self) }
+
+    /// When a round is wanted.
+    package var upkeep: Upkeep { shared.upkeep }
 
     /// Forgets what was settled of some scopes, and the changes that were logged of them.
     package func forget(_ scopes: RowScopes) async throws(StoreError) {
@@ -335,14 +309,13 @@ package final class CacheStore: Sendable {
     ///
     /// What goes wrong with one file does not keep the other from its end.
     package func close() async throws(StoreError) {
-        var failure: StoreError?
         do throws(StoreError) {
             try await closeCache()
         } catch {
-            failure = error
+            try await stateFile.close()
+            throw error
         }
         try await stateFile.close()
-        if let failure { throw failure }
     }
 
     private func closeCache() async throws(StoreError) {

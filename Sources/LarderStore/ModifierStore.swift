@@ -86,6 +86,41 @@ package struct ModifierStore: Sendable {
         try await settle(settlements, now: now)
     }
 
+    // MARK: Targets
+
+    /// Whether anything is kept at all; while nothing is, nothing is targeted.
+    package var hasTargets: Bool { !shared.claims.isEmpty }
+
+    /// Whether unsettled changes target an id.
+    package func isTarget(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        (shared.claims.place(scope, id)?.targets ?? 0) > 0
+    }
+
+    /// Those whose unsettled changes show on a row: its user, or of a shared one all that have some.
+    package func viewers(
+        of id: EntryID,
+        in scope: ScopeKey
+    ) async throws(StoreError) -> [ScopeKey] {
+        guard scope.scope == .shared else { return [scope] }
+        return try await store.read { reader throws(StoreError) in
+            try reader.stateReader().sharedRows.keepers(of: id).map(reader.key(for:))
+        }
+    }
+
+    /// The origin has answered for rows with nothing that is stored, as with a refusal: what has waited
+    /// for that is settled.
+    package func noteAnswer(
+        for ids: [EntryID],
+        in scope: ScopeKey,
+        fence: AnswerFence?,
+        now: Timestamp
+    ) async throws(StoreError) {
+        guard ids.contains(where: { isTarget(scope, $0) }) else { return }
+        try await file.settle { writer throws(StoreError) in
+            try writer.sharing.answered(ids, in: scope, fence: fence, now: now)
+        }
+    }
+
     // MARK: Dead letters
 
     /// Drops a dead letter; false when the scope has none of this number.
@@ -263,16 +298,8 @@ package struct ModifierStore: Sendable {
         return totals
     }
 
-    /// Whether anything is kept at all; while nothing is, nothing is targeted.
-    package var hasTargets: Bool { !shared.claims.isEmpty }
-
     /// Whether dead letters may target anything.
     package var hasDeadLetters: Bool { shared.claims.hasDeadLetters }
-
-    /// Whether unsettled changes target an id.
-    package func isTarget(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        (shared.claims.place(scope, id)?.targets ?? 0) > 0
-    }
 
     /// Has `tell` called with those that an answer has settled, once that is on disk.
     package func whenLeft(_ tell: @escaping @Sendable ([ModifierNumber]) -> Void) {

@@ -224,21 +224,6 @@ final class StateFile: Sendable {
         }
     }
 
-    // MARK: Origins that were set offline
-
-    /// Read from a connection of its own: asked once at start.
-    func offlineOrigins() throws(StoreError) -> Set<String> {
-        let connection = try file.openReader(cacheBytes: 0)
-        return Set(try connection.prepare("SELECT name FROM offline_origin").all { $0.text(.only) })
-    }
-
-    /// Written down and synced when it returns.
-    func setOffline(_ name: String, _ isOffline: Bool) async throws(StoreError) {
-        try await settle { writer throws(StoreError) in
-            try writer.state.setOffline(name, isOffline)
-        }
-    }
-
     /// Writes the WAL back into the file; the writer takes no more commands.
     func close() async throws(StoreError) {
         commits.close()

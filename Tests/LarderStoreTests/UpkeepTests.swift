@@ -28,7 +28,7 @@ struct UpkeepTests {
     func wanted() async throws {
         let temporary = try TemporaryStore()
         let (store, count) = (temporary.store, Counter())
-        store.whenUpkeepIsWanted { count.add() }
+        store.upkeep.whenWanted { count.add() }
         #expect(count.value == 1)
         try await store.maintain()
         try await store.maintain()
@@ -44,7 +44,7 @@ struct UpkeepTests {
         }
         #expect(count.value == 3)
         try await store.maintain()
-        store.wantUpkeep()
+        store.upkeep.want()
         #expect(count.value == 4)
     }
 
@@ -60,7 +60,7 @@ struct UpkeepTests {
             now: { Timestamp(milliseconds: 0) }
         )
         let count = Counter()
-        store.whenUpkeepIsWanted { count.add() }
+        store.upkeep.whenWanted { count.add() }
         for _ in 0..<3 { try await store.maintain() }
         #expect(count.value == 4)
         try await store.close()
