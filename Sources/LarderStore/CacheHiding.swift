@@ -76,7 +76,10 @@ struct CacheHiding {
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
         guard cache.shared.mayHideRows else { return false }
         let statement = cache.statements[.isHidden]
-        statement.bind((":key", RowKey(cache.shared.sharedScope, id).number), (":scope", scope.text))
+        statement.bind(
+            (":key", RowKey(cache.shared.sharedScope, id).number),
+            (":scope", scope.text)
+        )
         defer { statement.reset() }
         return try statement.step()
     }

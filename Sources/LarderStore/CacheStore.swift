@@ -144,7 +144,9 @@ package final class CacheStore: Sendable {
         // What is targeted is so, whatever it is.
         if modifiers.isTarget(scope, id) { throw .targeted }
         if isClaimed(scope, id), !pins.isPinned(scope, id) {
-            try await commits.submit { writer throws(StoreError) in try writer.pinning.hide(scope, id) }
+            try await commits.submit { writer throws(StoreError) in
+                try writer.pinning.hide(scope, id)
+            }
         }
         return try await submit(
             if: condition,
@@ -252,7 +254,7 @@ package final class CacheStore: Sendable {
     package func offlineOrigins() throws(StoreError) -> Set<String> {
         // Asked once at start, with a connection of its own.
         let connection = try stateFile.file.openReader(cacheBytes: 0)
-        return Set(try connection.prepare("SELECT name FROM offline_origin").all { $0.text(0) })
+        return Set(try connection.prepare("SELECT name FROM offline_origin").all { $0.text(.only) })
     }
 
     /// Remembers for good that an origin was set offline or online; synced when it returns.

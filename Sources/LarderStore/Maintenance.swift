@@ -94,7 +94,8 @@ struct Maintenance {
         guard isSynced, shared.generation == generation else {
             throw .noFile(reason: "what is released is not synced")
         }
-        try await store.stateFile.settle { writer throws(StoreError) in try writer.demotion.remove(releases)
+        try await store.stateFile.settle { writer throws(StoreError) in
+            try writer.demotion.remove(releases)
         }
     }
 
