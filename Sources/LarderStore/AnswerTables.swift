@@ -13,28 +13,29 @@ final class AnswerTables {
         var sql: String {
             switch self {
             case .references:
-                "SELECT \(ReferenceColumn.list([.child, .members])) FROM reference WHERE parent = ?1"
-            case .deleteReference: "DELETE FROM reference WHERE child = ?1 AND parent = ?2"
+                "SELECT \(ReferenceColumn.list([.child, .members])) FROM reference WHERE parent = :parent"
+            case .deleteReference: "DELETE FROM reference WHERE child = :child AND parent = :parent"
             case .putReference:
                 """
-                INSERT INTO reference (child, parent, members) VALUES (?1, ?2, ?3)
-                ON CONFLICT (child, parent) DO UPDATE SET members = ?3
+                INSERT INTO reference (child, parent, members) VALUES (:child, :parent, :members)
+                ON CONFLICT (child, parent) DO UPDATE SET members = :members
                 """
-            case .deleteReferences: "DELETE FROM reference WHERE parent = ?1 RETURNING child"
+            case .deleteReferences: "DELETE FROM reference WHERE parent = :parent RETURNING child"
             case .findSkeleton:
                 """
                 SELECT skeleton FROM skeleton
-                WHERE digest_high = ?1 AND digest_low = ?2 AND data = ?3
+                WHERE digest_high = :digest_high AND digest_low = :digest_low AND data = :data
                 """
             case .insertSkeleton:
                 """
                 INSERT INTO skeleton (digest_high, digest_low, answers, data)
-                VALUES (?1, ?2, 1, ?3)
+                VALUES (:digest_high, :digest_low, 1, :data)
                 """
-            case .countSkeleton: "UPDATE skeleton SET answers = answers + ?2 WHERE skeleton = ?1"
+            case .countSkeleton:
+                "UPDATE skeleton SET answers = answers + :added WHERE skeleton = :skeleton"
             case .deleteSkeleton:
                 """
-                DELETE FROM skeleton WHERE skeleton = ?1 AND answers <= 0 RETURNING length(data)
+                DELETE FROM skeleton WHERE skeleton = :skeleton AND answers <= 0 RETURNING length(data)
                 """
             }
         }
@@ -69,18 +70,22 @@ final class AnswerTables {
                 if now == members { missing[child] = nil }
                 continue
             }
-            try statements[.deleteReference].run(child, parent)
+            try statements[.deleteReference].run((":child", child), (":parent", parent))
             removed.append(child)
         }
         for (child, members) in missing {
-            try statements[.putReference].run(child, parent, members)
+            try statements[.putReference].run(
+                (":child", child),
+                (":parent", parent),
+                (":members", members)
+            )
         }
         return removed
     }
 
     private func references(of parent: Int64) throws(StoreError) -> [(Int64, [UInt8])] {
         let statement = statements[.references]
-        statement.bind(1, parent)
+        statement.bind(":parent", parent)
         defer { statement.reset() }
         return try statement.all {
             ($0.integer(ReferenceColumn.child), Array($0.bytes(ReferenceColumn.members)))
@@ -90,7 +95,7 @@ final class AnswerTables {
     /// Forgets to which rows a row refers; these.
     func removeReferences(of parent: Int64) throws(StoreError) -> [Int64] {
         let statement = statements[.deleteReferences]
-        statement.bind(1, parent)
+        statement.bind(":parent", parent)
         defer { statement.reset() }
         return try statement.all { $0.integer(.only) }
     }
@@ -109,17 +114,19 @@ final class AnswerTables {
     ) throws(StoreError) -> (number: Int64, added: Int64) {
         let digest = skeleton.bytes.withUnsafeBytes { Checksum.digest($0) }
         let find = statements[.findSkeleton]
-        find.bind(1, digest)
-        find.bind(3, skeleton.bytes)
+        find.bind(SkeletonColumn.digestHigh, .digestLow, digest)
+        find.bind(SkeletonColumn.data, skeleton.bytes)
         defer { find.reset() }
         if try find.step() {
             let number = find.integer(.only)
-            if number != old { try statements[.countSkeleton].run(number, 1) }
+            if number != old {
+                try statements[.countSkeleton].run((":skeleton", number), (":added", 1))
+            }
             return (number, 0)
         }
         let insert = statements[.insertSkeleton]
-        insert.bind(1, digest)
-        insert.bind(3, skeleton.bytes)
+        insert.bind(SkeletonColumn.digestHigh, .digestLow, digest)
+        insert.bind(SkeletonColumn.data, skeleton.bytes)
         try insert.run()
         return (connection.lastInsertedRow, Self.skeletonSize(Int64(skeleton.bytes.count)))
     }
@@ -127,12 +134,17 @@ final class AnswerTables {
     /// Removes an answer from those that share a skeleton, and the skeleton with the last of them; returns
     /// the bytes by which the file's size shrinks.
     func giveBack(_ number: Int64) throws(StoreError) -> Int64 {
-        try statements[.countSkeleton].run(number, -1)
+        try statements[.countSkeleton].run((":skeleton", number), (":added", -1))
         let delete = statements[.deleteSkeleton]
-        delete.bind(1, number)
+        delete.bind(":skeleton", number)
         defer { delete.reset() }
         return try delete.step() ? Self.skeletonSize(delete.integer(.only)) : 0
     }
+}
+
+/// The columns of the table `skeleton` by which one is found.
+private enum SkeletonColumn: Int32, TableColumn {
+    case digestHigh, digestLow, data
 }
 
 /// The skeleton and the references of a normalized answer, which its row has besides its template.

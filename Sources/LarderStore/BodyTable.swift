@@ -17,15 +17,17 @@ struct BodyTable {
         self.connection = connection
         self.file = file
         insertBody = try connection.prepare("INSERT INTO body (size, linked) VALUES (0, 0)")
-        setBody = try connection.prepare("UPDATE body SET size = ?2, linked = ?3 WHERE body = ?1")
-        deleteBody = try connection.prepare("DELETE FROM body WHERE body = ?1")
+        setBody = try connection.prepare(
+            "UPDATE body SET size = :size, linked = :linked WHERE body = :body"
+        )
+        deleteBody = try connection.prepare("DELETE FROM body WHERE body = :body")
         insertChunk = try connection.prepare(
-            "INSERT OR REPLACE INTO chunk (chunk, checksum, data) VALUES (?1, ?2, ?3)"
+            "INSERT OR REPLACE INTO chunk (chunk, checksum, data) VALUES (:chunk, :checksum, :data)"
         )
         deleteChunks = try connection.prepare(
             """
             DELETE FROM chunk WHERE chunk IN
-                (SELECT chunk FROM chunk WHERE chunk >= ?1 AND chunk < ?2 LIMIT ?3)
+                (SELECT chunk FROM chunk WHERE chunk >= :first AND chunk < :end LIMIT :limit)
             """
         )
     }
@@ -50,10 +52,11 @@ struct BodyTable {
         _ state: inout BodyState
     ) throws(StoreError) {
         var progress = try state.upload(upload)
-        insertChunk.bind(1, Self.chunkKey(upload.body, progress.chunks))
-        insertChunk.bind(2, chunk.withUnsafeBytes { Checksum.chunk($0) })
-        insertChunk.bind(3, chunk)
-        try insertChunk.run()
+        try insertChunk.run(
+            (":chunk", Self.chunkKey(upload.body, progress.chunks)),
+            (":checksum", chunk.withUnsafeBytes { Checksum.chunk($0) }),
+            (":data", chunk)
+        )
         progress.chunks += 1
         progress.size += BodyState.size(of: chunk)
         state.uploads[upload.body] = progress
@@ -81,20 +84,21 @@ struct BodyTable {
     }
 
     private func mark(_ body: Int64, size: Int64, isLinked: Bool) throws(StoreError) {
-        try setBody.run(body, size, isLinked)
+        try setBody.run((":body", body), (":size", size), (":linked", isLinked))
     }
 
     /// Takes away at most 256 chunks of bodies that nobody names and nobody reads.
     func removeStep(_ leases: BodyLeases, _ state: inout BodyState) throws(StoreError) {
         guard let index = state.unlinked.firstIndex(where: { !leases.isHeld($0) }) else { return }
         let body = state.unlinked[index]
-        deleteChunks.bind(1, Self.chunkKey(body, 0))
-        deleteChunks.bind(2, Self.chunkKey(body + 1, 0))
-        deleteChunks.bind(3, Int64(Limits.evictionBatchRowsMax))
         let before = connection.totalChanges
-        try deleteChunks.run()
+        try deleteChunks.run(
+            (":first", Self.chunkKey(body, 0)),
+            (":end", Self.chunkKey(body + 1, 0)),
+            (":limit", Limits.evictionBatchRowsMax)
+        )
         guard connection.totalChanges - before < Limits.evictionBatchRowsMax else { return }
-        try deleteBody.run(body)
+        try deleteBody.run((":body", body))
         state.unlinked.remove(at: index)
     }
 
@@ -235,6 +239,14 @@ extension NewBody {
         switch self {
         case .inline: nil
         case .uploaded(let upload): upload
+        }
+    }
+
+    /// The bytes of one that stands in its row.
+    var bytes: [UInt8]? {
+        switch self {
+        case .inline(let bytes): bytes
+        case .uploaded: nil
         }
     }
 

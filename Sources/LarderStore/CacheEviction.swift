@@ -132,19 +132,21 @@ struct CacheEviction {
         switch order {
         case .expired:
             let rows = cache.statements[.expired]
-            rows.bind(1, now.milliseconds)
-            rows.bind(2, position.expiresAt)
-            rows.bind(3, position.key.number)
+            rows.bind(
+                (":now", now.milliseconds),
+                (":expires_at", position.expiresAt),
+                (":key", position.key.number)
+            )
             return rows
         case .fetched(let owner):
             let rows = cache.statements[owner == nil ? .oldestWithKind : .oldestOfOwnerWithKind]
-            rows.bind(1, position.lastUsed)
-            if let owner { rows.bind(2, owner) }
+            rows.bind(":used", position.lastUsed)
+            if let owner { rows.bind(":owner", owner) }
             return rows
         case .used(let owner):
             let rows = cache.statements[owner == nil ? .oldest : .oldestOfOwner]
-            rows.bind(1, position.lastUsed)
-            if let owner { rows.bind(2, owner) }
+            rows.bind(":used", position.lastUsed)
+            if let owner { rows.bind(":owner", owner) }
             return rows
         }
     }
@@ -161,7 +163,7 @@ struct CacheEviction {
     @discardableResult
     func remove(_ key: RowKey) throws(StoreError) -> Removal? {
         let statement = cache.statements[.deleteEntry]
-        statement.bind(1, key.number)
+        statement.bind(":key", key.number)
         defer { statement.reset() }
         cache.noteChange(of: key)
         var removal = Removal()
@@ -174,7 +176,7 @@ struct CacheEviction {
             removal.kind = EntryKind(rawValue: statement.integer(EntryColumn.kind))
         }
         statement.reset()
-        cache.statements[.deleteRecency].bind(1, key.number)
+        cache.statements[.deleteRecency].bind(":key", key.number)
         defer { cache.statements[.deleteRecency].reset() }
         // A row of recency alone is damage; it goes too, or eviction would meet it for ever.
         guard try cache.statements[.deleteRecency].step() else { return nil }
@@ -280,7 +282,7 @@ struct CacheEviction {
 
     private func revision(of key: RowKey) throws(StoreError) -> Revision? {
         let statement = cache.statements[.find]
-        statement.bind(1, key.number)
+        statement.bind(":key", key.number)
         defer { statement.reset() }
         return try statement.step() ? Revision(statement.integer(EntryColumn.rev)) : nil
     }
@@ -305,7 +307,7 @@ struct CacheEviction {
     /// Whether it is the row of an entity to which no row refers.
     private func isUnreferred(_ key: RowKey) throws(StoreError) -> Bool {
         let statement = cache.statements[.unreferred]
-        statement.bind(1, key.number)
+        statement.bind(":key", key.number)
         defer { statement.reset() }
         return try statement.step()
     }

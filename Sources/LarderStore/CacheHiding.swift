@@ -49,9 +49,17 @@ struct CacheHiding {
 
     private func hide(_ key: RowKey, _ mark: HiddenMark) throws(StoreError) {
         let before = cache.connection.totalChanges
-        try cache.statements[.hide].run(key.number, mark.scope, mark.revision)
+        try cache.statements[.hide].run(
+            (":key", key.number),
+            (":scope", mark.scope),
+            (":rev", mark.revision)
+        )
         guard cache.connection.totalChanges != before else {
-            return try cache.statements[.hideLater].run(key.number, mark.scope, mark.revision)
+            return try cache.statements[.hideLater].run(
+                (":key", key.number),
+                (":scope", mark.scope),
+                (":rev", mark.revision)
+            )
         }
         cache.state.totals.bytes += Limits.hiddenMarkBytes
         if cache.state.totals.bytes > cache.state.totals.budget { cache.state.isShrinking = true }
@@ -60,7 +68,7 @@ struct CacheHiding {
 
     func marks(of key: RowKey) throws(StoreError) -> [HiddenMark] {
         let statement = cache.statements[.marks]
-        statement.bind(1, key.number)
+        statement.bind(":key", key.number)
         defer { statement.reset() }
         return try statement.all(HiddenMark.init)
     }
@@ -93,7 +101,7 @@ struct CacheHiding {
     ) throws(StoreError) -> Bool {
         guard cache.shared.mayHideRows else { return false }
         let before = cache.connection.totalChanges
-        try cache.statements[.unhide].run(key.number, revision?.number ?? .max)
+        try cache.statements[.unhide].run((":key", key.number), (":rev", revision?.number ?? .max))
         let marks = cache.connection.totalChanges - before
         cache.state.totals.bytes -= marks * Limits.hiddenMarkBytes
         return marks > 0

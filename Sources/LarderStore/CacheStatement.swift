@@ -12,81 +12,76 @@ enum CacheStatement: Int, PreparedStatement {
         switch self {
         case .begin: "BEGIN IMMEDIATE"
         case .commit: "COMMIT"
-        case .setMeta: "REPLACE INTO meta (name, value) VALUES (?1, ?2)"
-        case .deleteMeta: "DELETE FROM meta WHERE name = ?1"
-        case .touch: "UPDATE recency SET last_used = ?2 WHERE key = ?1 AND last_used < ?2"
+        case .setMeta: "REPLACE INTO meta (name, value) VALUES (:name, :value)"
+        case .deleteMeta: "DELETE FROM meta WHERE name = :name"
+        case .touch: "UPDATE recency SET last_used = :used WHERE key = :key AND last_used < :used"
         case .find:
             """
             SELECT \(RecencyColumn.row(EntryColumn.found)) FROM entry JOIN recency USING (key)
-            WHERE key = ?1
+            WHERE key = :key
             """
-        case .entry: "SELECT \(EntryColumn.list) FROM entry WHERE key = ?1"
+        case .entry: "SELECT \(EntryColumn.list) FROM entry WHERE key = :key"
         case .putEntry:
             """
-            INSERT INTO entry (key, scope, id, kind, stored_at, fresh_until, rev, origin, status,
-                media_type, etag, last_modified, headers, bytes, json, digest_high, digest_low,
-                body, data, skeleton, checksum)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                ?18, ?19, ?20, ?21)
-            ON CONFLICT (key) DO UPDATE SET kind = ?4, stored_at = ?5, fresh_until = ?6, rev = ?7,
-                origin = ?8, status = ?9, media_type = ?10, etag = ?11, last_modified = ?12,
-                headers = ?13, bytes = ?14, json = ?15, digest_high = ?16, digest_low = ?17,
-                body = ?18, data = ?19, skeleton = ?20, checksum = ?21
+            INSERT INTO entry (\(EntryColumn.names())) VALUES (\(EntryColumn.parameters()))
+            ON CONFLICT (key) DO UPDATE SET \(EntryColumn.assignments(EntryColumn.put))
             """
         case .putRecency:
             """
-            INSERT INTO recency (key, last_used, size, stored_at, expires_at, owner)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            ON CONFLICT (key) DO UPDATE SET last_used = ?2, size = ?3, stored_at = ?4,
-                expires_at = ?5, owner = ?6
+            INSERT INTO recency (key, \(RecencyColumn.names()))
+            VALUES (:key, \(RecencyColumn.parameters()))
+            ON CONFLICT (key) DO UPDATE SET \(RecencyColumn.assignments())
             """
         case .refreshEntry:
-            """
-            UPDATE entry SET stored_at = ?2, fresh_until = ?3, headers = ?4, origin = ?5,
-                media_type = ?6
-            WHERE key = ?1
-            """
+            "UPDATE entry SET \(EntryColumn.assignments(EntryColumn.confirmed)) WHERE key = :key"
         case .refreshRecency:
-            "UPDATE recency SET stored_at = ?2, size = ?3, last_used = ?4 WHERE key = ?1"
-        case .markStale: "UPDATE entry SET fresh_until = NULL WHERE key = ?1"
+            """
+            UPDATE recency SET \(RecencyColumn.assignments([.storedAt, .size, .lastUsed]))
+            WHERE key = :key
+            """
+        case .markStale: "UPDATE entry SET fresh_until = NULL WHERE key = :key"
         case .deleteEntry:
-            "DELETE FROM entry WHERE key = ?1 RETURNING \(EntryColumn.deleted)"
-        case .deleteRecency: "DELETE FROM recency WHERE key = ?1 RETURNING size, owner"
+            "DELETE FROM entry WHERE key = :key RETURNING \(EntryColumn.deleted)"
+        case .deleteRecency: "DELETE FROM recency WHERE key = :key RETURNING size, owner"
         case .oldest:
-            "SELECT \(VictimColumn.list([.key, .lastUsed])) FROM recency WHERE last_used > ?1 ORDER BY last_used"
+            """
+            SELECT \(VictimColumn.list([.key, .lastUsed])) FROM recency
+            WHERE last_used > :used ORDER BY last_used
+            """
         case .oldestWithKind:
             """
             SELECT \(VictimColumn.list([.key, .lastUsed, .kind])) FROM recency JOIN entry USING (key)
-            WHERE last_used > ?1 ORDER BY last_used
+            WHERE last_used > :used ORDER BY last_used
             """
         case .oldestOfOwner:
             """
-            SELECT \(VictimColumn.list([.key, .lastUsed])) FROM recency WHERE owner = ?2 AND last_used > ?1
-            ORDER BY last_used
+            SELECT \(VictimColumn.list([.key, .lastUsed])) FROM recency
+            WHERE owner = :owner AND last_used > :used ORDER BY last_used
             """
         case .oldestOfOwnerWithKind:
             """
             SELECT \(VictimColumn.list([.key, .lastUsed, .kind])) FROM recency JOIN entry USING (key)
-            WHERE owner = ?2 AND last_used > ?1 ORDER BY last_used
+            WHERE owner = :owner AND last_used > :used ORDER BY last_used
             """
         case .expired:
             """
             SELECT \(VictimColumn.list([.key, .lastUsed, .expiresAt])) FROM recency
-            WHERE expires_at <= ?1 AND (expires_at, key) > (?2, ?3) ORDER BY expires_at, key
+            WHERE expires_at <= :now AND (expires_at, key) > (:expires_at, :key)
+            ORDER BY expires_at, key
             """
         case .unreferred:
             """
             SELECT key FROM entry JOIN recency USING (key)
-            WHERE key = ?1 AND id < '\(EntryID.firstOfEntries)' AND direct = 0
-                AND NOT EXISTS (SELECT 1 FROM reference WHERE child = ?1)
+            WHERE key = :key AND id < '\(EntryID.firstOfEntries)' AND direct = 0
+                AND NOT EXISTS (SELECT 1 FROM reference WHERE child = :key)
             """
-        case .markDirect: "UPDATE recency SET direct = 1 WHERE key = ?1"
-        case .hide: "INSERT OR IGNORE INTO hidden (key, scope, rev) VALUES (?1, ?2, ?3)"
+        case .markDirect: "UPDATE recency SET direct = 1 WHERE key = :key"
+        case .hide: "INSERT OR IGNORE INTO hidden (key, scope, rev) VALUES (:key, :scope, :rev)"
         case .hideLater:
-            "UPDATE hidden SET rev = max(rev, ?3) WHERE key = ?1 AND scope = ?2"
-        case .marks: "SELECT scope, rev FROM hidden WHERE key = ?1"
+            "UPDATE hidden SET rev = max(rev, :rev) WHERE key = :key AND scope = :scope"
+        case .marks: "SELECT scope, rev FROM hidden WHERE key = :key"
         case .isHidden: Self.isHiddenSQL
-        case .unhide: "DELETE FROM hidden WHERE key = ?1 AND rev <= ?2"
+        case .unhide: "DELETE FROM hidden WHERE key = :key AND rev <= :rev"
         }
     }
 

@@ -187,13 +187,13 @@ final class CacheWriter {
             takenTouches.append((log, ticks))
             // In the order of the table, so that each of its pages is written once.
             for (key, tick) in ticks.sorted(by: { $0.key.number < $1.key.number }) {
-                try statements[.touch].run(key.number, tick)
+                try statements[.touch].run((":key", key.number), (":used", tick))
             }
         }
         let direct = shared.takeDirectUses()
         takenDirectUses.formUnion(direct)
         for key in direct {
-            try statements[.markDirect].run(key.number)
+            try statements[.markDirect].run((":key", key.number))
         }
     }
 
@@ -217,10 +217,8 @@ final class CacheWriter {
 
     /// Nil takes the name away.
     func setMeta(_ name: String, _ value: Int64?) throws(StoreError) {
-        let statement = value == nil ? statements[.deleteMeta] : statements[.setMeta]
-        statement.bind(1, name)
-        if let value { statement.bind(2, value) }
-        try statement.run()
+        guard let value else { return try statements[.deleteMeta].run((":name", name)) }
+        try statements[.setMeta].run((":name", name), (":value", value))
     }
 
     // MARK: Bodies too large for a row

@@ -167,7 +167,7 @@ struct CachedAnswers {
         var held = HeldEntity.unknown
         if found.row != nil {
             let statement = cache.statements[.entry]
-            statement.bind(1, found.key.number)
+            statement.bind(":key", found.key.number)
             defer { statement.reset() }
             if try statement.step() {
                 let row = EntryRow(statement)
@@ -301,7 +301,7 @@ struct CachedAnswers {
     ) throws(StoreError) -> NormalizedRow? {
         guard found.skeleton != nil else { return nil }
         let statement = cache.statements[.entry]
-        statement.bind(1, found.key.number)
+        statement.bind(":key", found.key.number)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         let row = EntryRow(statement)

@@ -58,7 +58,7 @@ extension CachedRows {
     ) throws(StoreError) -> Takeable? {
         guard let found = try find(scope, id).row else { return nil }
         let statement = cache.statements[.entry]
-        statement.bind(1, found.key.number)
+        statement.bind(":key", found.key.number)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         let row = EntryRow(statement)
@@ -107,9 +107,17 @@ extension CachedRows {
     /// The ids of a scope's rows that begin with a prefix, the first so many.
     func ids(in scope: ScopeKey, prefix: String) throws(StoreError) -> [EntryID] {
         let statement = try cache.connection.statement(
-            "SELECT id FROM entry WHERE scope = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT ?4"
+            """
+            SELECT id FROM entry WHERE scope = :scope AND id >= :prefix AND id < :end
+            ORDER BY id LIMIT :limit
+            """
         )
-        statement.bindAll(scope.text, prefix, RowQuery.end(ofPrefix: prefix), Limits.pageRowsMax)
+        statement.bind(
+            (":scope", scope.text),
+            (":prefix", prefix),
+            (":end", RowQuery.end(ofPrefix: prefix)),
+            (":limit", Limits.pageRowsMax)
+        )
         return try statement.all { $0.entryID(.only) }
     }
 
@@ -124,9 +132,9 @@ extension CachedRows {
     func raise(_ scope: ScopeKey, _ id: EntryID, to step: Revision) throws(StoreError) {
         guard let found = try find(scope, id).row else { return }
         let statement = try cache.connection.statement(
-            "UPDATE entry SET rev = max(rev, ?2) WHERE key = ?1"
+            "UPDATE entry SET rev = max(rev, :rev) WHERE key = :key"
         )
-        try statement.run(found.key.number, step.number)
+        try statement.run((":key", found.key.number), (":rev", step.number))
         // What its user has seen is later than a shared row that came between.
         try cache.hiding.hideShared(id, from: scope)
         cache.state.highestRevision = max(cache.state.highestRevision, step)
@@ -136,7 +144,7 @@ extension CachedRows {
     /// From now on an answer in the cache is stale, as something has changed it on the server.
     func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let found = try find(scope, id).row, found.kind == .fetched else { return }
-        try cache.statements[.markStale].run(found.key.number)
+        try cache.statements[.markStale].run((":key", found.key.number))
         cache.noteChange(of: found.key)
     }
 }

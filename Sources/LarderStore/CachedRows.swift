@@ -33,7 +33,7 @@ struct CachedRows {
     func find(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Found {
         let key = RowKey(scope, id)
         let statement = cache.statements[.find]
-        statement.bind(1, key.number)
+        statement.bind(":key", key.number)
         defer { statement.reset() }
         guard try statement.step() else { return Found(key: key, row: nil, isTaken: false) }
         guard statement.isText(EntryColumn.scope, scope.text),
@@ -122,20 +122,21 @@ struct CachedRows {
         size: Int64
     ) throws(StoreError) {
         let row = cache.statements[.putEntry]
-        row.bind(1, key.number)
-        row.bind(2, scope.text)
-        row.bind(3, entry.id.text)
-        row.bind(entry, body, from: 4)
-        row.bind(20, form?.skeleton)
-        row.bind(21, form?.checksum)
+        row.bind(EntryColumn.key, key.number)
+        row.bind(EntryColumn.scope, scope.text)
+        row.bind(EntryColumn.id, entry.id.text)
+        row.bind(entry, body)
+        row.bind(EntryColumn.skeleton, form?.skeleton)
+        row.bind(EntryColumn.checksum, form?.checksum)
         try row.run()
         let recency = cache.statements[.putRecency]
-        recency.bind(1, key.number)
-        recency.bind(2, cache.shared.clock.tick())
-        recency.bind(3, size)
-        recency.bind(4, entry.storedAt.milliseconds)
-        recency.bind(5, entry.kind == .blob ? entry.freshUntil?.milliseconds : nil)
-        recency.bind(6, scope.owner)
+        let expiry = entry.kind == .blob ? entry.freshUntil?.milliseconds : nil
+        recency.bind(EntryColumn.key, key.number)
+        recency.bind(RecencyColumn.lastUsed, cache.shared.clock.tick())
+        recency.bind(RecencyColumn.size, size)
+        recency.bind(RecencyColumn.storedAt, entry.storedAt.milliseconds)
+        recency.bind(RecencyColumn.expiresAt, expiry)
+        recency.bind(RecencyColumn.owner, scope.owner)
         try recency.run()
         cache.noteChange(of: key)
         // One that the row has had may be damaged: no checksum is over it.
@@ -159,18 +160,19 @@ struct CachedRows {
         var entry = confirmed
         entry.revision = found.revision
         let statement = cache.statements[.refreshEntry]
-        statement.bind(1, found.key.number)
-        statement.bind(confirmed: entry, from: 2)
+        statement.bind(EntryColumn.key, found.key.number)
+        statement.bind(confirmed: entry)
         try statement.run()
         // A normalized one counts its template, which stays.
         let size =
             found.skeleton == nil
             ? entry.rowSize(in: scope, isChunked: found.body != nil) : found.size
-        cache.statements[.refreshRecency].bind(1, found.key.number)
-        cache.statements[.refreshRecency].bind(2, entry.storedAt.milliseconds)
-        cache.statements[.refreshRecency].bind(3, size)
-        cache.statements[.refreshRecency].bind(4, cache.shared.clock.tick())
-        try cache.statements[.refreshRecency].run()
+        try cache.statements[.refreshRecency].run(
+            (":key", found.key.number),
+            (":stored_at", entry.storedAt.milliseconds),
+            (":size", size),
+            (":last_used", cache.shared.clock.tick())
+        )
         cache.noteChange(of: found.key)
         cache.count(size - found.size, of: found.owner)
         try cache.eviction.makeRoom(for: size, keeping: [found.key], now: entry.storedAt)

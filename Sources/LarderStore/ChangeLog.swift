@@ -34,28 +34,23 @@ struct ChangeLog {
     /// `hasModifiers` says that it is the log of `state.db`.
     init(_ connection: SQLiteConnection, hasModifiers: Bool) throws(StoreError) {
         self.hasModifiers = hasModifiers
+        let columns = ChangeLogColumn.all(hasModifiers: hasModifiers)
         insert = try connection.prepare(
-            hasModifiers
-                ? """
-                INSERT OR REPLACE INTO change_log (change, scope, id, kind, source, reason, cause, client,
-                    state, mark, why, targets, problem, hidden_from)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
-                """
-                : """
-                INSERT OR REPLACE INTO change_log (change, scope, id, kind, source, reason, cause, client)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-                """
+            """
+            INSERT OR REPLACE INTO change_log (\(ChangeLogColumn.names(columns)))
+            VALUES (\(ChangeLogColumn.parameters(columns)))
+            """
         )
         let size = Self.size(hasModifiers: hasModifiers)
         oldest = try connection.prepare(
             """
             DELETE FROM change_log WHERE change IN
-                (SELECT change FROM change_log ORDER BY change LIMIT ?1)
+                (SELECT change FROM change_log ORDER BY change LIMIT :limit)
             RETURNING change, \(size) AS bytes
             """
         )
         clear = try connection.prepare("DELETE FROM change_log")
-        setStart = try connection.prepare("UPDATE change_log_start SET rev = ?1 WHERE one = 1")
+        setStart = try connection.prepare("UPDATE change_log_start SET rev = :rev WHERE one = 1")
     }
 
     /// What a row counts: its texts, and a fixed overhead.
@@ -152,7 +147,7 @@ struct ChangeLog {
 
     /// Says after which revision the log is whole.
     func begin(_ state: ChangeLogState) throws(StoreError) {
-        try setStart.run(state.start.number)
+        try setStart.run((":rev", state.start.number))
     }
 
     /// Takes the changes of some scopes away.
@@ -186,19 +181,19 @@ struct ChangeLog {
             case .user(let uid): "\(uid):"
             case .all: ""
             }
-        let condition = "instr(char(10) || hidden_from || char(10), char(10) || ?1) > 0"
+        let condition = "instr(char(10) || hidden_from || char(10), char(10) || :name) > 0"
         let sum = try connection.prepare(
             "SELECT coalesce(sum(length(hidden_from)), 0) FROM change_log WHERE \(condition)"
         )
-        sum.bindAll(name)
+        sum.bind(":name", name)
         if try sum.step() { state.bytes -= sum.integer(.only) }
         try connection.prepare("UPDATE change_log SET hidden_from = NULL WHERE \(condition)").run(
-            name
+            (":name", name)
         )
     }
 
     private func trim(_ state: inout ChangeLogState) throws(StoreError) {
-        oldest.bind(1, Limits.changeLogBatchRows)
+        oldest.bind(":limit", Limits.changeLogBatchRows)
         defer { oldest.reset() }
         while try oldest.step() {
             state.rows -= 1
@@ -225,21 +220,22 @@ struct ChangeLog {
         let ids = more.isEmpty ? name : ([name] + more.map(\.text)).joined(separator: "\n")
         let targets = modifier?.targets.map(\.text).joined(separator: "\n")
         let hidden = change.hiddenFrom.map(\.text).joined(separator: "\n")
-        insert.bind(1, change.revision.number * Self.places + place)
-        insert.bind(2, change.scope.text)
-        insert.bind(3, ids)
-        insert.bind(4, kind)
-        insert.bind(5, cause?.source.rawValue)
-        insert.bind(6, reason?.rawValue)
-        insert.bind(7, cause?.text)
-        insert.bind(8, change.client?.text)
+        typealias Column = ChangeLogColumn
+        insert.bind(Column.change, change.revision.number * Self.places + place)
+        insert.bind(Column.scope, change.scope.text)
+        insert.bind(Column.id, ids)
+        insert.bind(Column.kind, kind)
+        insert.bind(Column.source, cause?.source.rawValue)
+        insert.bind(Column.reason, reason?.rawValue)
+        insert.bind(Column.cause, cause?.text)
+        insert.bind(Column.client, change.client?.text)
         if hasModifiers {
-            insert.bind(9, modifier?.state.rawValue)
-            insert.bind(10, modifier?.mark?.rawValue)
-            insert.bind(11, modifier?.reason?.rawValue)
-            insert.bind(12, targets)
-            insert.bind(13, modifier?.problem)
-            insert.bind(14, hidden.isEmpty ? nil : hidden)
+            insert.bind(Column.state, modifier?.state.rawValue)
+            insert.bind(Column.mark, modifier?.mark?.rawValue)
+            insert.bind(Column.why, modifier?.reason?.rawValue)
+            insert.bind(Column.targets, targets)
+            insert.bind(Column.problem, modifier?.problem)
+            insert.bind(Column.hiddenFrom, hidden.isEmpty ? nil : hidden)
         }
         var bytes = Limits.rowOverheadBytes / 2 + change.scope.text.utf8.count + ids.utf8.count
         bytes += (cause?.text?.utf8.count ?? 0) + (change.client?.text.utf8.count ?? 0)

@@ -11,78 +11,83 @@ enum ClaimStatement: Int, PreparedStatement {
         case .find:
             """
             SELECT \(ClaimColumn.row(EntryColumn.found, DurableRow.columns))
-            FROM claim WHERE scope = ?1 AND id = ?2
+            FROM claim WHERE scope = :scope AND id = :id
             """
         case .get:
             """
             SELECT \(ClaimColumn.row(Set(EntryColumn.allCases), DurableRow.columns))
-            FROM claim WHERE scope = ?1 AND id = ?2
+            FROM claim WHERE scope = :scope AND id = :id
             """
         case .insert:
             """
-            INSERT INTO claim (scope, id, origin, size, targeted, shared, pinned_at, state, wanted,
-                held, in_pins)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            INSERT INTO claim (\(EntryColumn.names(Self.name)), \(ClaimColumn.names(Self.made)))
+            VALUES (\(EntryColumn.parameters(Self.name)), \(ClaimColumn.parameters(Self.made)))
             """
         case .setEntry:
             """
-            UPDATE claim SET kind = ?2, stored_at = ?3, fresh_until = ?4, rev = ?5, origin = ?6,
-                status = ?7, media_type = ?8, etag = ?9, last_modified = ?10, headers = ?11,
-                bytes = ?12, json = ?13, digest_high = ?14, digest_low = ?15, body = ?16,
-                data = ?17, size = ?18, state = ?19, problem = ?20, reason = ?21, skeleton = ?22,
-                checksum = ?23, gone_status = NULL, wanted = 0
-            WHERE claim = ?1
+            UPDATE claim SET \(EntryColumn.assignments(EntryColumn.put)),
+                \(ClaimColumn.assignments([.size, .state, .problem, .reason])), gone_status = NULL,
+                wanted = 0
+            WHERE claim = :key
             """
         case .refresh:
             """
-            UPDATE claim SET stored_at = ?2, fresh_until = ?3, headers = ?4, origin = ?5,
-                media_type = ?6, size = ?7, state = ?8, problem = NULL, reason = NULL,
+            UPDATE claim SET \(EntryColumn.assignments(EntryColumn.confirmed)),
+                \(ClaimColumn.assignments([.size, .state])), problem = NULL, reason = NULL,
                 gone_status = NULL, wanted = 0
-            WHERE claim = ?1
+            WHERE claim = :key
             """
         case .setState:
             """
-            UPDATE claim SET state = ?2, problem = ?3, reason = ?4, gone_status = ?5, wanted = ?6
-            WHERE claim = ?1
+            UPDATE claim SET
+                \(ClaimColumn.assignments([.state, .problem, .reason, .goneStatus, .wanted]))
+            WHERE claim = :key
             """
         case .setPinned:
             """
-            UPDATE claim SET pinned_at = ?2, state = ?3, problem = NULL, reason = NULL,
+            UPDATE claim SET pinned_at = :pinned_at, state = :state, problem = NULL, reason = NULL,
                 gone_status = NULL, wanted = 0
-            WHERE claim = ?1
+            WHERE claim = :key
             """
         case .clearEntry:
             """
             UPDATE claim SET kind = NULL, stored_at = NULL, fresh_until = NULL, rev = NULL,
                 status = NULL, media_type = NULL, etag = NULL, last_modified = NULL,
                 headers = NULL, bytes = NULL, json = NULL, digest_high = NULL, digest_low = NULL,
-                body = NULL, data = NULL, skeleton = NULL, checksum = NULL, size = ?2
-            WHERE claim = ?1
+                body = NULL, data = NULL, skeleton = NULL, checksum = NULL, size = :size
+            WHERE claim = :key
             """
-        case .delete: "DELETE FROM claim WHERE claim = ?1"
+        case .delete: "DELETE FROM claim WHERE claim = :key"
         case .keepers:
             """
             SELECT \(ClaimColumn.row([.scope], [.pinnedAt, .state, .targeted]))
             FROM claim INDEXED BY claim_keeper
-            WHERE id = ?1 AND shared = 1 ORDER BY claim
+            WHERE id = :id AND shared = 1 ORDER BY claim
             """
-        case .keep: "UPDATE claim SET shared = ?2 WHERE claim = ?1"
+        case .keep: "UPDATE claim SET shared = :shared WHERE claim = :key"
         case .setKept:
             """
-            UPDATE claim SET targeted = ?2, pinned_at = ?3, state = ?4, payer = ?5 WHERE claim = ?1
+            UPDATE claim SET \(ClaimColumn.assignments([.targeted, .pinnedAt, .state, .payer]))
+            WHERE claim = :key
             """
         case .hide:
             """
-            INSERT INTO hidden (claim, scope, rev) VALUES (?1, ?2, ?3)
-            ON CONFLICT (claim, scope) DO UPDATE SET rev = max(rev, ?3)
+            INSERT INTO hidden (claim, scope, rev) VALUES (:key, :scope, :rev)
+            ON CONFLICT (claim, scope) DO UPDATE SET rev = max(rev, :rev)
             """
-        case .unhide: "DELETE FROM hidden WHERE claim = ?1 AND rev <= ?2"
-        case .marks: "SELECT scope, rev FROM hidden WHERE claim = ?1"
+        case .unhide: "DELETE FROM hidden WHERE claim = :key AND rev <= :rev"
+        case .marks: "SELECT scope, rev FROM hidden WHERE claim = :key"
         case .raise:
             """
-            UPDATE claim SET rev = max(rev, ?3)
-            WHERE scope = ?1 AND id = ?2 AND kind IS NOT NULL
+            UPDATE claim SET rev = max(rev, :rev)
+            WHERE scope = :scope AND id = :id AND kind IS NOT NULL
             """
         }
     }
+
+    /// The columns of a row without an entry.
+    private static let name: Set<EntryColumn> = [.scope, .id, .origin]
+    private static let made: Set<ClaimColumn> = [
+        .size, .targeted, .shared, .pinnedAt, .state, .wanted, .held, .inPins,
+    ]
 }

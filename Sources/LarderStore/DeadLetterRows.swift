@@ -20,16 +20,20 @@ struct DeadLetterRows {
             var view = LostView()
             if !target.isEnded, case .lost(let lost)? = rest.popFirst() { view = lost }
             added += (view.before?.count ?? 0) + (view.after?.count ?? 0)
-            try state.queue[.buryChange].run(target.change, view.before, view.after)
+            try state.queue[.buryChange].run(
+                (":change", target.change),
+                (":before", view.before),
+                (":after", view.after)
+            )
         }
         if reason == .unreadable { try countTargets(of: number) }
-        let statement = state.queue[.bury]
-        statement.bind(1, number.value)
-        statement.bind(2, reason.rawValue)
-        statement.bind(3, now.milliseconds)
-        statement.bind(4, revision.number)
-        statement.bind(5, Int64(added))
-        try statement.run()
+        try state.queue[.bury].run(
+            (":number", number.value),
+            (":reason", reason.rawValue),
+            (":settled_at", now.milliseconds),
+            (":rev", revision.number),
+            (":added", added)
+        )
         state.modifiers.count(from: row.state, to: .dead, of: row)
         state.modifiers.count(bytes: Int64(added), of: row)
     }

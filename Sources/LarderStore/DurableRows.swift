@@ -187,9 +187,13 @@ struct DurableRows {
     func releaseVariants(of id: EntryID, _ scope: ScopeKey) throws(StoreError) {
         guard let prefix = id.variantPrefix else { return }
         let variants = try state.connection.statement(
-            "UPDATE claim SET held = 0 WHERE scope = ?1 AND id >= ?2 AND id < ?3 AND held = 1 RETURNING id"
+            """
+            UPDATE claim SET held = 0 WHERE scope = :scope AND id >= :prefix AND id < :end AND held = 1
+            RETURNING id
+            """
         )
-        variants.bindAll(scope.text, prefix, RowQuery.end(ofPrefix: prefix))
+        let end = RowQuery.end(ofPrefix: prefix)
+        variants.bind((":scope", scope.text), (":prefix", prefix), (":end", end))
         while try variants.step() {
             guard let id = variants.entryID(.only) else { continue }
             state.memory.releasable.append(TargetName(scope, id))
@@ -204,7 +208,7 @@ struct DurableRows {
 
     func find(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> DurableRow? {
         let statement = state.statements[.find]
-        statement.bindAll(scope.text, id.text)
+        statement.bind((":scope", scope.text), (":id", id.text))
         defer { statement.reset() }
         return try statement.step() ? DurableRow(statement) : nil
     }
@@ -212,7 +216,7 @@ struct DurableRows {
     /// A row with the body that stands in it; nil when there is none.
     func entry(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> SavedEntry? {
         let statement = state.statements[.get]
-        statement.bindAll(scope.text, id.text)
+        statement.bind((":scope", scope.text), (":id", id.text))
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         let claim = DurableRow(statement)
@@ -285,25 +289,25 @@ struct DurableRows {
         let pin: PinState? = row.isPinned ? (isDeleted ? .failed : .held) : nil
         let trouble = row.isPinned && isDeleted ? PinTrouble(deleted: entry.status) : nil
         let statement = state.statements[.setEntry]
-        statement.bind(1, row.number)
-        statement.bind(entry, body, from: 2)
-        statement.bind(18, size)
-        statement.bind(19, pin?.rawValue)
-        statement.bind(20, trouble?.problem)
-        statement.bind(21, trouble?.reason)
+        statement.bind(EntryColumn.key, row.number)
+        statement.bind(entry, body)
+        statement.bind(ClaimColumn.size, size)
+        statement.bind(ClaimColumn.state, pin?.rawValue)
+        statement.bind(ClaimColumn.problem, trouble?.problem)
+        statement.bind(ClaimColumn.reason, trouble?.reason)
         var skeleton: Int64?
         if let form {
             skeleton = try state.tables.take(form.skeleton, insteadOf: row.skeleton).number
         }
         if let old = row.skeleton, old != skeleton { _ = try state.tables.giveBack(old) }
-        statement.bind(22, skeleton)
-        statement.bind(23, form?.checksum)
+        statement.bind(EntryColumn.skeleton, skeleton)
+        statement.bind(EntryColumn.checksum, form?.checksum)
         try statement.run()
         try setReferences(of: row, form, entry, body, scope)
         state.budget.recount(scope, row) { ($0.pin, $0.size) = (pin, size) }
         state.memory.changedRows.append(RowKey(scope, entry.id))
         // It is its user's own row from now on.
-        if row.keepsShared { try state.statements[.keep].run(row.number, 0) }
+        if row.keepsShared { try state.statements[.keep].run((":key", row.number), (":shared", 0)) }
         if row.keepsShared || scope == state.index.sharedScope {
             try state.keepers.countKeepers(of: entry.id)
         }
@@ -326,10 +330,10 @@ struct DurableRows {
         }
         let pin: PinState? = row.isPinned ? .held : nil
         let statement = state.statements[.refresh]
-        statement.bind(1, row.number)
-        statement.bind(confirmed: entry, from: 2)
-        statement.bind(7, size)
-        statement.bind(8, pin?.rawValue)
+        statement.bind(EntryColumn.key, row.number)
+        statement.bind(confirmed: entry)
+        statement.bind(ClaimColumn.size, size)
+        statement.bind(ClaimColumn.state, pin?.rawValue)
         try statement.run()
         state.budget.recount(scope, row) { ($0.pin, $0.size) = (pin, size) }
         state.memory.changedRows.append(RowKey(scope, entry.id))
@@ -339,7 +343,7 @@ struct DurableRows {
     /// Leaves a row without an entry.
     func clear(_ row: DurableRow, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         let size = StateBudget.sizeWithoutEntry(scope, id, row.origin)
-        try state.statements[.clearEntry].run(row.number, size)
+        try state.statements[.clearEntry].run((":key", row.number), (":size", size))
         _ = try endHiding(row, of: scope, since: nil)
         try letGo(of: row, scope)
         state.memory.changedRows.append(RowKey(scope, id))
@@ -374,7 +378,7 @@ struct DurableRows {
     func remove(_ row: DurableRow, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         try letGo(of: row, scope)
         if !row.isReleased { try releaseVariants(of: id, scope) }
-        try state.statements[.delete].run(row.number)
+        try state.statements[.delete].run((":key", row.number))
         state.budget.recount(scope, from: row.charge, to: nil)
         state.memory.changedRows.append(RowKey(scope, id))
     }
@@ -392,19 +396,19 @@ struct DurableRows {
         isInPins: Bool = false
     ) throws(StoreError) {
         let size = StateBudget.sizeWithoutEntry(scope, id, origin?.text)
-        let statement = state.statements[.insert]
-        statement.bind(1, scope.text)
-        statement.bind(2, id.text)
-        statement.bind(3, origin?.text)
-        statement.bind(4, size)
-        statement.bind(5, isTargeted ? 1 : 0)
-        statement.bind(6, keepsShared ? 1 : 0)
-        statement.bind(7, pinnedAt?.milliseconds)
-        statement.bind(8, pin?.rawValue)
-        statement.bind(9, pin == .waiting ? 1 : 0)
-        statement.bind(10, isHeld ? 1 : 0)
-        statement.bind(11, isInPins ? 1 : 0)
-        try statement.run()
+        try state.statements[.insert].run(
+            (":scope", scope.text),
+            (":id", id.text),
+            (":origin", origin?.text),
+            (":size", size),
+            (":targeted", isTargeted),
+            (":shared", keepsShared),
+            (":pinned_at", pinnedAt?.milliseconds),
+            (":state", pin?.rawValue),
+            (":wanted", pin == .waiting),
+            (":held", isHeld),
+            (":in_pins", isInPins)
+        )
         state.budget.recount(
             scope,
             from: nil,
@@ -416,7 +420,11 @@ struct DurableRows {
     func hide(_ row: DurableRow, _ id: EntryID, _ mark: HiddenMark) throws(StoreError) {
         // Before the commit, as in `cache.db`.
         state.reader.shared.noteHiddenRow()
-        try state.statements[.hide].run(row.number, mark.scope, mark.revision)
+        try state.statements[.hide].run(
+            (":key", row.number),
+            (":scope", mark.scope),
+            (":rev", mark.revision)
+        )
         state.memory.changedRows.append(RowKey(state.index.sharedScope, id))
     }
 
@@ -431,14 +439,14 @@ struct DurableRows {
             return false
         }
         let before = state.connection.totalChanges
-        try state.statements[.unhide].run(row.number, start?.number ?? .max)
+        try state.statements[.unhide].run((":key", row.number), (":rev", start?.number ?? .max))
         return state.connection.totalChanges != before
     }
 
     func marks(of row: DurableRow) throws(StoreError) -> [HiddenMark] {
         guard state.reader.shared.mayHideRows else { return [] }
         let statement = state.statements[.marks]
-        statement.bind(1, row.number)
+        statement.bind(":key", row.number)
         defer { statement.reset() }
         return try statement.all(HiddenMark.init)
     }
@@ -483,15 +491,5 @@ extension DurableRow {
     /// Whether the row has the bytes that an entry brings.
     func matches(_ entry: Entry) -> Bool {
         kind == entry.kind && byteCount == entry.body.byteCount && digest == entry.body.digest
-    }
-}
-
-extension PinTrouble {
-    /// The origin has deleted what is pinned.
-    init(deleted status: Int) {
-        self.init(
-            problem: "deleted",
-            reason: "the origin answered \(status): it has deleted it"
-        )
     }
 }

@@ -11,6 +11,11 @@ enum EntryColumn: Int32, TableColumn {
 
     /// Those of an entry without its bytes, and nothing after them: that would have SQLite read their pages.
     static let listed = all(but: [.data, .skeleton, .checksum])
+    /// Those that a put replaces, and those that a confirmation without a new body, as a 304, replaces.
+    static let put = all(but: [.key, .scope, .id])
+    static let confirmed: Set<EntryColumn> = [
+        .storedAt, .freshUntil, .headers, .origin, .mediaType,
+    ]
     /// Those that belong to something outside the row.
     static let deleted = list([.scope, .id, .kind, .body, .skeleton])
     /// Those that a writer asks for before it changes a row.
@@ -21,13 +26,13 @@ enum EntryColumn: Int32, TableColumn {
 
 /// The columns of the table `recency` of `cache.db`, after those of the entry.
 enum RecencyColumn: Int32, TableColumn {
-    case size, lastUsed, owner
+    case size, lastUsed, owner, storedAt, expiresAt
 
     static var first: Int32 { EntryColumn.checksum.place + 1 }
 
     /// A row of both tables.
     static func row(_ entry: Set<EntryColumn>) -> String {
-        "\(EntryColumn.list(entry, [.storedAt: "entry.stored_at"])), \(list())"
+        "\(EntryColumn.list(entry, [.storedAt: "entry.stored_at"])), \(list([.size, .lastUsed, .owner]))"
     }
 }
 

@@ -124,44 +124,33 @@ package struct EntryRow: ~Copyable {
 }
 
 extension SQLiteStatement {
-    /// Binds the columns of ``EntryRow/columns`` from `kind` to `data`, in their order.
-    func bind(_ entry: Entry, _ body: NewBody, from first: Int32) {
-        bind(first, entry.kind.rawValue)
-        bind(first + 1, entry.storedAt.milliseconds)
-        bind(first + 2, entry.freshUntil?.milliseconds)
-        bind(first + 3, entry.revision.number)
-        bind(first + 4, entry.origin?.text)
-        bind(first + 5, Int64(entry.status))
-        bind(first + 6, entry.mediaType)
-        bind(first + 7, entry.etag)
-        bind(first + 8, entry.lastModified)
-        bind(first + 9, entry.headers.lines)
-        bind(first + 10, Int64(entry.body.byteCount))
-        bind(first + 11, entry.body.isJSON ? 1 : 0)
-        bind(first + 12, entry.body.digest)
-        switch body {
-        case .inline(let bytes):
-            bind(first + 14, Int64?.none)
-            bind(first + 15, bytes)
-        case .uploaded(let upload):
-            bind(first + 14, upload.body)
-            bind(first + 15, [UInt8]?.none)
-        }
+    /// Binds ``EntryColumn/put`` without the form of a normalized answer.
+    func bind(_ entry: Entry, _ body: NewBody) {
+        bind(confirmed: entry)
+        bind(EntryColumn.kind, entry.kind.rawValue)
+        bind(EntryColumn.rev, entry.revision.number)
+        bind(EntryColumn.status, entry.status)
+        bind(EntryColumn.etag, entry.etag)
+        bind(EntryColumn.lastModified, entry.lastModified)
+        bind(EntryColumn.bytes, entry.body.byteCount)
+        bind(EntryColumn.json, entry.body.isJSON)
+        bind(EntryColumn.digestHigh, .digestLow, entry.body.digest)
+        bind(EntryColumn.body, body.upload?.body)
+        bind(EntryColumn.data, body.bytes)
     }
 
-    /// Binds what a confirmation without a new body, as a 304, says anew: `stored_at`, `fresh_until`,
-    /// `headers`, `origin`, `media_type`.
-    func bind(confirmed entry: Entry, from first: Int32) {
-        bind(first, entry.storedAt.milliseconds)
-        bind(first + 1, entry.freshUntil?.milliseconds)
-        bind(first + 2, entry.headers.lines)
-        bind(first + 3, entry.origin?.text)
-        bind(first + 4, entry.mediaType)
+    /// Binds ``EntryColumn/confirmed``.
+    func bind(confirmed entry: Entry) {
+        bind(EntryColumn.storedAt, entry.storedAt.milliseconds)
+        bind(EntryColumn.freshUntil, entry.freshUntil?.milliseconds)
+        bind(EntryColumn.headers, entry.headers.lines)
+        bind(EntryColumn.origin, entry.origin?.text)
+        bind(EntryColumn.mediaType, entry.mediaType)
     }
 
-    func bind(_ position: Int32, _ digest: Digest) {
-        bind(position, Int64(bitPattern: digest.high))
-        bind(position + 1, Int64(bitPattern: digest.low))
+    func bind<Column: TableColumn>(_ high: Column, _ low: Column, _ digest: Digest) {
+        bind(high, Int64(bitPattern: digest.high))
+        bind(low, Int64(bitPattern: digest.low))
     }
 }
 

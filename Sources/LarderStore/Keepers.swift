@@ -24,7 +24,7 @@ struct Keepers {
     /// Those of a shared row, the first first.
     func of(_ id: EntryID) throws(StoreError) -> [Keeper] {
         let statement = state.statements[.keepers]
-        statement.bindAll(id.text)
+        statement.bind(":id", id.text)
         defer { statement.reset() }
         return try statement.all { row in
             row.scope(EntryColumn.scope).map { scope in
@@ -57,11 +57,11 @@ struct Keepers {
             payer: payer?.name.scope.scope.uid
         )
         try state.statements[.setKept].run(
-            row.number,
-            isTargeted,
-            pins.first?.pinnedAt,
-            charge.pin?.rawValue,
-            charge.payer.map(Int64.init)
+            (":key", row.number),
+            (":targeted", isTargeted),
+            (":pinned_at", pins.first?.pinnedAt),
+            (":state", charge.pin?.rawValue),
+            (":payer", charge.payer.map(Int64.init))
         )
         state.budget.recount(place, row) { $0 = charge }
         state.index.setPinned(place, id, !pins.isEmpty)
@@ -127,7 +127,7 @@ struct Keepers {
         if found?.isPinned != true { try state.budget.checkCount(scope) }
         if let found {
             if !found.isPinned { try state.pins.setPinned(found, scope, at: now) }
-            try state.statements[.keep].run(found.number, 1)
+            try state.statements[.keep].run((":key", found.number), (":shared", 1))
             guard let row = try state.rows.find(scope, id) else { return true }
             try state.pins.setState(of: row, in: scope, pin, nil, isWanted: !isHeld)
         } else {

@@ -57,7 +57,7 @@ struct ModifierRows {
     ) throws(StoreError) -> (digest: Digest, acceptance: Acceptance)? {
         guard !new.isIDMade else { return nil }
         for statement in [state.queue[.find], state.queue[.findSettled]] {
-            statement.bindAll(new.scope.text, new.id.text)
+            statement.bind((":scope", new.scope.text), (":id", new.id.text))
             defer { statement.reset() }
             guard try statement.step() else { continue }
             let acceptance = Acceptance.existing(
@@ -115,37 +115,41 @@ struct ModifierRows {
         _ now: Timestamp
     ) throws(StoreError) -> ModifierNumber {
         let statement = state.queue[.insert]
-        statement.bind(1, new.scope.text)
-        statement.bind(2, new.id.text)
-        statement.bind(3, new.origin.text)
-        statement.bind(4, new.state.rawValue)
-        statement.bind(5, new.lane?.text)
-        statement.bind(6, StoredModifier.text(new.dependsOn))
-        statement.bind(7, new.holdUntil?.milliseconds)
-        statement.bind(8, new.expiresAt?.milliseconds)
-        statement.bind(9, new.attemptsMax.map(Int64.init))
-        statement.bind(10, new.afterUnknown?.rawValue)
-        statement.bind(11, new.key)
-        statement.bind(12, now.milliseconds)
-        statement.bind(13, revision.number)
-        statement.bind(14, new.client?.text)
-        statement.bind(15, new.digest)
-        statement.bind(17, new.size)
-        statement.bind(18, Int64(new.changes.count))
-        statement.bind(19, new.request.method)
-        statement.bind(20, new.request.url.text)
-        statement.bind(21, new.request.mediaType)
-        statement.bind(22, new.request.headers.lines)
-        statement.bind(23, new.request.body)
+        typealias Column = ModifierColumn
+        statement.bind(Column.scope, new.scope.text)
+        statement.bind(Column.id, new.id.text)
+        statement.bind(Column.origin, new.origin.text)
+        statement.bind(Column.state, new.state.rawValue)
+        statement.bind(Column.lane, new.lane?.text)
+        statement.bind(Column.dependsOn, StoredModifier.text(new.dependsOn))
+        statement.bind(Column.holdUntil, new.holdUntil?.milliseconds)
+        statement.bind(Column.expiresAt, new.expiresAt?.milliseconds)
+        statement.bind(Column.attemptsMax, new.attemptsMax)
+        statement.bind(Column.afterUnknown, new.afterUnknown?.rawValue)
+        statement.bind(Column.key, new.key)
+        statement.bind(Column.acceptedAt, now.milliseconds)
+        statement.bind(Column.rev, revision.number)
+        statement.bind(Column.client, new.client?.text)
+        statement.bind(Column.digestHigh, .digestLow, new.digest)
+        statement.bind(Column.size, new.size)
+        statement.bind(Column.changes, new.changes.count)
+        statement.bind(Column.method, new.request.method)
+        statement.bind(Column.url, new.request.url.text)
+        statement.bind(Column.mediaType, new.request.mediaType)
+        statement.bind(Column.headers, new.request.headers.lines)
+        statement.bind(Column.body, new.request.body)
+        for column in [Column.attempts, .notApplied, .stalled] { statement.bind(column, 0) }
+        statement.bind(Column.round, 1)
         try statement.run()
         let number = state.connection.lastInsertedRow
         for (position, change) in new.changes.enumerated() {
-            state.queue[.insertChange].bind(1, number)
-            state.queue[.insertChange].bind(2, Int64(position))
-            state.queue[.insertChange].bind(3, new.scope.text)
-            state.queue[.insertChange].bind(4, change.id.text)
-            state.queue[.insertChange].bind(5, change.effect)
-            try state.queue[.insertChange].run()
+            try state.queue[.insertChange].run(
+                (":modifier", number),
+                (":position", position),
+                (":scope", new.scope.text),
+                (":id", change.id.text),
+                (":effect", change.effect)
+            )
         }
         state.memory.count(1, in: new.state, of: new.scope.text)
         if let uid = new.scope.scope.uid {
@@ -157,7 +161,7 @@ struct ModifierRows {
 
     func row(_ number: ModifierNumber) throws(StoreError) -> QueuedRow? {
         let statement = state.queue[.get]
-        statement.bind(1, number.value)
+        statement.bind(":number", number.value)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         var numbers = RowNumbers(statement)
@@ -177,7 +181,7 @@ struct ModifierRows {
     /// Counts an attempt and says that bytes may leave; false for what is settled.
     func send(_ number: ModifierNumber) throws(StoreError) -> Bool {
         guard let row = try row(number), !row.isSettled else { return false }
-        try state.queue[.send].run(number.value)
+        try state.queue[.send].run((":number", number.value))
         count(from: row.state, to: .inFlight, of: row)
         return true
     }
@@ -188,15 +192,15 @@ struct ModifierRows {
         _ revision: Revision
     ) throws(StoreError) -> ModifierTransition? {
         guard let row = try row(change.number), !row.isSettled else { return nil }
-        let statement = state.queue[.update]
-        statement.bind(1, change.number.value)
-        statement.bind(2, change.state.rawValue)
-        statement.bind(3, change.nextAttemptAt?.milliseconds)
-        statement.bind(4, Int64(change.attempts))
-        statement.bind(5, Int64(change.answersNotApplied))
-        statement.bind(6, change.isStalled ? 1 : 0)
-        statement.bind(7, change.round.map(Int64.init))
-        try statement.run()
+        try state.queue[.update].run(
+            (":number", change.number.value),
+            (":state", change.state.rawValue),
+            (":next_attempt_at", change.nextAttemptAt?.milliseconds),
+            (":attempts", change.attempts),
+            (":not_applied", change.answersNotApplied),
+            (":stalled", change.isStalled),
+            (":round", change.round)
+        )
         count(from: row.state, to: change.state, of: row)
         state.memory.stalled += (change.isStalled ? 1 : 0) - (row.isStalled ? 1 : 0)
         if let answer = change.answer { try write(answer, change.number) }
@@ -212,12 +216,13 @@ struct ModifierRows {
     /// Keeps the last answer, which counts.
     func write(_ answer: StoredAnswer, _ number: ModifierNumber) throws(StoreError) {
         guard let before = try row(number) else { return }
-        state.queue[.answer].bind(1, number.value)
-        state.queue[.answer].bind(2, Int64(answer.status))
-        state.queue[.answer].bind(3, answer.headers.lines)
-        state.queue[.answer].bind(4, answer.body)
-        state.queue[.answer].bind(5, answer.at?.milliseconds)
-        try state.queue[.answer].run()
+        try state.queue[.answer].run(
+            (":number", number.value),
+            (":answer_status", answer.status),
+            (":answer_headers", answer.headers.lines),
+            (":answer_body", answer.body),
+            (":answer_at", answer.at?.milliseconds)
+        )
         guard let after = try row(number) else { return }
         count(bytes: after.size - before.size, of: before)
     }
@@ -250,10 +255,10 @@ struct ModifierRows {
     func setPaused(_ scope: ScopeKey, _ lane: Lane, _ isPaused: Bool) throws(StoreError) {
         let statement = try state.connection.statement(
             isPaused
-                ? "INSERT OR IGNORE INTO paused_lane (scope, lane) VALUES (?1, ?2)"
-                : "DELETE FROM paused_lane WHERE scope = ?1 AND lane = ?2"
+                ? "INSERT OR IGNORE INTO paused_lane (scope, lane) VALUES (:scope, :lane)"
+                : "DELETE FROM paused_lane WHERE scope = :scope AND lane = :lane"
         )
-        try statement.run(scope.text, lane.text)
+        try statement.run((":scope", scope.text), (":lane", lane.text))
     }
 
     func remember(
@@ -263,17 +268,18 @@ struct ModifierRows {
         _ now: Timestamp
     ) throws(StoreError) {
         try state.queue[.remember].run(
-            number.value,
-            outcome.rawValue,
-            now.milliseconds,
-            revision.number
+            (":number", number.value),
+            (":outcome", outcome.rawValue),
+            (":settled_at", now.milliseconds),
+            (":rev", revision.number)
         )
-        try state.queue[.forget].run(state.connection.lastInsertedRow - state.limits.history)
+        let last = state.connection.lastInsertedRow - state.limits.history
+        try state.queue[.forget].run((":last", last))
     }
 
     func delete(_ number: ModifierNumber) throws(StoreError) {
         guard let row = try row(number) else { return }
-        try state.queue[.delete].run(number.value)
+        try state.queue[.delete].run((":number", number.value))
         count(from: row.state, to: nil, of: row)
         count(bytes: -row.size, rows: -1, of: row)
     }

@@ -68,3 +68,13 @@ package enum PinOutcome: Equatable, Sendable {
     /// There is nothing to pin, and nowhere to fetch it from.
     case miss
 }
+
+extension PinTrouble {
+    /// The origin has deleted what is pinned.
+    init(deleted status: Int) {
+        self.init(
+            problem: "deleted",
+            reason: "the origin answered \(status): it has deleted it"
+        )
+    }
+}

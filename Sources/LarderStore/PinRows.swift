@@ -42,7 +42,11 @@ struct PinRows {
         at moment: Timestamp?
     ) throws(StoreError) {
         let pin: PinState? = moment == nil ? nil : .held
-        try state.statements[.setPinned].run(row.number, moment?.milliseconds, pin?.rawValue)
+        try state.statements[.setPinned].run(
+            (":key", row.number),
+            (":pinned_at", moment?.milliseconds),
+            (":state", pin?.rawValue)
+        )
         state.budget.recount(scope, row) { $0.pin = pin }
     }
 
@@ -157,14 +161,14 @@ struct PinRows {
         goneStatus: Int? = nil,
         isWanted: Bool
     ) throws(StoreError) {
-        let statement = state.statements[.setState]
-        statement.bind(1, row.number)
-        statement.bind(2, newState.rawValue)
-        statement.bind(3, trouble?.problem)
-        statement.bind(4, trouble?.reason)
-        statement.bind(5, goneStatus.map(Int64.init))
-        statement.bind(6, isWanted ? 1 : 0)
-        try statement.run()
+        try state.statements[.setState].run(
+            (":key", row.number),
+            (":state", newState.rawValue),
+            (":problem", trouble?.problem),
+            (":reason", trouble?.reason),
+            (":gone_status", goneStatus),
+            (":wanted", isWanted)
+        )
         state.budget.recount(scope, row) { $0.pin = newState }
     }
 }

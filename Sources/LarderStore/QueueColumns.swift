@@ -10,6 +10,11 @@ enum ModifierColumn: Int32, TableColumn {
 
     var sql: String { self == .bodyBytes ? "coalesce(length(body), 0)" : name }
 
+    /// Those of one that is accepted.
+    static let accepted = all(but: [
+        .number, .reason, .nextAttemptAt, .settledAt, .answerStatus, .answerAt, .unclearStatus,
+        .answered, .answerHeaders, .answerBody, .bodyBytes,
+    ])
     static let whole = list(nil)
     static let withoutBytes = list(all(but: [.answerHeaders, .answerBody, .body]))
 }

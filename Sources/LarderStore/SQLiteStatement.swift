@@ -2,9 +2,7 @@ import CSQLite
 import Glibc
 import LarderModel
 
-/// A prepared statement.
-///
-/// Positions of parameters start at 1, of columns at 0, as in SQLite.
+/// A prepared statement, whose columns and parameters have names.
 final class SQLiteStatement {
     let handle: OpaquePointer
     private unowned let connection: SQLiteConnection
@@ -51,15 +49,6 @@ final class SQLiteStatement {
     /// What its rows say contradicts itself.
     func damaged() -> StoreError { connection.damaged(sql) }
 
-    /// Binds the parameters from the first on.
-    func bindAll<each Value: SQLiteValue>(_ values: repeat each Value) {
-        var position: Int32 = 1
-        for value in repeat each values {
-            value.bind(to: self, at: position)
-            position += 1
-        }
-    }
-
     /// Binds parameters by their names in SQL, as `:key`.
     func bind<each Value: SQLiteValue>(_ values: repeat (String, each Value)) {
         for (name, value) in repeat each values { value.bind(to: self, at: parameter(name)) }
@@ -91,16 +80,10 @@ final class SQLiteStatement {
         reset()
     }
 
-    /// Runs a statement that answers no row, with parameters by their names.
+    /// Runs a statement that answers no row, with parameters by their names, and makes it ready for the
+    /// next time.
     func run<each Value: SQLiteValue>(_ values: repeat (String, each Value)) throws(StoreError) {
         bind(repeat each values)
-        _ = try step()
-        reset()
-    }
-
-    /// Runs a statement that answers no row, with these parameters, and makes it ready for the next time.
-    func run<each Value: SQLiteValue>(_ values: repeat each Value) throws(StoreError) {
-        bindAll(repeat each values)
         _ = try step()
         reset()
     }
@@ -110,40 +93,6 @@ final class SQLiteStatement {
     /// Parameters keep their values until they are bound again.
     func reset() {
         sqlite3_reset(handle)
-    }
-
-    // A bind fails for a wrong position, which is our mistake, or for want of memory.
-
-    func bind(_ position: Int32, _ value: Int64?) {
-        if let value {
-            sqlite3_bind_int64(handle, position, value)
-        } else {
-            sqlite3_bind_null(handle, position)
-        }
-    }
-
-    func bind(_ position: Int32, _ text: String?) {
-        guard let text else {
-            sqlite3_bind_null(handle, position)
-            return
-        }
-        let count = UInt64(text.utf8.count)
-        // A C string is never a null pointer, which SQLite would take for NULL.
-        text.withCString { _ = larder_bind_text_copied(handle, position, $0, count) }
-    }
-
-    func bind(_ position: Int32, _ bytes: [UInt8]?) {
-        guard let bytes else {
-            sqlite3_bind_null(handle, position)
-            return
-        }
-        bytes.withUnsafeBytes { raw in
-            if let base = raw.baseAddress {
-                _ = larder_bind_blob_copied(handle, position, base, UInt64(raw.count))
-            } else {
-                sqlite3_bind_zeroblob(handle, position, 0)
-            }
-        }
     }
 
     /// Takes the only column of a row, perhaps of its own, whatever its type, for its next run.
@@ -252,41 +201,57 @@ final class SQLiteStatement {
 }
 
 /// What a parameter of a statement can be given.
+///
+/// A bind fails for a wrong place, which is our mistake, or for want of memory.
 protocol SQLiteValue {
-    func bind(to statement: SQLiteStatement, at position: Int32)
+    func bind(to statement: SQLiteStatement, at place: Int32)
 }
 
 extension Int64: SQLiteValue {
-    func bind(to statement: SQLiteStatement, at position: Int32) { statement.bind(position, self) }
+    func bind(to statement: SQLiteStatement, at place: Int32) {
+        sqlite3_bind_int64(statement.handle, place, self)
+    }
 }
 
 extension Int: SQLiteValue {
-    func bind(to statement: SQLiteStatement, at position: Int32) {
-        statement.bind(position, Int64(self))
+    func bind(to statement: SQLiteStatement, at place: Int32) {
+        Int64(self).bind(to: statement, at: place)
     }
 }
 
 /// Bound as 1 or 0.
 extension Bool: SQLiteValue {
-    func bind(to statement: SQLiteStatement, at position: Int32) {
-        statement.bind(position, self ? 1 : 0)
+    func bind(to statement: SQLiteStatement, at place: Int32) {
+        Int64(self ? 1 : 0).bind(to: statement, at: place)
     }
 }
 
 extension String: SQLiteValue {
-    func bind(to statement: SQLiteStatement, at position: Int32) { statement.bind(position, self) }
+    func bind(to statement: SQLiteStatement, at place: Int32) {
+        let count = UInt64(utf8.count)
+        // A C string is never a null pointer, which SQLite would take for NULL.
+        withCString { _ = larder_bind_text_copied(statement.handle, place, $0, count) }
+    }
 }
 
 extension [UInt8]: SQLiteValue {
-    func bind(to statement: SQLiteStatement, at position: Int32) { statement.bind(position, self) }
+    func bind(to statement: SQLiteStatement, at place: Int32) {
+        withUnsafeBytes { raw in
+            if let base = raw.baseAddress {
+                _ = larder_bind_blob_copied(statement.handle, place, base, UInt64(raw.count))
+            } else {
+                sqlite3_bind_zeroblob(statement.handle, place, 0)
+            }
+        }
+    }
 }
 
 extension Optional: SQLiteValue where Wrapped: SQLiteValue {
-    func bind(to statement: SQLiteStatement, at position: Int32) {
+    func bind(to statement: SQLiteStatement, at place: Int32) {
         if let self {
-            self.bind(to: statement, at: position)
+            self.bind(to: statement, at: place)
         } else {
-            statement.bind(position, Int64?.none)
+            sqlite3_bind_null(statement.handle, place)
         }
     }
 }

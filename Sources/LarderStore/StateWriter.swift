@@ -216,10 +216,10 @@ final class StateWriter {
     func setOffline(_ name: String, _ isOffline: Bool) throws(StoreError) {
         let statement = try connection.prepare(
             isOffline
-                ? "INSERT OR IGNORE INTO offline_origin (name) VALUES (?1)"
-                : "DELETE FROM offline_origin WHERE name = ?1"
+                ? "INSERT OR IGNORE INTO offline_origin (name) VALUES (:name)"
+                : "DELETE FROM offline_origin WHERE name = :name"
         )
-        try statement.run(name)
+        try statement.run((":name", name))
     }
 }
 

@@ -38,6 +38,20 @@ extension TableColumn {
         }.joined(separator: ", ")
     }
 
+    /// Columns for an `INSERT`, and the parameters for their values: those of their names.
+    static func names(_ wanted: Set<Self>? = nil) -> String { joined(wanted) { $0.name } }
+    static func parameters(_ wanted: Set<Self>? = nil) -> String {
+        joined(wanted) { ":\($0.name)" }
+    }
+    /// Columns for an `UPDATE`, each with its parameter.
+    static func assignments(_ wanted: Set<Self>? = nil) -> String {
+        joined(wanted) { "\($0.name) = :\($0.name)" }
+    }
+
+    private static func joined(_ wanted: Set<Self>?, _ text: (Self) -> String) -> String {
+        allCases.filter { wanted?.contains($0) ?? true }.map(text).joined(separator: ", ")
+    }
+
     static func all(but unwanted: Set<Self>) -> Set<Self> { Set(allCases).subtracting(unwanted) }
 }
 

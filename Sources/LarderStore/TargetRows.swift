@@ -78,7 +78,9 @@ struct TargetRows {
             return true
         }
         // A pin without bytes may have been there first.
-        if aim.isShared, !row.keepsShared { try state.statements[.keep].run(row.number, 1) }
+        if aim.isShared, !row.keepsShared {
+            try state.statements[.keep].run((":key", row.number), (":shared", 1))
+        }
         try setTargeted(true, row, scope, revision)
         state.memory.changedRows.append(RowKey(scope, id))
         guard !aim.isShared, let base, let targeted = try state.rows.find(scope, id) else {
@@ -120,7 +122,11 @@ struct TargetRows {
         _ scope: ScopeKey,
         _ revision: Revision
     ) throws(StoreError) {
-        try state.queue[.target].run(row.number, isTargeted, revision.number)
+        try state.queue[.target].run(
+            (":key", row.number),
+            (":targeted", isTargeted),
+            (":rev", revision.number)
+        )
     }
 
     /// The changes of a modifier with their targets, as their rows say; one that is ended waits for no
@@ -129,7 +135,7 @@ struct TargetRows {
         _ number: ModifierNumber
     ) throws(StoreError) -> [(change: Int64, scope: String, id: String, isEnded: Bool)] {
         let statement = state.queue[.changes]
-        statement.bind(1, number.value)
+        statement.bind(":modifier", number.value)
         defer { statement.reset() }
         return try statement.all { row in
             (
@@ -228,19 +234,27 @@ struct TargetRows {
     ) throws(StoreError) {
         guard let row = try state.rows.find(name.scope, name.id) else { return }
         state.memory.changedRows.append(RowKey(name.scope, name.id))
-        state.queue[.otherChange].bindAll(name.scope.text, name.id.text, number.value)
+        state.queue[.otherChange].bind(
+            (":scope", name.scope.text),
+            (":id", name.id.text),
+            (":modifier", number.value)
+        )
         defer { state.queue[.otherChange].reset() }
         try setTargeted(try state.queue[.otherChange].step(), row, name.scope, revision)
         try state.rows.noteReason(gone: name.scope, name.id)
     }
 
     func markStale(_ row: DurableRow) throws(StoreError) {
-        try state.queue[.markStale].run(row.number)
+        try state.queue[.markStale].run((":key", row.number))
     }
 
     /// A row's users see it change back to what it was: its revision goes on.
     func raise(_ name: TargetName, to revision: Revision) throws(StoreError) {
-        try state.statements[.raise].run(name.scope.text, name.id.text, revision.number)
+        try state.statements[.raise].run(
+            (":scope", name.scope.text),
+            (":id", name.id.text),
+            (":rev", revision.number)
+        )
         state.memory.changedRows.append(RowKey(name.scope, name.id))
     }
 
@@ -248,7 +262,7 @@ struct TargetRows {
     func answeredChanges(of name: TargetName) throws(StoreError) -> [AnsweredChange] {
         guard (state.memory.modifiers[.accepted] ?? 0) > 0 else { return [] }
         let statement = state.queue[.answeredChanges]
-        statement.bindAll(name.id.text, name.scope.text)
+        statement.bind((":id", name.id.text), (":scope", name.scope.text))
         defer { statement.reset() }
         return try statement.all { row in
             AnsweredChange(
@@ -265,7 +279,7 @@ struct TargetRows {
         at step: Revision,
         now: Timestamp
     ) throws(StoreError) -> [ModifierNumber] {
-        for change in changes { try state.queue[.endChange].run(change.change) }
+        for change in changes { try state.queue[.endChange].run((":change", change.change)) }
         try release(name, from: ModifierNumber(0), step)
         var left: [ModifierNumber] = []
         for number in changes.map(\.number) where !left.contains(number) {
@@ -297,11 +311,11 @@ struct TargetRows {
         for target in targets { try change(target.name, target.fate, revision, now) }
         let names = Set(targets.map(\.name.id.text))
         for target in try of(number) where names.contains(target.id) {
-            try state.queue[.endChange].run(target.change)
+            try state.queue[.endChange].run((":change", target.change))
         }
         for view in views { try release(view.name, from: number, revision) }
         try state.views.logChanges(since: views, revision, ChangeCause(row))
-        try state.queue[.answered].run(number.value)
+        try state.queue[.answered].run((":number", number.value))
         state.modifiers.count(from: row.state, to: .accepted, of: row)
         try state.views.logModifier(number, row, .accepted, revision) { $0.mark = .answered }
     }

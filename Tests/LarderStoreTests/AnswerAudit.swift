@@ -46,8 +46,8 @@ struct AnswerAudit {
         defer { connection.rollBack() }
         try checkSkeletons("claim")
         try checkReferences("claim", EntryColumn.listOfClaim, scope, origin) { id in
-            let row = try connection.prepare("SELECT claim FROM claim WHERE scope = ?1 AND id = ?2")
-            row.bindAll(scope.text, id.text)
+            let row = try connection.prepare("SELECT claim FROM claim WHERE scope = :scope AND id = :id")
+            row.bind((":scope", scope.text), (":id", id.text))
             return try row.step() ? row.integer(.only) : nil
         }
     }

@@ -191,8 +191,8 @@ struct DurableAnswerTests {
         try await fixture.temporary.close()
         do {
             let state = try SQLiteConnection(path: fixture.temporary.statePath, mode: .readWrite)
-            let whole = try state.prepare("UPDATE claim SET data = ?1 WHERE id = 'feed'")
-            try whole.run(Array(Self.feed.utf8))
+            let whole = try state.prepare("UPDATE claim SET data = :data WHERE id = 'feed'")
+            try whole.run((":data", Array(Self.feed.utf8)))
             try state.execute(
                 """
                 DROP TABLE hidden;

@@ -2,7 +2,7 @@ extension Rule {
     static let all = [
         fileLength, functionLength, noSleepInTests, noClock, noChance, noPrint, importsOfNIO,
         importsOfSQLite, importsOfHTTPClient, oneWayImports, uncheckedWithReason, noReminders,
-        machines, noForeignPaths,
+        machines, noForeignPaths, namedColumns,
     ]
 
     static let fileLength = Rule("A file ends at 500 lines, a test at 600") { file, _ in
@@ -98,6 +98,18 @@ extension Rule {
         }
     }
 
+    static let namedColumns = Rule("Columns and parameters of SQL have names") { file, _ in
+        guard file.isSource, file.target == "LarderStore", file.name != "SQLiteStatement" else {
+            return []
+        }
+        return file.lines.enumerated().compactMap { index, line in
+            let found = line.firstMatch(of: /\?[0-9]+|sqlite3_(?:column|bind)_\w+/)
+            return found.map {
+                Finding(path: file.path, line: index + 1, message: "\($0.output) goes by a number")
+            }
+        }
+    }
+
     /// In halves, so that this file keeps the rule.
     private static let reminders = ["FIX" + "ME", "TO" + "DO", "XX" + "X"]
 
@@ -121,6 +133,18 @@ extension Rule {
             paths.contains(invariants) ? nil : "there is no \(file.name)+Invariants.swift",
             hasTests ? nil : "there is no \(file.name)Tests.swift",
         ].compactMap { $0 }.map { Finding(path: file.path, line: 1, message: $0) }
+    }
+
+    static let namedColumns = Rule("Columns and parameters of SQL have names") { file, _ in
+        guard file.isSource, file.target == "LarderStore", file.name != "SQLiteStatement" else {
+            return []
+        }
+        return file.lines.enumerated().compactMap { index, line in
+            let found = line.firstMatch(of: /\?[0-9]+|sqlite3_(?:column|bind)_\w+/)
+            return found.map {
+                Finding(path: file.path, line: index + 1, message: "\($0.output) goes by a number")
+            }
+        }
     }
 
     /// In halves, so that this file keeps the rule.

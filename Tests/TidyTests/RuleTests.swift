@@ -48,6 +48,12 @@ struct RuleTests {
             bad: "sleep(1)"
         ),
         Example(
+            rule: .namedColumns,
+            path: "Sources/LarderStore/A.swift",
+            good: #"let sql = "SELECT a FROM b WHERE c = :c""#,
+            bad: #"let sql = "SELECT a FROM b WHERE c = ?1""#
+        ),
+        Example(
             rule: .noClock,
             path: "Sources/LarderStore/A.swift",
             good: "let now = clock.now  // no Date()",
