@@ -107,6 +107,7 @@ extension EngineContext {
     func buryEntity(
         _ plan: Flight.Plan,
         number: Revision?,
+        fence: AnswerFence?,
         now: Timestamp
     ) async throws(StoreError) {
         // Of what was asked for with a query or with headers it says nothing.
@@ -121,14 +122,21 @@ extension EngineContext {
             fetch: number,
             cause: plan.cause,
             hidesShared: hidesShared(EntryID(name), plan.key.scope),
+            fence: fence,
             now: now
         )
         noteRead(of: EntryID(name), in: plan.key.scope, nil)
     }
 
-    /// The origin has answered for a URL: so it has for the entity whose own URL that is (case 29).
-    func noteAnswer(for id: EntryID, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
-        let name = entity(at: id, in: plan.key.scope)
+    /// The origin has answered for a URL (case 29), with `hasEntity` also for the entity whose own URL
+    /// that is.
+    func noteAnswer(
+        for id: EntryID,
+        hasEntity: Bool,
+        _ plan: Flight.Plan,
+        _ fence: AnswerFence?
+    ) async {
+        let name = hasEntity ? entity(at: id, in: plan.key.scope) : nil
         do throws(StoreError) {
             try await store.modifiers.noteAnswer(
                 for: [id] + (name.map { [EntryID($0)] } ?? []),
@@ -141,10 +149,16 @@ extension EngineContext {
         }
     }
 
-    /// The origin has said what a URL is now.
+    /// The origin has said what a URL is now; of an entity in it the store has noted that.
     func noteAnswer(_ answer: FlightAnswer, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
-        if answer.isKept { await noteAnswer(for: answer.entry.id, plan, fence) }
+        if answer.isKept { await noteAnswer(for: answer.entry.id, hasEntity: false, plan, fence) }
         noteRead(of: answer.entry.id, in: plan.key.scope, answer.entry.body)
+    }
+
+    /// The origin has confirmed what is stored under a URL, with the entities in it.
+    func noteConfirmation(of entry: Entry, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
+        await noteAnswer(for: entry.id, hasEntity: plan.isNormalized, plan, fence)
+        noteRead(of: entry.id, in: plan.key.scope, entry.body)
     }
 
     /// The origin has refused a read: a final refusal is an answer, too.
@@ -152,6 +166,6 @@ extension EngineContext {
         guard (400..<500).contains(status), ![401, 407, 408, 425, 429].contains(status),
             let id = try? plan.cached?.id ?? EntryID(plan.key.url)
         else { return }
-        await noteAnswer(for: id, plan, fence)
+        await noteAnswer(for: id, hasEntity: true, plan, fence)
     }
 }

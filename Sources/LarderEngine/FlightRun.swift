@@ -397,8 +397,7 @@ struct FlightRun: ~Copyable {
         }
         switch (outcome, machine.refreshed(isGone: outcome == .gone)) {
         case (.refreshed(let entry), .tell):
-            await context.noteAnswer(for: entry.id, plan, overtaking?.fence)
-            context.noteRead(of: entry.id, in: plan.key.scope, entry.body)
+            await context.noteConfirmation(of: entry, plan, overtaking?.fence)
             var answer = FlightAnswer(entry: entry, bytes: nil, status: 304)
             answer.isNormalized = plan.isNormalized
             return .land(.current(answer))
@@ -438,7 +437,8 @@ struct FlightRun: ~Copyable {
             }
             let receipt = try await context.store.put(new, now: now, fence: fence)
             if overtaking?.hasHappened == true { return overtaken() }
-            try await context.buryEntity(plan, number: number, now: now)
+            try await context.buryEntity(plan, number: number, fence: fence, now: now)
+            if overtaking?.hasHappened == true { return overtaken() }
             _ = machine.stored()
             context.noteRead(of: id, in: plan.key.scope, nil)
             return .land(.deleted(receipt.revision, status: status))

@@ -127,6 +127,7 @@ final class ModifierKeeper: Sendable {
             group.addTask { await alarm.run(clock) { self.post(.timeCame) } }
             var (actions, end) = await steps.records.restore(&machine, &group)
             perform(actions, steps, &group)
+            group.addTask { await steps.readAnswered() }
             var alarmedAt = machine.nextWake
             alarm.set(alarmedAt)
             for await event in mailbox.events {
@@ -169,8 +170,11 @@ final class ModifierKeeper: Sendable {
                 case .sendCommitted, .sendNotCommitted, .changeCommitted:
                     actions = handle(event, &machine, steps)
                     commits.tell()
-                case .attemptEnded, .readShowed, .originAnswered, .originWentDown,
-                    .originSetOffline, .originWoken, .originRests, .laneSet:
+                case .originAnswered(let name), .originWoken(let name):
+                    actions = handle(event, &machine, steps)
+                    group.addTask { await steps.readAnswered(at: name) }
+                case .attemptEnded, .readShowed, .originWentDown, .originSetOffline,
+                    .originRests, .laneSet:
                     actions = handle(event, &machine, steps)
                 }
                 perform(actions, steps, &group)

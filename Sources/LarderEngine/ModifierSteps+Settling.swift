@@ -141,6 +141,25 @@ extension ModifierSteps {
         )
     }
 
+    /// Reads the shared rows again for which confirmed writes wait, of one origin or all: after a start, and
+    /// once the origin can be asked again (case 29).
+    func readAnswered(at origin: OriginName? = nil) async {
+        let store = context.store
+        guard (store.modifiers.totals.byState[.accepted] ?? 0) > 0 else { return }
+        do throws(StoreError) {
+            for record in try await records.found(after: nil).records where record.isAnswered {
+                guard origin.map({ $0 == record.origin }) ?? true else { continue }
+                let scope = store.key(for: record.scope)
+                for case .id(let id) in record.lanes where store.keepsShared(scope, id) {
+                    askAgain(id, scope)
+                }
+            }
+        } catch {
+            // Whoever reads the row next has it read again, as it is stale.
+            context.note("the modifiers were not read", error)
+        }
+    }
+
     /// Has the origin say what a target is now; what comes of it lands in the cache.
     private func askAgain(_ id: EntryID, _ scope: ScopeKey) {
         guard let (url, origin) = context.address(of: id, in: scope) else { return }

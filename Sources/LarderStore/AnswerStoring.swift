@@ -21,10 +21,11 @@ struct AnswerStoring: WriterPart {
             return .done(AnswerReceipt(entry: receipt, isNormalized: false))
         }
         let isKeptOut = fence?.covers(scope, id) == true
-        let isClaimed = try claimed(scope, id) != nil
+        let found = try claimed(scope, id)
+        let isClaimed = found != nil
         if isClaimed, !isKeptOut {
             // Its entities are where it is.
-            for entity in answer.entities.ids { try state.rows.makeRow(scope, entity) }
+            for entity in answer.entities.ids { try state.rows.makeRow(scope, entity, with: found) }
             try promotion.fill(now: now)
         }
         let start = answer.entry.start ?? answer.entities.fetch

@@ -107,6 +107,16 @@ struct CacheHiding {
         return marks > 0
     }
 
+    /// Removes the marks of some users, who are forgotten.
+    func removeMarks(of scopes: RowScopes) throws(StoreError) {
+        let before = cache.connection.totalChanges
+        let statement = try cache.connection.prepare("DELETE FROM hidden WHERE \(scopes.condition)")
+        scopes.bind(to: statement)
+        try statement.run()
+        cache.state.totals.bytes -=
+            (cache.connection.totalChanges - before) * Limits.hiddenMarkBytes
+    }
+
     /// Shows a shared row again to users, as an answer has come for it; whether it was hidden from any.
     ///
     /// The answer then has a later revision than what they have seen. `start` is the last revision that

@@ -52,9 +52,10 @@ struct CacheLog {
         cache.state.log.isBegun = false
     }
 
-    /// Forgets the changes that were logged of some scopes.
+    /// Forgets the changes that were logged of some scopes, and which shared rows are hidden from them.
     func forget(_ scopes: RowScopes) throws(StoreError) {
         guard let file = cache.file else { return }
+        try cache.hiding.removeMarks(of: scopes)
         try file.log.remove(scopes, in: file.connection, &cache.state.log)
     }
 }

@@ -46,7 +46,7 @@ extension CacheStore {
     /// Leaves a tombstone where an entity was, unless a fetch has told of it that set out later; the
     /// revision of the step, nil where nothing has changed.
     ///
-    /// `hidesShared` is that of ``NewEntry``.
+    /// `hidesShared` is that of ``NewEntry``. An answer that `fence` covers says nothing.
     @discardableResult
     package func deleteEntity(
         _ name: EntityName,
@@ -54,11 +54,13 @@ extension CacheStore {
         fetch: Revision,
         cause: ChangeCause,
         hidesShared: Bool = false,
+        fence: AnswerFence? = nil,
         now: Timestamp
     ) async throws(StoreError) -> Revision? {
         try await commits.submit(isRepeatable: true, cache: .optional) {
             writer throws(StoreError) in
-            try writer.answers.deleteEntity(
+            guard fence?.keepsOut(scope, EntryID(name)) != true else { return nil }
+            return try writer.answers.deleteEntity(
                 name,
                 in: scope,
                 fetch: fetch,

@@ -1,8 +1,8 @@
 /// The statements of the writer of `state.db`, but for the modifier queue.
 enum ClaimStatement: Int, PreparedStatement {
     case begin, commit, find, get, insert, setEntry, refresh, setState, setPinned,
-        clearEntry, delete, keepers, keep, setKept, raise, hide, unhide,
-        marks
+        clearEntry, delete, keepers, keep, setKept, raise, hide, hideLater,
+        unhide, marks
 
     var sql: String {
         switch self {
@@ -71,11 +71,10 @@ enum ClaimStatement: Int, PreparedStatement {
             WHERE claim = :key
             """
         case .hide:
-            """
-            INSERT INTO hidden (claim, scope, rev) VALUES (:key, :scope, :rev)
-            ON CONFLICT (claim, scope) DO UPDATE SET rev = max(rev, :rev)
-            """
-        case .unhide: "DELETE FROM hidden WHERE claim = :key AND rev <= :rev"
+            "INSERT OR IGNORE INTO hidden (claim, scope, rev) VALUES (:key, :scope, :rev)"
+        case .hideLater:
+            "UPDATE hidden SET rev = max(rev, :rev) WHERE claim = :key AND scope = :scope"
+        case .unhide: "DELETE FROM hidden WHERE claim = :key AND rev <= :rev RETURNING scope"
         case .marks: "SELECT scope, rev FROM hidden WHERE claim = :key"
         case .raise:
             """
@@ -88,6 +87,6 @@ enum ClaimStatement: Int, PreparedStatement {
     /// The columns of a row without an entry.
     private static let name: Set<EntryColumn> = [.scope, .id, .origin]
     private static let made: Set<ClaimColumn> = [
-        .size, .targeted, .shared, .pinnedAt, .state, .wanted, .held, .inPins,
+        .size, .targeted, .shared, .pinnedAt, .state, .wanted, .held, .inPins, .payer,
     ]
 }

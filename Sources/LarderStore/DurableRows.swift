@@ -42,6 +42,8 @@ struct DurableRow: Sendable {
     var isReleased: Bool { !isPinned && !isTargeted && !isHeld }
     /// Whether the entry under its id is the cache's: it is a pin that has none.
     var isLeftToCache: Bool { isPinned && !isTargeted && !hasEntry && !keepsShared }
+    /// Whether what comes along with it counts in the room of pins.
+    var bringsPins: Bool { isPinned || isInPins }
     /// What it counts as a pin.
     var pinnedSize: Int64 { isPinned ? size : 0 }
     var hasEntry: Bool { kind != nil }
@@ -123,19 +125,23 @@ struct DurableRows {
         var wanted: [Int64: [UInt8]] = [:]
         for reference in references {
             let id = EntryID(EntityName(reference.key, of: origin))
-            let child = try makeRow(scope, id, isInPins: row.isPinned || row.isInPins)
+            let child = try makeRow(scope, id, with: row)
             wanted[child, default: []] += reference.place.stored
         }
         try noteReleasable(try state.tables.setReferences(of: row.number, wanted), scope)
+        guard scope == state.index.sharedScope else { return }
+        for child in wanted.keys { try state.keepers.countReferred(child) }
     }
 
     /// The number of an id's row; where there is none one is made, which waits to be filled.
+    ///
+    /// It comes along with `parent`, and counts where that does.
     @discardableResult
     func makeRow(
         _ scope: ScopeKey,
         _ id: EntryID,
-        isHeld: Bool = false,
-        isInPins: Bool = false
+        with parent: DurableRow? = nil,
+        isHeld: Bool = false
     ) throws(StoreError) -> Int64 {
         if let found = try find(scope, id) {
             if isHeld, !found.isHeld {
@@ -145,7 +151,7 @@ struct DurableRows {
             }
             return found.number
         }
-        try insert(scope, id, id.entity?.origin, isHeld: isHeld, isInPins: isInPins)
+        try insert(scope, id, id.entity?.origin, isHeld: isHeld, with: parent)
         state.memory.unfilled.append(TargetName(scope, id))
         // Maintenance looks whether something keeps it in the end.
         state.memory.releasable.append(TargetName(scope, id))
@@ -173,6 +179,7 @@ struct DurableRows {
             let text = try state.connection.text("SELECT id FROM claim WHERE claim = \(row)")
             guard let id = text.flatMap({ try? EntryID(stored: $0) }) else { continue }
             state.memory.releasable.append(TargetName(scope, id))
+            if scope == state.index.sharedScope { try state.keepers.countReferred(row) }
         }
     }
 
@@ -377,6 +384,7 @@ struct DurableRows {
     /// Takes a row away with its entry.
     func remove(_ row: DurableRow, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         try letGo(of: row, scope)
+        _ = try endHiding(row, of: scope, since: nil)
         if !row.isReleased { try releaseVariants(of: id, scope) }
         try state.statements[.delete].run((":key", row.number))
         state.budget.recount(scope, from: row.charge, to: nil)
@@ -393,8 +401,9 @@ struct DurableRows {
         isTargeted: Bool = false,
         keepsShared: Bool = false,
         isHeld: Bool = false,
-        isInPins: Bool = false
+        with parent: DurableRow? = nil
     ) throws(StoreError) {
+        let (isInPins, payer) = (parent?.bringsPins == true, parent?.payer)
         let size = StateBudget.sizeWithoutEntry(scope, id, origin?.text)
         try state.statements[.insert].run(
             (":scope", scope.text),
@@ -407,24 +416,32 @@ struct DurableRows {
             (":state", pin?.rawValue),
             (":wanted", pin == .waiting),
             (":held", isHeld),
-            (":in_pins", isInPins)
+            (":in_pins", isInPins),
+            (":payer", payer.map(Int64.init))
         )
-        state.budget.recount(
-            scope,
-            from: nil,
-            to: ClaimCharge(pin: pin, isInPins: isInPins, size: size)
-        )
+        let charge = ClaimCharge(pin: pin, isInPins: isInPins, size: size, payer: payer)
+        state.budget.recount(scope, from: nil, to: charge)
     }
 
     /// Hides a shared row from the user of a scope.
     func hide(_ row: DurableRow, _ id: EntryID, _ mark: HiddenMark) throws(StoreError) {
         // Before the commit, as in `cache.db`.
         state.reader.shared.noteHiddenRow()
+        let before = state.connection.totalChanges
         try state.statements[.hide].run(
             (":key", row.number),
             (":scope", mark.scope),
             (":rev", mark.revision)
         )
+        if state.connection.totalChanges != before {
+            count(marks: 1, of: mark.scope)
+        } else {
+            try state.statements[.hideLater].run(
+                (":key", row.number),
+                (":scope", mark.scope),
+                (":rev", mark.revision)
+            )
+        }
         state.memory.changedRows.append(RowKey(state.index.sharedScope, id))
     }
 
@@ -438,9 +455,31 @@ struct DurableRows {
         guard scope == state.index.sharedScope, state.reader.shared.mayHideRows else {
             return false
         }
-        let before = state.connection.totalChanges
-        try state.statements[.unhide].run((":key", row.number), (":rev", start?.number ?? .max))
-        return state.connection.totalChanges != before
+        let statement = state.statements[.unhide]
+        statement.bind((":key", row.number), (":rev", start?.number ?? .max))
+        defer { statement.reset() }
+        return try countRemoved(statement) > 0
+    }
+
+    /// Removes the marks of some users, who are forgotten.
+    func removeMarks(of scopes: RowScopes) throws(StoreError) {
+        let statement = try state.connection.prepare(
+            "DELETE FROM hidden WHERE \(scopes.condition) RETURNING scope"
+        )
+        scopes.bind(to: statement)
+        _ = try countRemoved(statement)
+    }
+
+    private func countRemoved(_ statement: SQLiteStatement) throws(StoreError) -> Int {
+        let scopes = try statement.all { $0.text(.only) ?? "" }
+        for scope in scopes { count(marks: -1, of: scope) }
+        return scopes.count
+    }
+
+    /// A mark counts in the queue of the user from whom it hides a row.
+    private func count(marks: Int64, of scope: String) {
+        let uid = Scope(text: scope)?.uid
+        state.memory.queue.add(bytes: marks * Limits.hiddenMarkBytes, of: uid)
     }
 
     func marks(of row: DurableRow) throws(StoreError) -> [HiddenMark] {

@@ -27,6 +27,8 @@ import LarderNormalize
 /// 8. A released row leaves `state.db` once it is written to `cache.db`, and synced there.
 /// 9. The index has what dead letters target from before the commit by which one dies until after that
 ///    by which it is dropped or back in the queue.
+/// 10. The sums in memory are those of the rows: each row counts once in a total, and in the share of its
+///    user, a shared row in that of its payer. What comes along with a shared row has the payer of that.
 struct EntryStoring: WriterPart {
     let writer: StoreWriter
 
@@ -86,6 +88,7 @@ struct EntryStoring: WriterPart {
         let viewers = try sharing.viewers(of: scope, id)
         let receipt = try put(ready, into: found, step)
         if new.hidesShared { try hiding.hideShared(id, from: scope) }
+        guard new.entry.kind != .variants else { return .done(receipt) }
         try sharing.answered(
             scope,
             id,

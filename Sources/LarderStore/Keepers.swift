@@ -40,21 +40,25 @@ struct Keepers {
 
     /// Has a shared row say what keeps it; to be called after each change of a keeper, and of its bytes.
     ///
-    /// It counts once, among the pins if any keeper is one, and in the share of the first of those.
+    /// It counts once, among the pins if any keeper is one, and in the share of the first of those: its
+    /// payer. Once none keeps it, it stays in the share of the last one until it has left `state.db`.
     func countKeepers(of id: EntryID) throws(StoreError) {
         let place = state.index.sharedScope
         guard let row = try state.rows.find(place, id) else { return }
         let keepers = try of(id)
         // One that nobody keeps, and nobody has kept, is as it was made.
-        guard !keepers.isEmpty || row.payer != nil else { return }
+        let wasKept = row.payer != nil && !row.isReferredOnly
+        guard !keepers.isEmpty || wasKept else { return }
         let pins = keepers.filter(\.isPin)
-        let payer = pins.first ?? keepers.first(where: \.isTargeted)
+        let first = pins.first ?? keepers.first(where: \.isTargeted)
+        var payer = first?.name.scope.scope.uid
+        if payer == nil { payer = try referringPayer(of: row, id) }
         let isTargeted = keepers.contains(where: \.isTargeted)
         let charge = ClaimCharge(
             pin: pins.isEmpty ? nil : .held,
             isInPins: row.isInPins,
             size: row.size,
-            payer: payer?.name.scope.scope.uid
+            payer: payer
         )
         try state.statements[.setKept].run(
             (":key", row.number),
@@ -64,8 +68,9 @@ struct Keepers {
             (":payer", charge.payer.map(Int64.init))
         )
         state.budget.recount(place, row) { $0 = charge }
+        try passOn(payer, from: row, id)
         state.index.setPinned(place, id, !pins.isEmpty)
-        if payer == nil { try state.rows.noteReason(gone: place, id) }
+        if first == nil { try state.rows.noteReason(gone: place, id) }
         guard row.hasBytes else { return }
         for waiting in pins where waiting.pin == .waiting {
             guard try state.reader.sharedRows.isHidden(id, from: waiting.name.scope) != true,
@@ -151,5 +156,35 @@ struct Keepers {
             state.memory.hasNews = true
         }
         try countKeepers(of: id)
+    }
+
+    /// The pin of a user from whom its shared row is hidden waits for an answer.
+    func wantAnswer(_ name: TargetName) throws(StoreError) {
+        guard let pin = try state.rows.find(name.scope, name.id), pin.keepsShared, pin.pin == .held
+        else {
+            return
+        }
+        try state.pins.setState(of: pin, in: name.scope, .waiting, nil, isWanted: true)
+        state.memory.hasNews = true
+    }
+
+    /// The shared answers of a URL, those of its variants among them.
+    func unit(of url: EntryID) throws(StoreError) -> [EntryID] {
+        guard let prefix = url.variantPrefix else { return [] }
+        let statement = try state.connection.statement(
+            """
+            SELECT id FROM claim WHERE scope = :scope AND (id = :url OR id >= :prefix AND id < :end)
+                AND kind IN (1, 2)
+            """
+        )
+        let end = RowQuery.end(ofPrefix: prefix)
+        statement.bind(
+            (":scope", state.index.sharedScope.text),
+            (":url", url.text),
+            (":prefix", prefix),
+            (":end", end)
+        )
+        defer { statement.reset() }
+        return try statement.all { $0.entryID(.only) }
     }
 }

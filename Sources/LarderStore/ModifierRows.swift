@@ -239,13 +239,15 @@ struct ModifierRows {
         if let new { state.memory.count(1, in: new, of: row.scope) }
     }
 
-    /// Forgets what was settled of some scopes, and the changes that were logged of them.
+    /// Forgets what was settled of some scopes, the changes that were logged of them, and which shared
+    /// rows are hidden from them.
     func forget(_ scopes: RowScopes) throws(StoreError) {
         let history = try state.connection.prepare(
             "DELETE FROM history WHERE \(scopes.condition)"
         )
         scopes.bind(to: history)
         try history.run()
+        try state.rows.removeMarks(of: scopes)
         try state.log.remove(scopes, in: state.connection, &state.memory.log)
         try state.log.forgetViews(scopes, in: state.connection, &state.memory.log)
     }

@@ -88,7 +88,7 @@ struct Pinning: WriterPart {
             if base != nil { try hiding.takeMarks(of: place) }
             claim(name.scope, name.id)
             try sharing.noteKeeper(name)
-            try promotion.holdVariants(of: place, isInPins: true)
+            try promotion.holdVariants(of: place)
             try promotion.fill(now: now)
             return .done(isHeld ? .held(isNew: isNew) : .waiting(isNew: isNew))
         } catch {
@@ -180,7 +180,7 @@ struct Pinning: WriterPart {
         }
         claim(scope, id)
         promotion.addGarbage([name])
-        try promotion.holdVariants(of: name, isInPins: true)
+        try promotion.holdVariants(of: name)
         try promotion.fill(now: now)
         return .done(.held(isNew: isNew))
     }
@@ -205,7 +205,7 @@ struct Pinning: WriterPart {
             if found?.hasEntry != true { try entries.noteReplaced(&receipt, scope, id) }
             claim(scope, id)
             promotion.addGarbage([TargetName(scope, id)])
-            try promotion.holdVariants(of: TargetName(scope, id), isInPins: true)
+            try promotion.holdVariants(of: TargetName(scope, id))
             try promotion.fill(now: now)
             try bodies.forget(new.body)
             return .done(receipt)

@@ -186,9 +186,7 @@ struct Promotion: WriterPart {
     func takeAlong(now: Timestamp) throws(StoreError) {
         for row in try state.reader.allRows() where !row.keepsShared {
             let name = TargetName(shared.key(for: row.scope), row.id)
-            if row.isPinned || row.isTargeted {
-                try holdVariants(of: name, isInPins: row.isPinned && !row.isTargeted)
-            }
+            if row.isPinned || row.isTargeted { try holdVariants(of: name) }
             guard row.kind == .fetched, let saved = try state.rows.entry(name.scope, name.id),
                 let entry = saved.entry,
                 let taken = try cacheIfAny?.rows.copy(of: name.scope, name.id, now: now)
@@ -212,10 +210,11 @@ struct Promotion: WriterPart {
     }
 
     /// Has the variants of a URL be where its own row is.
-    func holdVariants(of name: TargetName, isInPins: Bool = false) throws(StoreError) {
+    func holdVariants(of name: TargetName) throws(StoreError) {
         guard let prefix = name.id.variantPrefix, let cache = try cacheIfAny else { return }
+        let row = try state.rows.find(name.scope, name.id)
         for id in try cache.rows.ids(in: name.scope, prefix: prefix) {
-            try state.rows.makeRow(name.scope, id, isHeld: true, isInPins: isInPins)
+            try state.rows.makeRow(name.scope, id, with: row, isHeld: true)
         }
     }
 
@@ -230,8 +229,7 @@ struct Promotion: WriterPart {
         guard !shared.claims.isEmpty, let url = id.urlOfVariant,
             let place = shared.claims.place(scope, url), !place.isReleased
         else { return nil }
-        let isInPins = place.isPinned && place.targets == 0
-        try state.rows.makeRow(scope, id, isHeld: true, isInPins: isInPins)
+        try state.rows.makeRow(scope, id, with: try state.rows.find(scope, url), isHeld: true)
         try fill(now: now)
         return try claimed(scope, id)
     }

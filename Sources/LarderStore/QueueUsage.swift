@@ -11,7 +11,7 @@ struct QueueUsage: Equatable {
     }
 
     private(set) var parts: [UInt32: Part] = [:]
-    /// All parts together.
+    /// All parts together, and the bytes of shared rows that have no payer.
     private(set) var total = Part()
 
     init() {}
@@ -25,6 +25,15 @@ struct QueueUsage: Equatable {
             total.bytes += newValue.bytes - old.bytes
             parts[uid] = newValue == Part() ? nil : newValue
         }
+    }
+
+    /// Counts bytes in a user's part, or without a user in the total alone.
+    mutating func add(bytes: Int64, of uid: UInt32?) {
+        guard let uid else {
+            total.bytes += bytes
+            return
+        }
+        self[uid].bytes += bytes
     }
 
     /// Why what is added does not fit, if it does not: into everything, or into its user's part.
@@ -56,12 +65,13 @@ struct QueueUsage: Equatable {
             UNION ALL
             SELECT scope, sum(\(SQLiteStatement.countedSize)), count(*), NULL FROM modifier
             GROUP BY scope
+            UNION ALL SELECT scope, count(*) * \(Limits.hiddenMarkBytes), 0, NULL FROM hidden GROUP BY scope
             """
         )
         while try parts.step() {
-            guard let uid = parts.payer else { continue }
-            self[uid].bytes += parts.integer("bytes")
-            self[uid].count += parts.integer("count")
+            let uid = parts.payer
+            add(bytes: parts.integer("bytes"), of: uid)
+            if let uid { self[uid].count += parts.integer("count") }
         }
     }
 }

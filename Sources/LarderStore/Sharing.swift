@@ -85,7 +85,9 @@ struct Sharing: WriterPart {
     /// An answer for a row is stored: it settles what has waited for it (case 29), and who has changes on
     /// a shared row hears of what changes in their own view.
     ///
-    /// `revision` is its step, nil for one that has changed nothing.
+    /// `revision` is its step, nil for one that has changed nothing. The unit is the URL: the first answer
+    /// for a shared URL or one of its variants settles the write, and the other rows of the unit, which
+    /// are older, are hidden from its user.
     func answered(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -94,9 +96,11 @@ struct Sharing: WriterPart {
         now: Timestamp
     ) throws(StoreError) {
         let index = shared.claims
+        let (row, isShared) = (id, scope == index.sharedScope)
+        let id = isShared ? row.urlOfVariant ?? row : row
         guard (index.place(scope, id)?.targets ?? 0) > 0 else { return }
         let name = TargetName(scope, id)
-        let isShared = scope == index.sharedScope
+        let viewers = row == id ? viewers : try self.viewers(of: scope, id)
         let names = isShared ? viewers.map(\.name) : [name]
         var (step, left): (Revision?, [ModifierNumber]) = (revision, [])
         var hasEnded = false
@@ -114,6 +118,7 @@ struct Sharing: WriterPart {
                 hasEnded = true
                 if step == nil { step = try revisions.next() }
                 left += try state.targets.end(ending, of: viewer, at: step ?? Revision(0), now: now)
+                if isShared, let step { try hideUnit(id, except: row, from: viewer.scope, step) }
                 try state.targets.raise(name, to: step ?? Revision(0))
                 afterCommit {
                     index.addTargets(viewer.scope, id, -ending.count)
@@ -129,6 +134,24 @@ struct Sharing: WriterPart {
         if hasEnded { try state.keepers.countKeepers(of: id) }
         guard !left.isEmpty else { return }
         afterCommit { [left] in index.tellLeft(left) }
+    }
+
+    /// Hides the shared rows of a URL, its variants among them, from a user who has seen newer content.
+    private func hideUnit(
+        _ url: EntryID,
+        except answered: EntryID,
+        from scope: ScopeKey,
+        _ step: Revision
+    ) throws(StoreError) {
+        for id in try state.keepers.unit(of: url) where id != answered {
+            try hiding.hideSaved(id, from: scope)
+            guard id != url else {
+                try state.keepers.wantAnswer(TargetName(scope, id))
+                continue
+            }
+            let event = Change.Event.put(id, ChangeCause(.network))
+            try state.views.log(Change(step, scope.scope, event))
+        }
     }
 
     /// The origin has answered for rows with nothing that is stored.

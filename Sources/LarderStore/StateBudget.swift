@@ -42,7 +42,7 @@ struct StateBudget {
             guard let charge else { continue }
             let uid = isKept ? charge.payer : scope.scope.uid
             guard charge.pin != nil || charge.isInPins else {
-                if let uid { state.memory.queue[uid].bytes += sign * charge.size }
+                state.memory.queue.add(bytes: sign * charge.size, of: uid)
                 continue
             }
             // One that users keep is a pin of theirs.

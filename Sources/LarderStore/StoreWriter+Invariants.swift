@@ -14,6 +14,13 @@ extension StoreWriter {
         if counts != index.deadLetters {
             broken.append("9: the index has other dead letters")
         }
+        let (sums, state) = (try state.memory, try state)
+        let counted = try StateWriterState(reading: state.connection, pinsMaxBytes: 0)
+        if counted.queue != sums.queue || counted.pins.bytes != sums.pins.bytes
+            || counted.pins.users != sums.pins.users
+        {
+            broken.append("10: \(sums.queue) \(sums.pins), not \(counted.queue) \(counted.pins)")
+        }
         for row in rows {
             let name = TargetName(shared.key(for: row.scope), row.id)
             guard let place = index.place(name.scope, row.id) else {
@@ -55,7 +62,7 @@ extension StoreWriter {
         let isSaid =
             found.isTargeted == keepers.contains(where: \.isTargeted)
             && found.isPinned == known.contains(where: \.isPin)
-            && (found.payer != nil) == (found.isTargeted || found.isPinned)
+            && (found.payer != nil || found.isReferredOnly)
         let isCounted = place.targets == keepers.reduce(0) { $0 + $1.targets }
         return isSaid && isCounted ? [] : ["7: \(row.id): what keeps the shared row?"]
     }

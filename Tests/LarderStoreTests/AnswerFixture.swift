@@ -26,7 +26,14 @@ struct AnswerFixture {
     func name(_ key: String) throws -> EntityName { EntityName(try EntityKey(key), of: origin) }
 
     /// What splitting an answer and naming it comes to.
-    func answer(_ id: String, _ text: String, fetch: Int64? = nil) throws -> NewAnswer {
+    func answer(
+        _ id: String,
+        _ text: String,
+        fetch: Int64? = nil,
+        in place: ScopeKey? = nil,
+        hidesShared: Bool = false
+    ) throws -> NewAnswer {
+        let scope = place ?? scope
         let body = Array(text.utf8)
         guard case .split(let split) = Splitter(rules).split(body, path: "/") else {
             throw ModelError.badID(text)
@@ -45,14 +52,20 @@ struct AnswerFixture {
             of: origin,
             in: scope,
             fetch: try fetch.map { Revision($0) } ?? store.nextRevision(),
-            cause: ChangeCause(.network, text: "fetch:\(id)")
+            cause: ChangeCause(.network, text: "fetch:\(id)"),
+            hidesShared: hidesShared
         )
         return NewAnswer(NewEntry(scope: scope, entry: entry, body: .inline(body)), entities)
     }
 
     @discardableResult
-    func put(_ id: String, _ text: String, fetch: Int64? = nil) async throws -> AnswerReceipt {
-        try await store.put(try answer(id, text, fetch: fetch), now: .epoch)
+    func put(
+        _ id: String,
+        _ text: String,
+        fetch: Int64? = nil,
+        in place: ScopeKey? = nil
+    ) async throws -> AnswerReceipt {
+        try await store.put(try answer(id, text, fetch: fetch, in: place), now: .epoch)
     }
 
     /// What an id shows now: the text, or in words why there is none.
@@ -94,12 +107,13 @@ extension StoreReader {
     func shownText(
         _ scope: ScopeKey,
         _ id: EntryID,
-        isPartial: Bool = false
+        isPartial: Bool = false,
+        to viewer: ScopeKey? = nil
     ) throws(StoreError) -> String {
         let shown = try shownRow(
             scope,
             id,
-            for: .view(of: scope),
+            for: .view(of: viewer ?? scope),
             now: .epoch,
             isPartial: isPartial
         ) { row in

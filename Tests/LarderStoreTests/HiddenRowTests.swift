@@ -224,6 +224,136 @@ struct HiddenRowTests {
         #expect(try temporary.target("b")?.base == nil)
         try await temporary.answer("b", "[3]", in: shared)
         #expect(try temporary.target("b")?.base == "[3]")
+        try await store.requireInvariants()
+        try await temporary.close()
+    }
+
+    @Test("A pin of a shared row that is hidden later shows the own row, and then a miss")
+    func hiddenUnderPin() async throws {
+        let temporary = try TemporaryStore()
+        let (store, id) = (temporary.store, named("a"))
+        let shared = store.key(for: .shared)
+        let other = store.key(for: Scope.several[2])
+        try await temporary.answer("a", "[1]", in: shared)
+        for scope in [temporary.scope, other] {
+            let pin = try await store.pins.pin(
+                scope,
+                id,
+                origin: nil,
+                adoptsShared: true,
+                now: .epoch
+            )
+            #expect(pin == .held(isNew: true))
+        }
+        try await temporary.answerOwn("a", "[2]")
+        #expect(try await temporary.shown("a") == "[2]")
+        #expect(try await store.pins.pin(temporary.scope, id)?.entry?.body.byteCount == 3)
+        try await store.requireInvariants()
+        #expect(try await store.pins.evict(temporary.scope, id))
+        #expect(try await temporary.shown("a") == nil)
+        #expect(try await temporary.shown("a", to: Scope.several[2]) == "[1]")
+        try temporary.crash { directory in
+            for end in ["", "-wal"] { unlink(directory.path("cache/cache.db" + end)) }
+        }
+        #expect(try await temporary.shown("a") == nil)
+        #expect(try await temporary.shown("a", to: Scope.several[2]) == "[1]")
+        try await temporary.store.requireInvariants()
+        try await temporary.close()
+    }
+
+    @Test("A hidden entity stays hidden in a shared answer that another user's write moves")
+    func entities() async throws {
+        let fixture = try AnswerFixture()
+        let (temporary, scope) = (fixture.temporary, fixture.scope)
+        func shown(to viewer: ScopeKey) async throws -> String {
+            let shared = fixture.store.key(for: .shared)
+            return try await fixture.store.read { reader throws(StoreError) in
+                try reader.shownText(shared, named("feed"), to: viewer)
+            }
+        }
+        let feed = #"[{"type":"A","id":1,"by":{"type":"B","id":1,"n":"Ann"}}]"#
+        try await fixture.put("feed", feed, in: fixture.store.key(for: .shared))
+        let own = #"{"type":"B","id":1,"n":"Bea"}"#
+        let new = try fixture.answer("mine", own, hidesShared: true)
+        _ = try await fixture.store.put(new, now: .epoch)
+        let other = fixture.store.key(for: Scope.several[2])
+        let before = try await shown(to: scope)
+        #expect(before != feed)
+        let number = try await temporary.accept("one", "feed", isOfSharedRow: true, in: other)
+        #expect(try await shown(to: scope) == before)
+        #expect(try await shown(to: other) == feed)
+        #expect(try temporary.count("hidden") == 1)
+        try await fixture.store.requireInvariants()
+        try temporary.crash { directory in
+            for end in ["", "-wal"] { unlink(directory.path("cache/cache.db" + end)) }
+        }
+        fixture.store.setOrigins(OriginNames(rules: [fixture.origin: fixture.rules]))
+        #expect(try await shown(to: fixture.scope) != feed)
+        #expect(try await shown(to: fixture.store.key(for: Scope.several[2])) == feed)
+        let settlement = Settlement(number: number, outcome: .cancelled)
+        try await fixture.store.modifiers.settle([settlement], now: .epoch)
+        try await fixture.store.maintain()
+        #expect(try temporary.count("hidden") == 0 && temporary.count("claim") == 0)
+        #expect(try await shown(to: fixture.scope) != feed, "the mark has gone back with its row")
+        try await fixture.put("feed", feed, in: fixture.store.key(for: .shared))
+        #expect(try await shown(to: fixture.scope) == feed)
+        try await fixture.store.requireInvariants()
+        try await temporary.close()
+    }
+
+    @Test("A mark of state.db counts in the queue of its user, until it goes in whatever way")
+    func counted() async throws {
+        let temporary = try TemporaryStore()
+        let store = temporary.store
+        let (shared, other) = (store.key(for: .shared), store.key(for: Scope.several[2]))
+        func bytes() throws -> Int64 {
+            let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
+            return try QueueUsage(reading: file)[1_000].bytes
+        }
+        for id in ["a", "b", "c"] { try await temporary.answer(id, "[1]", in: shared) }
+        let number = try await temporary.accept(
+            "one",
+            "a",
+            "b",
+            "c",
+            isOfSharedRow: true,
+            in: other
+        )
+        for id in ["a", "b", "c", "a"] { try await temporary.answerOwn(id, "[2]") }
+        #expect(try bytes() == 3 * 64)
+        try await store.requireInvariants()
+        try await temporary.answer("a", "[3]", in: shared)
+        #expect(try bytes() == 2 * 64)
+        try await store.modifiers.settle(
+            [Settlement(number: number, outcome: .cancelled)],
+            now: .epoch
+        )
+        try await store.maintain()
+        #expect(try bytes() == 0 && store.modifiers.totals.bytes == 0)
+        #expect(try await temporary.marks() == 2)
+        try await store.requireInvariants()
+        try await temporary.close()
+    }
+
+    @Test("A user who is forgotten leaves no mark in either file")
+    func forgotten() async throws {
+        let temporary = try TemporaryStore()
+        let store = temporary.store
+        let (shared, other) = (store.key(for: .shared), store.key(for: Scope.several[2]))
+        for id in ["a", "b"] { try await temporary.answer(id, "[1]", in: shared) }
+        try await temporary.accept("one", "a", isOfSharedRow: true, in: other)
+        for id in ["a", "b"] {
+            try await temporary.answerOwn(id, "[2]")
+            _ = try await store.delete(temporary.scope, named(id))
+        }
+        try await store.forget(.user(2_000))
+        #expect(try await temporary.marks() != 0)
+        #expect(try temporary.count("hidden") == 1)
+        try await store.forget(.user(1_000))
+        #expect(try await temporary.marks() == 0)
+        #expect(try temporary.count("hidden") == 0)
+        #expect(try FileAudit(temporary.cachePath).bytes == store.totals.bytes)
+        try await store.requireInvariants()
         try await temporary.close()
     }
 

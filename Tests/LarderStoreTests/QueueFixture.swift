@@ -166,6 +166,6 @@ extension NewModifier {
 }
 
 func named(_ text: String) -> EntryID {
-    guard let id = try? EntryID(text) else { preconditionFailure("\(text) is no id") }
+    guard let id = try? EntryID(stored: text) else { preconditionFailure("\(text) is no id") }
     return id
 }

@@ -97,6 +97,45 @@ struct SharedRowTests {
         #expect(try temporary.target("a") == nil)
     }
 
+    @Test(
+        "The first answer of a URL or its variants settles a write, and hides the others' older rows"
+    )
+    func variants() async throws {
+        let (url, german) = ("https://a.example/x", "https://a.example/x accept=de")
+        for first in [url, german] {
+            let temporary = try Self.temporary()
+            let shared = temporary.shared
+            let other = first == url ? german : url
+            for id in [url, german] { try await temporary.answer(id, "[1]", in: shared) }
+            try await temporary.confirm(try await temporary.accept("one", url, isOfSharedRow: true))
+            _ = try await temporary.store.pins.pin(
+                temporary.scope,
+                named(url),
+                origin: nil,
+                adoptsShared: true,
+                now: .epoch
+            )
+            try await temporary.answer(url + " vary", "[0]", in: shared, kind: .variants)
+            #expect(try temporary.target(url)?.1 == ["one"], "a row of ours is no answer")
+            try await temporary.answer(first, "[2]", in: shared)
+            #expect(try temporary.target(url) == nil)
+            let pin = try await temporary.store.pins.pin(temporary.scope, named(url))
+            #expect(pin?.state == (first == url ? .held : .waiting))
+            #expect(try temporary.isHidden(other) && !temporary.isHidden(first))
+            #expect(try !temporary.isHidden(other, from: .own(uid: 2_000, account: .default)))
+            #expect(try await temporary.text(other, in: shared) == "[1]")
+            try await temporary.store.requireInvariants()
+            try temporary.crash()
+            #expect(try temporary.isHidden(other))
+            try await temporary.store.maintain()
+            #expect(try temporary.isHidden(other))
+            try await temporary.answer(other, "[1]", in: temporary.shared)
+            #expect(try !temporary.isHidden(other))
+            try await temporary.store.requireInvariants()
+            try await temporary.close()
+        }
+    }
+
     @Test("An answer of the user's own row settles what waited for the shared one")
     func ownAnswer() async throws {
         let temporary = try Self.temporary()
@@ -189,6 +228,8 @@ struct SharedRowTests {
         #expect(try bytes(2_000) > 4_000)
         #expect(temporary.store.pins.totals.bytes == 0)
         try await temporary.cancel(two)
+        #expect(try bytes(2_000) > 4_000, "it is in state.db until it has moved")
+        try await temporary.store.maintain()
         #expect(try bytes(2_000) == 0)
         try await temporary.store.requireInvariants()
     }
@@ -261,6 +302,24 @@ struct SharedRowTests {
 
 extension TemporaryStore {
     fileprivate var shared: ScopeKey { store.key(for: .shared) }
+
+    /// Stores a row of a kind that is no answer.
+    fileprivate func answer(
+        _ id: String,
+        _ text: String,
+        in scope: ScopeKey,
+        kind: EntryKind
+    ) async throws {
+        var new = NewEntry.fetched(scope, named(id), text)
+        new.entry.kind = kind
+        _ = try await store.put(new, now: .epoch)
+    }
+
+    fileprivate func isHidden(_ id: String, from scope: Scope = .first) throws -> Bool {
+        let reader = try store.makeReader()
+        defer { reader.endTransaction() }
+        return reader.isHidden(named(id), in: shared, from: store.key(for: scope))
+    }
 
     /// The rows of `state.db`: scope, id, body, and whether it keeps the shared one.
     fileprivate func rows() throws -> [String] {

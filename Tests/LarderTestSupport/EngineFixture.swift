@@ -14,12 +14,13 @@ package struct EngineFixture {
     private let clients = WorkQueue()
     private static let seed: UInt64 = 1
 
-    /// Runs `body` while the engine runs.
+    /// Runs `body` while the engine runs, on a store that an earlier one may have left.
     package static func run(
         _ setup: EngineSetup? = nil,
+        on temporary: TemporaryStore? = nil,
         _ body: (EngineFixture) async throws -> Void
     ) async throws {
-        let fixture = try EngineFixture(setup ?? EngineSetup())
+        let fixture = try EngineFixture(setup ?? EngineSetup(), temporary)
         let (engine, clients) = (fixture.engine, fixture.clients)
         let result = await withDiscardingTaskGroup(returning: Result<Void, any Error>.self) {
             group in
@@ -39,16 +40,20 @@ package struct EngineFixture {
         try await fixture.temporary.close()
     }
 
-    private init(_ setup: EngineSetup) throws {
+    private init(_ setup: EngineSetup, _ earlier: TemporaryStore?) throws {
         let clock = clock
-        temporary = try TemporaryStore(
-            now: { clock.now() },
-            configure: { configuration in
-                let (cache, state) = (configuration.cacheDirectory, configuration.stateDirectory)
-                configuration = setup.store
-                (configuration.cacheDirectory, configuration.stateDirectory) = (cache, state)
-            }
-        )
+        temporary =
+            try earlier
+            ?? TemporaryStore(
+                now: { clock.now() },
+                configure: { configuration in
+                    let (cache, state) = (
+                        configuration.cacheDirectory, configuration.stateDirectory
+                    )
+                    configuration = setup.store
+                    (configuration.cacheDirectory, configuration.stateDirectory) = (cache, state)
+                }
+            )
         engine = Engine(
             store: temporary.store,
             upstream: upstream,

@@ -224,4 +224,100 @@ groups=
 for who in "$alice" "$bob"; do
     expect_equal "user $who sees it" '{"liked":true,"n":3}' "$(view_of "$who" /doc)"
 done
+
+# -- kills between the commits of both files
+
+# shellcheck source=Tests/scripts/kill.sh
+source Tests/scripts/kill.sh
+end_daemon TERM
+start_killable
+
+# look PATH: what both users see, into `seen` and `revision`.
+declare -A seen revision
+look() {
+    local who
+    for who in "$alice" "$bob"; do
+        seen[$who]=$(view_of "$who" "$1")
+        revision[$who]=$(header Larder-Rev)
+    done
+}
+# keeps_revisions NAME PATH: none is below what was told before.
+keeps_revisions() {
+    local who before=("${revision[$alice]}" "${revision[$bob]}")
+    look "$2"
+    for who in "$alice" "$bob"; do
+        expect_equal "$1: user $who is shown no earlier revision" 1 \
+            "$((${revision[$who]:-0} >= before[0]))"
+        before=("${before[@]:1}")
+    done
+}
+is_asked_again() {
+    (($(asked GET "$1") > $2))
+}
+# killed POINT KIND: the daemon ends while it stores an answer for a shared row that a write changes,
+# which is `pending` or `answered`, and a blob in the same group.
+killed() {
+    local path=/$1-$2 like=$1-$2 name="a $2 like, killed at $1" reads leading jobs=()
+    store "$path" '{"liked": false, "n": 1}'
+    uid=$carol
+    fetch "$origin$path"
+    control '{"prefix": "'"$path"'", "method": "PATCH", "status": 204, "does": "hold",
+        "applied": true, "times": 1}'
+    uid=$alice
+    merge "$like" "$path" '{"liked": true}'
+    arrives "$name: it is on its way" 1
+    if [[ $2 == answered ]]; then
+        control '{"prefix": "'"$path"'", "method": "GET", "does": "close"}'
+        release answer
+        expect_equal "$name: it is answered" accepted "$(fate "$like")"
+        store "$path" '{"liked": true, "n": 2}'
+    else
+        store "$path" '{"liked": false, "n": 2}'
+    fi
+    look "$path"
+    expect_equal "$name: it shows" '{"liked":true,"n":1}' "${seen[$alice]}"
+    # The answer and the blob gather while the commit of another blob waits.
+    plan_kill "$1" 1 hold
+    uid=$bob
+    api --request PUT --data lead --output /dev/null "http://larder$(entry lead)" 2>/dev/null &
+    leading=$!
+    await 20 test -e "$KILL_PLAN.held" || give_up "$name: a commit waits" "a put's" "none"
+    [[ $2 == pending ]] || at_origin DELETE /_control
+    reads=$(asked GET "$path")
+    uid=$carol
+    api --get --data-urlencode "url=$origin$path" --output /dev/null \
+        http://larder/v1/fetch 2>/dev/null &
+    jobs+=($!)
+    api --request PUT --data "$like" --output /dev/null "http://larder$(entry blob)" 2>/dev/null &
+    jobs+=($!)
+    await 20 is_asked_again "$path" "$reads" || give_up "$name: it is read" "a GET" "none"
+    sleep 0.3
+    touch "$KILL_PLAN.go"
+    # The shell would say that it was killed.
+    { await 20 was_killed; } 2>/dev/null || give_up "$name: it comes to that" "a kill" "none"
+    wait_for_kill
+    wait "$leading" "${jobs[@]}"
+    drop_plan
+    # What the origin holds would be sent to nobody.
+    at_origin DELETE /_control
+    start_killable
+    keeps_revisions "$name" "$path"
+    if [[ $1 == state-begun ]]; then
+        # Nothing of the group is there.
+        expect_match "$name: it shows" '"liked":true' "${seen[$alice]}"
+    else
+        expect_equal "$name: it shows on the answer" '{"liked":true,"n":2}' "${seen[$alice]}"
+        expect_match "$name: the others see the answer" '"n":2' "${seen[$bob]}"
+    fi
+    uid=$alice
+    has_state "$name: it ends by itself" "$like" confirmed
+    keeps_revisions "$name, and ended" "$path"
+    for who in "$alice" "$bob"; do
+        expect_equal "$name: user $who sees what the server says" '{"liked":true,"n":2}' \
+            "${seen[$who]}"
+    done
+}
+for point in state-begun state-synced cache-begun cache-torn cache-written; do
+    for kind in pending answered; do killed "$point" "$kind"; done
+done
 finish

@@ -1,0 +1,93 @@
+import LarderModel
+
+/// The payers of shared rows that only came along with others: an entity has the payer of a row that
+/// refers to it, a variant that of its URL.
+extension Keepers {
+    /// The payer of a row that refers to one, or of its URL; the row's own payer if one of these has it,
+    /// or none has a payer.
+    func referringPayer(of row: DurableRow, _ id: EntryID) throws(StoreError) -> UInt32? {
+        let statement = try state.connection.statement(
+            """
+            SELECT payer FROM claim WHERE payer IS NOT NULL AND (scope = :scope AND id = :url
+                OR claim <> :row AND claim IN (SELECT parent FROM reference WHERE child = :row))
+            ORDER BY payer IS NOT :payer, skeleton IS NULL LIMIT 1
+            """
+        )
+        let url = row.isHeld ? id.urlOfVariant?.text : nil
+        statement.bind(
+            (":row", row.number),
+            (":scope", state.index.sharedScope.text),
+            (":url", url),
+            (":payer", row.payer.map(Int64.init))
+        )
+        defer { statement.reset() }
+        guard try statement.step() else { return row.payer }
+        return statement.integerOrNil(.only).flatMap(UInt32.init(exactly:))
+    }
+
+    /// Gives a shared row that only references keep the payer of a row that still refers to it; call it
+    /// after a change of its references.
+    func countReferred(_ number: Int64) throws(StoreError) {
+        let text = try state.connection.text("SELECT id FROM claim WHERE claim = \(number)")
+        let place = state.index.sharedScope
+        guard let id = text.flatMap({ try? EntryID(stored: $0) }),
+            let row = try state.rows.find(place, id),
+            row.isReferredOnly, let payer = try referringPayer(of: row, id), payer != row.payer
+        else { return }
+        let update = try state.connection.statement(
+            "UPDATE claim SET payer = :payer WHERE claim = :row"
+        )
+        try update.run((":row", row.number), (":payer", Int64(payer)))
+        state.budget.recount(place, row) { $0.payer = payer }
+        try passOn(payer, from: row, id)
+    }
+
+    /// Gives the new payer of a shared row to the rows that came along with it and have no keepers.
+    func passOn(
+        _ payer: UInt32?,
+        from row: DurableRow,
+        _ id: EntryID
+    ) throws(StoreError) {
+        guard payer != row.payer else { return }
+        let (prefix, place) = (id.variantPrefix ?? "", state.index.sharedScope)
+        let isPassedOn = "payer IS :old AND pinned_at IS NULL AND targeted = 0"
+        let statement = try state.connection.statement(
+            """
+            WITH RECURSIVE moved (row) AS (
+                SELECT :row
+                UNION SELECT claim FROM claim
+                    WHERE scope = :scope AND id >= :prefix AND id < :end AND held = 1 AND \(isPassedOn)
+                UNION SELECT child FROM moved JOIN reference ON parent = row
+                    JOIN claim ON claim.claim = child WHERE \(isPassedOn)
+            )
+            UPDATE claim SET payer = :new WHERE claim <> :row AND claim IN (SELECT row FROM moved)
+            RETURNING size, in_pins
+            """
+        )
+        statement.bind(
+            (":row", row.number),
+            (":old", row.payer.map(Int64.init)),
+            (":new", payer.map(Int64.init)),
+            (":scope", place.text),
+            (":prefix", prefix),
+            (":end", RowQuery.end(ofPrefix: prefix))
+        )
+        defer { statement.reset() }
+        while try statement.step() {
+            var numbers = RowNumbers(statement)
+            var charge = ClaimCharge(
+                isInPins: statement.integer("in_pins") != 0,
+                size: numbers.size("size"),
+                payer: row.payer
+            )
+            let old = charge
+            charge.payer = payer
+            state.budget.recount(place, from: old, to: charge)
+        }
+    }
+}
+
+extension DurableRow {
+    /// Whether a shared row has no keepers.
+    var isReferredOnly: Bool { !isPinned && !isTargeted }
+}

@@ -1,0 +1,164 @@
+import LarderJSON
+import LarderModel
+import LarderNormalize
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// Writes that the server has confirmed, and that wait until an answer shows the shared row (case 29).
+@Suite("Confirmed writes of shared rows", .timeLimit(.minutes(2)))
+struct AnsweredWriteTests {
+    private let alice = EngineFixture.scope
+    private let bob = Scope.own(uid: 2_000, account: .default)
+    private static let renamed = #"{"type":"merge","value":{"name":"Bea"}}"#
+
+    private func setup(_ rules: NormalizeRules? = nil) throws -> EngineSetup {
+        try EngineSetup.with { setup in
+            setup.origin.scope = .shared
+            setup.origin.fetch.ttl = .seconds(3_600)
+            if let rules { setup.origin.normalize = rules }
+        }
+    }
+
+    /// A like that is confirmed; the read of the row after it is refused, which says nothing.
+    private func answered(_ fixture: EngineFixture, _ url: WebURL) async throws -> ModifierID {
+        try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+        fixture.clock.advance(by: .seconds(1))
+        fixture.upstream.answer(url, with: .reply(status: 204), .reply("who?", status: 401))
+        let id = try await fixture.like(url, alice)
+        let key = fixture.key(alice)
+        _ = try await fixture.engine.modifiers.modifier(id, key, wait: .seconds(60))
+        _ = try await fixture.upstream.asked.element(2)
+        #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
+        return id
+    }
+
+    private func until(_ isTrue: () async throws -> Bool) async throws {
+        while try await !isTrue() {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    private func end(_ fixture: EngineFixture, of id: ModifierID) async throws {
+        let (modifiers, key) = (fixture.engine.modifiers, fixture.key(alice))
+        try await until {
+            // A flight that has failed pauses.
+            fixture.clock.advance(by: .seconds(1))
+            return try await modifiers.modifier(id, key).state == .confirmed
+        }
+    }
+
+    @Test("A start reads the row again for which a confirmed write waits")
+    func started() async throws {
+        var left: TemporaryStore?
+        var id: ModifierID?
+        try await EngineFixture.run(setup()) { fixture in
+            id = try await answered(fixture, try fixture.url("/a"))
+            left = fixture.temporary
+        }
+        try left?.open()
+        try await EngineFixture.run(setup(), on: left) { fixture in
+            let url = try fixture.url("/a")
+            // No client asks for it.
+            let request = try await fixture.upstream.asked.element(0)
+            #expect(request.url == url)
+            #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
+            fixture.upstream.answer(url, with: .json(#"{"liked":true,"by":1}"#))
+            try await end(fixture, of: #require(id))
+            #expect(try fixture.view(url, alice) == #"{"liked":true,"by":1}"#)
+        }
+    }
+
+    @Test("The row is read again once its origin answers again")
+    func originBack() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            let id = try await answered(fixture, url)
+            // Nothing is scripted for it.
+            _ = fixture.start(try fixture.url("/away"), as: bob)
+            let name = try OriginName("example")
+            try await until { fixture.engine.context.originStates.isDown(name) }
+            fixture.upstream.answer(url, with: .json(#"{"liked":true,"by":1}"#))
+            try await fixture.cache(try fixture.url("/b"), .json("[1]"), as: bob)
+            try await end(fixture, of: id)
+            #expect(try fixture.view(url, alice) == #"{"liked":true,"by":1}"#)
+        }
+    }
+
+    @Test("An older variant of the URL is a miss for its user, and for others as it was")
+    func variants() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            func german(_ scope: Scope) async throws -> String? {
+                try await fixture.fetch(url, .cacheOnly, as: scope) { command in
+                    command.headers.append("Accept-Language", "de")
+                }.lastShown?.text
+            }
+            fixture.upstream.answer(
+                url,
+                with: .json(#"{"liked":false}"#, headers: ["Vary": "Accept-Language"])
+            )
+            try await fixture.fetch(url, as: bob) { $0.headers.append("Accept-Language", "de") }
+            #expect(try await german(alice) == #"{"liked":false}"#)
+            try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+            fixture.upstream.answer(
+                url,
+                with: .reply(status: 204),
+                .json(#"{"liked":true,"by":1}"#)
+            )
+            let id = try await fixture.like(url, alice)
+            #expect(try await german(alice) == #"{"liked":true}"#)
+            try await end(fixture, of: id)
+            #expect(try fixture.view(url, alice) == #"{"liked":true,"by":1}"#)
+            #expect(try await german(alice) == nil, "it would be without the like")
+            #expect(try await german(bob) == #"{"liked":false}"#)
+            fixture.upstream.answer(
+                url,
+                with: .json(#"{"liked":true,"by":2}"#, headers: ["Vary": "Accept-Language"])
+            )
+            try await fixture.fetch(url, as: alice) { $0.headers.append("Accept-Language", "de") }
+            for scope in [alice, bob] {
+                #expect(try await german(scope) == #"{"liked":true,"by":2}"#)
+            }
+        }
+    }
+
+    @Test("A write of an entity waits for an answer that has it, under whichever URL")
+    func entity() async throws {
+        let rules = NormalizeRules(
+            byType: .standard,
+            types: [TypeRule(type: "User", url: "/users/{id}")]
+        )
+        try await EngineFixture.run(setup(rules)) { fixture in
+            let (article, user) = (try fixture.url("/articles/1"), try fixture.url("/users/7"))
+            try await fixture.cache(article, .json(NormalizedTests.article(1, "Ann")), as: bob)
+            fixture.clock.advance(by: .seconds(1))
+            fixture.upstream.answer(user, with: .reply(status: 204), .reply("who?", status: 401))
+            let changes = [
+                ModifierCommand.Change(
+                    target: .key(try EntityKey("User:7"), origin: nil),
+                    effect: try Effect(parsing: Array(Self.renamed.utf8))
+                )
+            ]
+            let request = try #require(ModifierCommand.derivedRequest(for: changes))
+            let command = ModifierCommand(changes: changes, request: request)
+            let key = fixture.key(alice)
+            let modifiers = fixture.engine.modifiers
+            let id = try await modifiers.accept(ModifiersCommand(command), key)[0].id
+            _ = try await modifiers.modifier(id, key, wait: .seconds(60))
+            _ = try await fixture.upstream.asked.element(2)
+            // What its own URL says has no entity.
+            try await fixture.cache(user, .json(#"[{"error":"later"}]"#), as: bob)
+            #expect(try await modifiers.modifier(id, key).marks == [.answered])
+            #expect(try fixture.view(article, alice) == NormalizedTests.article(1, "Bea"))
+            try await fixture.cache(article, .json(NormalizedTests.article(1, "Cleo")), as: bob)
+            #expect(try await modifiers.modifier(id, key).state == .confirmed)
+            #expect(try fixture.view(article, alice) == NormalizedTests.article(1, "Cleo"))
+        }
+    }
+}
