@@ -57,6 +57,9 @@ final class FlightTable: Sendable {
         airborne.withLock { $0.shares.keys.contains { scopes.covers($0.scope) } }
     }
 
+    /// Those that may be joined, in no order.
+    var boarding: [Flight] { airborne.withLock { Array($0.boarding.values) } }
+
     var count: Int { airborne.withLock { $0.shares.count } }
 }
 

@@ -9,7 +9,7 @@ import LarderWire
 /// Computed at each read from base and the modifiers' effects, in their order (P-04).
 struct ShownEntry: Sendable {
     /// The entry as it is shown; nil for a miss.
-    let entry: Entry?
+    private(set) var entry: Entry?
     /// The bytes that take the place of base's; nil where base's own are shown.
     let bytes: [UInt8]?
     let overlay: Overlay
@@ -57,6 +57,10 @@ struct ShownEntry: Sendable {
             let body = try reader.requestBody(of: changes[place].number)
             entry = Entry(id, base, body?.bytes ?? [], mediaType: body?.mediaType, by: changes)
             bytes = body?.bytes ?? []
+        }
+        // What was shown before the deletion had an earlier revision.
+        if case .deleted(let tombstone) = known, let made = entry {
+            entry?.revision = max(made.revision, tombstone.revision)
         }
     }
 }

@@ -68,9 +68,10 @@ struct EntryStoring: WriterPart {
             try tellRefusal(of: new, found, error)
             if isRefused { return .refused(error) }
         }
-        if found?.isPinned == true, new.entry.kind == .tombstone, scope == shared.claims.sharedScope
+        if found?.isPinned == true, new.entry.kind == .tombstone,
+            scope == shared.claims.sharedScope || found?.keepsShared == true
         {
-            let needs = try sharing.keepForPins(new, copied)
+            let needs = try sharing.keepForPins(new, copied, now)
             guard needs.isEmpty else { return .needs(needs) }
             found = try state.rows.find(scope, id)
         }
@@ -163,7 +164,10 @@ struct EntryStoring: WriterPart {
         let (scope, id) = (new.scope, new.entry.id)
         if !found.hasEntry { try hiding.takeMarks(of: TargetName(scope, id)) }
         let wasHidden = try state.rows.endHiding(found, of: scope, since: new.start)
-        guard new.entry.kind != .tombstone else { return try bury(new) }
+        guard new.entry.kind != .tombstone else {
+            sharing.noteOwnEntry(found, TargetName(scope, id))
+            return try bury(new)
+        }
         var new = new
         let hasBytes = try state.rows.matches(found, new)
         let isSame = !wasHidden && found.hasEntry && found.goneStatus == nil && hasBytes

@@ -25,6 +25,8 @@ struct Sharing: WriterPart {
             // Of a target nothing is known but what is said here.
             if found.isTargeted { return false }
         }
+        // There may be a row of its own that cannot be read now.
+        guard !isCacheLeftOut else { return false }
         // A newer row of its own was in front of it.
         if !orHidden, try hiding.isHidden(name.id, from: name.scope) { return false }
         guard let own = try cacheIfAny?.rows.base(name.scope, name.id, now: now) else {
@@ -45,8 +47,10 @@ struct Sharing: WriterPart {
             index.setKeepsShared(name.scope, name.id, wasKeeper)
             if isNew { index.remove(place.scope, place.id) }
         }
-        promotion.addGarbage([place])
         try state.keepers.countKeepers(of: name.id)
+        if try state.rows.find(place.scope, place.id)?.isLeftToCache == false {
+            promotion.addGarbage([place])
+        }
     }
 
     /// A claim that has kept the shared row has an entry of its own.
@@ -167,12 +171,15 @@ struct Sharing: WriterPart {
     }
 
     /// The origin has deleted a shared row: who has pinned it keeps its bytes, marked as gone.
+    ///
+    /// It may have told one user only.
     func keepForPins(
         _ tombstone: NewEntry,
-        _ copied: CopiedBodies
+        _ copied: CopiedBodies,
+        _ now: Timestamp
     ) throws(StoreError) -> [LargeBody] {
-        let id = tombstone.entry.id
-        guard let saved = try state.rows.entry(tombstone.scope, id), saved.claim.isPinned,
+        let (id, home) = (tombstone.entry.id, shared.claims.sharedScope)
+        guard let saved = try state.rows.entry(home, id), saved.claim.isPinned,
             var entry = saved.entry, entry.kind != .tombstone
         else { return [] }
         var bytes = saved.inline
@@ -181,7 +188,9 @@ struct Sharing: WriterPart {
             (entry, bytes) = (shown.entry, shown.answer.bytes)
         }
         let whole = entry
-        let pins = try state.keepers.of(id).filter { $0.pin == .held }
+        let pins = try state.keepers.of(id).filter { keeper in
+            keeper.pin == .held && [home, keeper.name.scope].contains(tombstone.scope)
+        }
         let needs = pins.compactMap { pin in
             saved.chunked.flatMap {
                 bodies.large($0, pin.name, whole, to: .state, as: .base, copied)
@@ -201,7 +210,10 @@ struct Sharing: WriterPart {
             noteOwnEntry(row, pin.name)
             var gone = tombstone
             gone.scope = pin.name.scope
-            _ = try state.pins.bury(gone, try revisions.next())
+            let revision = try revisions.next()
+            _ = try state.pins.bury(gone, revision)
+            // It is the row that the user sees from now on.
+            try answered(gone.scope, id, [], at: revision, now: now)
         }
         return []
     }

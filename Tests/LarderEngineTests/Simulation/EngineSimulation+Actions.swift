@@ -8,6 +8,7 @@ import LarderWire
 extension EngineSimulation {
     /// Does one thing, and lets the daemon go on for a while, or until nothing is left to be done.
     func act() throws {
+        drawUser()
         switch draw(0..<134) {
         case 0..<22: try accept()
         case 22..<54: answerSomething()
@@ -34,6 +35,7 @@ extension EngineSimulation {
 
     /// Does one thing that is written down.
     private func actOnDisk() throws {
+        drawUser()
         switch draw(0..<12) {
         case 10, 11: setPin()
         case 0..<3: try accept()
@@ -119,6 +121,7 @@ extension EngineSimulation {
         if chance(1, of: 6) { command.afterUnknown = pick([.auto, .resend, .hold]) }
         let modifier = PlainModifier(
             id: id,
+            user: user,
             changes: changes,
             method: command.request.method,
             lanes: lanes,
@@ -168,11 +171,11 @@ extension EngineSimulation {
 
     func fetch(_ path: String, _ policy: FetchPolicy) {
         guard let url = try? WebURL("https://api.example.com" + path) else { return }
-        note("fetch \(path) \(policy.rawValue)")
+        note("fetch \(path) \(policy.rawValue)\(isShared ? " of user \(user)" : "")")
         var command = FetchCommand(url: url)
         command.policy = policy
         let (ready, scope, loop, heard) = (command, scopeKey, daemon.loop, heard)
-        let since = judge.looks
+        let (since, user) = (judge.looks, user)
         let call = daemon.call { engine in
             await engine.fetch(
                 ready,
@@ -180,7 +183,7 @@ extension EngineSimulation {
                 reader: loop.reader,
                 interest: Interest(),
                 emit: { frame in
-                    heard.note(frame, of: path, since: since)
+                    heard.note(frame, of: path, user, since: since)
                     return true
                 }
             )
@@ -202,6 +205,7 @@ extension EngineSimulation {
     }
 
     func decide(_ modifier: PlainModifier, _ decision: Decision) {
+        user = modifier.user
         guard let id = try? ModifierID(modifier.id) else { return }
         let scope = scopeKey
         let call = daemon.call { engine in
@@ -246,6 +250,8 @@ extension EngineSimulation {
         guard !hasEntities, let path = pick(Self.paths), let id = try? Self.id(path) else { return }
         let isPinned = judge.queues.first?.pinned.contains(path) == true
         let isToBe = chance(1, of: 6) ? isPinned : !isPinned
+        // A pin that waits in front of a shared tombstone costs others the tombstone.
+        if isShared, isToBe, judge.queues.contains(where: { $0.base(path) == .deleted }) { return }
         let scope = scopeKey
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in
@@ -261,13 +267,15 @@ extension EngineSimulation {
 
     private func evict() {
         guard let path = pick(Self.paths), let id = try? Self.id(path) else { return }
-        let scope = scopeKey
+        // An operator may evict what is everybody's.
+        let isOfShared = isShared && chance(1, of: 2)
+        let scope = isOfShared ? daemon.store.key(for: .shared) : scopeKey
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in
                 _ = try await engine.eviction.evict(EvictCommand(.ids([id])), .one(scope))
             }
         }
-        put(.mayBeLost(path), call)
+        put(.mayBeLost(path, isShared: isOfShared), call)
     }
 
     // MARK: Others

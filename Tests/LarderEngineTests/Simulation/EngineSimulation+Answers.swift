@@ -32,6 +32,10 @@ extension EngineSimulation {
         case 2: reply(request, 500)
         case 3: reply(request, 503)
         case 4: reply(request, 511)
+        case 5 where isShared && !judges.contains { $0.mayHavePinned(request.path) }:
+            guard let reading = reading(request) else { return }
+            put(.refusedRead(request.path, reading))
+            reply(request, 403)
         default:
             // What it was when the request set out, or what it is now.
             let isStale = chance(1, of: 2)
@@ -43,23 +47,36 @@ extension EngineSimulation {
         _ request: SimulatedOrigin.Request,
         _ resource: SimulatedServer.Resource
     ) {
+        // One that may be private to more than one user.
+        guard var reading = reading(request) else { return fail(request, Self.broken) }
+        var headers: [String: String] = [:]
+        if isShared, let sender = senders[request.number]?.payer, chance(1, of: 5) {
+            headers["Cache-Control"] = "private"
+            reading = PlainReading(since: reading.since, user: sender)
+        }
         guard let value = resource.value else {
-            put(.answeredRead(request.path, .deleted, since: request.moment))
-            return reply(request, chance(1, of: 2) ? 404 : 410)
+            // Where a pin waits for it, a deletion may cost others the tombstone.
+            guard !hasWaitingPin(request.path) else {
+                origin.server.write(request.path, self.value())
+                return tell(request, origin.server[request.path])
+            }
+            put(.answeredRead(request.path, .deleted, reading))
+            return reply(request, chance(1, of: 2) ? 404 : 410, headers)
         }
         guard request.request.headers["If-None-Match"] != resource.etag else {
-            put(.confirmedRead(request.path, .value(value), since: request.moment))
+            put(.confirmedRead(request.path, .value(value), reading))
             return reply(request, 304, ["ETag": resource.etag])
         }
-        var headers = ["Content-Type": "application/json"]
+        headers["Content-Type"] = "application/json"
         if chance(3, of: 4) { headers["ETag"] = resource.etag }
-        if chance(1, of: 4) { headers["Cache-Control"] = "max-age=30" }
-        put(.answeredRead(request.path, .value(value), since: request.moment))
+        if chance(1, of: 4) { headers["Cache-Control", default: "max-age=30"] += ", no-transform" }
+        put(.answeredRead(request.path, .value(value), reading))
         reply(request, 200, headers, text(value, request.path))
     }
 
     /// A GET after a 412: the origin says what there is, or does not.
     private func answerCheck(_ request: SimulatedOrigin.Request) {
+        user = checker
         switch draw(0..<12) {
         case 0:
             put(.answeredCheck(request.path, .notNow))
@@ -83,6 +100,7 @@ extension EngineSimulation {
         _ request: SimulatedOrigin.Request,
         _ resource: SimulatedServer.Resource
     ) {
+        user = checker
         guard let value = resource.value else {
             put(.answeredCheck(request.path, .said(.deleted)))
             return reply(request, chance(1, of: 2) ? 404 : 410)
@@ -95,7 +113,10 @@ extension EngineSimulation {
 
     private func answerWrite(_ request: SimulatedOrigin.Request) {
         let modifier = modifier(of: request)
-        if judge.queues.first?[modifier.id]?.mayBeApplied == true, chance(1, of: 2) {
+        user = modifier.user
+        let mayCheck = mayCheck()
+        if judge.queues.first?[modifier.id]?.mayBeApplied == true, chance(1, of: 2), mayCheck {
+            checker = user
             put(.attemptEnded(modifier.id, .preconditionFailed))
             return reply(request, 412)
         }
@@ -114,10 +135,11 @@ extension EngineSimulation {
             put(.attemptEnded(modifier.id, status == 500 ? .serverFailed : .notNow))
             let headers = chance(1, of: 2) ? ["Retry-After": "\(draw(0..<20))"] : [:]
             reply(request, status, headers)
-        case 57..<61:
+        case 57..<61 where mayCheck:
+            checker = user
             put(.attemptEnded(modifier.id, .preconditionFailed))
             reply(request, 412)
-        case 61..<67:
+        case 57..<67:
             let isGone = modifier.method == "DELETE"
             let gone = isGone ? [] : [404, 410]
             let status = pick([400, 403, 409, 422, 428] + gone) ?? 400
@@ -145,6 +167,7 @@ extension EngineSimulation {
 
     private func confirm(_ request: SimulatedOrigin.Request) {
         let modifier = modifier(of: request)
+        user = modifier.user
         apply(request)
         let isDelete = modifier.method == "DELETE"
         if isDelete, chance(1, of: 3) {
@@ -216,53 +239,70 @@ extension EngineSimulation {
         try settle()
         note("the end begins")
         origin.isOffline = false
-        for lane in ["name:x", "name:y", "id:https://api.example.com/a"] {
-            setLane(lane, isPaused: false)
-            try settle()
+        for index in judges.indices {
+            for lane in ["name:x", "name:y", "id:https://api.example.com/a"] {
+                user = index
+                setLane(lane, isPaused: false)
+                try settle()
+            }
         }
         for _ in 0..<400 where try !isOver() {}
-        let left = judge.queues.first?.unsettled ?? []
+        let left = judges.flatMap { $0.queues.first?.unsettled ?? [] }
         try require(left.isEmpty, "P-02: \(left) never end")
         for _ in 0..<20 where !daemon.hasCache {
             clock.advance(by: Limits.touchFlushTime)
             try settle()
         }
-        for path in Self.paths {
-            fetch(path, .networkOnly)
-            try settle()
-            for _ in 0..<100 where fetches.last?.answer == nil {
-                // It may have joined one that pauses before it asks again.
-                if let request = origin.waiting.first {
-                    answerWell(request)
-                } else {
-                    clock.advance(by: untilDue)
-                }
-                try settle()
-            }
-            while let request = origin.waiting.first {
-                answerWell(request)
-                try settle()
-            }
-            let expected: PlainQueue.Base =
-                origin.server[path].value.map { .value($0) } ?? .deleted
-            let base = judge.queues.first?.base(path)
-            try require(base == expected, "\(path) is \(String(describing: base)) in the end")
-        }
+        for index in judges.indices { for path in Self.paths { try end(path, index) } }
         for id in accepted {
-            let isKnown = judge.queues.allSatisfy { $0.outcomes[id] != nil || $0[id] != nil }
+            let isKnown = judges[plain[id]?.user ?? 0].queues
+                .allSatisfy { $0.outcomes[id] != nil || $0[id] != nil }
             try require(isKnown, "P-02: \(id) is nowhere")
         }
     }
 
+    /// A user reads what the server has.
+    private func end(_ path: String, _ index: Int) throws {
+        user = index
+        hasUnknownSender = false
+        fetch(path, .networkOnly)
+        try settle()
+        for _ in 0..<100 where fetches.last?.answer == nil {
+            // It may have joined one that pauses before it asks again.
+            if let request = origin.waiting.first {
+                answerWell(request)
+            } else {
+                clock.advance(by: untilDue)
+            }
+            try settle()
+        }
+        while let request = origin.waiting.first {
+            answerWell(request)
+            try settle()
+        }
+        let expected: PlainQueue.Base =
+            origin.server[path].value.map { .value($0) } ?? .deleted
+        let base = judges[index].queues.first?.base(path)
+        try require(
+            base == expected || hasUnknownSender,
+            "\(path) is \(String(describing: base)) in the end"
+        )
+    }
+
     /// Does what brings the end nearer.
     private func isOver() throws -> Bool {
-        let left = judge.queues.first?.unsettled ?? []
+        let left = judges.flatMap { $0.queues.first?.unsettled ?? [] }
         if let request = origin.waiting.first {
             answerWell(request)
         } else if left.isEmpty {
             return true
         } else if let refused = left.first(where: { $0.standing == .authWait }) {
             decide(refused, .retry)
+        } else if let answered = left.first(where: { $0.standing == .answered }),
+            fetches.allSatisfy({ $0.answer != nil }), chance(1, of: 2)
+        {
+            user = answered.user
+            fetch(answered.changes[0].path, .networkOnly)
         } else if let open = left.first(where: { $0.waitsForPerson }) {
             decide(open, chance(1, of: 2) ? .retry : .discard)
         } else {

@@ -103,7 +103,9 @@ extension EngineSimulation {
     ) throws {
         try settle()
         let pause = Duration.seconds(3)
-        guard judge.queues.allSatisfy({ $0.nextEnd(after: now).map { $0 > now + pause } ?? true })
+        guard
+            judges.flatMap(\.queues)
+                .allSatisfy({ $0.nextEnd(after: now).map { $0 > now + pause } ?? true })
         else { return }
         plan.armFailure(n, of: step, with: chance(1, of: 2) ? 13 : 10, copy: copy)
         try act()
@@ -115,7 +117,8 @@ extension EngineSimulation {
             let isAlive = try pump()
             if let failed = plan.failed {
                 if time == .zero { note("  the disk failed to \(failed.prefix(60))") }
-                window.hasDiskFailed = step != .cacheCommit
+                // A private answer hides the shared row in `state.db` first.
+                window.hasDiskFailed = step != .cacheCommit || isShared
             }
             guard isAlive else { return try goOnAfterCrash() }
         }

@@ -46,21 +46,23 @@ extension EngineSimulation {
     /// What somebody has done to the files, or is about to, is seen by who looks into them.
     func checkKept() throws {
         guard harmedGeneration == nil, !isCacheBroken, !plan.isArmed else { return }
+        user = keptTurn / Self.paths.count % judges.count
         let path = Self.paths[keptTurn % Self.paths.count]
+        let key = "\(user)\(path)"
         keptTurn += 1
         let (engine, reader) = (daemon.engine, daemon.loop.reader)
         let result = daemon.store.alone {
             Result {
                 defer { reader.endTransaction() }
                 try kept.check(
-                    path,
+                    key,
                     counts: { engine.stillShows($0, reader) },
                     read: { now in try? read(path, now) }
                 )
-                guard !kept.keys.contains(path) else { return }
+                guard !kept.keys.contains(key) else { return }
                 let now = clock.now()
                 let (shown, stamp) = reader.stamping { try? read(path, now) }
-                if let shown { kept.keep(path, (shown, stamp), now: now) }
+                if let shown { kept.keep(key, (shown, stamp), now: now) }
             }
         }
         try result.get()

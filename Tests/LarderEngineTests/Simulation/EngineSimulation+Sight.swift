@@ -8,7 +8,7 @@ import LarderWire
 
 /// What the daemon shows.
 extension EngineSimulation {
-    var scopeKey: ScopeKey { daemon.store.key(for: Self.scope) }
+    var scopeKey: ScopeKey { daemon.store.key(for: Self.scopes[user]) }
 
     static func id(_ path: String) throws -> EntryID {
         try EntryID("https://api.example.com" + path)
@@ -30,7 +30,7 @@ extension EngineSimulation {
         sight.told = try list(nil).map { report in
             SimulationJudge.Told(
                 id: report.id.text,
-                state: report.state.rawValue,
+                state: report.isAnswered ? "answered" : report.state.rawValue,
                 reason: report.state == .dead ? report.reason?.rawValue : nil,
                 attempts: report.attempts,
                 key: report.idempotencyKey
@@ -98,24 +98,25 @@ extension EngineSimulation {
         let now = clock.now()
         defer { reader.endTransaction() }
         let base = try base(id, reader, now)
-        let read = try daemon.engine.view(of: id, for: scopeKey, reader, now: now) {
-            _,
-            _,
-            overlay in
-            overlay
+        let read = try daemon.engine.view(of: id, for: scopeKey, reader, now: now) { row, _, _ in
+            row.entry()?.revision ?? Revision(0)
         }
         guard let found = read else { return PlainQueue.Shown(base, .unknown, nil) }
         let overlay = found.overlay
         switch found.content {
-        case .row:
+        case .row(let revision):
             try require(overlay.isComplete, "\(path): base is shown as a part")
+            try checkRevision(path, revision, base.view, on: base)
             return PlainQueue.Shown(base, base.view, overlay)
-        case .deleted: return PlainQueue.Shown(base, .deleted, overlay)
-        case .made(_, let bytes):
+        case .deleted(let entry):
+            try checkRevision(path, entry.revision, .deleted, on: base)
+            return PlainQueue.Shown(base, .deleted, overlay)
+        case .made(let entry, let bytes):
             guard let value = PlainValue(parsing: bytes) else {
                 throw SimulationJudge.Complaint(text: "\(path) shows \(bytes.count) odd bytes")
             }
             let view = PlainView.value(value, isComplete: overlay.isComplete)
+            try checkRevision(path, entry.revision, view, on: base)
             return PlainQueue.Shown(base, view, overlay)
         }
     }

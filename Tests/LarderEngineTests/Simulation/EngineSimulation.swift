@@ -14,14 +14,16 @@ import LarderWire
 ///   that URL.
 /// * Loss of `cache.db`: with a crash or an orderly end, or while it is in use: deleted, cut, overwritten,
 ///   or found damaged by any operation.
+/// * Shared answers, in every fourth life: two or three users see the same rows, beside `private` ones of
+///   their own, and each has pending writes that no other sees. Each has a judge.
 /// * Pins that come and go, of what is cached and of what is not, under fetches and writes.
 /// * Failing commits: that of `state.db` alone, or that of `cache.db` behind it, of which nobody is to
 ///   see anything; a crash may follow either.
 ///
-/// A ``SimulationJudge`` holds what it shows against a plain model of the design.
+/// A ``SimulationJudge`` for each user holds what it shows against a plain model of the design.
 final class EngineSimulation {
     static let paths = ["/a", "/b", "/c"]
-    static let scope = Scope.own(uid: 1_000, account: .default)
+    static let scopes = [1_000, 2_000, 3_000].map { Scope.own(uid: $0, account: .default) }
     /// Above what any of these settles in.
     private static let stepsMax = 20_000
 
@@ -33,7 +35,18 @@ final class EngineSimulation {
     var random: SeededRandom
     /// Nil between two lives.
     private var life: SimulatedDaemon?
-    private(set) var judge: SimulationJudge
+    /// One for each user.
+    private(set) var judges: [SimulationJudge] = []
+    /// The user who does what is done next, or sees what is seen.
+    var user = 0
+    /// Who may have targets asked for after a 412.
+    var checker = 0
+    /// Who has asked for what is read.
+    var senders: [Int: Sender] = [:]
+    /// Whether one of two flights for a URL has asked, and no one knows which: it gets no answer.
+    var hasUnknownSender = false
+    /// The last revision that each user has seen of each target, by each way, and what it was.
+    var seen: [String: (revision: Revision, view: PlainView)] = [:]
     var window = SimulationJudge.Window()
     private var isEnding = false
     private var inputCount = 0
@@ -80,17 +93,19 @@ final class EngineSimulation {
             let types = [TypeRule(type: "Doc", url: "/{id}")]
             settings.normalize = NormalizeRules(byType: .standard, types: types)
         }
+        let isShared = settings.normalize == nil && Int.random(in: 0..<3, using: &random) == 0
+        if isShared { settings.scope = .shared }
+        let users = isShared ? Int.random(in: 2..<4, using: &random) : 1
         self.settings = settings
         let honours = settings.modifiers.idempotency.isHonoured
         origin = SimulatedOrigin(SimulatedServer(honoursKeys: honours))
-        judge = SimulationJudge(
-            PlainQueue(
-                acceptedLimit: settings.modifiers.acceptedLimit,
-                hasEntities: settings.normalize != nil,
-                isHonoured: honours
-            ),
-            paths: Self.paths
+        let queue = PlainQueue(
+            acceptedLimit: settings.modifiers.acceptedLimit,
+            hasEntities: settings.normalize != nil,
+            isShared: isShared,
+            isHonoured: honours
         )
+        for _ in 0..<users { judges.append(SimulationJudge(queue, paths: Self.paths)) }
         life = try SimulatedDaemon(
             TemporaryDirectory(inMemory: true),
             settings,
@@ -139,6 +154,13 @@ final class EngineSimulation {
 
     func note(_ text: String) { log.append(text) }
 
+    var isShared: Bool { settings.scope == .shared }
+
+    var judge: SimulationJudge { judges[user] }
+
+    /// Another user does what comes next.
+    func drawUser() { if isShared { user = draw(0..<judges.count) } }
+
     var daemon: SimulatedDaemon {
         guard let life else { preconditionFailure("nothing is asked between two lives") }
         return life
@@ -152,9 +174,10 @@ final class EngineSimulation {
     func put(_ event: SimulationInput.Event, _ call: ClientCall<Problem?>? = nil) {
         inputCount += 1
         origin.mark(input: inputCount, quiet: lastQuiet)
-        note("\(inputCount): \(event)")
-        let input = SimulationInput(number: inputCount, at: now, event: event, call: call)
-        window.inputs.append(input)
+        note("\(inputCount):\(isShared ? " user \(user)" : "") \(event)")
+        window.inputs.append(
+            SimulationInput(number: inputCount, of: user, at: now, event: event, call: call)
+        )
     }
 
     /// The requests whose setting out the model knows of.
@@ -182,11 +205,17 @@ final class EngineSimulation {
             note("   \(asked.request.method) \(asked.path)\(asked.isTurnedAway ? " in vain" : "")")
             let what: SimulationJudge.Departure.What
             switch asked.kind {
-            case .read: continue
+            case .read:
+                noteSender(of: asked)
+                continue
             case .check: what = .check(asked.path)
             case .write: what = .write(id: asked.modifier, key: asked.key)
             }
-            let departure = SimulationJudge.Departure(what: what, isTurnedAway: asked.isTurnedAway)
+            let departure = SimulationJudge.Departure(
+                what: what,
+                user: user(of: asked),
+                isTurnedAway: asked.isTurnedAway
+            )
             note("     \(what)")
             if window.end == nil {
                 window.departures.append(departure)
@@ -219,7 +248,11 @@ final class EngineSimulation {
         // It could not be made anew: until then nothing is stored but what is claimed.
         if hasNoCache || !daemon.hasCache { window.hasDiskFailed = true }
         hasNoCache = !daemon.hasCache
-        let sight = try sight()
+        var sights: [SimulationJudge.Sight] = []
+        for index in judges.indices {
+            user = index
+            sights.append(try sight())
+        }
         window.inputs = window.inputs.compactMap { input in
             switch input.certainty {
             case .open: return input
@@ -236,6 +269,7 @@ final class EngineSimulation {
                 guard case .removed(let id, isDiscarded: false) = input.event else { return nil }
                 return SimulationInput(
                     number: input.number,
+                    of: input.user,
                     at: input.moment,
                     event: .notCancelled(id),
                     call: input.call
@@ -249,16 +283,29 @@ final class EngineSimulation {
         {
             throw SimulationJudge.Complaint(text: "\(open.number) is never answered")
         }
-        let flying = origin.waiting.compactMap { request -> String? in
-            switch request.kind {
-            case .read: nil
-            case .check: "check \(request.path)"
-            case .write: request.modifier
-            }
+        window.isCrowded = window.inputs.count > 1 || window.end != nil
+        let flying = origin.waiting.map { request -> (user: Int, what: String?) in
+            let what: String? =
+                switch request.kind {
+                case .read: nil
+                case .check: "check \(request.path)"
+                case .write: request.modifier
+                }
+            return (user(of: request), what)
         }
         let window = window
         self.window = SimulationJudge.Window()
-        try judge.look(window, sight, underWay: Set(flying), at: now)
+        let parts = judges.indices.map { part(of: window, for: $0) }
+        for (user, part) in parts.enumerated() {
+            let underWay = flying.filter { $0.user == user }.compactMap(\.what)
+            do {
+                try judges[user].look(part, sights[user], underWay: Set(underWay), at: now)
+            } catch {
+                throw SimulationJudge.Complaint(
+                    text: (isShared ? "user \(user): " : "") + "\(error)"
+                )
+            }
+        }
         lastQuiet = inputCount
         lastAsked = origin.waiting.last?.number ?? lastAsked
         origin.mark(input: inputCount, quiet: lastQuiet)
@@ -318,6 +365,7 @@ final class EngineSimulation {
         origin.forgetEverybody()
         daemon.end(&random, closing: directory == nil)
         kept.dropAll()
+        senders = [:]
         // Nobody hears it any more.
         _ = heard.take()
         _ = try plan.takeCopy()

@@ -4,6 +4,7 @@ import Synchronization
 /// What clients are told of a target in the frames of a fetch.
 struct HeardFrame: Hashable, CustomStringConvertible {
     let path: String
+    let user: Int
     /// Which look at the daemon was the last one before the fetch began.
     let since: Int
     let view: PlainView
@@ -16,8 +17,8 @@ struct HeardFrame: Hashable, CustomStringConvertible {
     }
 
     /// Nil for a frame that shows nothing.
-    init?(_ frame: FetchFrame, of path: String, since: Int) {
-        self.path = path
+    init?(_ frame: FetchFrame, of path: String, _ user: Int, since: Int) {
+        (self.path, self.user) = (path, user)
         self.since = since
         switch frame {
         case .snapshot(let snapshot):
@@ -45,8 +46,8 @@ struct HeardFrame: Hashable, CustomStringConvertible {
 final class HeardFrames: Sendable {
     private let frames = Mutex<[HeardFrame]>([])
 
-    func note(_ frame: FetchFrame, of path: String, since: Int) {
-        guard let heard = HeardFrame(frame, of: path, since: since) else { return }
+    func note(_ frame: FetchFrame, of path: String, _ user: Int, since: Int) {
+        guard let heard = HeardFrame(frame, of: path, user, since: since) else { return }
         frames.withLock { $0.append(heard) }
     }
 

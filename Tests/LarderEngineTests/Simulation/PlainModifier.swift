@@ -19,11 +19,16 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         case unknown
         case authWait
         case accepted(until: Duration)
+        /// Confirmed, and shown until a read that started later shows a shared row.
+        case answered
         case dead(String)
     }
 
     let id: String
-    let changes: [Change]
+    /// Whose it is.
+    let user: Int
+    /// Of one that is answered, those that no read has ended yet.
+    var changes: [Change]
     let method: String
     let lanes: Set<String>
     var dependsOn: [String]
@@ -73,7 +78,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         switch standing {
         case .waiting, .unsent, .retryWait, .authWait: mayHaveLeft ? nil : expiresAt
         case .accepted(let end): end
-        case .inFlight, .checking, .unknown, .dead: nil
+        case .inFlight, .checking, .unknown, .answered, .dead: nil
         }
     }
 
@@ -86,6 +91,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         case .unknown: "unknown"
         case .authWait: "auth_wait"
         case .accepted: "accepted"
+        case .answered: "answered"
         case .dead: "dead"
         }
     }
@@ -93,7 +99,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var isUnderWay: Bool {
         switch standing {
         case .inFlight, .checking: true
-        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .dead: false
+        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .answered, .dead: false
         }
     }
 

@@ -25,28 +25,30 @@ struct PlainQueue: Hashable {
     /// What became of those that left: confirmed or cancelled.
     private(set) var outcomes: [String: String] = [:]
     /// The input that last confirmed a write of each target (P-06).
-    private var confirmations: [String: Int] = [:]
+    private(set) var confirmations: [String: Int] = [:]
     private(set) var pinned: Set<String> = []
     /// What pins keep that the origin has deleted.
     private var kept: [String: PlainValue] = [:]
     /// Pins whose bytes the cache alone has: it could not be read when they were made.
     private var unsaved: Set<String> = []
     private var paused: Set<String> = []
+    var rows: PlainRows
     private let acceptedLimit: Duration
     /// Whether the origin does what carries one key once.
     private let isHonoured: Bool
     /// Whether targets are entities, which are read by their keys and by their own URLs.
     let hasEntities: Bool
     /// What answers are there of entities' own URLs.
-    private var answers: [String: Answer] = [:]
+    private(set) var answers: [String: Answer] = [:]
 
-    private enum Answer {
+    enum Answer {
         case entity
         /// That it is gone.
         case tombstone
     }
 
-    init(acceptedLimit: Duration, hasEntities: Bool, isHonoured: Bool) {
+    init(acceptedLimit: Duration, hasEntities: Bool, isShared: Bool, isHonoured: Bool) {
+        rows = PlainRows(isShared: isShared)
         self.isHonoured = isHonoured
         self.acceptedLimit = acceptedLimit
         self.hasEntities = hasEntities
@@ -75,7 +77,7 @@ struct PlainQueue: Hashable {
         return Shown(
             base: kept ?? base(path),
             view: view,
-            pending: isMiss ? nil : touching.map(\.id),
+            pending: isMiss ? nil : touching.filter { $0.standing != .answered }.map(\.id),
             failed: isMiss ? 0 : failed
         )
     }
@@ -101,21 +103,6 @@ struct PlainQueue: Hashable {
         )
     }
 
-    /// The queues that this may be as what no answer shows is swept.
-    var sweeps: [PlainQueue] {
-        guard hasEntities else { return [self] }
-        return bases.keys.sorted().reduce([self]) { found, path in
-            found.flatMap { queue in
-                guard queue.answers[path] != .entity, !queue.isTargeted(path),
-                    queue.base(path) != .unknown
-                else { return [queue] }
-                var swept = queue
-                swept.set(path, .unknown)
-                return [queue, swept]
-            }
-        }
-    }
-
     private static func view(_ base: Base) -> PlainView {
         switch base {
         case .unknown: .unknown
@@ -124,7 +111,7 @@ struct PlainQueue: Hashable {
         }
     }
 
-    private mutating func set(_ path: String, _ base: Base) {
+    mutating func set(_ path: String, _ base: Base) {
         let old = self.base(path)
         guard old != base else { return }
         if case .value(let value) = old, base == .deleted, pinned.contains(path) {
@@ -140,7 +127,10 @@ struct PlainQueue: Hashable {
 
     mutating func accept(_ modifier: PlainModifier) {
         modifiers.append(modifier)
-        for change in modifier.changes { unsaved.remove(change.path) }
+        for change in modifier.changes {
+            unsaved.remove(change.path)
+            rows.waiting.remove(change.path)
+        }
         // One that failed in the same moment takes it along.
         for parent in modifier.dependsOn where !isConfirmedOrOpen(parent) {
             die(modifier.id, "parent-failed")
@@ -166,7 +156,13 @@ struct PlainQueue: Hashable {
 
     mutating func discard(_ id: String) -> Bool {
         guard let modifier = self[id], !modifier.isDead, !modifier.isUnderWay else { return false }
-        if modifier.mayHaveLeft { die(id, "discarded") } else { leave(id) }
+        if modifier.standing == .answered {
+            settle(id)
+        } else if modifier.mayHaveLeft {
+            die(id, "discarded")
+        } else {
+            leave(id)
+        }
         return true
     }
 
@@ -202,7 +198,7 @@ struct PlainQueue: Hashable {
             for other in modifiers where other.standing == .authWait {
                 change(other.id) { $0.standing = .waiting }
             }
-        case .waiting, .inFlight, .checking, .accepted: return false
+        case .waiting, .inFlight, .checking, .accepted, .answered: return false
         }
         return true
     }
@@ -214,6 +210,7 @@ struct PlainQueue: Hashable {
     /// A pin without what the cache cannot give now waits for its origin.
     mutating func pin(_ path: String, isCacheRead: Bool = true) {
         let isNew = pinned.insert(path).inserted
+        rows.waiting.remove(path)
         if isCacheRead {
             unsaved.remove(path)
         } else if isNew, !isTargeted(path), case .value = base(path) {
@@ -225,6 +222,7 @@ struct PlainQueue: Hashable {
     mutating func unpin(_ path: String) {
         pinned.remove(path)
         unsaved.remove(path)
+        rows.waiting.remove(path)
         kept[path] = nil
     }
 
@@ -232,33 +230,31 @@ struct PlainQueue: Hashable {
     func pinState(_ path: String) -> String? {
         guard pinned.contains(path) else { return nil }
         if kept[path] != nil { return "gone" }
-        if case .value = base(path), !unsaved.contains(path) { return "held" }
+        if case .value = base(path), !unsaved.contains(path), !rows.waiting.contains(path) {
+            return "held"
+        }
         return "without bytes"
     }
 
-    mutating func evict(_ path: String) {
-        if !isTargeted(path), !pinned.contains(path) { set(path, .unknown) }
-        answers[path] = nil
-    }
-
     /// Only the answer goes of an entity's own URL.
-    mutating func evictAnswer(_ path: String) { answers[path] = nil }
+    func answerless(_ path: String) -> PlainQueue {
+        var queue = self
+        queue.answers[path] = nil
+        return queue
+    }
 
     /// The queues that this may be where the cache is lost: without what nothing else keeps, but for
     /// what something has kept until now.
-    var losses: [PlainQueue] {
+    func losses(_ input: Int) -> [PlainQueue] {
         bases.keys.sorted().reduce([self]) { found, path in
             found.flatMap { queue in
                 let hasBytes = ["gone", "held"].contains(queue.pinState(path))
-                var answerless = queue
-                answerless.evictAnswer(path)
-                var found = answerless == queue ? [queue] : [queue, answerless]
+                let answerless = queue.answerless(path)
+                let found = answerless == queue ? [queue] : [queue, answerless]
                 guard !queue.isTargeted(path), !hasBytes, queue.base(path) != .unknown else {
                     return found
                 }
-                answerless.set(path, .unknown)
-                found.append(answerless)
-                return found
+                return found + answerless.gone(path, input)
             }
         }
     }
@@ -273,7 +269,7 @@ struct PlainQueue: Hashable {
             if let hold = modifier.holdUntil, hold > now { return "it is held" }
         case .unsent, .retryWait: break
         case .unknown: if modifier.waitsForPerson { return "a person decides" }
-        case .inFlight, .checking, .authWait, .accepted, .dead:
+        case .inFlight, .checking, .authWait, .accepted, .answered, .dead:
             return "it is \(modifier.standing)"
         }
         guard modifier.key == key else { return "P-05: its key is \(modifier.key)" }
@@ -281,13 +277,14 @@ struct PlainQueue: Hashable {
             return "it has expired"
         }
         for other in unsettled.prefix(while: { $0.id != id }) {
-            if case .accepted = other.standing { continue }
+            if other.state(at: now) == "accepted" || other.standing == .answered { continue }
             if let lane = other.lanes.intersection(modifier.lanes).min() {
                 return "P-03: \(other.id) is before it in \(lane)"
             }
         }
         if let lane = modifier.lanes.intersection(paused).min() { return "\(lane) is paused" }
-        for parent in modifier.dependsOn where outcomes[parent] != "confirmed" {
+        for parent in modifier.dependsOn
+        where outcomes[parent] != "confirmed" && self[parent]?.standing != .answered {
             return "it depends on \(parent)"
         }
         return unsettled.contains { $0.standing == .authWait } ? "the credential is refused" : nil
@@ -394,7 +391,7 @@ struct PlainQueue: Hashable {
             for change in modifier.changes where change.effect != .none {
                 confirmations[change.path] = input
             }
-            confirm(modifier, told)
+            confirm(modifier, told, input)
         case .accepted:
             let end = now + acceptedLimit
             change(id) { $0.standing = .accepted(until: end) }
@@ -443,14 +440,17 @@ struct PlainQueue: Hashable {
         }
     }
 
-    /// Cases 5 and 6.
+    /// Cases 5 and 6; 29 for what its user sees of shared rows.
     private mutating func confirm(
         _ modifier: PlainModifier,
-        _ told: (path: String, value: PlainValue)?
+        _ told: (path: String, value: PlainValue)?,
+        _ input: Int? = nil
     ) {
-        modifiers.removeAll { $0.id == modifier.id }
-        outcomes[modifier.id] = "confirmed"
-        for change in modifier.changes {
+        let open = modifier.changes.filter { !rows.hasOwn($0.path) }
+        self.change(modifier.id) { ($0.changes, $0.standing) = (open, .answered) }
+        if open.isEmpty { settle(modifier.id) }
+        for change in modifier.changes where rows.hasOwn(change.path) {
+            if let input { rows.store(change.path, input) }
             if let told, told.path == change.path {
                 set(change.path, .value(told.value))
                 continue
@@ -469,19 +469,34 @@ struct PlainQueue: Hashable {
         }
     }
 
-    /// Whether a write overtook a read that set out then (P-06, case 8); nil where it may have.
-    func isOvertaken(_ path: String, since moment: (input: Int, quiet: Int)) -> Bool? {
-        guard let confirmation = confirmations[path] else { return false }
-        if confirmation > moment.input { return true }
-        return confirmation <= moment.quiet ? false : nil
-    }
-
     /// The server's own word on a target (case 3), which settles all that was answered 202 and that
     /// it shows (case 7).
     ///
     /// A 304 is nothing new: where nobody asked for it on behalf of a pin it saves nothing.
-    mutating func say(_ path: String, _ base: Base, isLookedAt: Bool, isNew: Bool = true) {
-        set(path, base)
+    mutating func say(
+        _ path: String,
+        _ base: Base,
+        at place: Place = .own(stored: nil),
+        isLookedAt: Bool,
+        isNew: Bool = true
+    ) {
+        switch place {
+        case .own(let input):
+            if let input { rows.store(path, input) }
+            set(path, base)
+        case .shared where rows.hasOwn(path):
+            rows.behind[path] = base
+            return
+        case .hidden where rows.hasOwn(path):
+            rows.behind[path] = nil
+            return
+        case .shared(let input):
+            // The bytes of a pin are its user's own from then on.
+            if base == .deleted, pinState(path) == "held" { rows.store(path, input) }
+            set(path, base)
+        case .hidden: set(path, .unknown)
+        }
+        endAnswered(path)
         if hasEntities, isNew { answers[path] = base == .deleted ? .tombstone : .entity }
         if isNew { unsaved.remove(path) }
         if isLookedAt { look(path) }
@@ -495,10 +510,20 @@ struct PlainQueue: Hashable {
             let isShown = modifier.isShown(before: shown.reversed()) { Self.view(self.base($0)) }
             if isShown { shown.append(modifier) }
         }
-        for modifier in shown {
-            modifiers.removeAll { $0.id == modifier.id }
-            outcomes[modifier.id] = "confirmed"
+        for modifier in shown { settle(modifier.id) }
+    }
+
+    /// The origin has answered for the row that its user sees, which ends what is answered.
+    mutating func endAnswered(_ path: String) {
+        for modifier in modifiers where modifier.standing == .answered {
+            change(modifier.id) { $0.changes.removeAll { $0.path == path } }
+            if self[modifier.id]?.changes.isEmpty == true { settle(modifier.id) }
         }
+    }
+
+    private mutating func settle(_ id: String) {
+        modifiers.removeAll { $0.id == id }
+        outcomes[id] = "confirmed"
     }
 
     // MARK: Ends
@@ -519,11 +544,6 @@ struct PlainQueue: Hashable {
             }
         }
         return found
-    }
-
-    /// When the first of them ends by itself, or is held no more.
-    func nextEnd(after now: Duration) -> Duration? {
-        modifiers.flatMap { [$0.end, $0.holdUntil] }.compactMap { $0 }.filter { $0 > now }.min()
     }
 
     private mutating func end(_ modifier: PlainModifier) {
@@ -568,29 +588,4 @@ struct PlainQueue: Hashable {
         guard let index = modifiers.firstIndex(where: { $0.id == id }) else { return }
         body(&modifiers[index])
     }
-}
-
-/// What the end of an attempt means.
-enum PlainVerdict {
-    case confirmed((path: String, value: PlainValue)?)
-    case accepted
-    case notNow
-    /// 500: unlikely to be applied.
-    case serverFailed
-    case refused(Int)
-    /// A portal answered.
-    case captive
-    /// 412: refused, unless it is the doing of an attempt before (case 22).
-    case preconditionFailed
-    case authNeeded
-    case unclear
-    case neverLeft
-}
-
-/// What the origin says of a target that is asked for after a 412.
-enum PlainCheck {
-    case said(PlainQueue.Base)
-    /// Nothing that can be compared.
-    case nothing
-    case notNow
 }

@@ -12,19 +12,25 @@ struct SimulationInput {
         case laneSet(String, isPaused: Bool)
         case pinned(String)
         case unpinned(String)
-        case answeredRead(String, PlainQueue.Base, since: (input: Int, quiet: Int))
+        case answeredRead(String, PlainQueue.Base, PlainReading)
         /// What the base was that the request had the tag of, it still is.
-        case confirmedRead(String, PlainQueue.Base, since: (input: Int, quiet: Int))
+        case confirmedRead(String, PlainQueue.Base, PlainReading)
+        /// It says nothing of what there is.
+        case refusedRead(String, PlainReading)
         /// After a 412.
         case answeredCheck(String, PlainCheck)
         case attemptEnded(String, PlainVerdict)
-        /// The cache may have lost it, if nothing keeps it.
-        case mayBeLost(String)
+        /// Another user's write of these was confirmed, or may have been.
+        case othersConfirmed([String], isSure: Bool)
+        /// The cache may have lost it, if nothing keeps it; the shared row or the user's own one.
+        case mayBeLost(String, isShared: Bool)
         /// The cache may have lost all that nothing keeps.
         case cacheLost
     }
 
     let number: Int
+    /// Who did it; nil for all.
+    let user: Int?
     /// When it happened.
     let moment: Duration
     let event: Event
@@ -34,8 +40,15 @@ struct SimulationInput {
     /// What was known of it when the daemon ended.
     private var whenEnded: Certainty?
 
-    init(number: Int, at moment: Duration, event: Event, call: ClientCall<Problem?>?) {
+    init(
+        number: Int,
+        of user: Int? = nil,
+        at moment: Duration,
+        event: Event,
+        call: ClientCall<Problem?>? = nil
+    ) {
         self.number = number
+        self.user = user
         self.moment = moment
         self.event = event
         self.call = call
@@ -57,6 +70,13 @@ struct SimulationInput {
         var input = self
         input.isDoubtful = true
         return input
+    }
+
+    private var isRead: Bool {
+        switch event {
+        case .answeredRead, .confirmedRead, .refusedRead: true
+        case _: false
+        }
     }
 
     /// Whether it is done although it is not answered: who pins waits for the bytes, too.
@@ -105,66 +125,105 @@ struct SimulationInput {
             outcomes.append(waiting)
         }
         if isDoubtful { return outcomes + [queue] }
-        if hasDiskFailed, case .answeredRead = event { return outcomes + [queue] }
-        return outcomes
+        if case .answeredRead(let path, _, let reading) = event {
+            if queue.rows.isShared, reading.user != nil, !isAlone || hasDiskFailed {
+                // Its row was not stored, and hides the shared one all the same.
+                var hidden = queue
+                if !hidden.rows.hasOwn(path) { hidden.set(path, .unknown) }
+                outcomes.append(hidden)
+            }
+        }
+        return hasDiskFailed && isRead ? outcomes + [queue] : outcomes
     }
 
     /// What may be seen before all of it has come about, and by who asks the network for what a pin
     /// keeps, which says that it is deleted.
     func passing(from queue: PlainQueue) -> [PlainQueue] {
-        guard case .answeredRead(let path, let base, since: _) = event else { return [] }
-        var unseen = queue
-        unseen.say(path, base, isLookedAt: false)
-        guard base == .deleted, queue.pinned.contains(path) else { return [unseen] }
-        var told = queue
-        told.unpin(path)
-        told.say(path, base, isLookedAt: false)
-        return [unseen, told]
+        guard case .answeredRead(let path, let base, let reading) = event else { return [] }
+        return queue.rows.places(path, reading, number).flatMap { place in
+            var unseen = queue
+            unseen.say(path, base, at: place, isLookedAt: false)
+            guard base == .deleted, queue.pinned.contains(path) else { return [unseen] }
+            var told = queue
+            told.unpin(path)
+            told.say(path, base, at: place, isLookedAt: false)
+            return [unseen, told]
+        }
     }
 
     private func outcomes(in queue: PlainQueue, isAlone: Bool) -> [PlainQueue] {
         var after = queue
         switch event {
         case .accepted(let modifiers):
-            for modifier in modifiers { after.accept(modifier) }
+            var unread = queue.unread(modifiers.flatMap(\.changes).map(\.path), number)
+            for modifier in modifiers {
+                after.accept(modifier)
+                unread.accept(modifier)
+            }
+            if queue.rows.isShared, !isAlone, unread != after { return [after, unread] }
         case .removed(let id, let isDiscarded):
             let isDone = after.drop(id) || (isDiscarded ? after.discard(id) : after.cancel(id))
             guard isDone else { return [] }
         case .notCancelled(let id): return queue.mayCancel(id) ? [] : [queue]
         case .retried(let id): guard after.retry(id) else { return [] }
         case .laneSet(let lane, let isPaused): after.pause(lane, isPaused)
-        case .pinned(let path): after.pin(path)
+        case .pinned(let path):
+            after.pin(path)
+            let mayHide = queue.base(path) == .unknown && queue.rows.mayHide(path)
+            guard mayHide || queue.rows.isShared && !isAlone else { break }
+            var waiting = after
+            waiting.rows.waiting.insert(path)
+            return [after, waiting]
         case .unpinned(let path): after.unpin(path)
         case .attemptEnded(let id, let verdict):
             guard after.attemptEnded(id, verdict, input: number, at: moment) else { return [] }
-        case .answeredRead(let path, let base, let moment):
-            let isOvertaken = queue.isOvertaken(path, since: moment)
+        case .answeredRead(let path, let base, let reading):
+            let isOvertaken = queue.isOvertaken(path, reading)
             guard isOvertaken != true else {
                 // What an entity is by now is looked at all the same.
                 after.look(path)
                 return queue.hasEntities && after != queue ? [queue, after] : [queue]
             }
-            after.say(path, base, isLookedAt: true)
-            guard isOvertaken == nil || !isAlone else { return [after] }
-            var unseen = queue
-            unseen.say(path, base, isLookedAt: false)
-            return [after, unseen] + (isOvertaken == nil ? [queue] : [])
-        case .confirmedRead(let path, let base, let moment):
-            guard queue.base(path) == base else { return [queue] }
+            let places = queue.rows.places(path, reading, number)
+            let found = places.flatMap { place in
+                (isOvertaken == nil || !isAlone ? [true, false] : [true]).map { isLookedAt in
+                    var after = queue
+                    after.say(path, base, at: place, isLookedAt: isLookedAt)
+                    return after
+                }
+            }
+            return found + (isOvertaken == nil ? [queue] : [])
+        case .refusedRead(let path, let reading):
+            guard queue.isOvertaken(path, reading) != true, queue.rows.sees(path, reading) else {
+                return [queue]
+            }
+            after.endAnswered(path)
+            return queue.isOvertaken(path, reading) == false ? [after] : [after, queue]
+        case .confirmedRead(let path, let base, let reading):
+            guard queue.rows.sees(path, reading) else { return [queue] }
+            guard queue.base(path) == base else {
+                // The shared row has it, and is hidden.
+                after.endAnswered(path)
+                let isHidden = queue.rows.isShared && queue.isOvertaken(path, reading) != true
+                return isHidden ? [queue, after] : [queue]
+            }
             // An entity's own URL has the answer that it had, if it is still there.
             after.say(path, base, isLookedAt: true, isNew: !queue.hasEntities)
-            let isSure = isAlone && queue.isOvertaken(path, since: moment) == false
+            if queue.rows.isShared, queue.isOvertaken(path, reading) == true { return [queue] }
+            let isSure = isAlone && queue.isOvertaken(path, reading) == false
             var unsaved = queue
             unsaved.say(path, base, isLookedAt: true, isNew: false)
             return (isSure ? [after] : [after, queue]) + (unsaved == after ? [] : [unsaved])
         case .answeredCheck(let path, let answer):
             guard after.checkEnded(path, answer, input: number, at: moment) else { return [] }
-        case .mayBeLost(let path):
-            after.evict(path)
-            var answerless = queue
-            answerless.evictAnswer(path)
-            return [after, queue] + (answerless == queue ? [] : [answerless])
-        case .cacheLost: return queue.losses
+        case .othersConfirmed(let paths, let isSure):
+            for path in paths { after.rows.confirmations[path] = number }
+            return isSure ? [after] : [after, queue]
+        case .mayBeLost(let path, let isShared):
+            let answerless = queue.answerless(path)
+            let found = queue.evicted(path, isShared: isShared, number) + [queue]
+            return found + (answerless == queue ? [] : [answerless])
+        case .cacheLost: return queue.losses(number)
         }
         return [after]
     }

@@ -41,6 +41,7 @@ struct SimulationJudge {
         }
 
         let what: What
+        let user: Int
         let isTurnedAway: Bool
     }
 
@@ -53,7 +54,7 @@ struct SimulationJudge {
         /// Those that set out after it began anew.
         var departuresAfterEnd: [Departure] = []
         /// Whether more than one thing happened, or the end came.
-        fileprivate var isCrowded = false
+        var isCrowded = false
         /// Whether an operation of SQLite has failed.
         var hasDiskFailed = false
         /// What fetches have shown.
@@ -64,7 +65,7 @@ struct SimulationJudge {
         fileprivate func isUnkept(_ frame: HeardFrame) -> Bool {
             hasDiskFailed
                 && inputs.contains { input in
-                    guard case .answeredRead(frame.path, .value(let value), since: _) = input.event
+                    guard case .answeredRead(frame.path, .value(let value), _) = input.event
                     else { return false }
                     return frame.view == .value(value, isComplete: true) && frame.pending == []
                 }
@@ -101,8 +102,6 @@ struct SimulationJudge {
         at now: Duration
     ) throws(Complaint) {
         refusals = []
-        var window = window
-        window.isCrowded = window.inputs.count > 1 || window.end != nil
         passing.append([:])
         for queue in queues { pass(queue) }
         var possible = Alternatives()
@@ -363,7 +362,7 @@ extension PlainModifier {
         case .inFlight: id
         case .checking(let left, isAsked: true, found: _): left.first.map { "check \($0)" }
         case .checking(_, isAsked: false, found: _): "\(id) that nobody checks"
-        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .dead: nil
+        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .answered, .dead: nil
         }
     }
 }

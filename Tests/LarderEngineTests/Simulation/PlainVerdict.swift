@@ -1,0 +1,24 @@
+/// What the end of an attempt means.
+enum PlainVerdict {
+    case confirmed((path: String, value: PlainValue)?)
+    case accepted
+    case notNow
+    /// 500: unlikely to be applied.
+    case serverFailed
+    case refused(Int)
+    /// A portal answered.
+    case captive
+    /// 412: refused, unless it is the doing of an attempt before (case 22).
+    case preconditionFailed
+    case authNeeded
+    case unclear
+    case neverLeft
+}
+
+/// What the origin says of a target that is asked for after a 412.
+enum PlainCheck {
+    case said(PlainQueue.Base)
+    /// Nothing that can be compared.
+    case nothing
+    case notNow
+}
