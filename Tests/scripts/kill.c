@@ -1,10 +1,12 @@
 // Kills its process at a point of what it does to state.db, cache.db and their folder. Preloaded
 // into the daemon by kill.sh, which says what the points are.
 //
-// The plan is the file $KILL_PLAN: `POINT N`, or `POINT N hold`; nothing is counted without it, and
-// the N-th time that the point is come to is the last. With `hold` the first commit after the plan
-// was made is not counted and waits until the file $KILL_PLAN.go is there, so that commands gather
-// behind it; $KILL_PLAN.held says that it does. $KILL_PLAN.done says that it was killed, and where.
+// The plan is the file $KILL_PLAN: `POINT N`, then `hold`, `pause`, or both; nothing is counted without
+// it, and the N-th time that the point is come to is the last. With `hold` the first commit after the
+// plan was made is not counted and waits until the file $KILL_PLAN.go is there, so that commands gather
+// after it; $KILL_PLAN.held says that it waits. $KILL_PLAN.done says that the process was killed, and
+// where. With `pause` it is not killed: it waits at the point until $KILL_PLAN.on is there, and
+// $KILL_PLAN.paused says that it does. It does not pause with half of a frame written.
 //
 // One thread of the daemon writes both logs, and steps are taken before that one or by it, so
 // nothing here is guarded.
@@ -19,7 +21,7 @@
 #include <unistd.h>
 
 static char point[32];
-static int wanted, passed, holds;
+static int wanted, passed, holds, pauses;
 
 // The plan's file with a suffix.
 static const char *beside(const char *suffix) {
@@ -29,7 +31,7 @@ static const char *beside(const char *suffix) {
 }
 
 static int has_plan(void) {
-    char line[64] = "", hold[8] = "", read_point[32];
+    char line[64] = "", first[8] = "", second[8] = "", read_point[32];
     int number, file;
     if (!getenv("KILL_PLAN") || (file = open(beside(""), O_RDONLY | O_CLOEXEC)) < 0) {
         *point = 0;
@@ -37,12 +39,13 @@ static int has_plan(void) {
     }
     ssize_t length = read(file, line, sizeof line - 1);
     close(file);
-    if (length <= 0 || sscanf(line, "%31s %d %7s", read_point, &number, hold) < 2) return 0;
+    if (length <= 0 || sscanf(line, "%31s %d %7s %7s", read_point, &number, first, second) < 2) return 0;
     if (!*point) {
         strcpy(point, read_point);
         wanted = number;
         passed = 0;
-        holds = *hold != 0;
+        holds = !strcmp(first, "hold");
+        pauses = !strcmp(holds ? second : first, "pause");
     }
     return 1;
 }
@@ -65,8 +68,16 @@ static void end(const char *what) {
     for (;;) pause();
 }
 
+// Makes one file, and waits until the other one is there.
+static void wait_for(const char *go, const char *waiting) {
+    make(beside(waiting), "");
+    for (int n = 0; n < 1000 && access(beside(go), F_OK) != 0; n++) usleep(10000);
+}
+
 static void come_to(const char *file, const char *what) {
-    if (is_due(file, what)) end(point);
+    if (!is_due(file, what)) return;
+    if (!pauses) end(point);
+    wait_for(".on", ".paused");
 }
 
 static int path_of(int file, char *path) {
@@ -107,12 +118,6 @@ static struct database *database_of(int file, int *is_log) {
     return NULL;
 }
 
-static void wait_until_told(void) {
-    holds = 0;
-    make(beside(".held"), "");
-    for (int n = 0; n < 1000 && access(beside(".go"), F_OK) != 0; n++) usleep(10000);
-}
-
 static ssize_t write_at(int file, const void *bytes, size_t count, off64_t offset) {
     return syscall(SYS_pwrite64, file, bytes, count, offset);
 }
@@ -129,8 +134,12 @@ ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) {
         if (pages != 0) {
             database->has = HEAD;
             database->counts = !(has_plan() && holds);
-            if (!database->counts) wait_until_told();
-            else come_to(database->name, "-begun");
+            if (!database->counts) {
+                holds = 0;
+                wait_for(".go", ".held");
+            } else {
+                come_to(database->name, "-begun");
+            }
         }
     } else if (database->has == HEAD) {
         if (database->counts && is_due(database->name, "-torn")) {
