@@ -9,6 +9,10 @@ ALTER TABLE claim ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
 -- 1: it counts against pins.max_bytes, as a pinned answer has brought it.
 ALTER TABLE claim ADD COLUMN in_pins INTEGER NOT NULL DEFAULT 0;
 
+-- 1 until the answers of earlier versions have taken their entities and variants along from cache.db.
+ALTER TABLE revision_block ADD COLUMN takes_along INTEGER NOT NULL DEFAULT 0;
+UPDATE revision_block SET takes_along = 1 WHERE EXISTS (SELECT 1 FROM claim);
+
 -- The shapes of answers, each once.
 CREATE TABLE skeleton (
     skeleton    INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice

@@ -21,8 +21,8 @@ final class StateFile: Sendable {
     let findings: [String]
     /// What was done to the file and is as it should be.
     let notices: [String]
-    /// Whether an earlier version has written it.
-    let isMigrated: Bool
+    /// Whether an earlier version has saved answers without their entities and variants.
+    let takesAlong: Bool
 
     /// Opens or makes the file, and hands what is kept in it to `load`; then the other file's writer is
     /// made, so that both have one thread.
@@ -63,7 +63,7 @@ final class StateFile: Sendable {
         file.mark?.remove()
         let opening = started.opening
         (notices, digestKey) = (opening.notices, opening.digestKey)
-        isMigrated = opening.isMigrated
+        takesAlong = opening.takesAlong
         // On a full disk the first that wants a block tries again.
         revisions = RevisionSource(
             first: started.firstRevision,

@@ -16,7 +16,8 @@ struct StateOpening {
     let digestKey: DigestKey
     /// What was done to the file and is as it should be.
     let notices: [String]
-    let isMigrated: Bool
+    /// Whether an earlier version has saved answers without their entities and variants.
+    let takesAlong: Bool
 
     /// Reads every page of a file of at most `checkedBytes`, and of one in which damage was met.
     init(
@@ -54,7 +55,7 @@ struct StateOpening {
         let reader = try StateReader(connection, shared)
         rows = try reader.allRows()
         deadTargets = try reader.deadTargets()
-        isMigrated = opened.migratedFrom != nil
+        takesAlong = try connection.integer("SELECT takes_along FROM revision_block") == 1
         notices =
             opened.migratedFrom.map { version in
                 [

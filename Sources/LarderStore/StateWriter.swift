@@ -211,6 +211,13 @@ final class StateWriter {
         try connection.execute("UPDATE revision_block SET next_rev = \(end) WHERE one = 1")
     }
 
+    // MARK: Earlier versions
+
+    /// From now on no answer of an earlier version is without its entities and variants.
+    func endTakingAlong() throws(StoreError) {
+        try connection.execute("UPDATE revision_block SET takes_along = 0")
+    }
+
     // MARK: Origins
 
     func setOffline(_ name: String, _ isOffline: Bool) throws(StoreError) {

@@ -47,16 +47,17 @@ struct StoreOpening {
             return writer
         }
         for finding in state.findings { found.add(finding) }
-        if state.isMigrated { takeAlong(now: now()) }
+        if state.takesAlong { takeAlong(now: now()) }
         state.commits.wake()
     }
 
     /// Has what an earlier version saved take its entities and variants along.
     ///
-    /// If this fails, a saved answer is shown as it was saved until its origin is asked again.
+    /// If this fails, the next start tries it again; a saved answer is shown as it was saved until then.
     private func takeAlong(now: Timestamp) {
         _ = try? state.commits.submitBlocking { writer throws(StoreError) in
             try writer.promotion.takeAlong(now: now)
+            try writer.state.endTakingAlong()
         }
     }
 }

@@ -181,9 +181,10 @@ struct DurableAnswerTests {
 
     /// As version 12 had it: the answer whole in state.db, and normalized in cache.db.
     @Test(
-        "A pinned answer of version 12 shows its entities as they are, also without the cache later"
+        "A pinned answer of version 12 shows its entities as they are, also without the cache later",
+        arguments: [false, true]
     )
-    func migrated() async throws {
+    func migrated(isKilledAfterMigration: Bool) async throws {
         let fixture = try AnswerFixture()
         try await fixture.put("feed", Self.feed)
         try await rename(fixture)
@@ -207,9 +208,11 @@ struct DurableAnswerTests {
                 ALTER TABLE claim DROP COLUMN checksum;
                 ALTER TABLE claim DROP COLUMN held;
                 ALTER TABLE claim DROP COLUMN in_pins;
+                ALTER TABLE revision_block DROP COLUMN takes_along;
                 PRAGMA user_version=12
                 """
             )
+            if isKilledAfterMigration { try Schema.state.migrate(state, from: 12) }
         }
         try fixture.temporary.open()
         fixture.store.setOrigins(OriginNames(rules: [fixture.origin: fixture.rules]))

@@ -264,6 +264,7 @@ struct MigrationTests {
             CREATE INDEX kept_wanted ON kept (kept) WHERE wanted = 1;
             CREATE INDEX kept_released ON kept (kept) WHERE pinned_at IS NULL AND targeted = 0;
             ALTER TABLE revision_block DROP COLUMN failed_commits;
+            ALTER TABLE revision_block DROP COLUMN takes_along;
             ALTER TABLE modifier DROP COLUMN unclear_status;
             UPDATE kept SET targeted = 3 WHERE id = 'base';
             PRAGMA user_version=10
