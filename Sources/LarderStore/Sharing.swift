@@ -26,7 +26,7 @@ struct Sharing: WriterPart {
             if found.isTargeted { return false }
         }
         // There may be a row of its own that cannot be read now.
-        guard !isCacheLeftOut else { return false }
+        guard !writer.isCacheLeftOut else { return false }
         // A newer row of its own was in front of it.
         if !orHidden, try hiding.isHidden(name.id, from: name.scope) { return false }
         guard let own = try cacheIfAny?.rows.base(name.scope, name.id, now: now) else {

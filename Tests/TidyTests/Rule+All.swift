@@ -135,18 +135,6 @@ extension Rule {
         ].compactMap { $0 }.map { Finding(path: file.path, line: 1, message: $0) }
     }
 
-    static let namedColumns = Rule("Columns and parameters of SQL have names") { file, _ in
-        guard file.isSource, file.target == "LarderStore", file.name != "SQLiteStatement" else {
-            return []
-        }
-        return file.lines.enumerated().compactMap { index, line in
-            let found = line.firstMatch(of: /\?[0-9]+|sqlite3_(?:column|bind)_\w+/)
-            return found.map {
-                Finding(path: file.path, line: index + 1, message: "\($0.output) goes by a number")
-            }
-        }
-    }
-
     /// In halves, so that this file keeps the rule.
     private static let foreignPaths = ["../" + "shared", "/" + "work/", "/tmp/" + "brief"]
 
