@@ -95,7 +95,7 @@ extension FormExplanation {
     ) throws(StoreError) {
         let skeleton = "\(row.skeleton)"
         guard
-            case .shown(let shown) = try reader.rebuild(
+            case .shown(let shown) = try reader.answers.rebuild(
                 row,
                 for: .view(of: row.scope),
                 now: now,
@@ -108,7 +108,7 @@ extension FormExplanation {
             )
             return
         }
-        let entities = try reader.shownEntities(of: row)
+        let entities = try reader.answers.shownEntities(of: row)
         let list = ReferenceList(entities) { entity in
             row.entry.origin.map { origin in
                 ReferenceList.Item(
@@ -140,11 +140,17 @@ extension EntityExplanation {
         _ interest: Interest
     ) throws(StoreError) {
         let id = EntryID(name)
-        guard !interest.isGivenUp, let row = try reader.row(place, id),
+        guard !interest.isGivenUp, let row = try reader.lists.row(place, id),
             let listed = try context.views.listed(row, for: scope, reader, now: now),
             let item = EntityListItem(listed)
         else { return nil }
-        let held = try reader.entity(place, id, for: .base(of: scope), now: now, isUse: false)?.held
+        let held = try reader.answers.entity(
+            place,
+            id,
+            for: .base(of: scope),
+            now: now,
+            isUse: false
+        )?.held
         let base: EntryView<ViewReport>? = try context.views.view(
             of: name,
             for: scope,
@@ -161,11 +167,11 @@ extension EntityExplanation {
         case .deleted(let told): stamp = told
         case .present(let body, let told): (references, stamp) = (body.references, told)
         }
-        let target = try reader.target(scope, id)
+        let target = try reader.targets.target(scope, id)
         let pending = try target.map { target throws(StoreError) in
             try PendingExplanation(of: target, on: target.base, id, reader, interest)
         }
-        let referrers = try reader.referrers(place, name)
+        let referrers = try reader.answers.referrers(place, name)
         self.init(
             item: item,
             protectedBy: [],

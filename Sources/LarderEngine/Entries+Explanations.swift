@@ -54,7 +54,7 @@ extension Entries {
         ) throws(StoreError) {
             guard !interest.isGivenUp else { return nil }
             let scope = sight.own
-            let target = try reader.target(scope, id)
+            let target = try reader.targets.target(scope, id)
             let view = try context.views.view(
                 of: id,
                 for: scope,
@@ -110,7 +110,7 @@ extension Entries {
             _ reader: StoreReader,
             _ now: Timestamp
         ) throws(StoreError) -> ListedRow? {
-            guard let row = try reader.row(scope, id), row.entry.kind != .variants,
+            guard let row = try reader.lists.row(scope, id), row.entry.kind != .variants,
                 row.isPinned || isTarget || !row.entry.isExpired(at: now)
             else { return nil }
             return row

@@ -29,7 +29,7 @@ extension EntryLook {
                 guard let entry = row.entry else { continue }
                 var bytes = row.bytes
                 if let chunks = row.chunks, entry.body.isJSON {
-                    bytes = try reader.wholeBody(chunks)
+                    bytes = try reader.bodies.whole(chunks)
                 }
                 base.value = .value(entry, bytes)
                 base.known = entry
@@ -44,7 +44,7 @@ extension EntryLook {
     }
 }
 
-extension StoreReader {
+extension TargetReader {
     /// The unsettled changes of a variant, which are those of its URL, in their order; nil where
     /// there are none.
     func changes(

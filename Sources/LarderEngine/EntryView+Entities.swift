@@ -40,7 +40,7 @@ extension Views {
     ) throws(StoreError) -> EntryView<Row>? {
         func found(_ key: EntityKey, in place: ScopeKey) throws(StoreError) -> KnownEntity? {
             let id = EntryID(EntityName(key, of: name.origin))
-            return try reader.entityWithDeadLetters(place, id, for: viewer, now: now)
+            return try reader.answers.entityWithDeadLetters(place, id, for: viewer, now: now)
         }
         guard let known = try found(name.key, in: place) else { return nil }
         // Effects that do not fit leave nothing to show (case 1).
@@ -68,7 +68,7 @@ extension Views {
         // What modifiers make of it is its user's own, what it refers to may be everybody's.
         let places = reader.places(of: place)
         let rules = context.entityRules(of: name.origin)
-        let rebuilder = reader.rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
+        let rebuilder = reader.allowance.rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
         let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
             (key) throws(StoreError) -> FoundEntity in
             for place in places {
@@ -79,7 +79,7 @@ extension Views {
             }
             return .evicted
         }
-        try reader.check(outcome)
+        try reader.allowance.check(outcome)
         guard case .shown(let answer) = outcome else { return deleted }
         var entry = Entry(
             id: id,

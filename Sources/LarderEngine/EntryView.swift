@@ -120,16 +120,16 @@ struct Views: EnginePart {
         return try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
             var overlay = Overlay.none
             if form == .view {
-                if let changes = try reader.changes(ofVariant: id, scope) {
+                if let changes = try reader.targets.changes(ofVariant: id, scope) {
                     let places = (sight ?? context.sight(scope, id)).scopes
                     let base = try look.base(in: places, reader)
                     return try look.view(of: changes, on: base, for: scope, reader, row)
                 }
-                if let target = try reader.target(scope, id) {
+                if let target = try reader.targets.target(scope, id) {
                     let base = try target.base(in: scope, reader, now: now)
                     return try look.view(of: target.changes, on: base, for: scope, reader, row)
                 }
-                overlay.failed = try reader.failures(scope, id)
+                overlay.failed = try reader.targets.failures(scope, id)
             }
             var found = try look.row(in: scope, reader, overlay, row)
             if found == nil, let shared = sight.map(\.shared) ?? context.sharedScope(of: id) {
@@ -241,7 +241,7 @@ struct EntryLook {
             case .variants: nil
             }
         }
-        let found = try reader.shownRow(
+        let found = try reader.answers.shownRow(
             place,
             id,
             for: viewer,
@@ -342,7 +342,7 @@ extension Target {
     ) throws(StoreError) -> EntryLook.Base {
         let place = isOfSharedRow ? reader.key(for: .shared) : scope
         guard case .value(let entry, _?) = base,
-            let (shown, came) = try reader.rebuilt(
+            let (shown, came) = try reader.answers.rebuilt(
                 saved: entry.id,
                 place,
                 for: .view(of: scope),

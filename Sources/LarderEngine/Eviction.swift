@@ -65,13 +65,13 @@ private struct EvictionRun {
         let names = ids.filter { seen.insert($0).inserted }
         let candidates = try await context.store.read { reader throws(StoreError) in
             var candidates: [EntryID: EvictionCandidate] = [:]
-            for id in names { candidates[id] = try reader.candidate(scope, id) }
+            for id in names { candidates[id] = try reader.lists.candidate(scope, id) }
             return candidates
         }
         var waiting: [EvictionCandidate] = []
         for id in names {
             let kept = try await context.store.read { reader throws(StoreError) in
-                try reader.claimRow(scope, id)
+                try reader.lists.claimRow(scope, id)
             }
             if let kept {
                 // They go in the order of their names, whichever file has them.
@@ -102,7 +102,7 @@ private struct EvictionRun {
             let after = cursor
             let page = try await context.store.read { reader throws(StoreError) in
                 let limit = Limits.evictionBatchRowsMax
-                return try reader.candidates(filter, order: order, after: after, limit: limit)
+                return try reader.lists.candidates(filter, order: order, after: after, limit: limit)
             }
             guard let last = page.last else { return }
             cursor = last.cursor
@@ -131,7 +131,7 @@ private struct EvictionRun {
         while true {
             let after = cursor
             let page = try await context.store.read { reader throws(StoreError) in
-                try reader.claimRows(filter, after: after, limit: Limits.evictionBatchRowsMax)
+                try reader.lists.claimRows(filter, after: after, limit: Limits.evictionBatchRowsMax)
             }
             guard let last = page.last else { return }
             cursor = last.cursor

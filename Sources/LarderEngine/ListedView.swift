@@ -25,7 +25,7 @@ extension Views {
         let now = clock.now()
         return try await store.read { reader throws(StoreError) in
             defer { reader.endTransaction() }
-            let rows = try reader.list(filter, order: order, after: cursor, limit: limit)
+            let rows = try reader.lists.page(filter, order: order, after: cursor, limit: limit)
             var views: [ListedView] = []
             var bytesLeft = Limits.batchBytesMax
             for row in rows {

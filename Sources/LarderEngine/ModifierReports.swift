@@ -207,7 +207,7 @@ struct ModifierReports: EnginePart {
         return try await store.read { reader throws(StoreError) in
             var effects: [ModifierReport.Effect] = []
             for id in ids {
-                guard let target = try reader.target(scope, id) else { continue }
+                guard let target = try reader.targets.target(scope, id) else { continue }
                 let base = try target.base(in: scope, reader, now: now).value
                 let before = Array(target.changes.prefix { $0.number < number })
                 let through = Array(target.changes.prefix { $0.number <= number })
@@ -253,7 +253,7 @@ struct ModifierReports: EnginePart {
             var found: Set<ModifierNumber> = []
             for (place, numbers) in places {
                 guard let last = numbers.max(),
-                    let target = try reader.target(
+                    let target = try reader.targets.target(
                         place.scope,
                         place.id,
                         upTo: last,

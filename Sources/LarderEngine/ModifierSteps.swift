@@ -217,7 +217,7 @@ final class ModifierSteps: Sendable {
         _ body: BodySummary?
     ) async throws(StoreError) -> [ModifierNumber] {
         let found = try await context.store.read { reader throws(StoreError) in
-            try reader.target(scope, id)
+            try reader.targets.target(scope, id)
         }
         guard let found, found.base.isKnown, id.isEntity || found.base.said == body else {
             return []

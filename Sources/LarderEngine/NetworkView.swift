@@ -54,7 +54,7 @@ struct NetworkLook {
         let came = answer.bytes.map { ShownAnswer(answer.entry, $0, in: scope) }
         if !isTargeted, !answer.isNormalized {
             if var came {
-                came.overlay.failed = (try? reader.failures(scope, id)) ?? 0
+                came.overlay.failed = (try? reader.targets.failures(scope, id)) ?? 0
                 return .current(came)
             }
             if var cached, cached.entry.revision == answer.entry.revision {
@@ -105,8 +105,8 @@ extension NetworkView {
         in scope: ScopeKey,
         _ reader: StoreReader
     ) throws(StoreError) {
-        var changes = try reader.changes(ofVariant: entry.id, scope)
-        if changes == nil { changes = try reader.target(scope, entry.id)?.changes }
+        var changes = try reader.targets.changes(ofVariant: entry.id, scope)
+        if changes == nil { changes = try reader.targets.target(scope, entry.id)?.changes }
         let base = TargetBase.value(entry, entry.body.isJSON ? bytes : nil)
         let shown = try ShownEntry(entry.id, base, changes ?? [], in: scope, reader)
         guard let view = shown.entry, view.kind != .tombstone else {

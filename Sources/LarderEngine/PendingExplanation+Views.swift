@@ -71,7 +71,7 @@ extension PendingExplanation {
         }
         let known = Set(steps.map(\.id))
         for id in view.overlay.pending.prefix(Limits.toldPendingMax) where !known.contains(id) {
-            guard let change = try reader.firstChange(of: id, in: scope) else { continue }
+            guard let change = try reader.targets.firstChange(of: id, in: scope) else { continue }
             let effect = (try? Effect(parsing: change.effect)) ?? .none
             steps.append(Step(id: id, state: change.state, effect: effect.typeName))
             isTruncated = true
@@ -136,7 +136,9 @@ extension ViewReport {
                 self = .json(values.bytes(value), isComplete: true)
             }
         case .body(let place):
-            self = .bytes(try reader.requestBody(of: changes[place].number)?.bytes.count ?? 0)
+            self = .bytes(
+                try reader.targets.requestBody(of: changes[place].number)?.bytes.count ?? 0
+            )
         }
     }
 }

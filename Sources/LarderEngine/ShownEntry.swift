@@ -23,13 +23,13 @@ struct ShownEntry: Sendable {
         in scope: ScopeKey,
         _ reader: StoreReader
     ) throws(StoreError) {
-        let view = try reader.viewing { steps in
+        let view = try reader.allowance.viewing { steps in
             let view = View.of(TargetContent(known), changes.map(\.known), steps: &steps)
             return (view, view.isCut)
         }
         overlay = Overlay(
             pending: changes.filter { !$0.isAnswered }.compactMap { try? ModifierID($0.modifier) },
-            failed: try reader.failures(scope, id),
+            failed: try reader.targets.failures(scope, id),
             isComplete: view.isComplete
         )
         let base = known.entry
@@ -54,7 +54,7 @@ struct ShownEntry: Sendable {
             bytes = made
             entry = Entry(id, base, made, mediaType: type ?? MediaType.json, by: changes)
         case .body(let place):
-            let body = try reader.requestBody(of: changes[place].number)
+            let body = try reader.targets.requestBody(of: changes[place].number)
             entry = Entry(id, base, body?.bytes ?? [], mediaType: body?.mediaType, by: changes)
             bytes = body?.bytes ?? []
         }

@@ -70,7 +70,13 @@ struct TargetNames: EnginePart {
         return try await context.read { reader throws(StoreError) in
             for place in places {
                 let sight = EntitySight.base(of: scope)
-                let known = try reader.entity(place, entity, for: sight, now: now, isUse: false)
+                let known = try reader.answers.entity(
+                    place,
+                    entity,
+                    for: sight,
+                    now: now,
+                    isUse: false
+                )
                 if let known { return known.held.takes(effect) ? entity : id }
             }
             return entity

@@ -122,7 +122,7 @@ package struct BodyStore: Sendable {
             let found = try connection.withEntry(scope, id, now: now, isUse: false) { row in
                 row.chunkedBody
             }
-            return found == body ? try connection.isWhole(body) : nil
+            return found == body ? try connection.bodies.isWhole(body) : nil
         }
         if isWhole == false {
             // It would be served cut short.
@@ -171,7 +171,7 @@ package struct BodyStore: Sendable {
     /// One chunk of a body; throws `badChunk` when it is missing or damaged.
     func chunk(_ position: Int64, of body: ChunkedBody) async throws(StoreError) -> [UInt8] {
         try await reader.read { reader throws(StoreError) in
-            try reader.chunk(position, of: body)
+            try reader.bodies.chunk(position, of: body)
         }
     }
 

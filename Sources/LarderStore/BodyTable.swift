@@ -242,7 +242,7 @@ extension NewBody {
         }
     }
 
-    /// The bytes of one that stands in its row.
+    /// The bytes that its row holds; nil for chunks.
     var bytes: [UInt8]? {
         switch self {
         case .inline(let bytes): bytes

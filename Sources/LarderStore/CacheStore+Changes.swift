@@ -23,13 +23,13 @@ extension CacheStore {
         showing isWanted: @escaping @Sendable (EntryID) -> Bool = { _ in false }
     ) async throws(StoreError) -> ChangePage? {
         try await read { [shared] reader throws(StoreError) in
-            let pages = try reader.loggedChanges(after: first, through: last, of: scope)
+            let pages = try reader.changes.logged(after: first, through: last, of: scope)
             // Looked at last: what was trimmed is said here before it is gone.
             guard shared.changes.start <= first else { return nil }
             let through = pages.reduce(last) { min($0, $1.through) }
             let changes = pages.flatMap(\.changes).filter { $0.revision <= through }
             let sorted = changes.sorted { $0.revision < $1.revision }
-            let all = try reader.withEntries(showing: sorted, where: isWanted)
+            let all = try reader.changes.withEntries(showing: sorted, where: isWanted)
             return all.map { ChangePage(changes: $0, through: through) }
         }
     }

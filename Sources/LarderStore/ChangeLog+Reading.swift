@@ -3,10 +3,10 @@ import LarderModel
 /// The columns of the table `change_log`.
 enum ChangeLogColumn: Int32, TableColumn {
     case change, scope, id, kind, source, reason, cause, client
-    /// Those that only `state.db` has.
+    /// Columns that only `state.db` has.
     case state, mark, why, targets, problem, hiddenFrom
 
-    /// Those of a log with or without the changes of modifiers.
+    /// Columns of a log with or without the changes of modifiers.
     static func all(hasModifiers: Bool) -> Set<Self> {
         hasModifiers
             ? all(but: []) : all(but: [.state, .mark, .why, .targets, .problem, .hiddenFrom])

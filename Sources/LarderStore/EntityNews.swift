@@ -97,13 +97,6 @@ extension StoreWriter {
 }
 
 extension StoreReader {
-    /// See ``SharedCacheState/byOwnURL(_:isShown:)``.
-    func byOwnURL(_ change: Change) throws(StoreError) -> Change? {
-        try shared.byOwnURL(change) { place, id throws(StoreError) in
-            try row(place, id).map { $0.entry.kind != .tombstone } ?? false
-        }
-    }
-
     /// Where what a scope is shown may stand.
     package func places(of scope: ScopeKey) -> [ScopeKey] { shared.places(of: scope) }
 }
@@ -111,7 +104,7 @@ extension StoreReader {
 extension SharedCacheState {
     /// What a change of an entity is under its own URL; nil where that has a row, which shows what it
     /// shows, and where no modifier has a part in it.
-    fileprivate func byOwnURL(
+    func byOwnURL(
         _ change: Change,
         isShown: (ScopeKey, EntryID) throws(StoreError) -> Bool
     ) throws(StoreError) -> Change? {

@@ -9,16 +9,17 @@ enum EntryColumn: Int32, TableColumn {
     static let list = list(nil)
     static let listOfClaim = list(nil, [.key: "claim"])
 
-    /// Those of an entry without its bytes, and nothing after them: that would have SQLite read their pages.
+    /// Columns for a list: SQLite reads the pages of the bytes for `data` and for all columns after it.
     static let listed = all(but: [.data, .skeleton, .checksum])
-    /// Those that a put replaces, and those that a confirmation without a new body, as a 304, replaces.
+    /// Columns that a put replaces.
     static let put = all(but: [.key, .scope, .id])
+    /// Columns that a confirmation without a new body, as a 304, replaces.
     static let confirmed: Set<EntryColumn> = [
         .storedAt, .freshUntil, .headers, .origin, .mediaType,
     ]
-    /// Those that belong to something outside the row.
+    /// Columns that a writer needs of a deleted row.
     static let deleted = list([.scope, .id, .kind, .body, .skeleton])
-    /// Those that a writer asks for before it changes a row.
+    /// Columns that a writer reads before it changes a row.
     static let found = all(but: [
         .storedAt, .freshUntil, .status, .mediaType, .headers, .json, .data,
     ])
@@ -45,9 +46,9 @@ enum VictimColumn: Int32, TableColumn {
 enum ClaimColumn: Int32, TableColumn {
     case size, pinnedAt, state, problem, reason, goneStatus, wanted, targeted, shared, held, inPins,
         payer
-    /// How many unsettled changes target it.
+    /// The number of unsettled changes that target the row.
     case targets
-    /// Its place in the order of uses, and in that of ages.
+    /// The places of the row in lists by use and by age.
     case lastUsed, shownSince
 
     static var first: Int32 { EntryColumn.checksum.place + 1 }

@@ -260,7 +260,7 @@ package struct ModifierStore: Sendable {
             guard let whole = try reader.stateReader().queue.modifier(number) else { return nil }
             let scope = shared.key(for: whole.modifier.scope)
             var targets: [EntryID: Target] = [:]
-            for id in whole.modifier.targets { targets[id] = try reader.target(scope, id) }
+            for id in whole.modifier.targets { targets[id] = try reader.targets.target(scope, id) }
             return (whole, targets)
         }
     }

@@ -10,7 +10,7 @@ enum ModifierColumn: Int32, TableColumn {
 
     var sql: String { self == .bodyBytes ? "coalesce(length(body), 0)" : name }
 
-    /// Those of one that is accepted.
+    /// Columns that an accept writes.
     static let accepted = all(but: [
         .number, .reason, .nextAttemptAt, .settledAt, .answerStatus, .answerAt, .unclearStatus,
         .answered, .answerHeaders, .answerBody, .bodyBytes,

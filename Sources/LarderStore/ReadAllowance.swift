@@ -5,7 +5,7 @@ package import LarderNormalize
 ///
 /// It counts and takes no time, so that the same answer is always made in the same place. One
 /// reader's, used on the thread of its owner.
-final class ReadAllowance {
+package final class ReadAllowance {
     private struct Left {
         var bytes = Limits.loopReadBytesMax
         var changes = Limits.loopChangesMax
@@ -59,6 +59,29 @@ final class ReadAllowance {
     func admitChunks() throws(StoreError) {
         if isBounded { throw .longRead }
     }
+
+    /// Makes a view within the steps that it may take here; `make` takes from them what it needs, and
+    /// says whether they did not suffice.
+    package func viewing<View>(
+        _ make: (inout Int) -> (View, isCut: Bool)
+    ) throws(StoreError) -> View {
+        var steps = self.steps
+        let (view, isCut) = make(&steps)
+        try leave(steps: steps, isCut: isCut)
+        return view
+    }
+
+    /// Puts answers of one origin together within what may be taken here; what comes out too large is
+    /// to be given to ``check(_:)``.
+    package func rebuilder(_ rules: EntityRules, bytesMax: Int) -> Rebuilder {
+        let max = rebuildMax(bytesMax: bytesMax)
+        return Rebuilder(rules, bytesMax: max.bytes, workMax: max.work)
+    }
+
+    /// Throws `longRead` for what is too large here, and may not be elsewhere.
+    package func check(_ outcome: RebuildOutcome) throws(StoreError) {
+        if case .tooLarge = outcome { try admitChunks() }
+    }
 }
 
 extension StoreReader {
@@ -74,29 +97,6 @@ extension StoreReader {
         allowance.begin()
         defer { allowance.end() }
         return try work(self)
-    }
-
-    /// Makes a view within the steps that it may take here; `make` takes from them what it needs, and
-    /// says whether they did not suffice.
-    package func viewing<View>(
-        _ make: (inout Int) -> (View, isCut: Bool)
-    ) throws(StoreError) -> View {
-        var steps = allowance.steps
-        let (view, isCut) = make(&steps)
-        try allowance.leave(steps: steps, isCut: isCut)
-        return view
-    }
-
-    /// Puts answers of one origin together within what may be taken here; what comes out too large is
-    /// to be given to ``check(_:)``.
-    package func rebuilder(_ rules: EntityRules, bytesMax: Int) -> Rebuilder {
-        let max = allowance.rebuildMax(bytesMax: bytesMax)
-        return Rebuilder(rules, bytesMax: max.bytes, workMax: max.work)
-    }
-
-    /// Throws `longRead` for what is too large here, and may not be elsewhere.
-    package func check(_ outcome: RebuildOutcome) throws(StoreError) {
-        if case .tooLarge = outcome { try allowance.admitChunks() }
     }
 }
 

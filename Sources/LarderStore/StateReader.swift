@@ -47,7 +47,8 @@ final class StateReader {
         _ id: EntryID,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        get.bind((":scope", scope.text), (":id", id.text))
+        get.bind(EntryColumn.scope, scope.text)
+        get.bind(EntryColumn.id, id.text)
         defer { get.reset() }
         guard try get.step() else { return nil }
         let row = EntryRow(get, file: .state)

@@ -21,7 +21,7 @@ extension StoreReader {
                 notes?.plain = (scope, id)
                 return true
             }
-            guard let file = try openTransaction() else { return false }
+            guard let file = try cache.openTransaction() else { return false }
             let key = RowKey(scope, id)
             defer { file.get.reset() }
             guard try file.find(key, scope, id) else { return false }

@@ -1,55 +1,33 @@
 package import LarderModel
 
-/// Reads `cache.db`, owned by one event loop or one queue.
+/// Reads both files, owned by one event loop or one queue.
 ///
-/// Opening a read transaction costs as much as the read, so the reader keeps one open over the
-/// reads of one turn of its owner. The owner ends it (``endTransaction()``) before it waits: a
-/// reader that stays in a transaction keeps the WAL from starting anew. A read after a commit that
-/// was answered always sees it, as the commit number has moved by then.
-///
-/// When another file takes the place of a lost one, the commit number moves as well, and the
-/// reader opens the new one with its next transaction. While there is none, nothing is there.
+/// It reads single rows. ``lists``, ``answers``, ``targets``, ``changes``, ``usage`` and ``bodies`` read
+/// the rest, in the same transactions.
 package final class StoreReader {
-    let database: DatabaseFile
-    private let cacheBytes: Int64
+    let cache: CacheReader
     let shared: SharedCacheState
     let touches: TouchLog
-    private var opened: ReaderFile?
-    private var openedAtCommit: Int64?
     let state: StateFile
-    /// Whether the open transaction is renewed: several reads may be to see one moment.
-    enum Hold {
-        case none
-        /// The first of them renews it.
-        case begun
-        case held
-    }
-
-    var hold = Hold.none
     /// Whether `state.db` has the word on all that is claimed, and not only where the cache may have
     /// another.
     var looksIntoState = false
-    let allowance = ReadAllowance()
+    package let allowance = ReadAllowance()
     /// What is looked for; nil while nobody wants to know.
     var notes: ReadNotes?
     /// Opened when something claimed is first read.
     private var openedState: StateReader?
-    /// Told once whenever a transaction was opened, so that the owner can see to its end.
-    package var transactionOpened: () -> Void = {}
 
-    /// Opens the file, if there is one; where that fails, the first read tries again.
     init(
         _ database: DatabaseFile,
         cacheBytes: Int64,
         _ shared: SharedCacheState,
         _ state: StateFile
     ) {
-        self.database = database
-        self.cacheBytes = cacheBytes
+        cache = CacheReader(database, cacheBytes: cacheBytes, shared, state.commits)
         self.shared = shared
         self.state = state
         touches = shared.makeTouchLog()
-        _ = try? openFile()
     }
 
     /// Makes what an id is looked up by.
@@ -150,7 +128,7 @@ package final class StoreReader {
             state.allowance = allowance
             openedState = state
         }
-        if hold != .none { try state.hold() }
+        if cache.hold != .none { try state.hold() }
         return state
     }
 
@@ -167,11 +145,11 @@ package final class StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
         do throws(StoreError) {
-            guard let file = try openTransaction() else { return nil }
+            guard let file = try cache.openTransaction() else { return nil }
             return try readEntry(file, scope, id, now: now, isUse: isUse, read)
         } catch {
-            guard wasLost(after: error) else { throw error }
-            if error.meansDamage(of: database) { shared.countDamagedRow() }
+            guard cache.wasLost(after: error) else { throw error }
+            if error.meansDamage(of: cache.database) { shared.countDamagedRow() }
             return nil
         }
     }
@@ -260,87 +238,19 @@ package final class StoreReader {
 
     // MARK: Transactions
 
+    /// Told once whenever a transaction was opened, so that the owner can see to its end.
+    package var transactionOpened: () -> Void {
+        get { cache.transactionOpened }
+        set { cache.transactionOpened = newValue }
+    }
+
     /// Ends the transaction that reads have opened, if one is open, and not while they see one moment.
-    package func endTransaction() {
-        if hold != .held { end() }
-    }
+    package func endTransaction() { cache.endTransaction() }
 
-    private func end() {
-        guard openedAtCommit != nil else { return }
-        openedAtCommit = nil
-        guard let opened else { return }
-        do throws(StoreError) {
-            try opened.end.run()
-        } catch {
-            opened.connection.rollBack()
-        }
-    }
-
-    /// Opens a transaction that sees every commit that was answered before; nil while there is no
-    /// file.
-    func openTransaction() throws(StoreError) -> ReaderFile? {
-        let commit = shared.commitNumber
-        let isOpen = hold == .held && openedAtCommit != nil
-        if hold == .begun { hold = .held }
-        if isOpen || openedAtCommit == commit { return opened }
-        end()
-        guard let file = try openFile() else { return nil }
-        try file.begin.run()
-        openedAtCommit = commit
-        transactionOpened()
-        return file
-    }
-
-    /// The present file, opened anew when it is another one; nil while there is none.
-    private func openFile() throws(StoreError) -> ReaderFile? {
-        let generation = shared.generation
-        if let opened, opened.generation == generation { return opened }
-        opened = nil
-        guard generation.hasFile else { return nil }
-        let file: ReaderFile
-        do throws(StoreError) {
-            file = try ReaderFile(database, cacheBytes: cacheBytes, generation)
-        } catch {
-            tell(error, generation)
-            throw .noFile(reason: error.message)
-        }
-        // A file that was made meanwhile is not the one of this number.
-        guard shared.generation == generation else { return nil }
-        opened = file
-        return file
-    }
-
-    // MARK: Failures
-
-    /// Reads in a transaction; nil while there is no file.
+    /// Reads in a transaction of `cache.db`; nil while there is no file.
     func reading<Value>(
         _ work: (ReaderFile) throws(StoreError) -> Value
     ) throws(StoreError) -> Value? {
-        do throws(StoreError) {
-            guard let file = try openTransaction() else { return nil }
-            return try work(file)
-        } catch {
-            _ = wasLost(after: error)
-            throw error
-        }
-    }
-
-    /// Whether a read failed because its file is damaged or no longer the one; the writer hears of
-    /// the damage.
-    private func wasLost(after error: StoreError) -> Bool {
-        if case .noFile = error { return true }
-        if case .longRead = error { return false }
-        // What went wrong with `state.db` says nothing of this file.
-        guard error.file == nil || error.file == database.path,
-            let generation = opened?.generation
-        else { return false }
-        if shared.generation != generation { return true }
-        tell(error, generation)
-        return error.meansDamage(of: database)
-    }
-
-    private func tell(_ error: StoreError, _ generation: Generation) {
-        guard shared.isFirstTrouble(of: generation) else { return }
-        state.commits.postOutsideTransaction { $0.files.cache.readerFailed(error, generation) }
+        try cache.reading(work)
     }
 }

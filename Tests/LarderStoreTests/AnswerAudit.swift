@@ -46,7 +46,9 @@ struct AnswerAudit {
         defer { connection.rollBack() }
         try checkSkeletons("claim")
         try checkReferences("claim", EntryColumn.listOfClaim, scope, origin) { id in
-            let row = try connection.prepare("SELECT claim FROM claim WHERE scope = :scope AND id = :id")
+            let row = try connection.prepare(
+                "SELECT claim FROM claim WHERE scope = :scope AND id = :id"
+            )
             row.bind((":scope", scope.text), (":id", id.text))
             return try row.step() ? row.integer(.only) : nil
         }

@@ -96,7 +96,7 @@ struct AnswerFixture {
     func evict(_ id: EntryID) async throws -> Bool {
         let scope = scope
         let candidate = try await store.read { reader throws(StoreError) in
-            try reader.candidate(scope, id)
+            try reader.lists.candidate(scope, id)
         }
         return try await !store.evict([candidate].compactMap { $0 }).evicted.isEmpty
     }
@@ -110,7 +110,7 @@ extension StoreReader {
         isPartial: Bool = false,
         to viewer: ScopeKey? = nil
     ) throws(StoreError) -> String {
-        let shown = try shownRow(
+        let shown = try answers.shownRow(
             scope,
             id,
             for: .view(of: viewer ?? scope),

@@ -336,7 +336,7 @@ private struct AnswerLife {
         return try await answers.store.read { reader throws(StoreError) in
             var filter = RowFilter(scope: scope)
             filter.part = .entities
-            return try reader.list(filter, order: .id, after: nil, limit: .max)
+            return try reader.lists.page(filter, order: .id, after: nil, limit: .max)
                 .compactMap { $0.entry.id.entity?.key }
         }
     }

@@ -38,7 +38,7 @@ struct BatchReadTests {
         }
         guard let (chunks, bytes) = found else { return nil }
         guard let chunks else { return ReadRow(bytes: bytes) }
-        let whole = try reader.wholeBody(chunks)
+        let whole = try reader.bodies.whole(chunks)
         return ReadRow(bytes: whole, damaged: whole == nil ? chunks : nil)
     }
 

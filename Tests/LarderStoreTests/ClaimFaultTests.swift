@@ -52,7 +52,7 @@ struct ClaimFaultTests {
         let reader = try store.makeReader()
         var rounds = 0
         let (changes, revision) = try reader.atOneMoment { () throws(StoreError) in
-            let changes = try reader.target(scope, id)?.changes ?? []
+            let changes = try reader.targets.target(scope, id)?.changes ?? []
             if rounds == 0 {
                 _ = try store.commits.submitBlocking { writer throws(StoreError) in
                     let bases = try writer.accepting.accept([new], [:], now: .epoch)
@@ -132,7 +132,8 @@ struct ClaimFaultTests {
         let told = Recorder<Bool>()
         commits.hold()
         let command = CommitCommand(
-            { writer throws(StoreError) in _ = try writer.accepting.accept([new], [:], now: .epoch) },
+            { writer throws(StoreError) in _ = try writer.accepting.accept([new], [:], now: .epoch)
+            },
             finish: { result in
                 if case .success = result { told.record(true) } else { told.record(false) }
             }

@@ -39,7 +39,9 @@ struct ClaimTests {
             switch commands {
             case .deletedAndTargeted: _ = try writer.entries.delete(scope, id, client: nil)
             case .removedAndTargeted:
-                try writer.demotion.remove(writer.demotion.prepare([TargetName(scope, id)], [:], now: .epoch))
+                try writer.demotion.remove(
+                    writer.demotion.prepare([TargetName(scope, id)], [:], now: .epoch)
+                )
             case .unpinnedAndPinned: _ = try writer.pinning.unpin(scope, id, now: .epoch)
             case .droppedAndPinned, .droppedAndPinnedAndUnpinned:
                 _ = try writer.pinning.drop(scope, id, client: nil)
@@ -248,7 +250,7 @@ struct ClaimTests {
 
     /// What a view is made of: the last change of a target, else what its row says.
     private static func seen(_ scope: ScopeKey, _ id: EntryID, _ reader: StoreReader) -> Int? {
-        if let target = try? reader.target(scope, id) {
+        if let target = try? reader.targets.target(scope, id) {
             return target.changes.last.flatMap { Int(String(decoding: $0.effect, as: UTF8.self)) }
         }
         let row = try? reader.withEntry(scope, id, now: .epoch) { row in

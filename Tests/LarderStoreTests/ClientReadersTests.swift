@@ -10,7 +10,7 @@ struct ClientReadersTests {
         let filter = RowFilter(.one(store.key(for: .first)))
         return try await Reading.$current.withValue(reading) {
             try await store.read { reader throws(StoreError) in
-                try reader.list(filter, order: .id, after: nil, limit: 10).count
+                try reader.lists.page(filter, order: .id, after: nil, limit: 10).count
             }
         }
     }

@@ -23,7 +23,7 @@ struct CorruptionTests {
         Step(testDescription: "an eviction") { temporary in
             let filter = RowFilter(scope: temporary.scope)
             let rows = try await temporary.store.read { reader throws(StoreError) in
-                try reader.candidates(filter, after: nil, limit: 3)
+                try reader.lists.candidates(filter, after: nil, limit: 3)
             }
             _ = try await temporary.store.evict(rows)
         },
@@ -128,8 +128,8 @@ struct CorruptionTests {
         }
         let filter = RowFilter(scope: temporary.scope)
         let rows = try await temporary.store.read { reader throws(StoreError) in
-            _ = try reader.list(filter, order: .size, after: nil, limit: 10)
-            return try reader.candidates(filter, after: nil, limit: 10)
+            _ = try reader.lists.page(filter, order: .size, after: nil, limit: 10)
+            return try reader.lists.candidates(filter, after: nil, limit: 10)
         }
         _ = rows.map(\.size)
         try await temporary.put("small", .pattern(2_000, 2))

@@ -85,7 +85,7 @@ struct DurableAnswerTests {
         let scope = fixture.scope
         let id = EntryID(try fixture.name("B:1"))
         let held = try await fixture.store.read { reader throws(StoreError) in
-            try reader.entity(scope, id, for: .view(of: scope), now: .epoch)
+            try reader.answers.entity(scope, id, for: .view(of: scope), now: .epoch)
         }
         let bytes = try #require(held?.held.stored)
         #expect(String(decoding: bytes, as: UTF8.self).contains("Dora"))

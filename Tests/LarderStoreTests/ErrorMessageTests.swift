@@ -20,7 +20,7 @@ struct ErrorMessageTests {
                 _ = try await temporary.store.put(new, now: .epoch)
                 let filter = RowFilter(scope: temporary.scope)
                 _ = try await temporary.store.read { reader throws(StoreError) in
-                    try reader.candidates(filter, after: nil, limit: 3)
+                    try reader.lists.candidates(filter, after: nil, limit: 3)
                 }
             } catch {
                 expectNoSQL(error.message)

@@ -162,7 +162,7 @@ struct EvictionTests {
         func left(of uid: UInt32?) async throws -> [Int] {
             let filter = RowFilter(scope: scope(uid))
             let rows = try await temporary.store.read { reader throws(StoreError) in
-                try reader.list(filter, order: .id, after: nil, limit: .max)
+                try reader.lists.page(filter, order: .id, after: nil, limit: .max)
             }
             return rows.compactMap { Int($0.entry.id.text.suffix(5)).map { $0 - 10_000 } }
         }

@@ -105,7 +105,7 @@ final class FaultFixture {
         var filter = RowFilter(scope: temporary.scope)
         filter.prefix = prefix
         let candidates = try await store.read { [filter] reader throws(StoreError) in
-            try reader.candidates(filter, after: nil, limit: 100)
+            try reader.lists.candidates(filter, after: nil, limit: 100)
         }
         let receipt = try await store.evict(candidates)
         #expect(receipt.evicted.count == candidates.count && !candidates.isEmpty)
@@ -126,7 +126,7 @@ final class FaultFixture {
         #expect(bytes == promised["large"])
         let filter = RowFilter(scope: temporary.scope)
         let ids = try await store.read { reader throws(StoreError) in
-            try reader.list(filter, order: .size, after: nil, limit: 2).map(\.entry.id.text)
+            try reader.lists.page(filter, order: .size, after: nil, limit: 2).map(\.entry.id.text)
         }
         #expect(ids.first == "large")
     }

@@ -62,7 +62,9 @@ extension TemporaryStore {
     func ids(_ order: RowOrder = .id) async throws -> [String] {
         let filter = RowFilter(scope: scope)
         return try await store.read { reader throws(StoreError) in
-            try reader.list(filter, order: order, after: nil, limit: .max).map(\.entry.id.text)
+            try reader.lists.page(filter, order: order, after: nil, limit: .max).map(
+                \.entry.id.text
+            )
         }
     }
 }

@@ -520,7 +520,12 @@ extension StoreReader {
     ) throws(StoreError) -> String? {
         try atOneMoment { () throws(StoreError) in
             for place in places(of: scope) {
-                let shown = try shownRow(place, named(id), for: .view(of: scope), now: .epoch) {
+                let shown = try answers.shownRow(
+                    place,
+                    named(id),
+                    for: .view(of: scope),
+                    now: .epoch
+                ) {
                     $0.withBody { String(decoding: $0, as: UTF8.self) }
                 }
                 if case .whole(let text)? = shown { return text }

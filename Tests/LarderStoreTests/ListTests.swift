@@ -33,7 +33,7 @@ struct ListTests {
         let expected = Self.ids.filter { $0.utf8.starts(with: prefix.utf8) }.sorted(by: byBytes)
         for order in [RowOrder.id, .size, .age, .used] {
             let rows = try await temporary.store.read { [filter] reader throws(StoreError) in
-                try reader.list(filter, order: order, after: nil, limit: .max)
+                try reader.lists.page(filter, order: order, after: nil, limit: .max)
             }
             #expect(rows.map(\.entry.id.text).sorted(by: byBytes) == expected, "\(order)")
         }
@@ -48,7 +48,7 @@ struct ListTests {
             while true {
                 let cursor = rows.last?.cursor(order)
                 let page = try await temporary.store.read { reader throws(StoreError) in
-                    try reader.list(filter, order: order, after: cursor, limit: limit)
+                    try reader.lists.page(filter, order: order, after: cursor, limit: limit)
                 }
                 #expect(page.count <= limit)
                 if page.isEmpty { break }
@@ -89,7 +89,7 @@ struct ListTests {
                 while true {
                     let cursor = rows.last?.cursor(order)
                     let page = try await temporary.store.read { reader throws(StoreError) in
-                        try reader.list(
+                        try reader.lists.page(
                             RowFilter(scopes),
                             order: order,
                             after: cursor,
@@ -122,7 +122,7 @@ struct ListTests {
             while true {
                 let filter = RowFilter(scope: temporary.scope)
                 let page = try await temporary.store.read { [cursor] reader throws(StoreError) in
-                    try reader.list(filter, order: order, after: cursor, limit: 3)
+                    try reader.lists.page(filter, order: order, after: cursor, limit: 3)
                 }
                 guard let last = page.last, seen.count < 1_000 else { break }
                 seen += page.map(\.entry.id.text)
@@ -151,7 +151,7 @@ struct ListTests {
         filter.origin = try OriginName("host")
         filter.storedBefore = Timestamp(milliseconds: 3)
         let rows = try await temporary.store.read { [filter] reader throws(StoreError) in
-            try reader.list(filter, order: .id, after: nil, limit: .max)
+            try reader.lists.page(filter, order: .id, after: nil, limit: .max)
         }
         let expected = Self.ids.enumerated().filter { $0.offset % 3 == 0 && $0.offset * 5 % 7 < 3 }
         #expect(rows.map(\.entry.id.text) == expected.map(\.element).sorted(by: byBytes))
@@ -162,7 +162,7 @@ struct ListTests {
         for (moment, count) in [(9, Self.ids.count + 1), (10, Self.ids.count)] {
             shown.shownAt = Timestamp(milliseconds: Int64(moment))
             let listed = try await temporary.store.read { [shown] reader throws(StoreError) in
-                try reader.list(shown, order: .id, after: nil, limit: .max)
+                try reader.lists.page(shown, order: .id, after: nil, limit: .max)
             }
             #expect(listed.count == count, "at \(moment) ms")
         }
@@ -170,7 +170,7 @@ struct ListTests {
         #expect(try await temporary.ids().count == Self.ids.count + 2)
         let other = temporary.store.key(for: .own(uid: 7, account: .default))
         let none = try await temporary.store.read { reader throws(StoreError) in
-            try reader.list(RowFilter(scope: other), order: .id, after: nil, limit: .max)
+            try reader.lists.page(RowFilter(scope: other), order: .id, after: nil, limit: .max)
         }
         #expect(none == [])
     }
@@ -183,7 +183,7 @@ struct ListTests {
             var all: [EvictionCandidate] = []
             while true {
                 let cursor = all.last?.cursor
-                let page = try reader.candidates(filter, after: cursor, limit: 4)
+                let page = try reader.lists.candidates(filter, after: cursor, limit: 4)
                 if page.isEmpty { return all }
                 all += page
             }
@@ -192,7 +192,7 @@ struct ListTests {
         let id = try EntryID("a_b")
         let scope = temporary.scope
         let one = try await temporary.store.read { reader throws(StoreError) in
-            try reader.candidate(scope, id)
+            try reader.lists.candidate(scope, id)
         }
         #expect(one == all[4])
     }
@@ -203,7 +203,7 @@ struct ListTests {
         for number in 0..<600 { try await temporary.put("\(number)", [1]) }
         let filter = RowFilter(scope: temporary.scope)
         let named = try await temporary.store.read { reader throws(StoreError) in
-            try reader.candidates(filter, after: nil, limit: .max)
+            try reader.lists.candidates(filter, after: nil, limit: .max)
         }
         try await temporary.put("1", [2])
         try await temporary.put("2", [1])

@@ -68,7 +68,9 @@ extension TemporaryStore {
     func target(_ id: String, in scope: ScopeKey? = nil) throws -> (base: String?, [String])? {
         let reader = try store.makeReader()
         defer { reader.endTransaction() }
-        guard let target = try reader.target(scope ?? self.scope, named(id)) else { return nil }
+        guard let target = try reader.targets.target(scope ?? self.scope, named(id)) else {
+            return nil
+        }
         return (target.base.text, target.changes.map(\.modifier))
     }
 

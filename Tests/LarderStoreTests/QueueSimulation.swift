@@ -338,8 +338,8 @@ final class QueueSimulation {
         return try reader.atOneMoment { () throws(StoreError) -> Shown in
             Shown(
                 entry: try reader.entry(scope, named(id), now: .epoch),
-                pending: try reader.target(scope, named(id))?.changes.map(\.modifier) ?? [],
-                failed: try reader.deadLetters(scope, named(id))
+                pending: try reader.targets.target(scope, named(id))?.changes.map(\.modifier) ?? [],
+                failed: try reader.targets.deadLetters(scope, named(id))
             )
         }
     }

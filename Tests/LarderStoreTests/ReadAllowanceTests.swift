@@ -30,7 +30,7 @@ struct ReadAllowanceTests {
     private func isTargetBrief(_ temporary: TemporaryStore, _ id: String) async throws -> Bool {
         let scope = temporary.scope
         return try await isBrief(temporary.store) { reader throws(StoreError) in
-            try reader.target(scope, named(id))
+            try reader.targets.target(scope, named(id))
         }
     }
 
@@ -79,7 +79,7 @@ struct ReadAllowanceTests {
         let loop = try answers.store.makeReader()
         for (id, text) in texts {
             let read = { @Sendable (reader: StoreReader) throws(StoreError) -> String? in
-                let found = try reader.shownRow(
+                let found = try reader.answers.shownRow(
                     scope,
                     named(id),
                     for: .view(of: scope),
@@ -100,7 +100,7 @@ struct ReadAllowanceTests {
         let temporary = try TemporaryStore()
         let read = { @Sendable (reader: StoreReader) throws(StoreError) -> [Int] in
             try [3, 2].map { part throws(StoreError) in
-                try reader.viewing { steps in
+                try reader.allowance.viewing { steps in
                     let taken = Limits.loopViewStepsMax / part
                     steps -= min(taken, steps)
                     return (steps, false)
@@ -109,7 +109,7 @@ struct ReadAllowanceTests {
         }
         #expect(try await isBrief(temporary.store, read))
         let cut = { @Sendable (reader: StoreReader) throws(StoreError) -> Int in
-            try reader.viewing { steps in (steps, steps < Limits.viewStepsMax) }
+            try reader.allowance.viewing { steps in (steps, steps < Limits.viewStepsMax) }
         }
         #expect(try await !isBrief(temporary.store, cut))
         let loop = try temporary.store.makeReader()

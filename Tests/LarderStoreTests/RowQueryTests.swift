@@ -33,7 +33,7 @@ struct RowQueryTests {
         while true {
             let cursor = rows.last?.cursor(order)
             let page = try await temporary.store.read { reader throws(StoreError) in
-                try reader.list(filter, order: order, after: cursor, limit: limit)
+                try reader.lists.page(filter, order: order, after: cursor, limit: limit)
             }
             if page.isEmpty { return rows }
             rows += page

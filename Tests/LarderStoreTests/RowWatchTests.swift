@@ -43,7 +43,7 @@ struct RowWatchTests {
         #expect(watched.count == 5)
         let scope = temporary.scope
         let candidate = try await temporary.store.read { reader throws(StoreError) in
-            try reader.candidate(scope, id)
+            try reader.lists.candidate(scope, id)
         }
         _ = try await temporary.store.evict([try #require(candidate)])
         #expect(watched.count == 6)

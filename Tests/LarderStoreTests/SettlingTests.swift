@@ -173,7 +173,7 @@ struct SettlingTests {
         #expect(try await temporary.text("a") == "[1]")
         #expect(store.modifiers.totals.byState == [.dead: 1])
         let reader = try store.makeReader()
-        #expect(try reader.deadLetters(scope, named("a")) == 1)
+        #expect(try reader.targets.deadLetters(scope, named("a")) == 1)
         let whole = try #require(try await store.modifiers.whole(number))
         #expect(whole.modifier.state == .dead && whole.modifier.reason == .refused)
         #expect(whole.answer?.body == [7] && whole.changes[0].before == [1])
@@ -196,7 +196,7 @@ struct SettlingTests {
         #expect(try await store.modifiers.drop(next, of: scope, now: .epoch))
         #expect(try await store.modifiers.hasFailed(next))
         #expect(try await store.modifiers.drop(next, of: scope, now: .epoch) == false)
-        #expect(try reader.deadLetters(scope, named("a")) == 0)
+        #expect(try reader.targets.deadLetters(scope, named("a")) == 0)
         #expect(store.modifiers.totals.byState == [.queued: 1])
         let bytes = try SQLiteConnection(path: temporary.statePath, mode: .readOnly).integer(
             "SELECT (SELECT sum(size) FROM modifier) + (SELECT sum(size) FROM claim)"

@@ -99,7 +99,12 @@ struct ShownCostTests {
         func failed() async throws -> Int {
             let id = try EntryID("feed")
             return try await store.read { reader throws(StoreError) in
-                let shown = try reader.shownRow(scope, id, for: .view(of: scope), now: .epoch) {
+                let shown = try reader.answers.shownRow(
+                    scope,
+                    id,
+                    for: .view(of: scope),
+                    now: .epoch
+                ) {
                     _ in ()
                 }
                 guard case .normalized(.shown(let shown), _)? = shown else { return -1 }

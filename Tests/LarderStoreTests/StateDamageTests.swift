@@ -159,21 +159,23 @@ struct StateDamageTests {
         let (scope, store) = (temporary.scope, temporary.store)
         let filter = RowFilter(scope: scope)
         _ = try? await store.read { reader throws(StoreError) in
-            try reader.list(filter, order: .id, after: nil, limit: 10)
+            try reader.lists.page(filter, order: .id, after: nil, limit: 10)
         }
         _ = try? await store.read { reader throws(StoreError) in
-            try reader.candidates(filter, after: nil, limit: 10)
+            try reader.lists.candidates(filter, after: nil, limit: 10)
         }
         let ids = ["cached", "pinned", "target"].map(named)
         _ = try? await store.read { reader throws(StoreError) in
             for id in ids {
-                _ = try reader.shownRow(scope, id, for: .view(of: scope), now: .epoch) { _ in () }
+                _ = try reader.answers.shownRow(scope, id, for: .view(of: scope), now: .epoch) {
+                    _ in ()
+                }
             }
         }
         for id in ids { _ = try? await store.bytes(scope, id) }
-        _ = try? await store.read { reader throws(StoreError) in try reader.usage(.one(scope)) }
+        _ = try? await store.read { reader throws(StoreError) in try reader.usage.of(.one(scope)) }
         _ = try? await store.read { reader throws(StoreError) in
-            try reader.target(scope, named("target"))
+            try reader.targets.target(scope, named("target"))
         }
     }
 

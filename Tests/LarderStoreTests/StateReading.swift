@@ -88,7 +88,7 @@ struct StateReading {
         _ = (modifier.acceptedAt.rfc3339, modifier.isRepeat)
         _ = try await store.modifiers.number(modifier.id, of: scope)
         _ = try await store.read { reader throws(StoreError) in
-            try reader.requestBody(of: modifier.number)?.bytes
+            try reader.targets.requestBody(of: modifier.number)?.bytes
         }
     }
 
@@ -107,7 +107,7 @@ struct StateReading {
             while true {
                 let after = last
                 let page = try await store.read { reader throws(StoreError) in
-                    try reader.list(RowFilter(scopes), order: order, after: after, limit: 4)
+                    try reader.lists.page(RowFilter(scopes), order: order, after: after, limit: 4)
                 }
                 guard let end = page.last, end.cursor(order) != last else { break }
                 last = end.cursor(order)
@@ -115,9 +115,9 @@ struct StateReading {
             }
         }
         _ = try await store.read { reader throws(StoreError) in
-            _ = try reader.candidates(RowFilter(scopes), after: nil, limit: 100)
-            _ = try reader.usage(scopes)
-            return try reader.claimRows(RowFilter(scopes), after: nil, limit: 100).count
+            _ = try reader.lists.candidates(RowFilter(scopes), after: nil, limit: 100)
+            _ = try reader.usage.of(scopes)
+            return try reader.lists.claimRows(RowFilter(scopes), after: nil, limit: 100).count
         }
     }
 
@@ -125,9 +125,9 @@ struct StateReading {
         let ids = ["a", "b", "c", "large", "waiting", "none"].map(named)
         for id in ids {
             _ = try await store.read { reader throws(StoreError) in
-                let base = try reader.target(scope, id)?.base.text
-                let dead = try reader.deadLetters(scope, id)
-                let row = try reader.claimRow(scope, id)?.size
+                let base = try reader.targets.target(scope, id)?.base.text
+                let dead = try reader.targets.deadLetters(scope, id)
+                let row = try reader.lists.claimRow(scope, id)?.size
                 return "\(base ?? "") \(dead) \(row ?? 0)"
             }
             do throws(StoreError) {
@@ -138,10 +138,13 @@ struct StateReading {
         }
         _ = try await store.read { reader throws(StoreError) in
             for id in ids {
-                _ = try reader.shownRow(scope, id, for: .view(of: scope), now: .epoch) { _ in () }
-                _ = try reader.deadLetters(scope, id)
+                _ = try reader.answers.shownRow(scope, id, for: .view(of: scope), now: .epoch) {
+                    _ in ()
+                }
+                _ = try reader.targets.deadLetters(scope, id)
             }
-            return try reader.list(RowFilter(.one(scope)), order: .id, after: nil, limit: 10).count
+            return try reader.lists.page(RowFilter(.one(scope)), order: .id, after: nil, limit: 10)
+                .count
         }
     }
 

@@ -244,7 +244,7 @@ final class StoreSimulation {
         let limit = 1 + anyCount(4)
         log.append("evict \(filter) \(limit)")
         let chosen = try await temporary.store.read { [filter] reader throws(StoreError) in
-            try reader.candidates(filter, after: nil, limit: limit)
+            try reader.lists.candidates(filter, after: nil, limit: limit)
         }
         let expected = model.byUse(in: scope).filter { filter.matches($0.row.entry) }.prefix(limit)
         try require(
@@ -356,7 +356,7 @@ extension StoreSimulation {
         try require(owners == model.owners, "\(owners), not \(model.owners)")
         for scope in Scope.several {
             let filter = RowFilter(scope: try key(scope))
-            let listed = try readers[0].list(filter, order: .used, after: nil, limit: .max)
+            let listed = try readers[0].lists.page(filter, order: .used, after: nil, limit: .max)
             let expected = model.byUse(in: scope)
             let ids = listed.map(\.entry.id.text)
             try require(

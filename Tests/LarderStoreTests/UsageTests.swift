@@ -9,7 +9,7 @@ import Testing
 struct UsageTests {
     private func usage(_ scopes: RowScopes, in temporary: TemporaryStore) async throws -> StoreUsage
     {
-        try await temporary.store.read { reader throws(StoreError) in try reader.usage(scopes) }
+        try await temporary.store.read { reader throws(StoreError) in try reader.usage.of(scopes) }
     }
 
     @Test("The sums are those of the rows, in all and by kind, origin and scope")

@@ -1,6 +1,15 @@
 import LarderModel
 
 extension StoreReader {
+    /// Reads bodies in chunks.
+    package var bodies: ChunkSource { ChunkSource(reader: self) }
+}
+
+/// Reads the chunks of bodies from the file that has them.
+package struct ChunkSource {
+    let reader: StoreReader
+    private var shared: SharedCacheState { reader.shared }
+
     /// Whether a body has as many chunks as its row says, and a row names it.
     func isWhole(_ body: ChunkedBody) throws(StoreError) -> Bool {
         try withChunks(of: body) { chunks throws(StoreError) in try chunks.isWhole(body) } ?? false
@@ -9,7 +18,7 @@ extension StoreReader {
     /// One chunk of a body, from a transaction of its own; throws `badChunk` when it is missing or
     /// damaged.
     func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
-        defer { if body.file == .cache { endTransaction() } }
+        defer { if body.file == .cache { reader.endTransaction() } }
         let chunk = try withChunks(of: body) { chunks throws(StoreError) in
             try chunks.chunk(position, of: body)
         }
@@ -21,7 +30,7 @@ extension StoreReader {
     /// within ``atOneMoment(_:)`` with that.
     ///
     /// Nil when one is missing or damaged.
-    package func wholeBody(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {
+    package func whole(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {
         guard try isWhole(body) else { return nil }
         do throws(StoreError) {
             return try withChunks(of: body) { chunks throws(StoreError) in
@@ -37,8 +46,8 @@ extension StoreReader {
         of body: ChunkedBody,
         _ read: (ChunkReader) throws(StoreError) -> Value
     ) throws(StoreError) -> Value? {
-        guard body.file == .cache else { return try read(try stateReader().chunks) }
-        return try reading { file throws(StoreError) in
+        guard body.file == .cache else { return try read(try reader.stateReader().chunks) }
+        return try reader.reading { file throws(StoreError) in
             do throws(StoreError) {
                 return try read(file.chunks)
             } catch {

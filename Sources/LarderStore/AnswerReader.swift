@@ -1,4 +1,3 @@
-import Glibc
 package import LarderModel
 package import LarderNormalize
 
@@ -55,71 +54,15 @@ package enum EntitySight: Sendable {
     }
 }
 
-/// What a normalized answer is put together from.
 extension StoreReader {
-    /// Carries out reads that see one moment: no commit comes between them (rule: no torn tree).
-    ///
-    /// Of `state.db` they see one commit, from their first look on. Where it or `cache.db` had a group
-    /// by then that was not done with in memory, or an id came to be read from the other file, they are
-    /// carried out again. Then both files are opened first, until neither is ahead, and of all that is
-    /// claimed `state.db` has the word, so that no settlement has them carried out once more.
-    package func atOneMoment<Value>(
-        _ work: () throws(StoreError) -> Value
-    ) throws(StoreError) -> Value {
-        guard hold == .none else { return try work() }
-        var round = 0
-        while true {
-            let moves = shared.claims.moves
-            let released = shared.changes.released
-            (hold, looksIntoState) = (.begun, round > 0)
-            defer {
-                (hold, looksIntoState) = (.none, false)
-                letStateGo()
-                round += 1
-            }
-            let isLast = round >= Limits.momentRoundsMax
-            if round > 0, !isLast, isAhead(of: released, opening: true) {
-                try waitForWriter(round)
-                continue
-            }
-            let value = try work()
-            let now = shared.claims.moves
-            let isOne =
-                round > 0
-                ? now.removals == moves.removals
-                : now == moves && !isAhead(of: released, opening: false)
-            if isOne || isLast { return value }
-        }
-    }
+    /// Reads answers with their entities.
+    package var answers: AnswerReader { AnswerReader(reader: self) }
+}
 
-    /// The writer is between its two commits, and about to be done: an event loop waits for it no longer
-    /// than it takes to look a few times, and has the read made by another thread.
-    private func waitForWriter(_ round: Int) throws(StoreError) {
-        if round < Limits.yieldedRoundsMax {
-            sched_yield()
-        } else if allowance.isBounded {
-            throw .longRead
-        } else {
-            usleep(100)
-        }
-    }
-
-    /// Whether a file that is read has steps of a group that is not done with; `opening` has both read
-    /// from now on, else it is asked where both may have been.
-    private func isAhead(of released: Revision, opening: Bool) -> Bool {
-        if shared.claims.isEmpty { return false }
-        do throws(StoreError) {
-            let state = opening ? try stateReader() : heldState
-            guard let state else { return false }
-            // Where nothing has been read of the cache it is as of no moment.
-            guard opening || hold == .held else { return try state.lastStep() > released }
-            let last = try reading { file throws(StoreError) in try file.lastStep() }
-            return try max(state.lastStep(), last ?? Revision(0)) > released
-        } catch {
-            // Who reads meets it.
-            return false
-        }
-    }
+/// Reads what a normalized answer is put together from, and puts it together.
+package struct AnswerReader {
+    let reader: StoreReader
+    private var shared: SharedCacheState { reader.shared }
 
     /// Hands what an id has to `read`, or where that is a normalized answer puts it together.
     ///
@@ -135,8 +78,8 @@ extension StoreReader {
         isUse: Bool = true,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
-        try atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
-            if isHidden(id, in: scope, from: sight.scope) { return nil }
+        try reader.atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
+            if reader.isHidden(id, in: scope, from: sight.scope) { return nil }
             let saved = try savedRow(scope, id, sight, now, isPartial, isUse, read)
             if let saved { return saved }
             return try cachedRow(scope, id, sight, now, isPartial, isUse, read)
@@ -153,7 +96,7 @@ extension StoreReader {
         _ isUse: Bool,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
-        let found = try withCached(scope, id, now: now, isUse: isUse) { row in
+        let found = try reader.withCached(scope, id, now: now, isUse: isUse) { row in
             row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
         }
         switch found {
@@ -181,7 +124,7 @@ extension StoreReader {
         _ isUse: Bool,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>?? {
-        let saved = try withSaved(scope, id, now: now) { row in
+        let saved = try reader.withSaved(scope, id, now: now) { row in
             row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
         }
         guard let saved else { return nil }
@@ -242,14 +185,14 @@ extension StoreReader {
         isUse: Bool = true
     ) throws(StoreError) -> KnownEntity? {
         if let saved = try savedEntity(scope, id, for: sight) { return saved }
-        if isHidden(id, in: scope, from: sight.scope) { return nil }
-        let cached = try withCached(scope, id, now: now, isUse: isUse) { row in
+        if reader.isHidden(id, in: scope, from: sight.scope) { return nil }
+        let cached = try reader.withCached(scope, id, now: now, isUse: isUse) { row in
             row.held.map {
                 KnownEntity(held: $0, revision: row.revision, storedAt: row.storedAt)
             }
         }
         guard let known = cached ?? nil else { return nil }
-        try allowance.take(bytes: known.held.byteCount, entities: 1)
+        try reader.allowance.take(bytes: known.held.byteCount, entities: 1)
         return known
     }
 
@@ -265,7 +208,9 @@ extension StoreReader {
         guard var found = try entity(scope, id, for: sight, now: now, isUse: isUse) else {
             return nil
         }
-        if case .view(let own) = sight { found.pending.failed = try deadLetters(own, id) }
+        if case .view(let own) = sight {
+            found.pending.failed = try reader.targets.deadLetters(own, id)
+        }
         return found
     }
 
@@ -276,21 +221,21 @@ extension StoreReader {
         for sight: EntitySight
     ) throws(StoreError) -> KnownEntity? {
         let scope = shared.claims.covers(sight.scope, id) ? sight.scope : home
-        if scope == home, isHidden(id, in: home, from: sight.scope) { return nil }
+        if scope == home, reader.isHidden(id, in: home, from: sight.scope) { return nil }
         guard let place = shared.claims.place(scope, id) else { return nil }
-        try allowance.admit(changes: place.targets)
+        try reader.allowance.admit(changes: place.targets)
         var damaged: Digest?
-        let target = try stateReader(of: place).target(scope, id, &damaged)
-        if let damaged { dropDamaged(scope, id, damaged) }
+        let target = try reader.stateReader(of: place).target(scope, id, &damaged)
+        if let damaged { reader.targets.dropDamaged(scope, id, damaged) }
         // What is being accepted is not there yet, what was released is not there any more.
         guard target.entry != nil || !target.changes.isEmpty else { return nil }
         var pending = PendingChanges()
         var held = target.base.held
         var revision = target.entry?.revision ?? Revision(0)
         if case .view = sight, !target.changes.isEmpty {
-            let view = try viewing { steps in
+            let view = try reader.allowance.viewing { steps in
                 let view = target.entityView(steps: &steps) { number in
-                    (try? requestBody(of: number))?.bytes
+                    (try? reader.targets.requestBody(of: number))?.bytes
                 }
                 return (view, view.isCut)
             }
@@ -336,8 +281,8 @@ extension StoreReader {
             )
         }
         let limit = Limits.followedOnReturnMax
-        let reader = ReferenceReader(tables: try referenceTables(), claims: shared.claims)
-        let showing = try reader.entries(
+        let references = ReferenceReader(tables: try referenceTables(), claims: shared.claims)
+        let showing = try references.entries(
             showing: changes,
             in: scope,
             limit: limit,
@@ -348,8 +293,8 @@ extension StoreReader {
 
     /// The references of both files, as far as they have any.
     private func referenceTables() throws(StoreError) -> [ReferenceTable] {
-        let saved = shared.claims.isEmpty ? nil : try stateReader().references
-        let cached = try reading { file throws(StoreError) in try file.references() }
+        let saved = shared.claims.isEmpty ? nil : try reader.stateReader().references
+        let cached = try reader.reading { file throws(StoreError) in try file.references() }
         return [saved, cached].compactMap { $0 }
     }
 
@@ -371,5 +316,39 @@ extension StoreReader {
             }
         }
         return rows
+    }
+
+    /// Puts a normalized answer together, from the transaction that its row was read in: call it
+    /// within ``atOneMoment(_:)`` with that.
+    ///
+    /// What it shows counts as used, unless `isUse` says that it does not.
+    package func rebuild(
+        _ row: NormalizedRow,
+        for sight: EntitySight,
+        now: Timestamp,
+        isPartial: Bool = false,
+        isUse: Bool = true
+    ) throws(StoreError) -> Rebuilt {
+        try reader.allowance.take(bytes: row.template.count)
+        let skeleton = try skeleton(of: row)
+        let rules = shared.origins.rules(of: row.entry.origin)
+        let rebuilding = RowRebuilding(
+            rebuilder: reader.allowance.rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
+            isPartial: isPartial,
+            check: reader.allowance.check
+        )
+        return try rebuilding.rebuild(row, skeleton: skeleton) {
+            (id) throws(StoreError) in
+            try entityWithDeadLetters(row.scope, id, for: sight, now: now, isUse: isUse)
+        }
+    }
+
+    func skeleton(of row: NormalizedRow) throws(StoreError) -> Skeleton? {
+        guard row.file == .cache else {
+            return try reader.openStateReader().references.skeleton(row.skeleton)
+        }
+        return try reader.reading { file throws(StoreError) in
+            try file.references().skeleton(row.skeleton)
+        } ?? nil
     }
 }

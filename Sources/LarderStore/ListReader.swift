@@ -1,9 +1,18 @@
 package import LarderModel
 
 extension StoreReader {
+    /// Reads lists of rows.
+    package var lists: ListReader { ListReader(reader: self) }
+}
+
+/// Reads lists of the rows of both files, and single rows as lists show them.
+package struct ListReader {
+    let reader: StoreReader
+    private var shared: SharedCacheState { reader.shared }
+
     /// A page of rows of both files, kept ones among the others in the same order; with them what
     /// only modifiers have made, also of entities under their own URLs (``ListedRow/isBare``).
-    package func list(
+    package func page(
         _ filter: RowFilter,
         order: RowOrder,
         after cursor: RowCursor?,
@@ -13,24 +22,24 @@ extension StoreReader {
             return try cachedRows(filter, order: order, after: cursor, limit: limit)
         }
         // What leaves it meanwhile is in the pages of neither file else.
-        let isHeld = hold != .none
-        if !isHeld { try stateReader().hold() }
+        let isHeld = reader.cache.hold != .none
+        if !isHeld { try reader.stateReader().hold() }
         defer {
-            if !isHeld { letStateGo() }
-            endTransaction()
+            if !isHeld { reader.letStateGo() }
+            reader.endTransaction()
         }
         var cached: [ListedRow] = []
         var last = cursor
         while cached.count < limit {
             let page = try cachedRows(filter, order: order, after: last, limit: limit)
-            for row in page where try !isSaved(key(for: row.scope), row.entry.id) {
+            for row in page where try !isSaved(reader.key(for: row.scope), row.entry.id) {
                 cached.append(row)
             }
             guard page.count == limit else { break }
             last = page.last?.cursor(order)
         }
         let query = RowQuery(filter: filter, order: order, cursor: cursor, table: .claimedEntries)
-        let saved = try stateReader().listed(query, limit: limit) { row throws(StoreError) in
+        let saved = try reader.stateReader().listed(query, limit: limit) { row throws(StoreError) in
             try isListed(row, filter)
         }
         let rows = ListedRow.merged(cached.map(marked), saved.map(named), by: order, limit: limit)
@@ -43,7 +52,7 @@ extension StoreReader {
     private func isListed(_ row: ListedRow, _ filter: RowFilter) throws(StoreError) -> Bool {
         guard row.isBare else { return true }
         if let origin = filter.origin, origin != named(row).entry.origin { return false }
-        return try withRow(key(for: row.scope), row.entry.id) { _ in false } ?? true
+        return try reader.withRow(reader.key(for: row.scope), row.entry.id) { _ in false } ?? true
     }
 
     /// A row with the origin that the id of a bare one says.
@@ -70,11 +79,11 @@ extension StoreReader {
         targets.prefix = filter.origin.map { EntryID.entityPrefix($0) }
         let query = RowQuery(filter: targets, order: .id, cursor: nil, table: .claimedEntries)
         var found: [ListedRow] = []
-        _ = try stateReader().listed(query, limit: .max) { row throws(StoreError) in
+        _ = try reader.stateReader().listed(query, limit: .max) { row throws(StoreError) in
             guard let name = row.entry.id.entity, let id = shared.origins.ownID(name),
                 filter.prefix.map({ id.text.utf8.starts(with: $0.utf8) }) ?? true,
                 filter.storedBefore.map({ row.entry.storedAt < $0 }) ?? true,
-                (shared.claims.place(key(for: row.scope), row.entry.id)?.targets ?? 0) > 0
+                (shared.claims.place(reader.key(for: row.scope), row.entry.id)?.targets ?? 0) > 0
             else { return false }
             let byURL = ListedRow(
                 bare: id,
@@ -91,7 +100,7 @@ extension StoreReader {
         var rows: [ListedRow] = []
         for row in found.sorted(by: { $0.precedes($1, in: order) }) {
             guard rows.count < limit else { break }
-            let hasRow = try self.row(key(for: row.scope), row.entry.id) != nil
+            let hasRow = try self.row(reader.key(for: row.scope), row.entry.id) != nil
             if !hasRow { rows.append(marked(row)) }
         }
         return rows
@@ -100,7 +109,7 @@ extension StoreReader {
     /// Whether a row of the cache shows one that is saved.
     private func isSaved(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
         guard shared.claims.covers(scope, id) else { return false }
-        return try stateReader().listed(scope, id)?.isBare == false
+        return try reader.stateReader().listed(scope, id)?.isBare == false
     }
 
     /// Whether a row of the cache is one of a pinned id, which has no bytes there yet.
@@ -118,8 +127,8 @@ extension StoreReader {
         after cursor: RowCursor?,
         limit: Int
     ) throws(StoreError) -> [ListedRow] {
-        defer { endTransaction() }
-        let rows = try reading { file throws(StoreError) in
+        defer { reader.endTransaction() }
+        let rows = try reader.reading { file throws(StoreError) in
             let columns = ListedRow.columnsOfCache
             let statement = try select(columns, filter, order: order, after: cursor, file)
             return try statement.all(ListedRow.init(cached:), atMost: limit)
@@ -130,14 +139,14 @@ extension StoreReader {
     /// One id's row as a list shows it; nil when there is none.
     package func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
         guard shared.claims.covers(scope, id) else { return try cachedRow(scope, id) }
-        let saved = try stateReader().listed(scope, id)
+        let saved = try reader.stateReader().listed(scope, id)
         if let saved, !saved.isBare { return saved }
         return try cachedRow(scope, id).map(marked) ?? saved.map(named)
     }
 
     private func cachedRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
-        defer { endTransaction() }
-        let row = try reading { file throws(StoreError) -> ListedRow? in
+        defer { reader.endTransaction() }
+        let row = try reader.reading { file throws(StoreError) -> ListedRow? in
             let statement = try file.connection.statement(
                 """
                 SELECT \(ListedRow.columnsOfCache) FROM entry JOIN recency USING (key)
@@ -157,8 +166,8 @@ extension StoreReader {
         after cursor: RowCursor?,
         limit: Int
     ) throws(StoreError) -> [EvictionCandidate] {
-        defer { endTransaction() }
-        let candidates = try reading { file throws(StoreError) in
+        defer { reader.endTransaction() }
+        let candidates = try reader.reading { file throws(StoreError) in
             let statement = try select(
                 EvictionCandidate.columns,
                 filter,
@@ -169,7 +178,7 @@ extension StoreReader {
             var candidates: [EvictionCandidate] = []
             while candidates.count < limit, try statement.step() {
                 guard let candidate = EvictionCandidate(statement) else { continue }
-                let scope = statement.scope(EntryColumn.scope).map(key(for:))
+                let scope = statement.scope(EntryColumn.scope).map(reader.key(for:))
                 if let scope, try isSaved(scope, candidate.id) { continue }
                 candidates.append(candidate)
             }
@@ -183,9 +192,9 @@ extension StoreReader {
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) -> EvictionCandidate? {
-        defer { endTransaction() }
+        defer { reader.endTransaction() }
         guard try !isSaved(scope, id) else { return nil }
-        let found = try reading { file throws(StoreError) -> EvictionCandidate? in
+        let found = try reader.reading { file throws(StoreError) -> EvictionCandidate? in
             let statement = try file.connection.statement(
                 """
                 SELECT \(EvictionCandidate.columns) FROM entry JOIN recency USING (key)
@@ -210,7 +219,7 @@ extension StoreReader {
     ) throws(StoreError) -> [ClaimRow] {
         guard !shared.claims.isEmpty else { return [] }
         let query = RowQuery(filter: filter, order: .id, cursor: cursor, table: .claim)
-        let state = try stateReader()
+        let state = try reader.stateReader()
         return try state.rows(query, limit: limit).map { row throws(StoreError) in
             try row.marked(by: state)
         }
@@ -219,7 +228,7 @@ extension StoreReader {
     /// One id's row in `state.db`; nil when it is not kept.
     package func claimRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
         guard shared.claims.covers(scope, id) else { return nil }
-        let state = try stateReader()
+        let state = try reader.stateReader()
         return try state.row(scope, id)?.marked(by: state)
     }
 

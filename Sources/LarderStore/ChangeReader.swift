@@ -1,7 +1,15 @@
 import LarderModel
 
-/// Reads of what has changed.
 extension StoreReader {
+    /// Reads what has changed.
+    package var changes: ChangeReader { ChangeReader(reader: self) }
+}
+
+/// Reads the logs of what has changed.
+package struct ChangeReader {
+    let reader: StoreReader
+    private var shared: SharedCacheState { reader.shared }
+
     /// Changes with those of the entries that show the entities among them, behind the last of each
     /// step; nil where they are too many to be told.
     func withEntries(
@@ -19,8 +27,8 @@ extension StoreReader {
                 guard let cause = changed.first?.cause else { continue }
                 let known = Set(entities.compactMap(\.id))
                 var told = known
-                for place in places(of: key(for: scope)) {
-                    let found = try entries(
+                for place in reader.places(of: reader.key(for: scope)) {
+                    let found = try reader.answers.entries(
                         of: place,
                         showing: changed.map(\.name),
                         where: { isWanted($0) && !told.contains($0) }
@@ -34,7 +42,10 @@ extension StoreReader {
                     }
                 }
                 for change in entities {
-                    guard let change = try byOwnURL(change), let id = change.id, isWanted(id),
+                    let byURL = try shared.byOwnURL(change) { place, id throws(StoreError) in
+                        try reader.lists.row(place, id).map { $0.entry.kind != .tombstone } ?? false
+                    }
+                    guard let change = byURL, let id = change.id, isWanted(id),
                         told.insert(id).inserted
                     else { continue }
                     all.append(change)
@@ -46,17 +57,17 @@ extension StoreReader {
     }
 
     /// What each file's log has.
-    func loggedChanges(
+    func logged(
         after first: Revision,
         through last: Revision,
         of scope: Scope
     ) throws(StoreError) -> [(changes: [Change], through: Revision)] {
         let limit = Limits.changePageRows
-        let cached = try reading { file throws(StoreError) in
+        let cached = try reader.reading { file throws(StoreError) in
             try ChangeLogReader(file.connection, hasModifiers: false)
                 .changes(after: first, through: last, of: scope, limit: limit)
         }
-        let saved = try stateReader()
+        let saved = try reader.stateReader()
             .changes(after: first, through: last, of: scope, limit: limit)
         return [cached, saved].compactMap { $0 }
     }

@@ -26,14 +26,22 @@ package struct StoreUsage: Equatable, Sendable {
 }
 
 extension StoreReader {
+    /// Adds up rows.
+    package var usage: UsageReader { UsageReader(reader: self) }
+}
+
+/// Adds up the rows of both files.
+package struct UsageReader {
+    let reader: StoreReader
+
     /// Adds up the rows of some scopes, in one transaction, and their pins in another.
     ///
     /// It goes through all of them, but not through their bodies, which stand last in a row.
-    package func usage(_ scopes: RowScopes) throws(StoreError) -> StoreUsage {
-        defer { endTransaction() }
+    package func of(_ scopes: RowScopes) throws(StoreError) -> StoreUsage {
+        defer { reader.endTransaction() }
         let isOfOneScope = if case .one = scopes { true } else { false }
-        let pins = try stateReader().usage(scopes)
-        let usage = try reading { file throws(StoreError) in
+        let pins = try reader.stateReader().usage(scopes)
+        let usage = try reader.reading { file throws(StoreError) in
             let pages = try file.connection.integer("PRAGMA freelist_count") ?? 0
             let pageSize = try file.connection.integer("PRAGMA page_size") ?? 0
             return StoreUsage(

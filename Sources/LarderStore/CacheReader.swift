@@ -1,0 +1,127 @@
+import LarderModel
+
+/// The connection by which a ``StoreReader`` reads `cache.db`, and its transaction.
+///
+/// Opening a read transaction costs as much as the read, so the reader keeps one open over the
+/// reads of one turn of its owner. The owner ends it (``endTransaction()``) before it waits: a
+/// reader that stays in a transaction keeps the WAL from starting anew. A read after a commit that
+/// was answered always sees it, as the commit number has moved by then.
+///
+/// When another file takes the place of a lost one, the commit number moves as well, and the
+/// reader opens the new one with its next transaction. While there is none, nothing is there.
+final class CacheReader {
+    /// Whether the open transaction is renewed: several reads may be to see one moment.
+    enum Hold {
+        case none
+        /// The first of them renews it.
+        case begun
+        case held
+    }
+
+    let database: DatabaseFile
+    private let cacheBytes: Int64
+    private let shared: SharedCacheState
+    private let commits: CommitQueue
+    private var opened: ReaderFile?
+    private var openedAtCommit: Int64?
+    var hold = Hold.none
+    var transactionOpened: () -> Void = {}
+
+    /// Opens the file, if there is one; where that fails, the first read tries again.
+    init(
+        _ database: DatabaseFile,
+        cacheBytes: Int64,
+        _ shared: SharedCacheState,
+        _ commits: CommitQueue
+    ) {
+        self.database = database
+        self.cacheBytes = cacheBytes
+        self.shared = shared
+        self.commits = commits
+        _ = try? openFile()
+    }
+
+    /// Ends the transaction that reads have opened, if one is open, and not while they see one moment.
+    func endTransaction() {
+        if hold != .held { end() }
+    }
+
+    private func end() {
+        guard openedAtCommit != nil else { return }
+        openedAtCommit = nil
+        guard let opened else { return }
+        do throws(StoreError) {
+            try opened.end.run()
+        } catch {
+            opened.connection.rollBack()
+        }
+    }
+
+    /// Opens a transaction that sees every commit that was answered before; nil while there is no
+    /// file.
+    func openTransaction() throws(StoreError) -> ReaderFile? {
+        let commit = shared.commitNumber
+        let isOpen = hold == .held && openedAtCommit != nil
+        if hold == .begun { hold = .held }
+        if isOpen || openedAtCommit == commit { return opened }
+        end()
+        guard let file = try openFile() else { return nil }
+        try file.begin.run()
+        openedAtCommit = commit
+        transactionOpened()
+        return file
+    }
+
+    /// The present file, opened anew when it is another one; nil while there is none.
+    private func openFile() throws(StoreError) -> ReaderFile? {
+        let generation = shared.generation
+        if let opened, opened.generation == generation { return opened }
+        opened = nil
+        guard generation.hasFile else { return nil }
+        let file: ReaderFile
+        do throws(StoreError) {
+            file = try ReaderFile(database, cacheBytes: cacheBytes, generation)
+        } catch {
+            tell(error, generation)
+            throw .noFile(reason: error.message)
+        }
+        // A file that was made meanwhile is not the one of this number.
+        guard shared.generation == generation else { return nil }
+        opened = file
+        return file
+    }
+
+    // MARK: Failures
+
+    /// Reads in a transaction; nil while there is no file.
+    func reading<Value>(
+        _ work: (ReaderFile) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value? {
+        do throws(StoreError) {
+            guard let file = try openTransaction() else { return nil }
+            return try work(file)
+        } catch {
+            _ = wasLost(after: error)
+            throw error
+        }
+    }
+
+    /// Whether a read failed because its file is damaged or no longer the one; the writer hears of
+    /// the damage.
+    func wasLost(after error: StoreError) -> Bool {
+        if case .noFile = error { return true }
+        if case .longRead = error { return false }
+        // What went wrong with `state.db` says nothing of this file.
+        guard error.file == nil || error.file == database.path,
+            let generation = opened?.generation
+        else { return false }
+        if shared.generation != generation { return true }
+        tell(error, generation)
+        return error.meansDamage(of: database)
+    }
+
+    private func tell(_ error: StoreError, _ generation: Generation) {
+        guard shared.isFirstTrouble(of: generation) else { return }
+        commits.postOutsideTransaction { $0.files.cache.readerFailed(error, generation) }
+    }
+}

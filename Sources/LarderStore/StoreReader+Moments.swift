@@ -1,0 +1,68 @@
+import Glibc
+import LarderModel
+
+extension StoreReader {
+    /// Carries out reads that see one moment: no commit comes between them (rule: no torn tree).
+    ///
+    /// Of `state.db` they see one commit, from their first look on. Where it or `cache.db` had a group
+    /// by then that was not done with in memory, or an id came to be read from the other file, they are
+    /// carried out again. Then both files are opened first, until neither is ahead, and of all that is
+    /// claimed `state.db` has the word, so that no settlement has them carried out once more.
+    package func atOneMoment<Value>(
+        _ work: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        guard cache.hold == .none else { return try work() }
+        var round = 0
+        while true {
+            let moves = shared.claims.moves
+            let released = shared.changes.released
+            (cache.hold, looksIntoState) = (.begun, round > 0)
+            defer {
+                (cache.hold, looksIntoState) = (.none, false)
+                letStateGo()
+                round += 1
+            }
+            let isLast = round >= Limits.momentRoundsMax
+            if round > 0, !isLast, isAhead(of: released, opening: true) {
+                try waitForWriter(round)
+                continue
+            }
+            let value = try work()
+            let now = shared.claims.moves
+            let isOne =
+                round > 0
+                ? now.removals == moves.removals
+                : now == moves && !isAhead(of: released, opening: false)
+            if isOne || isLast { return value }
+        }
+    }
+
+    /// The writer is between its two commits, and about to be done: an event loop waits for it no longer
+    /// than it takes to look a few times, and has the read made by another thread.
+    private func waitForWriter(_ round: Int) throws(StoreError) {
+        if round < Limits.yieldedRoundsMax {
+            sched_yield()
+        } else if allowance.isBounded {
+            throw .longRead
+        } else {
+            usleep(100)
+        }
+    }
+
+    /// Whether a file that is read has steps of a group that is not done with; `opening` has both read
+    /// from now on, else it is asked where both may have been.
+    private func isAhead(of released: Revision, opening: Bool) -> Bool {
+        if shared.claims.isEmpty { return false }
+        do throws(StoreError) {
+            let state = opening ? try stateReader() : heldState
+            guard let state else { return false }
+            // Where nothing has been read of the cache it is as of no moment.
+            guard opening || cache.hold == .held else { return try state.lastStep() > released }
+            let last = try reading { file throws(StoreError) in try file.lastStep() }
+            return try max(state.lastStep(), last ?? Revision(0)) > released
+        } catch {
+            // Who reads meets it.
+            return false
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package import LarderModel
+
+extension StoreReader {
+    /// Reads what modifiers target.
+    package var targets: TargetReader { TargetReader(reader: self) }
+}
+
+/// Reads what modifiers target, and what they do to it.
+package struct TargetReader {
+    let reader: StoreReader
+    private var shared: SharedCacheState { reader.shared }
+
+    /// What unsettled changes target, with them, as of one commit; nil for an id that nothing
+    /// targets, which costs a look into memory, and then its entry is what is shown.
+    ///
+    /// Changes of modifiers after `last`, and what goes beyond `changesMax`, are left out.
+    package func target(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        upTo last: ModifierNumber = ModifierNumber(.max),
+        changesMax: Int = .max
+    ) throws(StoreError) -> Target? {
+        guard let place = shared.claims.place(scope, id), place.targets > 0 || reader.looksIntoState
+        else {
+            return nil
+        }
+        try reader.allowance.admit(changes: place.targets)
+        var damaged: Digest?
+        let target = try reader.stateReader().target(
+            scope,
+            id,
+            upTo: last,
+            changesMax: changesMax,
+            &damaged
+        )
+        if let damaged { dropDamaged(scope, id, damaged) }
+        // What is being accepted is not there yet, what was settled is not there any more.
+        return target.changes.isEmpty ? nil : target
+    }
+
+    /// Drops the base of a target whose bytes are damaged, in whichever row they stand.
+    func dropDamaged(_ scope: ScopeKey, _ id: EntryID, _ damaged: Digest) {
+        let claims = shared.claims
+        reader.state.dropDamaged(
+            claims.keepsShared(scope, id) ? claims.sharedScope : scope,
+            id,
+            damaged
+        )
+    }
+
+    /// The body of a modifier's request with its type; nil where it has none.
+    package func requestBody(
+        of number: ModifierNumber
+    ) throws(StoreError) -> (bytes: [UInt8], mediaType: String?)? {
+        try reader.stateReader().requestBody(of: number)
+    }
+
+    /// How many dead letters have changed an id; while there are none, this costs a look into
+    /// memory.
+    package func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
+        // The index may be ahead of what is being read of `state.db`.
+        guard reader.heldState != nil || shared.claims.mayHaveDeadLetters(scope, id) else {
+            return 0
+        }
+        return try reader.openStateReader().deadLetters(scope, id)
+    }
+
+    /// The state of an unsettled modifier, and the first of its effects on an entity, else of all; nil
+    /// where it has none.
+    package func firstChange(
+        of id: ModifierID,
+        in scope: ScopeKey
+    ) throws(StoreError) -> (state: ModifierState, effect: [UInt8])? {
+        let statement = try reader.stateReader().connection.statement(
+            """
+            SELECT state, effect FROM modifier JOIN change ON modifier = number
+            WHERE modifier.scope = :scope AND modifier.id = :id AND settled_at IS NULL
+            ORDER BY change.id >= '\(EntryID.firstOfEntries)', position LIMIT 1
+            """
+        )
+        statement.bind((":scope", scope.text), (":id", id.text))
+        defer { statement.reset() }
+        guard try statement.step(),
+            let state = statement.text("state").flatMap(ModifierState.init(rawValue:))
+        else { return nil }
+        return (state, Array(statement.bytes("effect")))
+    }
+}
