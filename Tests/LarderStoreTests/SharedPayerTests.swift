@@ -138,7 +138,7 @@ extension AnswerFixture {
     fileprivate func payers() throws -> [Int64] {
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
         return try file.prepare("SELECT payer FROM claim WHERE scope = 'shared' ORDER BY claim")
-            .all { $0.integer(0) }
+            .all { $0.integer(.only) }
     }
 
     /// What a user has in the queue.
