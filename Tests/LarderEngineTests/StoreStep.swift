@@ -4,7 +4,7 @@ enum StoreStep {
     static let confirmEntry = "UPDATE entry SET stored_at"
     static let putBody = "INTO body ("
     static let putChunk = "INTO chunk ("
-    static let readEntry = "FROM entry WHERE key = ?1"
+    static let readEntry = "FROM entry WHERE key = :key"
     static let readChunk = "SELECT checksum, data FROM chunk"
     static let readWanted = "wanted = 1 ORDER BY claim"
     static let check = "FROM meta"

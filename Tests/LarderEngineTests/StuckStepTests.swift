@@ -76,7 +76,7 @@ struct StuckStepTests {
     func looks() async throws {
         try await run { fixture, faults in
             try await expectOthersToSettle(fixture)
-            faults.arm(1, of: "settled_at IS NULL AND number > ?1 ORDER BY number", .forGood)
+            faults.arm(1, of: "settled_at IS NULL AND number > :after ORDER BY number", .forGood)
             fixture.engine.context.modifiers.post(.accepted([]))
             // It is looked again after a while, by the clock.
             try await fixture.clock.sleepers(until: Limits.modifierRetryBase)
