@@ -45,7 +45,12 @@ struct ModifierRecords: Sendable {
         }
         bury(found.unreadable, &group)
         let (limits, health, now) = (context.origins, context.health, context.clock.monotonic())
-        var actions = machine.restored(
+        var actions: [ModifierQueue.Action] = []
+        // First, or writes that may not leave would be sent: after a kill some need a person then.
+        for name in context.offline.withLock({ $0 }) {
+            actions += machine.originSetOffline(name, now: now)
+        }
+        actions += machine.restored(
             found.records,
             failed: failed,
             paused: paused,
@@ -58,9 +63,6 @@ struct ModifierRecords: Sendable {
         let refused = found.records.filter { $0.state == .authWait }.map(\.origin)
         for name in Set(refused).sorted() {
             actions += machine.credentialChanged(at: name, of: nil, now: now)
-        }
-        for name in context.offline.withLock({ $0 }) {
-            context.modifiers.post(.originSetOffline(name))
         }
         return (actions, found.last)
     }

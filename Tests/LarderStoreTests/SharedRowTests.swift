@@ -179,8 +179,7 @@ struct SharedRowTests {
     func waitingPin() async throws {
         let temporary = try Self.temporary()
         let shared = temporary.shared
-        let pins = temporary.store.pins
-        let outcome = try await pins.pin(
+        let outcome = try await temporary.store.pins.pin(
             temporary.scope,
             named("a"),
             origin: Self.origin,
@@ -189,7 +188,7 @@ struct SharedRowTests {
         )
         #expect(outcome == .waiting(isNew: true))
         try await temporary.answer("a", "[1]", in: shared)
-        let pin = try #require(try await pins.pin(temporary.scope, named("a")))
+        let pin = try #require(try await temporary.store.pins.pin(temporary.scope, named("a")))
         #expect(pin.state == .held && pin.entry?.body.byteCount == 3 && !pin.isWanted)
         try await temporary.store.requireInvariants()
         try temporary.dropCache()

@@ -247,6 +247,14 @@ struct ModifierQueueHandTests {
         #expect(restarted.run(resumed) == [1])
     }
 
+    @Test("At start nothing is sent to an origin that was set offline")
+    mutating func restoredOffline() throws {
+        #expect(script.queue.originSetOffline(script.origin, now: script.now).isEmpty)
+        #expect(script.restore([try script.record(1)]).isEmpty)
+        #expect(script.wait(1) == .setOffline)
+        #expect(script.run(script.queue.originWoken(script.origin, now: script.now)) == [1])
+    }
+
     @Test("Dependants of a dead letter die at start")
     mutating func orphan() throws {
         let actions = script.queue.restored(
