@@ -197,6 +197,7 @@ struct DurableAnswerTests {
             try state.execute(
                 """
                 DROP TABLE hidden;
+                ALTER TABLE change ADD COLUMN inapplicable TEXT;
                 DROP INDEX claim_keeper;
                 ALTER TABLE claim DROP COLUMN payer;
                 ALTER TABLE modifier DROP COLUMN answered;

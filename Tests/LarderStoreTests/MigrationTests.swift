@@ -241,6 +241,7 @@ struct MigrationTests {
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
             """
             DROP TABLE hidden;
+            ALTER TABLE change ADD COLUMN inapplicable TEXT;
             DROP TABLE reference;
             DROP TABLE skeleton;
             ALTER TABLE claim DROP COLUMN skeleton;

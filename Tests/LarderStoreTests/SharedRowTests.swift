@@ -280,6 +280,7 @@ struct SharedRowTests {
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
             """
             DROP TABLE hidden;
+            ALTER TABLE change ADD COLUMN inapplicable TEXT;
             DROP INDEX claim_keeper;
             ALTER TABLE claim DROP COLUMN payer;
             ALTER TABLE modifier DROP COLUMN answered;
