@@ -82,8 +82,8 @@ package struct Entities: EnginePart {
             throw Problem(.badRequest, "origin '\(name.origin)' has no rules for entities")
         }
         let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
-        let (said, outcome) = try await storing { () async throws(StoreError) in
-            try await context.splitting.pass { () async throws(StoreError) in
+        let (said, outcome) = try await storing(
+            await context.splitting.pass { () async throws(StoreError) in
                 try await store.work(onBytes: json.count) {
                     (
                         splitter.key(of: json, path: "/"),
@@ -91,7 +91,7 @@ package struct Entities: EnginePart {
                     )
                 }
             }
-        }
+        )
         if let said, said != name.key {
             throw Problem(.badRequest, "it says that it is '\(said)', not '\(name.key)'")
         }
@@ -99,7 +99,7 @@ package struct Entities: EnginePart {
         case .whole(let reason, _):
             throw Problem(.badRequest, "it cannot be taken as '\(name.key)': \(reason.message)")
         case .split(let split):
-            return try await storing { () async throws(StoreError) in
+            return try await storingAll { () async throws(StoreError) in
                 let entities = NewEntities(
                     split,
                     of: name.origin,
@@ -121,7 +121,7 @@ package struct Entities: EnginePart {
         _ scope: ScopeKey,
         client: ClientTag?
     ) async throws(Problem) -> Revision {
-        try await storing { () async throws(StoreError) in
+        try await storingAll { () async throws(StoreError) in
             let step = try await store.deleteEntity(
                 name,
                 in: scope,
@@ -144,9 +144,9 @@ package struct Entities: EnginePart {
         filter.part = .entities
         filter.prefix = EntryID.entityPrefix(origin, type: command.type)
         let (cursor, limit) = (try command.cursor.map(RowCursor.init), command.limit)
-        let page = try await storing { [filter] () async throws(StoreError) in
-            try await context.views.page(filter, order: .id, after: cursor, limit: limit)
-        }
+        let page = try await storing(
+            await context.views.page(filter, order: .id, after: cursor, limit: limit)
+        )
         let items = page.views.compactMap { view in
             var item = EntityListItem(view)
             if command.scope.isOthers { item?.scope = view.row.scope }

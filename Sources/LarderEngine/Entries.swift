@@ -14,9 +14,9 @@ package struct Entries: EnginePart {
         _ scope: ScopeKey
     ) async throws(Problem) -> BodyReader? {
         for place in context.sight(scope, id).scopes {
-            let reader = try await storing { () async throws(StoreError) in
-                try await store.bodies.open(body, of: place, id, now: clock.now())
-            }
+            let reader = try await storing(
+                await store.bodies.open(body, of: place, id, now: clock.now())
+            )
             if let reader { return reader }
         }
         return nil
@@ -111,9 +111,7 @@ package struct Entries: EnginePart {
         _ client: ClientTag?,
         if condition: WriteCondition?
     ) async throws(Problem) -> Bool {
-        try await storing { () async throws(StoreError) in
-            try await store.delete(scope, id, client: client, if: condition) != nil
-        }
+        try await storing(await store.delete(scope, id, client: client, if: condition) != nil)
     }
 
     /// A page of the rows of one scope or several; with a command for others' rows, each says
@@ -129,7 +127,7 @@ package struct Entries: EnginePart {
         filter.part = .entries
         let order = RowOrder(command.sort)
         let (cursor, limit) = (try command.cursor.map(RowCursor.init), command.limit)
-        let page = try await storing { [filter] () async throws(StoreError) in
+        let page = try await storingAll { [filter] () async throws(StoreError) in
             if command.sort == .used { try await store.flushTouches() }
             return try await context.views.page(filter, order: order, after: cursor, limit: limit)
         }

@@ -20,7 +20,7 @@ package struct Eviction: EnginePart {
             command.selection = .ids(keys.map { EntryID(EntityName($0, of: origin)) })
         }
         let run = EvictionRun(context: context, scopes: scopes, command: command, client: client)
-        return try await storing { () async throws(StoreError) in
+        return try await storingAll { () async throws(StoreError) in
             try await store.flushTouches()
             return try await run.run()
         }

@@ -14,9 +14,7 @@ struct ModifierReports: EnginePart {
         _ id: ModifierID,
         _ scope: ScopeKey
     ) async throws(Problem) -> (ModifierNumber, ModifierReport) {
-        let number = try await storing { () async throws(StoreError) in
-            try await store.modifiers.number(id, of: scope)
-        }
+        let number = try await storing(await store.modifiers.number(id, of: scope))
         guard let number else { throw .noSuchModifier(id) }
         return (number, try await report(of: number, id, scope))
     }
@@ -26,7 +24,7 @@ struct ModifierReports: EnginePart {
         _ id: ModifierID,
         _ scope: ScopeKey
     ) async throws(Problem) -> ModifierReport {
-        let found = try await storing { () async throws(StoreError) -> ModifierReport? in
+        let found = try await storingAll { () async throws(StoreError) -> ModifierReport? in
             if let whole = try await store.modifiers.whole(number) {
                 return try await report(of: whole, scope)
             }
@@ -102,13 +100,11 @@ struct ModifierReports: EnginePart {
         var last = after.map(ModifierNumber.init)
         while items.count < command.limit {
             let (from, limit) = (last, command.limit - items.count)
-            let found = try await storing { () async throws(StoreError) in
-                try await store.modifiers.page(filter, after: from, limit: limit)
-            }
+            let found = try await storing(
+                await store.modifiers.page(filter, after: from, limit: limit)
+            )
             let rows = found.compactMap(\.readable)
-            items += try await storing { () async throws(StoreError) in
-                try await reports(of: rows)
-            }
+            items += try await storing(await reports(of: rows))
             last = found.last?.number ?? last
             guard found.count == limit else { return ModifierPage(items: items, next: nil) }
         }
@@ -121,9 +117,9 @@ struct ModifierReports: EnginePart {
         before: Int64?
     ) async throws(Problem) -> ModifierPage {
         let limit = command.limit
-        let found = try await storing { () async throws(StoreError) in
-            try await store.modifiers.history(of: scopes, before: before, limit: limit)
-        }
+        let found = try await storing(
+            await store.modifiers.history(of: scopes, before: before, limit: limit)
+        )
         var items = found.compactMap(ModifierReport.init)
         if case .one(let state) = command.selection { items.removeAll { $0.state != state } }
         if let lane = command.lane.map({ lane in own(scopes).map { names.named(lane, $0) } ?? lane }

@@ -14,7 +14,7 @@ extension Modifiers {
     ) async throws(Problem) -> [ModifierID: Submission] {
         let ids = command.modifiers.compactMap(\.id)
         guard !ids.isEmpty else { return [:] }
-        return try await storing { () async throws(StoreError) in
+        return try await storingAll { () async throws(StoreError) in
             let found = try await store.modifiers.submissions(of: ids, scope)
             let areSame = try await store.work(onBytes: found.isEmpty ? 0 : byteCount) {
                 command.modifiers.allSatisfy { modifier in
@@ -35,9 +35,7 @@ extension Modifiers {
         _ scope: ScopeKey
     ) async throws(Problem) -> WebURL? {
         guard let id = try write.id(under: keyHeader) else { return nil }
-        let known = try await storing { () async throws(StoreError) in
-            try await store.modifiers.submissions(of: [id], scope)[id]
-        }
+        let known = try await storing(await store.modifiers.submissions(of: [id], scope)[id])
         guard let known, known.origin == write.place.origin.text, let url = known.url,
             write.place.names(url)
         else { return nil }

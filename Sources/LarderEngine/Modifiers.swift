@@ -45,9 +45,9 @@ package struct Modifiers: EnginePart {
             places.append(place)
         }
         let ready = new
-        let acceptances = try await storing { () async throws(StoreError) in
-            ready.isEmpty ? [] : try await store.modifiers.accept(ready, now: now)
-        }
+        let acceptances = try await storing(
+            ready.isEmpty ? [] : await store.modifiers.accept(ready, now: now)
+        )
         let newCount = acceptances.count(where: \.isNew)
         context.meter.count { $0.modifiers.accepted += Int64(newCount) }
         let accepted = zip(ready, acceptances).compactMap { modifier, acceptance in
@@ -83,11 +83,11 @@ package struct Modifiers: EnginePart {
         var headers = command.request.headers
         let type = headers["Content-Type"] ?? mediaType
         headers.remove("Content-Type")
-        let (digest, effects) = try await storing { () async throws(StoreError) in
-            try await store.work(onBytes: byteCount) {
+        let (digest, effects) = try await storing(
+            await store.work(onBytes: byteCount) {
                 (command.digest, command.changes.map(\.effect.bytes))
             }
-        }
+        )
         var new = NewModifier(
             id: id,
             scope: scope,
@@ -167,9 +167,9 @@ package struct Modifiers: EnginePart {
         switch found.body {
         case .bytes(let bytes): return (bytes, type)
         case .chunks(let chunks):
-            let bytes = try await storing { () async throws(StoreError) in
-                try await store.bodies.whole(chunks, of: found.place, id, now: now)
-            }
+            let bytes = try await storing(
+                await store.bodies.whole(chunks, of: found.place, id, now: now)
+            )
             guard let bytes else {
                 throw Problem(.miss, "body_entry: '\(id)' was replaced just now")
             }
@@ -237,9 +237,9 @@ package struct Modifiers: EnginePart {
             let pending = filter
             let outcome = try await context.wait(upTo: time, interest, on: queue.settlements) {
                 () async throws(Problem) -> Void? in
-                let left = try await storing { () async throws(StoreError) in
-                    try await store.modifiers.page(pending, after: nil, limit: 1)
-                }
+                let left = try await storing(
+                    await store.modifiers.page(pending, after: nil, limit: 1)
+                )
                 return left.isEmpty ? () : nil
             }
             if case .ended(.daemonEnds) = outcome { throw .daemonEnds }
@@ -249,17 +249,13 @@ package struct Modifiers: EnginePart {
 
     /// Whether it is settled, or the server has confirmed it.
     private func isDone(_ number: ModifierNumber) async throws(Problem) -> Bool {
-        let head = try await storing { () async throws(StoreError) in
-            try await store.modifiers.head(number)
-        }
+        let head = try await storing(await store.modifiers.head(number))
         return head.map { $0.state == .dead || $0.isAnswered } ?? true
     }
 
     /// Whether a modifier has left the queue, be it as a dead letter.
     private func isSettled(_ number: ModifierNumber) async throws(Problem) -> Bool {
-        let head = try await storing { () async throws(StoreError) in
-            try await store.modifiers.head(number)
-        }
+        let head = try await storing(await store.modifiers.head(number))
         return head.map { $0.state == .dead } ?? true
     }
 
@@ -277,9 +273,9 @@ package struct Modifiers: EnginePart {
         let (number, report) = try await reports.report(id, scope)
         guard report.state != .dead || !mayDrop else {
             let now = clock.now()
-            let isDropped = try await storing { () async throws(StoreError) in
-                try await store.modifiers.drop(number, of: scope, now: now)
-            }
+            let isDropped = try await storing(
+                await store.modifiers.drop(number, of: scope, now: now)
+            )
             guard isDropped else { throw .noSuchModifier(id) }
             return
         }
@@ -318,15 +314,15 @@ package struct Modifiers: EnginePart {
             return ModifierReceipt(id: id, state: .queued, revision: report.revision)
         }
         let now = clock.now()
-        let revived = try await storing { () async throws(StoreError) in
-            try await store.modifiers.retry(
+        let revived = try await storing(
+            await store.modifiers.retry(
                 number,
                 of: scope,
                 sharing: { context.sharedScope(of: $0) != nil },
                 variants: { context.variantPlaces(of: $0, scope) },
                 now: now
             )
-        }
+        )
         guard let revived else { throw .noSuchModifier(id) }
         queue.post(.accepted([]))
         await context.tellVariants(revived.variants, scope, of: revived.cause)
@@ -366,9 +362,7 @@ package struct Modifiers: EnginePart {
         isPaused: Bool
     ) async throws(Problem) {
         let lane = names.named(lane, scope)
-        try await storing { () async throws(StoreError) in
-            try await store.modifiers.setPaused(scope, lane, isPaused)
-        }
+        try await storing(await store.modifiers.setPaused(scope, lane, isPaused))
         queue.post(.laneSet(lane, scope.scope, isPaused: isPaused))
     }
 }

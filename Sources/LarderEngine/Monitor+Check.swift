@@ -9,7 +9,7 @@ extension Monitor {
     /// It ends within ``Limits/checkTime``; one runs at a time.
     package func examine(daemonUID: UInt32) async throws(Problem) -> CheckReport {
         store.upkeep.want()
-        let (files, latest) = try await storing { () async throws(StoreError) in
+        let (files, latest) = try await storingAll { () async throws(StoreError) in
             let files = try await store.files.check { [clock] in
                 // It is cancelled when the check has come to its own end.
                 try? await clock.sleep(for: Limits.checkTime)

@@ -92,7 +92,7 @@ package final class Monitor: EnginePart {
 
     /// Throws unless a read of the store succeeds.
     package func checkStore() async throws(Problem) {
-        try await storing { () async throws(StoreError) in try await store.check() }
+        try await storing(await store.check())
     }
 
     private func originStatuses(for asker: StatusReport.You?) -> [StatusReport.Origin] {

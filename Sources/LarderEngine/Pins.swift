@@ -62,15 +62,15 @@ package struct Pins: EnginePart {
         keeper.beginAsking(scope, id)
         var isAsked = false
         defer { if !isAsked { keeper.endAsking(scope, id) } }
-        let outcome = try await storing { () async throws(StoreError) in
-            try await store.pins.pin(
+        let outcome = try await storing(
+            await store.pins.pin(
                 scope,
                 id,
                 origin: attempt?.origin.name,
                 adoptsShared: context.sharedScope(of: id) != nil,
                 now: clock.now()
             )
-        }
+        )
         guard case .waiting = outcome, let attempt else { return outcome }
         isAsked = context.work.add { [keeper] in
             let outcome = await attempt.run()
@@ -132,9 +132,7 @@ package struct Pins: EnginePart {
 
     /// Gives an entry back to the cache; false when it was not pinned.
     package func unpin(_ id: EntryID, _ scope: ScopeKey) async throws(Problem) -> Bool {
-        try await storing { () async throws(StoreError) in
-            try await store.pins.unpin(scope, id, now: clock.now())
-        }
+        try await storing(await store.pins.unpin(scope, id, now: clock.now()))
     }
 
     /// A page of the scope's pins in the order of their ids.
@@ -142,17 +140,15 @@ package struct Pins: EnginePart {
         _ command: PinListCommand,
         _ scope: ScopeKey
     ) async throws(Problem) -> PinPage {
-        let pins = try await storing { () async throws(StoreError) in
-            try await store.pins.page(of: scope, after: command.cursor, limit: command.limit)
-        }
+        let pins = try await storing(
+            await store.pins.page(of: scope, after: command.cursor, limit: command.limit)
+        )
         let next = pins.count == command.limit ? pins.last?.id.text : nil
         return PinPage(items: pins.map(PinItem.init), next: next)
     }
 
     private func item(of id: EntryID, _ scope: ScopeKey) async throws(Problem) -> PinItem {
-        let pin = try await storing { () async throws(StoreError) in
-            try await store.pins.pin(scope, id)
-        }
+        let pin = try await storing(await store.pins.pin(scope, id))
         guard let pin else { throw Problem(.miss, "'\(id)' was unpinned just now") }
         return PinItem(pin)
     }

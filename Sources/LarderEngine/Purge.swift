@@ -35,10 +35,10 @@ package struct Purge: EnginePart {
             report.entries += evicted.evicted
             report.bytes += evicted.bytes
             isInUse = evicted.skipped > 0
-            try await storing { () async throws(StoreError) in try await store.maintain() }
+            try await storing(await store.maintain())
             guard evicted.evicted > 0 else { break }
         }
-        try await storing { () async throws(StoreError) in try await store.forget(scopes) }
+        try await storing(await store.forget(scopes))
         guard !isInUse, !context.flights.isUsed(by: scopes) else {
             throw Problem(
                 .inUse,
@@ -96,9 +96,7 @@ package struct Purge: EnginePart {
     private func pausedLanes(
         of scopes: RowScopes
     ) async throws(Problem) -> [(scope: ScopeKey, lane: Lane)] {
-        let lanes = try await storing { () async throws(StoreError) in
-            try await store.modifiers.pausedLanes()
-        }
+        let lanes = try await storing(await store.modifiers.pausedLanes())
         return lanes.filter { scopes.covers($0.scope) }
             .map { (scope: store.key(for: $0.scope), lane: $0.lane) }
     }
