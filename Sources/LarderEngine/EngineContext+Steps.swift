@@ -1,5 +1,6 @@
 import LarderModel
 import LarderStore
+import LarderWire
 import Logging
 
 /// Durable steps that fail, and when they are tried again.
@@ -36,5 +37,32 @@ extension EngineContext {
         fields[.statement] = error.statement.map { "\($0)" }
         fields[.id] = id.map { "\($0)" }
         logger.warning(trouble, metadata: .larder(fields))
+    }
+}
+
+extension EngineContext {
+    /// Reads off the event loops, for a client.
+    func read<Value: Sendable>(
+        _ look: @escaping @Sendable (StoreReader) throws(StoreError) -> Value
+    ) async throws(Problem) -> Value {
+        try await storing(await store.read(look))
+    }
+}
+
+/// Does something with the store for a client, who is told what the store throws.
+func storing<Value>(
+    _ work: @autoclosure () async throws(StoreError) -> Value
+) async throws(Problem) -> Value {
+    try await storingAll(work)
+}
+
+/// Does several things with the store for a client.
+func storingAll<Value>(
+    _ work: () async throws(StoreError) -> Value
+) async throws(Problem) -> Value {
+    do throws(StoreError) {
+        return try await work()
+    } catch {
+        throw Problem(error)
     }
 }

@@ -1,5 +1,6 @@
 import LarderModel
 import LarderStore
+import Synchronization
 
 /// One follower's part in an id: it hears of changes, and keeps the row from being evicted as long
 /// as that fits into its user's share.
@@ -63,4 +64,93 @@ final class Following {
         context.followers.letGo(sight.own, id, bytes: held.bytes, in: held.place)
         self.held = nil
     }
+}
+
+/// One follower's ear at its origin: hears that it is in another state than it was told last.
+///
+/// However often that changes before it is taken, it is told once. Used by one task; over when it
+/// is gone.
+final class OriginNews {
+    private let name: OriginName
+    private let hub: WatchHub
+    private let flag = Flag()
+    private let number: Int
+    private var told: String
+
+    /// `tell` is called when there is news, and not again before ``take()``.
+    init(of name: OriginName, _ hub: WatchHub, _ tell: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.hub = hub
+        number = hub.hear(name) { [flag] in
+            if flag.raise() { tell() }
+        }
+        told = hub.state(of: name)
+    }
+
+    deinit {
+        hub.stopHearing(name, number)
+    }
+
+    /// The state that is to be told; nil where it was told last.
+    func take() -> String? {
+        flag.lower()
+        let state = hub.state(of: name)
+        guard state != told else { return nil }
+        told = state
+        return state
+    }
+}
+
+/// Who follows an entry: how many of one user, and how much they keep from being evicted.
+///
+/// Guarded by a lock.
+final class FollowerTable: Sendable {
+    private struct State {
+        var followers = Shares<UInt32?>(each: Limits.followersPerUserMax)
+        /// The accounted bytes of what is held, each follower's counted by itself.
+        var bytes: Shares<UInt32?>
+        var held = Shares<TargetName>()
+    }
+
+    private let state: Mutex<State>
+
+    /// `maxBytes` is what the cache may hold in all.
+    init(maxBytes: Int64) {
+        let bytes = Shares<UInt32?>(each: Int(maxBytes / Limits.followedShareDivisor))
+        state = Mutex(State(bytes: bytes))
+    }
+
+    /// The cache may hold something else in all; who holds more goes on.
+    func setMaxBytes(_ maxBytes: Int64) {
+        state.withLock { $0.bytes.eachMax = Int(maxBytes / Limits.followedShareDivisor) }
+    }
+
+    /// Takes a follower in; false when its user has too many.
+    func add(_ scope: ScopeKey) -> Bool { state.withLock { $0.followers.take(scope.scope.uid) } }
+
+    func remove(_ scope: ScopeKey) { state.withLock { $0.followers.giveBack(scope.scope.uid) } }
+
+    /// Counts an id as held, with the bytes of its row, which may stand in another scope; false when
+    /// its user holds too much.
+    func hold(_ scope: ScopeKey, _ id: EntryID, bytes: Int64, in place: ScopeKey) -> Bool {
+        state.withLock { state in
+            state.bytes.take(scope.scope.uid, Int(bytes))
+                && state.held.take(TargetName(place, id))
+        }
+    }
+
+    func letGo(_ scope: ScopeKey, _ id: EntryID, bytes: Int64, in place: ScopeKey) {
+        state.withLock { state in
+            state.bytes.giveBack(scope.scope.uid, Int(bytes))
+            state.held.giveBack(TargetName(place, id))
+        }
+    }
+
+    /// How many hold an id.
+    func holders(of id: EntryID, in scope: ScopeKey) -> Int {
+        state.withLock { $0.held.count(of: TargetName(scope, id)) }
+    }
+
+    /// All who follow something.
+    var count: Int { state.withLock { $0.followers.count } }
 }

@@ -159,3 +159,53 @@ extension Problem {
         }
     }
 }
+
+/// Why a command of the queue is refused.
+extension Problem {
+    static func noSuchModifier(_ id: ModifierID) -> Problem {
+        Problem(.noSuchModifier, "there is no modifier '\(id)'")
+    }
+
+    /// Nobody was told that it was done.
+    static func notWritten(_ report: ModifierReport, _ end: Wait.End) -> Problem {
+        if case .daemonEnds = end { return .daemonEnds }
+        return Problem(
+            .overloaded,
+            "what was asked of '\(report.id)' is not written down yet",
+            hint: "GET /v1/modifiers/ID says what has become of it; GET /v1/status how the disk is."
+        )
+    }
+
+    static func alreadySettled(_ report: ModifierReport) -> Problem {
+        Problem(.alreadySettled, "'\(report.id)' is \(report.state.rawValue)")
+    }
+}
+
+extension Problem {
+    /// Why a modifier is dead, as watchers are told it.
+    init(deadLetter modifier: StoredModifier, _ reason: ModifierReason, _ answer: StoredAnswer?) {
+        let request = "\(modifier.method) \(modifier.url)"
+        switch reason {
+        case .refused:
+            let status = answer.map { "answered \($0.status)" } ?? "refused"
+            self.init(.originStatus, "\(request) was \(status)")
+        case .attempts: self.init(.notApplied, "\(request) was tried as often as it may be")
+        case .expired: self.init(.notApplied, "\(request) was not sent before it expired")
+        case .parentFailed:
+            self.init(.notApplied, "\(request) depends on one that was not applied")
+        case .discarded:
+            self.init(.notApplied, "\(request) was given up; the origin may have applied it")
+        case .cancelled: self.init(.notApplied, "\(request) was given up before it was sent")
+        case .unreadable: self = .unreadableModifier
+        }
+        originStatus = answer?.status
+        guard let body = answer?.body, !body.isEmpty else { return }
+        quotedBody = Array(body.prefix(Limits.toldAnswerBytesMax))
+    }
+
+    /// A modifier's row cannot be read any more.
+    static let unreadableModifier = Problem(
+        .notApplied,
+        "its row cannot be read, or was written by a later version"
+    )
+}

@@ -1,7 +1,7 @@
-import LarderModel
-import LarderStore
+package import LarderModel
+package import LarderStore
 import LarderStrategy
-import LarderWire
+package import LarderWire
 
 /// Prints what a session says first as one HTTP answer, that of the raw routes.
 struct RawPrinter: FetchPrinter {
@@ -136,4 +136,29 @@ extension HeaderFields {
         for field in others.fields { fields.append(field.name, field.value) }
         return fields
     }
+}
+
+/// What a client on the raw routes gets.
+package enum RawReply {
+    case answer(RawAnswer)
+    /// With the header fields that say what was tried.
+    case problem(Problem, HeaderFields)
+}
+
+/// The origin's answer as one body.
+package struct RawAnswer {
+    package enum Body {
+        /// None, or more than a frame shows.
+        case empty
+        case bytes([UInt8])
+        /// It is kept in chunks.
+        case stored(BodyReader)
+        /// It comes from the origin as it is read; its length if the origin announced one.
+        case passed(PassedBody, byteCount: Int64?)
+    }
+
+    package var status: Int
+    /// Everything but the length.
+    package var fields: HeaderFields
+    package var body: Body
 }

@@ -1,7 +1,7 @@
 import LarderJSON
-import LarderModel
+package import LarderModel
 import LarderNormalize
-import LarderStore
+package import LarderStore
 
 /// A target's base as effects are applied to it, and what they make of it as it is told.
 struct TargetValues {
@@ -78,5 +78,102 @@ extension TargetBase {
     /// Whether what the origin gives of it is JSON.
     var isJSON: Bool {
         if case .entity = self { true } else { entry?.body.isJSON ?? false }
+    }
+}
+
+/// What a step changes of what a target shows.
+package enum TargetViews {
+    /// As a ``ViewChange/Comparison``: JSON is compared by what it says, other bytes by their digest.
+    package static func change(
+        _ before: Target,
+        _ after: Target,
+        _ body: (ModifierNumber) -> [UInt8]?
+    ) -> ViewChange? {
+        let base = TargetContent(before.base)
+        let isSameBase =
+            before.entry?.body == after.entry?.body && before.isDeleted == after.isDeleted
+        let old = shown(before, on: base, body)
+        let new = shown(after, on: isSameBase ? base : TargetContent(after.base), body)
+        switch (old, new) {
+        case (.nothing, .nothing), (.deleted, .deleted): return nil
+        case (.json(let old), .json(let new)) where old.isSame(as: new): return nil
+        case (.bytes(let old), .bytes(let new)) where old == new: return nil
+        case (_, .nothing), (_, .deleted): return .delete
+        case (_, .json), (_, .bytes): return .put
+        }
+    }
+
+    private enum Shown {
+        case nothing
+        case deleted
+        case json(JSONValue)
+        case bytes(Digest)
+    }
+
+    private static func shown(
+        _ target: Target,
+        on base: TargetContent,
+        _ body: (ModifierNumber) -> [UInt8]?
+    ) -> Shown {
+        switch View.of(base, target.changes.map(\.known)).content {
+        case .unknown: return .nothing
+        case .deleted: return .deleted
+        case .json(let value): return .json(value)
+        case .body(let place):
+            let bytes = body(target.changes[place].number) ?? []
+            return .bytes(BodySummary(of: bytes, isJSON: false).digest)
+        case .base:
+            if case .json(let value) = base { return .json(value) }
+            return target.entry.map { .bytes($0.body.digest) } ?? .nothing
+        }
+    }
+}
+
+extension WholeModifier {
+    /// What it does to each of its targets, apart from nothing; nil where that cannot be read.
+    var effects: [EntryID: [Effect]]? {
+        var effects: [EntryID: [Effect]] = [:]
+        for change in changes {
+            guard let effect = try? Effect(parsing: change.effect) else { return nil }
+            if effect != .none { effects[change.id, default: []].append(effect) }
+        }
+        return effects
+    }
+
+    /// What it does to one of its targets; nil where that cannot be read.
+    func effect(on id: EntryID) -> Effect? {
+        changes.last { $0.id == id }.flatMap { try? Effect(parsing: $0.effect) }
+    }
+
+    /// Whether an effect of it is shown, as far as it fits.
+    var showsSomething: Bool {
+        changes.contains { (try? Effect(parsing: $0.effect)).map { $0 != .none } ?? false }
+    }
+
+    /// What a dead letter changed: base of a target without it, and its view with it alone on base,
+    /// as JSON; nil where that is nothing, or no JSON.
+    @Sendable func lostView(_ id: EntryID, _ base: TargetBase) -> LostView {
+        let effect = effect(on: id) ?? .none
+        let values = TargetValues(base, of: id, [effect])
+        var view = LostView()
+        if case .json(let value) = values.content { view.before = values.bytes(value) }
+        switch effect.applied(to: values.content) {
+        case .json(let value, _): view.after = values.bytes(value)
+        case .unchanged, .inapplicable: view.after = view.before
+        case .body, .deleted: break
+        }
+        return view
+    }
+}
+
+extension [EntryID: [Effect]] {
+    /// Whether they do something, and all of it is so in what the targets are: with what `later`
+    /// ones do after them they leave each of them as it is.
+    func areShown(in content: (EntryID) -> TargetContent, before later: Self = [:]) -> Bool {
+        !isEmpty
+            && allSatisfy { id, effects in
+                let view = View.of(content(id), effects + (later[id] ?? []))
+                return !view.isChanged && view.leftOut.isEmpty && view.content != .unknown
+            }
     }
 }

@@ -1,4 +1,6 @@
 import LarderModel
+import LarderStore
+import Logging
 
 /// Answers of one URL that differ by request headers (RFC 9110 12.5.5, Vary).
 ///
@@ -46,5 +48,53 @@ struct Variants: Sendable {
     /// `*` names nothing that could be told apart: such an answer is stale at once (``Freshness``).
     static func names(in answer: HeaderFields) -> [String] {
         Set(answer.listed("Vary")).filter { $0 != "*" }.sorted()
+    }
+}
+
+/// The variants of a URL that is written to: they show the write, and hear of it.
+extension EngineContext {
+    /// Whether unsettled changes show under an id: they target it, or the URL of which it is a
+    /// variant.
+    func hasChanges(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        guard store.modifiers.hasTargets else { return false }
+        return store.modifiers.isTarget(scope, id)
+            || Variants.url(of: id).map { store.modifiers.isTarget(scope, $0) } == true
+    }
+
+    /// Where the variants of a target are that one sees, where it is a URL.
+    func variantPlaces(of id: EntryID, _ scope: ScopeKey) -> VariantPlaces? {
+        Variants.prefix(of: id).map { VariantPlaces(prefix: $0, scopes: sight(scope, id).scopes) }
+    }
+
+    /// Tells whoever watches variants that a modifier has come or gone.
+    ///
+    /// Where that fails they are seen all the same by who looks.
+    func tellVariants(_ variants: [VariantRow], _ scope: ScopeKey, of cause: ChangeCause) async {
+        guard !variants.isEmpty else { return }
+        let now = clock.now()
+        do throws(StoreError) {
+            let news = try await store.read(as: .sending) { reader throws(StoreError) in
+                var news: [RowNews] = []
+                for variant in variants {
+                    let head = try self.views.head(of: variant.id, for: scope, reader, now: now)
+                    let event: Change.Event =
+                        head?.entry.kind == .tombstone
+                        ? .delete(variant.id, cause) : .put(variant.id, cause)
+                    news.append(RowNews(variant.id, in: variant.place, seenBy: scope.scope, event))
+                }
+                return news
+            }
+            try await store.renew(news)
+        } catch {
+            note("the variants of a target were not told", error)
+        }
+    }
+}
+
+extension ChangeCause {
+    /// A modifier has done it, and so who has accepted that.
+    init(_ modifier: StoredModifier) {
+        let client = modifier.client.flatMap(ClientTag.init(text:))
+        self.init(.modifier, text: "modifier:\(modifier.id)", client: client)
     }
 }

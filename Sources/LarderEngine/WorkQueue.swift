@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Work that is begun in one place and run in the task group of another, which owns it.
 package struct WorkQueue: Sendable {
     private let jobs: AsyncStream<@Sendable () async -> Void>
@@ -28,5 +30,54 @@ package struct WorkQueue: Sendable {
 
     package func finish() {
         continuation.finish()
+    }
+}
+
+/// Lets so many through at a time, in the order in which they come; guarded by a lock.
+final class Turnstile: Sendable {
+    private struct State {
+        var free: Int
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(places: Int) {
+        state = Mutex(State(free: places))
+    }
+
+    /// Does some work in a place of its own; whoever waits for one waits to the end, as all work here
+    /// has one.
+    func pass<Value, Failure: Error>(
+        _ work: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        await enter()
+        defer { leave() }
+        return try await work()
+    }
+
+    private func enter() async {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                guard state.free > 0 else {
+                    state.waiting.append(continuation)
+                    return false
+                }
+                state.free -= 1
+                return true
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    private func leave() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard !state.waiting.isEmpty else {
+                state.free += 1
+                return nil
+            }
+            return state.waiting.removeFirst()
+        }
+        next?.resume()
     }
 }
