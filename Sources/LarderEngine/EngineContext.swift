@@ -83,7 +83,6 @@ final class EngineContext: Sendable {
     }
 
     var board: FlightBoard { FlightBoard(context: self) }
-    var views: Views { Views(context: self) }
     var originStates: OriginStates { OriginStates(context: self) }
 
     /// The origins that there are now; an administrator may change them at any time.

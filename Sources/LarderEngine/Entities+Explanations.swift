@@ -17,16 +17,9 @@ extension Entities {
         let places = context.sight(scope, id).scopes
         let found = try await context.read {
             [context] reader throws(StoreError) -> (ScopeKey, EntityExplanation)? in
+            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
             for place in places where !reader.isHidden(id, in: place, from: scope) {
-                let explained = try EntityExplanation(
-                    name,
-                    in: place,
-                    for: scope,
-                    context,
-                    reader,
-                    now,
-                    interest
-                )
+                let explained = try EntityExplanation(name, in: place, look, interest)
                 if let explained { return (place, explained) }
             }
             return nil
@@ -40,7 +33,7 @@ extension Entities {
     }
 }
 
-extension Views {
+extension Entries {
     /// How an entry is kept: what is shown is split once more for what is said of it.
     func form(
         of entry: Entry,
@@ -133,32 +126,18 @@ extension EntityExplanation {
     fileprivate init?(
         _ name: EntityName,
         in place: ScopeKey,
-        for scope: ScopeKey,
-        _ context: EngineContext,
-        _ reader: StoreReader,
-        _ now: Timestamp,
+        _ look: EntryReader,
         _ interest: Interest
     ) throws(StoreError) {
-        let id = EntryID(name)
-        guard !interest.isGivenUp, let row = try reader.lists.row(place, id),
-            let listed = try context.views.listed(row, for: scope, reader, now: now),
-            let item = EntityListItem(listed)
+        let (id, reader) = (EntryID(name), look.reader)
+        guard !interest.isGivenUp, let row = try reader.row(place, id),
+            let listed = try look.listed(row, inAnyScope: true), let item = EntityListItem(listed)
         else { return nil }
-        let held = try reader.answers.entity(
-            place,
-            id,
-            for: .base(of: scope),
-            now: now,
-            isUse: false
-        )?.held
-        let base: EntryView<ViewReport>? = try context.views.view(
-            of: name,
-            for: scope,
-            reader,
-            now: now,
-            as: .base,
-            expanding: 0
-        )
+        var baseLook = look
+        baseLook.form = .base
+        let viewer = baseLook.viewer
+        let held = try reader.entity(place, id, for: viewer, now: look.now, isUse: false)?.held
+        let base: EntryView<ViewReport>? = try baseLook.view(of: name, expanding: 0)
         let view = ViewReport(base)
         var references: [Reference] = []
         var stamp: EntityStamp?
@@ -167,7 +146,7 @@ extension EntityExplanation {
         case .deleted(let told): stamp = told
         case .present(let body, let told): (references, stamp) = (body.references, told)
         }
-        let target = try reader.targets.target(scope, id)
+        let target = try reader.target(look.scope, id)
         let pending = try target.map { target throws(StoreError) in
             try PendingExplanation(of: target, on: target.base, id, reader, interest)
         }

@@ -51,15 +51,9 @@ package struct Entities: EnginePart {
         let now = clock.now()
         let view = try await context.read {
             [context] reader throws(StoreError) -> EntryView<Never>? in
-            let (form, depth) = (command.form, command.expansion)
-            return try context.views.view(
-                of: name,
-                for: scope,
-                reader,
-                now: now,
-                as: form,
-                expanding: depth
-            )
+            var look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+            look.form = command.form
+            return try look.view(of: name, expanding: command.expansion)
         }
         for place in context.sight(scope, EntryID(name)).scopes {
             store.noteDirectUse(place, EntryID(name))
@@ -145,7 +139,7 @@ package struct Entities: EnginePart {
         filter.prefix = EntryID.entityPrefix(origin, type: command.type)
         let (cursor, limit) = (try command.cursor.map(RowCursor.init), command.limit)
         let page = try await storing(
-            await context.views.page(filter, order: .id, after: cursor, limit: limit)
+            await context.page(filter, order: .id, after: cursor, limit: limit)
         )
         let items = page.views.compactMap { view in
             var item = EntityListItem(view)

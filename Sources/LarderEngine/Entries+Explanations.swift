@@ -15,8 +15,9 @@ extension Entries {
     ) async throws(Problem) -> EntryExplanation? {
         let now = clock.now()
         let sight = context.sight(scope, id)
-        let found = try await context.read { [context] reader throws(StoreError) in
-            try Found(id, sight, context, reader, now, interest)
+        let found = try await context.read { [context] reader throws(StoreError) -> Found? in
+            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+            return try Found(id, sight, look, interest)
         }
         guard let found else { return nil }
         let scope = found.place
@@ -31,7 +32,7 @@ extension Entries {
         ].compactMap { $0 }
         var explanation = EntryExplanation(entry: found.entry, item: item, protectedBy: reasons)
         explanation.pending = found.pending
-        explanation.form = try await context.views.form(of: found.entry, in: scope)
+        explanation.form = try await form(of: found.entry, in: scope)
         return explanation
     }
 
@@ -47,22 +48,15 @@ extension Entries {
         init?(
             _ id: EntryID,
             _ sight: Sight,
-            _ context: EngineContext,
-            _ reader: StoreReader,
-            _ now: Timestamp,
+            _ look: EntryReader,
             _ interest: Interest
         ) throws(StoreError) {
             guard !interest.isGivenUp else { return nil }
-            let scope = sight.own
-            let target = try reader.targets.target(scope, id)
-            let view = try context.views.view(
-                of: id,
-                for: scope,
-                in: sight,
-                reader,
-                now: now,
-                isHead: true
-            ) { row, _, _ in row.entry() }
+            var look = look
+            look.isHead = true
+            let (scope, reader, now) = (look.scope, look.reader, look.now)
+            let target = try reader.target(scope, id)
+            let view = try look.view(of: id, in: sight) { row, _ in row.entry() }
             var found = try Self.row(id, scope, isTarget: target != nil, reader, now)
             let isOfShared = target.map(\.isOfSharedRow) ?? (found == nil)
             if isOfShared, let shared = sight.shared,
@@ -78,21 +72,13 @@ extension Entries {
             entry = shown
             source = view?.source ?? .cache
             guard target != nil || view?.overlay.pending.isEmpty != true else { return }
-            let base = try context.views.view(
-                of: id,
-                for: scope,
-                in: sight,
-                reader,
-                now: now,
-                as: .base,
-                isHead: true,
-                row: { row, _, _ in ViewReport(row) }
-            )
+            look.form = .base
+            let base = try look.view(of: id, in: sight) { row, _ in ViewReport(row) }
             var told = PendingExplanation(count: 0, base: ViewReport(base), view: .unknown)
             if let target {
                 told = try PendingExplanation(
                     of: target,
-                    on: target.base(in: scope, reader, now: now).value,
+                    on: look.base(of: target).value,
                     id,
                     reader,
                     interest

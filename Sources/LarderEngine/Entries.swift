@@ -60,16 +60,8 @@ package struct Entries: EnginePart {
         guard !conditions.isEmpty else { return nil }
         return WriteCondition(scope, id) { [context] reader throws(StoreError) -> Bool in
             let now = context.clock.now()
-            let view: EntryView<String>? = try context.views.view(
-                of: id,
-                for: scope,
-                reader,
-                now: now
-            ) { row, _, _ in
-                let tag = row.entityTag
-                return tag
-            }
-            guard let view else {
+            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+            guard let view = try look.view(of: id, row: { row, _ in row.entityTag }) else {
                 return unlessMissing || conditions.areMet(by: nil)
             }
             return switch view.content {
@@ -130,7 +122,7 @@ package struct Entries: EnginePart {
         let (cursor, limit) = (try command.cursor.map(RowCursor.init), command.limit)
         let page = try await storingAll { [filter] () async throws(StoreError) in
             if command.sort == .used { try await store.flushTouches() }
-            return try await context.views.page(filter, order: order, after: cursor, limit: limit)
+            return try await context.page(filter, order: order, after: cursor, limit: limit)
         }
         let now = clock.now()
         let items = page.views.map { view in
@@ -199,7 +191,7 @@ extension Entries {
         let now = clock.now()
         let ids = command.ids
         var found = try await context.read { [context] reader throws(StoreError) in
-            try context.views.batch(ids, scope, reader, now: now)
+            try EntryReader(context: context, scope: scope, reader: reader, now: now).batch(ids)
         }
         let time = clock.monotonic() - began
         found.reverse()
@@ -217,38 +209,22 @@ extension Entries {
     }
 }
 
-extension Views {
+extension EntryReader {
     /// The views of several ids as they are at one moment, in the order of the ids.
     ///
     /// The bytes come with them, those of JSON in chunks too, as long as all of them together have at
     /// most ``Limits/batchBytesMax``. What is larger, and what is no JSON and too large for a row,
     /// comes without.
-    fileprivate func batch(
-        _ ids: [EntryID],
-        _ scope: ScopeKey,
-        _ reader: StoreReader,
-        now: Timestamp
-    ) throws(StoreError) -> [BatchFrame] {
+    fileprivate func batch(_ ids: [EntryID]) throws(StoreError) -> [BatchFrame] {
         defer { reader.endTransaction() }
         return try reader.atOneMoment { () throws(StoreError) in
             var left = Limits.batchBytesMax
-            return try ids.map { id throws(StoreError) in
-                try frame(of: id, scope, reader, now: now, &left)
-            }
+            return try ids.map { id throws(StoreError) in try frame(of: id, &left) }
         }
     }
 
-    private func frame(
-        of id: EntryID,
-        _ scope: ScopeKey,
-        _ reader: StoreReader,
-        now: Timestamp,
-        _ left: inout Int
-    ) throws(StoreError) -> BatchFrame {
-        let sight = context.sight(scope, id)
-        guard let answer = try ShownAnswer(context, reader, sight, id, now: now) else {
-            return .miss(id)
-        }
+    private func frame(of id: EntryID, _ left: inout Int) throws(StoreError) -> BatchFrame {
+        guard let answer = try answer(of: id) else { return .miss(id) }
         guard answer.entry.kind != .tombstone else { return .deleted(id, answer.deletion) }
         var bytes: [UInt8]?
         if answer.entry.body.byteCount <= left {
@@ -257,7 +233,7 @@ extension Views {
                 bytes = try reader.wholeBody(body)
                 // A chunk of it is missing or damaged, so the row has to go.
                 guard bytes != nil else {
-                    store.bodies.drop(body, of: answer.place, id)
+                    context.store.bodies.drop(body, of: answer.place, id)
                     return .miss(id)
                 }
             }

@@ -1,4 +1,5 @@
 import LarderModel
+import LarderStore
 import LarderStrategy
 
 extension Entry {
@@ -26,6 +27,19 @@ extension Entry {
         lastModified = headers["Last-Modified"]
         self.headers = headers.kept
         freshUntil = freshness.until
+    }
+
+    /// What says that the origin has deleted a thing.
+    init(tombstone id: EntryID, status: Int, _ origin: OriginName, at now: Timestamp) {
+        self.init(
+            id: id,
+            kind: .tombstone,
+            status: status,
+            storedAt: now,
+            revision: Revision(0),
+            body: BodySummary(of: [], isJSON: false)
+        )
+        self.origin = origin
     }
 }
 

@@ -3,25 +3,19 @@ import LarderNormalize
 import LarderStore
 import LarderWire
 
-extension Views {
-    /// What a client of `scope` sees of an entity: under its key, or under `url` of its own; nil for a
-    /// miss.
+extension EntryReader {
+    /// What the client sees of an entity: under its key, or under `url` of its own; nil for a miss.
     ///
     /// Others in it stand there `depth` references deep; of the rest their keys, and `null` for what
     /// was evicted.
     func view<Row>(
         of name: EntityName,
         at url: EntryID? = nil,
-        for scope: ScopeKey,
-        _ reader: StoreReader,
-        now: Timestamp,
-        as form: ShownForm = .view,
         expanding depth: Int = Limits.entityExpansionMax
     ) throws(StoreError) -> EntryView<Row>? {
-        let viewer = form == .base ? EntitySight.base(of: scope) : .view(of: scope)
         for place in context.sight(scope, EntryID(name)).scopes {
             let view: EntryView<Row>? = try reader.atOneMoment { () throws(StoreError) in
-                try self.view(of: name, at: url, in: place, viewer, reader, now, depth)
+                try self.view(of: name, at: url ?? EntryID(name), in: place, depth)
             }
             if let view { return view }
         }
@@ -31,11 +25,8 @@ extension Views {
     /// Nil where nothing is known of it in one scope; call it at one moment.
     private func view<Row>(
         of name: EntityName,
-        at url: EntryID?,
+        at id: EntryID,
         in place: ScopeKey,
-        _ viewer: EntitySight,
-        _ reader: StoreReader,
-        _ now: Timestamp,
         _ depth: Int
     ) throws(StoreError) -> EntryView<Row>? {
         func found(_ key: EntityKey, in place: ScopeKey) throws(StoreError) -> KnownEntity? {
@@ -45,18 +36,10 @@ extension Views {
         guard let known = try found(name.key, in: place) else { return nil }
         // Effects that do not fit leave nothing to show (case 1).
         if case .unknown = known.held { return nil }
-        let id = url ?? EntryID(name)
         var (revision, pending) = (known.revision, PendingChanges())
         let source = known.isMade ? AnswerSource.modifier : .cache
-        var tombstone = Entry(
-            id: id,
-            kind: .tombstone,
-            status: known.isMade ? 410 : 404,
-            storedAt: now,
-            revision: revision,
-            body: BodySummary(of: [], isJSON: false)
-        )
-        tombstone.origin = name.origin
+        var tombstone = Entry(tombstone: id, status: known.isMade ? 410 : 404, name.origin, at: now)
+        tombstone.revision = revision
         let deleted = EntryView<Row>(
             content: .deleted(tombstone),
             overlay: Overlay(known.pending),

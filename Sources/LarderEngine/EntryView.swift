@@ -6,9 +6,7 @@ package import LarderWire
 /// What a client sees under an id: its own row or everybody's, with what its modifiers that are not
 /// settled make of it (P-04).
 ///
-/// Every route that shows entries is a printer of it: none looks for an id, for modifiers or for dead
-/// letters by itself. `Row` is what a route makes of a row that is shown as it lies, while it lies
-/// there.
+/// `Row` is what a route makes of a row that is shown as it lies, while it lies there.
 package struct EntryView<Row> {
     package enum Content {
         /// The row as it lies.
@@ -30,6 +28,32 @@ package struct EntryView<Row> {
     var known: Entry?
     /// Whether it is kept normalized.
     var isNormalized = false
+
+    /// What an origin has deleted, and where that stands.
+    fileprivate var tombstone: (entry: Entry, place: ScopeKey)? {
+        guard case .deleted(let entry) = content, source == .cache else { return nil }
+        return (entry, place)
+    }
+}
+
+extension EntryView: Sendable where Row: Sendable {}
+extension EntryView.Content: Sendable where Row: Sendable {}
+
+extension EntryView<Entry?> {
+    /// Everything of it but its bytes; nil for a row that cannot be read.
+    var entry: Entry? {
+        switch content {
+        case .row(let entry): entry
+        case .made(let entry, _), .deleted(let entry): entry
+        }
+    }
+}
+
+/// An ``EntryView`` without its bytes.
+struct EntryHead: Sendable {
+    let entry: Entry
+    let source: AnswerSource
+    let place: ScopeKey
 }
 
 extension Engine {
@@ -70,113 +94,85 @@ extension Engine {
         _ reader: StoreReader,
         now: Timestamp,
         as form: ShownForm = .view,
-        row: (borrowing EntryRow, ScopeKey, Overlay) -> Row
+        row: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
-        let view = try context.views.view(
-            of: id,
-            for: scope,
-            reader,
-            now: now,
-            as: form,
-            row: row
-        )
+        let look = EntryReader(context: context, scope: scope, reader: reader, now: now, form: form)
+        let view = try look.view(of: id, row: row)
         context.count(isHit: view != nil)
         return view
     }
 }
 
-/// What clients see: the one place that says it, of which all routes are printers.
-struct Views: EnginePart {
+/// Reads what one client sees, on the reader's own thread.
+///
+/// It is the one place that says it: no route looks for an id, for modifiers or for dead letters by
+/// itself.
+struct EntryReader {
     let context: EngineContext
+    /// The client's own scope.
+    let scope: ScopeKey
+    let reader: StoreReader
+    let now: Timestamp
+    /// With `base` it is what the origin said last, whatever modifiers make of it.
+    var form = ShownForm.view
+    /// Whether a normalized answer is shown also where entities of it were evicted.
+    var isPartial = false
+    /// Whether an entity's own form is given too; then the read is no use of the row.
+    var isHead = false
 
-    /// Reads what a client of `scope` sees under an id; nil for a miss.
+    var viewer: EntitySight { form == .base ? .base(of: scope) : .view(of: scope) }
+
+    /// What an id is before any change of its own shows, with where it stands.
+    struct Base {
+        var value = TargetBase.unknown
+        /// Nil where there is nothing.
+        var place: ScopeKey?
+        var known: Entry?
+        var overlay = Overlay.none
+    }
+
+    /// Reads what the client sees under an id; nil for a miss.
     ///
-    /// A row that is shown as it lies is handed to `row` with where it stands and with what is to be
-    /// said of it, once more where a commit came between; where nothing targets an id and nothing
-    /// failed on it, that is known by two looks into memory. Everything is of one moment.
-    ///
-    /// It is looked for where `sight` says, or else where every client looks. With the form `base` it
-    /// is what the origin said last, whatever modifiers make of it. With `isPartial` a normalized
-    /// answer is shown also where entities of it were evicted; with `isHead` an entity's own form is
-    /// given too, and that is no use of the row.
+    /// A row that is shown as it lies is handed to `row` with what is to be said of it, once more
+    /// where a commit came between; where nothing targets an id and nothing failed on it, that is
+    /// known by two looks into memory. Everything is of one moment. It is looked for where `sight`
+    /// says, or else where every client looks.
     func view<Row>(
         of id: EntryID,
-        for scope: ScopeKey,
         in sight: Sight? = nil,
-        _ reader: StoreReader,
-        now: Timestamp,
-        as form: ShownForm = .view,
-        isPartial: Bool = false,
-        isHead: Bool = false,
-        row: (borrowing EntryRow, ScopeKey, Overlay) -> Row
+        row: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
-        let look = EntryLook(
-            id: id,
-            viewer: form == .base ? .base(of: scope) : .view(of: scope),
-            now: now,
-            isPartial: isPartial,
-            isHead: isHead
-        )
-        return try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
+        try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
             var overlay = Overlay.none
             if form == .view {
-                if let changes = try reader.targets.changes(ofVariant: id, scope) {
-                    let places = (sight ?? context.sight(scope, id)).scopes
-                    let base = try look.base(in: places, reader)
-                    return try look.view(of: changes, on: base, for: scope, reader, row)
+                if let changes = try reader.changes(ofVariant: id, scope) {
+                    let base = try base(of: id, in: (sight ?? context.sight(scope, id)).scopes)
+                    return try view(of: id, changes, on: base, row)
                 }
-                if let target = try reader.targets.target(scope, id) {
-                    let base = try target.base(in: scope, reader, now: now)
-                    return try look.view(of: target.changes, on: base, for: scope, reader, row)
+                if let target = try reader.target(scope, id) {
+                    return try view(of: id, target.changes, on: base(of: target), row)
                 }
                 overlay.failed = try reader.targets.failures(scope, id)
             }
-            var found = try look.row(in: scope, reader, overlay, row)
+            var found = try self.row(id, in: scope, overlay, row)
             if found == nil, let shared = sight.map(\.shared) ?? context.sharedScope(of: id) {
-                found = try look.row(in: shared, reader, overlay, row)
+                found = try self.row(id, in: shared, overlay, row)
             }
             // What is known of an entity, and its modifiers, count more than that its URL was gone
             // once.
             let gone = (found ?? nil)?.tombstone
             guard gone != nil || form == .view && found == nil else { return found ?? nil }
-            let made: EntryView<Row>? = try entityView(
-                at: id,
-                scope,
-                reader,
-                gone: gone,
-                now: now,
-                as: form
-            )
+            let made: EntryView<Row>? = try entityView(at: id, gone: gone)
             return made ?? found ?? nil
         }
     }
 
-    /// Reads what a client of `scope` sees under an id, without its bytes; nil for a miss.
-    func head(
-        of id: EntryID,
-        for scope: ScopeKey,
-        _ reader: StoreReader,
-        now: Timestamp
-    ) throws(StoreError) -> EntryHead? {
-        let view = try view(of: id, for: scope, reader, now: now, isHead: true) { row, _, _ in
-            row.entry()
-        }
-        guard let view else { return nil }
+    /// Reads what the client sees under an id, without its bytes; nil for a miss.
+    func head(of id: EntryID) throws(StoreError) -> EntryHead? {
+        var look = self
+        look.isHead = true
+        guard let view = try look.view(of: id, row: { row, _ in row.entry() }) else { return nil }
         return view.entry.map { EntryHead(entry: $0, source: view.source, place: view.place) }
-    }
-
-    /// What a client sees under an id, read on its event loop, or off it where that is long; nil for a
-    /// miss.
-    func answer(
-        _ sight: Sight,
-        _ id: EntryID,
-        on loop: StoreReader,
-        now: Timestamp,
-        isPartial: Bool = false
-    ) async throws(StoreError) -> ShownAnswer? {
-        try await store.read(on: loop) { [context] reader throws(StoreError) in
-            try ShownAnswer(context, reader, sight, id, now: now, isPartial: isPartial)
-        }
     }
 
     /// What is known of an entity under its own URL, of which no answer is cached (case 1); nil where
@@ -187,23 +183,12 @@ struct Views: EnginePart {
     /// It is shown where the row of `gone` stands.
     private func entityView<Row>(
         at id: EntryID,
-        _ scope: ScopeKey,
-        _ reader: StoreReader,
-        gone: (entry: Entry, place: ScopeKey)?,
-        now: Timestamp,
-        as form: ShownForm
+        gone: (entry: Entry, place: ScopeKey)?
     ) throws(StoreError) -> EntryView<Row>? {
-        guard gone != nil || store.modifiers.hasTargets,
-            let name = context.entity(at: id, in: scope),
-            gone != nil || store.modifiers.isTarget(scope, EntryID(name)),
-            var view: EntryView<Row> = try view(
-                of: name,
-                at: id,
-                for: scope,
-                reader,
-                now: now,
-                as: form
-            )
+        let modifiers = context.store.modifiers
+        guard gone != nil || modifiers.hasTargets, let name = context.entity(at: id, in: scope),
+            gone != nil || modifiers.isTarget(scope, EntryID(name)),
+            var view: EntryView<Row> = try view(of: name, at: id)
         else { return nil }
         view.place = gone?.place ?? scope
         if let gone, case .deleted(let entry) = view.content, view.source == .cache {
@@ -214,30 +199,21 @@ struct Views: EnginePart {
         }
         return view
     }
-}
-
-/// A look at one id.
-struct EntryLook {
-    let id: EntryID
-    let viewer: EntitySight
-    let now: Timestamp
-    var isPartial = false
-    var isHead = false
 
     /// What stands in an id's row, or is put together from it; nil where there is none, and a nil
     /// view where nothing of it shows.
-    func row<Row>(
+    private func row<Row>(
+        _ id: EntryID,
         in place: ScopeKey,
-        _ reader: StoreReader,
         _ overlay: Overlay,
-        _ read: (borrowing EntryRow, ScopeKey, Overlay) -> Row
+        _ read: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>?? {
         let content = { (row: borrowing EntryRow) -> EntryView<Row>.Content? in
             switch row.kind {
-            case .blob, .fetched: .row(read(row, place, overlay))
+            case .blob, .fetched: .row(read(row, overlay))
             case .tombstone: row.entry().map { .deleted($0) }
             // An entity's own form is shown to nobody, but that it is there may be told.
-            case .entity: isHead ? .row(read(row, place, overlay)) : nil
+            case .entity: isHead ? .row(read(row, overlay)) : nil
             case .variants: nil
             }
         }
@@ -278,19 +254,18 @@ struct EntryLook {
 
     /// What unsettled changes of a client make of a base; call it at one moment with the reading of
     /// that.
-    func view<Row>(
-        of changes: [OpenChange],
+    private func view<Row>(
+        of id: EntryID,
+        _ changes: [OpenChange],
         on base: Base,
-        for scope: ScopeKey,
-        _ reader: StoreReader,
-        _ read: (borrowing EntryRow, ScopeKey, Overlay) -> Row
+        _ read: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
         let shown = try ShownEntry(id, base.value, changes, in: scope, reader)
         guard let entry = shown.entry else { return nil }
         let isDeleted = entry.kind == .tombstone
         if !isDeleted, shown.bytes == nil, let place = base.place {
             // Base as it lies.
-            return try row(in: place, reader, shown.overlay, read) ?? nil
+            return try row(id, in: place, shown.overlay, read) ?? nil
         }
         return EntryView(
             content: isDeleted ? .deleted(entry) : .made(entry, shown.bytes ?? []),
@@ -301,74 +276,30 @@ struct EntryLook {
         )
     }
 
-    /// What an id is before any change of its own shows, with where it stands.
-    struct Base {
-        var value = TargetBase.unknown
-        /// Nil where there is nothing.
-        var place: ScopeKey?
-        var known: Entry?
-        var overlay = Overlay.none
-    }
-}
+    // MARK: Bases
 
-extension EntryView: Sendable where Row: Sendable {}
-extension EntryView.Content: Sendable where Row: Sendable {}
-
-extension EntryView<Entry?> {
-    /// Everything of it but its bytes; nil for a row that cannot be read.
-    var entry: Entry? {
-        switch content {
-        case .row(let entry): entry
-        case .made(let entry, _), .deleted(let entry): entry
-        }
-    }
-}
-
-extension EntryView {
-    /// What an origin has deleted, and where that stands.
-    fileprivate var tombstone: (entry: Entry, place: ScopeKey)? {
-        guard case .deleted(let entry) = content, source == .cache else { return nil }
-        return (entry, place)
-    }
-}
-
-extension Target {
-    /// What its effects are applied to: where its answer is of entities, with these as they are now;
-    /// with it what an origin may be asked to confirm, and what is to be said of those.
-    func base(
-        in scope: ScopeKey,
-        _ reader: StoreReader,
-        now: Timestamp
-    ) throws(StoreError) -> EntryLook.Base {
-        let place = isOfSharedRow ? reader.key(for: .shared) : scope
-        guard case .value(let entry, _?) = base,
-            let (shown, came) = try reader.answers.rebuilt(
+    /// What a target's effects are applied to: where its answer is of entities, with these as they
+    /// are now; with it what an origin may be asked to confirm, and what is to be said of those.
+    func base(of target: Target) throws(StoreError) -> Base {
+        let place = target.isOfSharedRow ? context.sharedScope : scope
+        guard case .value(let entry, _?) = target.base,
+            let (shown, came) = try reader.rebuilt(
                 saved: entry.id,
                 place,
                 for: .view(of: scope),
                 now: now
             )
-        else { return EntryLook.Base(value: base, place: place, known: base.entry) }
-        return EntryLook.Base(
+        else { return Base(value: target.base, place: place, known: target.base.entry) }
+        return Base(
             value: .value(shown.entry, shown.answer.bytes),
             place: place,
             known: shown.entry.body.digest == came.body.digest ? came : nil,
             overlay: Overlay(missing: shown.answer, shown.pending)
         )
     }
-}
 
-/// An ``EntryView`` without its bytes.
-struct EntryHead: Sendable {
-    let entry: Entry
-    let source: AnswerSource
-    let place: ScopeKey
-}
-
-/// What a write of a URL makes of its variants, which no change names.
-extension EntryLook {
     /// A row as it lies, with its bytes where changes can be applied to them.
-    private struct Lying {
+    private struct StoredRow {
         let entry: Entry?
         let bytes: [UInt8]?
         let chunks: ChunkedBody?
@@ -380,11 +311,13 @@ extension EntryLook {
         }
     }
 
-    /// The first of the places where it is; call it at one moment.
-    func base(in places: [ScopeKey], _ reader: StoreReader) throws(StoreError) -> Base {
-        let look = EntryLook(id: id, viewer: viewer, now: now, isPartial: isPartial)
+    /// What a write of its URL makes a variant of, which no change names: the first of the places
+    /// where it is; call it at one moment.
+    private func base(of id: EntryID, in places: [ScopeKey]) throws(StoreError) -> Base {
+        var look = self
+        look.isHead = false
         for place in places {
-            let read = try look.row(in: place, reader, .none) { row, _, _ in Lying(row) }
+            let read = try look.row(id, in: place, .none) { row, _ in StoredRow(row) }
             guard let view = read ?? nil else { continue }
             var base = Base(place: place, known: view.known, overlay: view.overlay)
             switch view.content {
@@ -423,10 +356,8 @@ extension StoreReader {
 
     /// How many dead letters have changed an id, or the URL of which it is a variant.
     func failures(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
-        var failures = try deadLetters(scope, id)
-        if let url = Variants.url(of: id) {
-            failures += try deadLetters(scope, url)
-        }
-        return failures
+        let failures = try deadLetters(scope, id)
+        guard let url = Variants.url(of: id) else { return failures }
+        return try failures + deadLetters(scope, url)
     }
 }

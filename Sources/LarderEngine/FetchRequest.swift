@@ -66,15 +66,10 @@ struct FetchRequest: Sendable {
         in context: EngineContext
     ) throws(StoreError) -> ShownAnswer? {
         let now = context.clock.now()
+        var look = EntryReader(context: context, scope: sight.own, reader: reader, now: now)
+        look.isPartial = command.isPartial
         guard let id = try id(reader, sight, context.variants, now: now),
-            let found = try ShownAnswer(
-                context,
-                reader,
-                sight,
-                id,
-                now: now,
-                isPartial: command.isPartial
-            )
+            let found = try look.answer(of: id, in: sight)
         else { return nil }
         // What only modifiers have made answers any headers.
         let isMade = found.source == .modifier

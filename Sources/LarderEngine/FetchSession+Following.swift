@@ -40,12 +40,12 @@ extension FetchSession {
         let released = context.store.changes.released
         var before: Machine?
         do throws(StoreError) {
-            let row = try await context.views.answer(
+            let isPartial = request.isPartial
+            let row = try await context.answer(
                 sight,
                 following.id,
                 on: reader,
-                now: context.clock.now(),
-                isPartial: request.isPartial
+                isPartial: isPartial
             )
             following.rowWasRead(bytes: Int64(row?.entry.body.byteCount ?? 0), in: row?.place)
             // A variant whose URL nothing more is written to is asked for again, as its target is:

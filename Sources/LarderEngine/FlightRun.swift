@@ -414,15 +414,7 @@ struct FlightRun: ~Copyable {
             _ = machine.stored()
             return .land(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }
-        var entry = Entry(
-            id: id,
-            kind: .tombstone,
-            status: status,
-            storedAt: now,
-            revision: Revision(0),
-            body: BodySummary(of: [], isJSON: false)
-        )
-        entry.origin = plan.origin.name
+        let entry = Entry(tombstone: id, status: status, plan.origin.name, at: now)
         if isLate(id) {
             _ = machine.stored()
             return .land(.current(FlightAnswer(entry: entry, bytes: nil, status: status)))

@@ -11,7 +11,7 @@ struct ListedView: Sendable {
     let source: AnswerSource
 }
 
-extension Views {
+extension EngineContext {
     /// A page of a list, and where the next one begins; nil on the last.
     ///
     /// Rows under which nothing shows are left out, so a page may have fewer rows than its limit, or
@@ -29,7 +29,9 @@ extension Views {
             var views: [ListedView] = []
             var bytesLeft = Limits.batchBytesMax
             for row in rows {
-                guard let view = try self.listed(row, reader, now: now) else { continue }
+                let scope = self.store.key(for: row.scope)
+                let look = EntryReader(context: self, scope: scope, reader: reader, now: now)
+                guard let view = try look.listed(row) else { continue }
                 views.append(view)
                 // Its bytes were made at this read.
                 if view.entry.body != row.entry.body { bytesLeft -= view.entry.body.byteCount }
@@ -38,26 +40,17 @@ extension Views {
             return (views, rows.count == limit ? rows.last?.cursor(order) : nil)
         }
     }
+}
 
-    /// What shows under a row's id; nil where nothing does, or only a row of another scope.
-    ///
-    /// With a viewer it is what that one sees of a shared row.
-    func listed(
-        _ row: ListedRow,
-        for viewer: ScopeKey? = nil,
-        _ reader: StoreReader,
-        now: Timestamp
-    ) throws(StoreError) -> ListedView? {
-        let (id, home) = (row.entry.id, store.key(for: row.scope))
-        let scope = viewer ?? home
-        guard row.isBare || context.hasChanges(scope, id) || mayBeOther(row.entry, in: scope) else {
+extension EntryReader {
+    /// What shows under a row's id; nil where nothing does, or only a row of another scope, unless
+    /// that may be.
+    func listed(_ row: ListedRow, inAnyScope: Bool = false) throws(StoreError) -> ListedView? {
+        let id = row.entry.id
+        guard row.isBare || context.hasChanges(scope, id) || mayBeOther(row.entry) else {
             return ListedView(row: row, entry: row.entry, source: .cache)
         }
-        guard let head = try head(of: id, for: scope, reader, now: now),
-            head.place == home || viewer != nil
-        else {
-            return nil
-        }
+        guard let head = try head(of: id), head.place == scope || inAnyScope else { return nil }
         var entry = head.entry
         entry.origin = entry.origin ?? row.entry.origin
         // The list is in the order of what the row says.
@@ -67,7 +60,7 @@ extension Views {
 
     /// Whether what shows may be newer than its row: what is put together of entities, and what is
     /// remembered as gone of one that is known of since.
-    private func mayBeOther(_ entry: Entry, in scope: ScopeKey) -> Bool {
+    private func mayBeOther(_ entry: Entry) -> Bool {
         switch entry.kind {
         case .fetched: entry.origin.map { context.origins.entityRules[$0] != nil } == true
         case .tombstone: context.entity(at: entry.id, in: scope) != nil

@@ -200,11 +200,12 @@ struct ModifierReports: EnginePart {
         }
         let number = whole.modifier.number
         let (ids, now) = (whole.modifier.targets, clock.now())
-        return try await store.read { reader throws(StoreError) in
+        return try await store.read { [context] reader throws(StoreError) in
+            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
             var effects: [ModifierReport.Effect] = []
             for id in ids {
-                guard let target = try reader.targets.target(scope, id) else { continue }
-                let base = try target.base(in: scope, reader, now: now).value
+                guard let target = try reader.target(scope, id) else { continue }
+                let base = try look.base(of: target).value
                 let before = Array(target.changes.prefix { $0.number < number })
                 let through = Array(target.changes.prefix { $0.number <= number })
                 effects.append(

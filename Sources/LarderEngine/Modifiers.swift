@@ -148,9 +148,9 @@ package struct Modifiers: EnginePart {
         _ scope: ScopeKey
     ) async throws(Problem) -> ([UInt8], mediaType: String?) {
         let now = clock.now()
-        let sight = context.sight(scope, id)
         let found = try await context.read { [context] reader throws(StoreError) in
-            try ShownAnswer(context, reader, sight, id, now: now)
+            try EntryReader(context: context, scope: scope, reader: reader, now: now)
+                .answer(of: id)
         }
         guard let found, found.entry.kind != .tombstone else {
             throw Problem(.miss, "body_entry: nothing is cached under '\(id)'")

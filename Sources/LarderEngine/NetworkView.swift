@@ -36,9 +36,8 @@ struct NetworkLook {
         case .refused(let refusal, let problem): said = .failed(.refused(refusal, problem))
         case .passed(let head): said = .failed(.passed(head))
         }
-        let (sight, now) = (context.sight(scope, request), context.clock.now())
         guard let id = try? EntryID(request.url), context.isTargeted(scope, id),
-            let row = try await context.views.answer(sight, id, on: reader, now: now)
+            let row = try await context.answer(context.sight(scope, request), id, on: reader)
         else { return said }
         if row.isDeletedByModifier { return deleted(row) }
         guard case .deleted = said, row.entry.kind != .tombstone else { return said }
@@ -69,13 +68,8 @@ struct NetworkLook {
             guard case .current(let answer) = view else { return view }
             return .current(known(answer))
         }
-        let row = try await context.views.answer(
-            context.sight(scope, request),
-            id,
-            on: reader,
-            now: context.clock.now(),
-            isPartial: request.isPartial
-        )
+        let (sight, isPartial) = (context.sight(scope, request), request.isPartial)
+        let row = try await context.answer(sight, id, on: reader, isPartial: isPartial)
         guard let row else { return came.map { .current($0) } ?? .gone }
         return row.entry.kind == .tombstone ? deleted(row) : .current(known(row))
     }

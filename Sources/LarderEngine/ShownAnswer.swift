@@ -22,31 +22,8 @@ struct ShownAnswer: Sendable {
     /// Where the row stands.
     let place: ScopeKey
 
-    /// Reads what a client sees under an id, to be shown behind the read; nil for a miss.
-    ///
-    /// With `isPartial` a normalized answer is shown also where entities of it were evicted.
-    init?(
-        _ context: EngineContext,
-        _ reader: StoreReader,
-        _ sight: Sight,
-        _ id: EntryID,
-        now: Timestamp,
-        isPartial: Bool = false
-    ) throws(StoreError) {
-        let view: EntryView<(Entry, Body)?>? = try context.views.view(
-            of: id,
-            for: sight.own,
-            in: sight,
-            reader,
-            now: now,
-            isPartial: isPartial
-        ) { row, _, _ in
-            guard let entry = row.entry() else { return nil }
-            return (
-                entry, row.chunkedBody.map { .chunks($0) } ?? .bytes(row.withBody { Array($0) })
-            )
-        }
-        guard let view else { return nil }
+    /// Nil for a row that cannot be read.
+    fileprivate init?(_ view: EntryView<(Entry, Body)?>) {
         (place, source, overlay) = (view.place, view.source, view.overlay)
         isNormalized = view.isNormalized
         var known = view.known
@@ -103,5 +80,36 @@ struct ShownAnswer: Sendable {
     var chunkedJSON: ChunkedBody? {
         guard case .chunks(let chunks) = body, entry.body.isJSON else { return nil }
         return chunks
+    }
+}
+
+extension EntryReader {
+    /// Reads what the client sees under an id, to be shown behind the read; nil for a miss.
+    func answer(of id: EntryID, in sight: Sight? = nil) throws(StoreError) -> ShownAnswer? {
+        let view: EntryView<(Entry, ShownAnswer.Body)?>? = try view(of: id, in: sight) { row, _ in
+            guard let entry = row.entry() else { return nil }
+            return (
+                entry, row.chunkedBody.map { .chunks($0) } ?? .bytes(row.withBody { Array($0) })
+            )
+        }
+        return view.flatMap(ShownAnswer.init)
+    }
+}
+
+extension EngineContext {
+    /// What a client sees under an id, read on its event loop, or off it where that is long; nil for a
+    /// miss.
+    func answer(
+        _ sight: Sight,
+        _ id: EntryID,
+        on loop: StoreReader,
+        isPartial: Bool = false
+    ) async throws(StoreError) -> ShownAnswer? {
+        let now = clock.now()
+        return try await store.read(on: loop) { reader throws(StoreError) in
+            var look = EntryReader(context: self, scope: sight.own, reader: reader, now: now)
+            look.isPartial = isPartial
+            return try look.answer(of: id, in: sight)
+        }
     }
 }

@@ -75,8 +75,9 @@ extension EngineContext {
         do throws(StoreError) {
             let news = try await store.read(as: .sending) { reader throws(StoreError) in
                 var news: [RowNews] = []
+                let look = EntryReader(context: self, scope: scope, reader: reader, now: now)
                 for variant in variants {
-                    let head = try self.views.head(of: variant.id, for: scope, reader, now: now)
+                    let head = try look.head(of: variant.id)
                     let event: Change.Event =
                         head?.entry.kind == .tombstone
                         ? .delete(variant.id, cause) : .put(variant.id, cause)

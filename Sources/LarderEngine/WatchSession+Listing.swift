@@ -48,12 +48,7 @@ extension WatchSession {
         var cursor: RowCursor?
         repeat {
             filter.shownAt = context.clock.now()
-            let page = try await context.views.page(
-                filter,
-                order: .id,
-                after: cursor,
-                limit: limit
-            )
+            let page = try await context.page(filter, order: .id, after: cursor, limit: limit)
             cursor = page.next
             let views = page.views.filter { !told.contains($0.entry.id) }
             var heads = views.map { EntryHead(entry: $0.entry, source: $0.source, place: place) }
@@ -102,13 +97,9 @@ extension WatchSession {
     private func heads(of ids: [EntryID]) async throws(StoreError) -> [EntryHead] {
         let now = context.clock.now()
         return try await context.store.read { [context, scope] reader throws(StoreError) in
-            var heads: [EntryHead] = []
-            for id in ids {
-                if let head = try context.views.head(of: id, for: scope, reader, now: now) {
-                    heads.append(head)
-                }
-            }
-            return heads
+            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+            return try ids.map { id throws(StoreError) in try look.head(of: id) }
+                .compactMap { $0 }
         }
     }
 }

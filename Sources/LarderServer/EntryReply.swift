@@ -97,8 +97,8 @@ enum EntryReply: Sendable {
         func answer(_ reader: StoreReader) throws(StoreError) -> EntryReply {
             let view = try engine.view(of: id, for: scope, reader, now: now, as: form) {
                 row,
-                _,
-                overlay in EntryReply(row, head, scope, date: date, now, overlay)
+                overlay in
+                EntryReply(row, head, scope, date: date, now, overlay)
             }
             guard let view else { return .problem(.miss(id)) }
             switch view.content {

@@ -112,10 +112,8 @@ struct EntryViewTests {
         let reader = try fixture.engine.store.makeReader()
         defer { reader.endTransaction() }
         let now = fixture.clock.now()
-        let read = try fixture.engine.view(of: id, for: fixture.scope, reader, now: now) {
-            row,
-            _,
-            _ in row.withBody { String(decoding: $0, as: UTF8.self) }
+        let read = try fixture.engine.view(of: id, for: fixture.scope, reader, now: now) { row, _ in
+            row.withBody { String(decoding: $0, as: UTF8.self) }
         }
         guard let view = read else { return Told() }
         let text: String

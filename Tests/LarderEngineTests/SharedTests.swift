@@ -548,8 +548,8 @@ extension EngineFixture {
         defer { reader.endTransaction() }
         let shown = try engine.view(of: EntryID(url), for: key(scope), reader, now: clock.now()) {
             row,
-            _,
-            _ in row.entry()
+            _ in
+            row.entry()
         }
         return try #require(shown?.entry).revision
     }

@@ -13,7 +13,7 @@ extension Engine {
         now: Timestamp,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        let found = try view(of: id, for: scope, reader, now: now, as: .base) { row, _, _ in
+        let found = try view(of: id, for: scope, reader, now: now, as: .base) { row, _ in
             read(row)
         }
         guard let found, case .row(let value) = found.content else { return nil }
@@ -34,7 +34,7 @@ extension Engine {
             plain = row.withBody { String(decoding: $0, as: UTF8.self) }
         }
         if isPlain { return plain }
-        let found = try view(of: id, for: scope, reader, now: now, as: form) { row, _, _ in
+        let found = try view(of: id, for: scope, reader, now: now, as: form) { row, _ in
             row.withBody { String(decoding: $0, as: UTF8.self) }
         }
         guard let found else { return nil }

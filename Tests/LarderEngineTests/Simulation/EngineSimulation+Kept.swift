@@ -74,7 +74,7 @@ extension EngineSimulation {
         var shown: Kept?
         let isPlain = engine.plainRow(of: id, for: scopeKey, reader, now: now) { shown = Kept($0) }
         if isPlain { return shown }
-        let view = try engine.view(of: id, for: scopeKey, reader, now: now) { row, _, overlay in
+        let view = try engine.view(of: id, for: scopeKey, reader, now: now) { row, overlay in
             Kept(row, overlay)
         }
         return .some(view.map { Kept($0) })

@@ -98,8 +98,8 @@ extension EngineSimulation {
         let now = clock.now()
         defer { reader.endTransaction() }
         let base = try base(id, reader, now)
-        let read = try daemon.engine.view(of: id, for: scopeKey, reader, now: now) { row, _, _ in
-            row.entry()?.revision ?? Revision(0)
+        let read = try daemon.engine.view(of: id, for: scopeKey, reader, now: now) { _, overlay in
+            overlay
         }
         guard let found = read else { return PlainQueue.Shown(base, .unknown, nil) }
         let overlay = found.overlay
@@ -125,16 +125,17 @@ extension EngineSimulation {
     private func shownByKey(_ path: String) throws -> PlainQueue.Shown? {
         guard let entity = entity(path) else { return nil }
         let name = EntityName(try EntityKey("Doc:\(entity)"), of: settings.name)
-        let (views, reader, now) = (daemon.engine.context.views, daemon.loop.reader, clock.now())
+        let (reader, now) = (daemon.loop.reader, clock.now())
+        var look = EntryReader(
+            context: daemon.engine.context,
+            scope: scopeKey,
+            reader: reader,
+            now: now
+        )
         defer { reader.endTransaction() }
         func view(_ form: ShownForm) throws -> (EntryView<Never>?, PlainView) {
-            let found: EntryView<Never>? = try views.view(
-                of: name,
-                for: scopeKey,
-                reader,
-                now: now,
-                as: form
-            )
+            look.form = form
+            let found: EntryView<Never>? = try look.view(of: name)
             switch found?.content {
             case nil: return (nil, .unknown)
             case .deleted: return (found, .deleted)
@@ -157,8 +158,8 @@ extension EngineSimulation {
     ) throws -> PlainQueue.Base {
         let read = try daemon.engine.view(of: id, for: scopeKey, reader, now: now, as: .base) {
             row,
-            _,
-            _ in row.withBody { Array($0) }
+            _ in
+            row.withBody { Array($0) }
         }
         guard let found = read else { return .unknown }
         switch found.content {
