@@ -17,7 +17,6 @@ package struct BlobIntake: ~Copyable {
         try await intake.take(piece, now: context.clock.now())
     }
 
-    /// Stores what was taken; returns after the commit.
     package mutating func finish() async throws(Problem) -> (put: PutReceipt, entityTag: String) {
         let now = context.clock.now()
         let taken: BodyIntake.Taken

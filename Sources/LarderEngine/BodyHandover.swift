@@ -58,7 +58,6 @@ final class BodyHandover: Sendable {
         }
     }
 
-    /// The next piece; nil at the end.
     func next() async throws(BrokenOff) -> [UInt8]? {
         let result = await withCheckedContinuation { (reader: Reader) in
             let answer = state.withLock { state -> (@Sendable () -> Void)? in
@@ -117,9 +116,6 @@ package final class PassedBody: Sendable {
         handover.finish(isWhole: false)
     }
 
-    /// The next piece, never empty; nil at the end.
-    ///
-    /// Throws ``BrokenOff`` when the origin's answer was cut off.
     package func next() async throws(BrokenOff) -> [UInt8]? {
         try await handover.next()
     }
@@ -129,6 +125,5 @@ package final class PassedBody: Sendable {
         handover.finish(isWhole: false)
     }
 
-    /// The body did not come to its end.
     package struct BrokenOff: Error {}
 }

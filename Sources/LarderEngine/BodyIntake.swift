@@ -10,7 +10,6 @@ import LarderWire
 /// JSON and stands in the frames of whoever waits for it. When the store fails on the way, a body
 /// that somebody waits for goes on there.
 struct BodyIntake: ~Copyable {
-    /// What has come in.
     struct Taken: Sendable {
         let summary: BodySummary
         /// Nil when there was nowhere to put it.
@@ -60,8 +59,6 @@ struct BodyIntake: ~Copyable {
         limit = isStored ? store.maxEntryBytes : Int64(Limits.inlineJSONBytesMax)
     }
 
-    /// Takes the next piece.
-    ///
     /// After a failure ``abandon()`` is the only thing left to call.
     mutating func take(_ piece: [UInt8], now: Timestamp) async throws(Problem) {
         digest.update(piece)
@@ -84,7 +81,6 @@ struct BodyIntake: ~Copyable {
     /// Whether it has become longer than an entry may be, and was kept so far.
     var isOverLimit: Bool { unstored == nil && Int64(digest.byteCount) > limit }
 
-    /// The end of the body.
     mutating func finish(now: Timestamp) async throws(Problem) -> Taken {
         if upload != nil, !chunk.isEmpty {
             let rest = chunk

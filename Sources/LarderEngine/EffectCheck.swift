@@ -15,7 +15,6 @@ struct EffectCheck: Sendable {
     /// What the origin said last of its targets.
     let bases: [EntryID: BodySummary]
 
-    /// What the origin said of one target.
     private enum Found {
         case content(TargetContent)
         /// Nothing that can be compared.

@@ -11,7 +11,6 @@ package import Logging
 /// owns it. Work that outlives a request (flights, housekeeping) runs inside ``run()``.
 package final class Engine: Sendable {
     let context: EngineContext
-    /// Carries out what the modifier queue decides.
     private let steps: ModifierSteps
     package let origins: Origins
     package let monitor: Monitor
@@ -65,7 +64,6 @@ package final class Engine: Sendable {
         context.followers.setMaxBytes(limits.maxBytes.bytes)
     }
 
-    /// Runs flights and housekeeping until ``stop()``.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepHouse() }
@@ -170,7 +168,6 @@ package final class Engine: Sendable {
         return try await run(request, printer, scope, reader, interest).reply
     }
 
-    /// Runs one client's session to its end.
     private func run<Printer: FetchPrinter>(
         _ request: FetchRequest,
         _ printer: Printer,

@@ -19,7 +19,6 @@ extension EngineClock {
     }
 }
 
-/// The system's clocks.
 package struct SystemClock: EngineClock {
     private static let timers = TimerQueue(SystemClock())
 

@@ -60,7 +60,6 @@ extension EngineContext {
         return (url, origin)
     }
 
-    /// The rules of an origin; none for one without.
     func entityRules(of origin: OriginName) -> EntityRules {
         origins.entityRules[origin] ?? EntityRules(NormalizeRules())
     }
@@ -95,7 +94,6 @@ extension EngineContext {
                     == true
     }
 
-    /// The origin has said something of entities.
     func noteRead(of entities: NewEntities) {
         guard (store.modifiers.totals.byState[.accepted] ?? 0) > 0 else { return }
         for key in entities.split.keys {
@@ -149,7 +147,6 @@ extension EngineContext {
         }
     }
 
-    /// The origin has said what a URL is now; of an entity in it the store has noted that.
     func noteAnswer(_ answer: FlightAnswer, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
         if answer.isKept { await noteAnswer(for: answer.entry.id, hasEntity: false, plan, fence) }
         noteRead(of: answer.entry.id, in: plan.key.scope, answer.entry.body)

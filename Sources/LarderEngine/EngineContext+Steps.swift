@@ -31,7 +31,6 @@ extension EngineContext {
         return (try? await clock.sleep(for: time)) != nil
     }
 
-    /// Logs what the store throws.
     func note(_ trouble: Logger.Message, _ error: StoreError, of id: EntryID? = nil) {
         var fields: [LogKey: Logger.MetadataValue] = [.reason: "\(error.message)"]
         fields[.statement] = error.statement.map { "\($0)" }

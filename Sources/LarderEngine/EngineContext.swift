@@ -17,9 +17,7 @@ final class EngineContext: Sendable {
     let health: OriginHealthTable
     let watch = OriginWatch()
     let watchers: WatchHub
-    /// Fetches what pins wait for.
     let keeper = PinKeeper()
-    /// Sends modifiers and settles them.
     let modifiers = ModifierKeeper()
     /// Keeps answers from undoing writes that they do not know of.
     let fence = WriteFence()
@@ -32,7 +30,6 @@ final class EngineContext: Sendable {
     let splitting = Turnstile(places: Limits.answersSplitMax)
     /// What outlives a request runs there.
     let work = WorkQueue()
-    /// Requests under way.
     let flights = FlightTable()
     /// Clients that are told when the daemon ends.
     let sessions = Listeners()
@@ -85,10 +82,8 @@ final class EngineContext: Sendable {
     var board: FlightBoard { FlightBoard(context: self) }
     var originStates: OriginStates { OriginStates(context: self) }
 
-    /// The origins that there are now; an administrator may change them at any time.
     var origins: OriginTable { table.withLock { $0 } }
 
-    /// Whether the answers of some origin are shared.
     var hasSharedOrigins: Bool { sharesAny.load(ordering: .relaxed) }
 
     /// Puts another table in the place of the one that there is.
@@ -123,7 +118,6 @@ final class EngineContext: Sendable {
         set { draining.store(newValue, ordering: .relaxed) }
     }
 
-    /// Counts a read for the hit rate.
     func count(isHit: Bool) {
         if isHit {
             hits.add(1, ordering: .relaxed)
@@ -132,7 +126,6 @@ final class EngineContext: Sendable {
         }
     }
 
-    /// Reads since the start.
     var reads: (hits: Int64, misses: Int64) {
         (hits.load(ordering: .relaxed), misses.load(ordering: .relaxed))
     }

@@ -26,7 +26,6 @@ final class EngineMeter: Sendable {
 
     var counts: Counts { state.withLock { $0 } }
 
-    /// Something has happened that is counted.
     func count(_ event: (inout Counts) -> Void) { state.withLock { event(&$0) } }
 }
 

@@ -4,9 +4,7 @@ import LarderNormalize
 package import LarderStore
 package import LarderWire
 
-/// Entities, and normalized answers, with everything that is known of them.
 extension Entities {
-    /// Everything that is known of an entity; nil when nothing is.
     package func explain(
         _ name: EntityName,
         _ scope: ScopeKey,

@@ -4,7 +4,6 @@ import LarderNormalize
 package import LarderStore
 package import LarderWire
 
-/// Entities by their keys.
 package struct Entities: EnginePart {
     let context: EngineContext
 
@@ -128,7 +127,6 @@ package struct Entities: EnginePart {
         }
     }
 
-    /// A page of the entities of an origin, in the order of their keys.
     package func list(
         _ command: EntityListCommand,
         _ origin: OriginName,
@@ -151,7 +149,6 @@ package struct Entities: EnginePart {
 }
 
 extension EntityListItem {
-    /// Nil for a row that is no entity's.
     init?(_ view: ListedView) {
         guard let name = view.entry.id.entity else { return nil }
         self.init(

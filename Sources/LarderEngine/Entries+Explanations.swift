@@ -2,7 +2,6 @@ package import LarderModel
 package import LarderStore
 package import LarderWire
 
-/// Entries with everything that is known of them.
 extension Entries {
     /// Everything that is known of an entry; nil when there is none, and none shows.
     ///
@@ -39,7 +38,6 @@ extension Entries {
     /// What is read of an entry, as of one commit.
     private struct Found {
         let entry: Entry
-        /// Where its row stands.
         let place: ScopeKey
         let row: ListedRow?
         var source = AnswerSource.cache

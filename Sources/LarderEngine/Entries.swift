@@ -135,7 +135,6 @@ package struct Entries: EnginePart {
 }
 
 extension EntryListItem {
-    /// What shows under a row's id, where there is a row.
     init(_ entry: Entry, in row: ListedRow?, _ source: AnswerSource, now: Timestamp) {
         self.init(
             entry: entry,

@@ -3,7 +3,6 @@ import LarderStore
 import LarderStrategy
 
 extension Entry {
-    /// An origin's answer, with what its headers say.
     init(
         _ id: EntryID,
         status: Int = 200,

@@ -11,7 +11,6 @@ package struct EntryView<Row> {
     package enum Content {
         /// The row as it lies.
         case row(Row)
-        /// Put together at this read: of entities, or by effects.
         case made(Entry, [UInt8])
         /// The tombstone: its origin has said so, or a modifier says so that is not settled.
         case deleted(Entry)
@@ -49,7 +48,6 @@ extension EntryView<Entry?> {
     }
 }
 
-/// An ``EntryView`` without its bytes.
 struct EntryHead: Sendable {
     let entry: Entry
     let source: AnswerSource
@@ -109,7 +107,6 @@ extension Engine {
 /// itself.
 struct EntryReader {
     let context: EngineContext
-    /// The client's own scope.
     let scope: ScopeKey
     let reader: StoreReader
     let now: Timestamp
@@ -125,7 +122,6 @@ struct EntryReader {
     /// What an id is before any change of its own shows, with where it stands.
     struct Base {
         var value = TargetBase.unknown
-        /// Nil where there is nothing.
         var place: ScopeKey?
         var known: Entry?
         var overlay = Overlay.none
@@ -298,7 +294,6 @@ struct EntryReader {
         )
     }
 
-    /// A row as it lies, with its bytes where changes can be applied to them.
     private struct StoredRow {
         let entry: Entry?
         let bytes: [UInt8]?

@@ -27,7 +27,6 @@ package struct Eviction: EnginePart {
     }
 }
 
-/// One eviction over the API, in pages, so that it needs little memory and lets other writes by.
 private struct EvictionRun {
     let context: EngineContext
     let scopes: RowScopes

@@ -3,15 +3,12 @@ import LarderStore
 import LarderStrategy
 import LarderWire
 
-/// What a client gets of its ``FetchSession``: frames (``FramePrinter``), or one answer
-/// (``RawPrinter``).
 protocol FetchPrinter {
     /// Prints what is said, beside what was cached when the client asked; false when nobody reads any
     /// more, or all is said.
     mutating func print(_ word: FetchWord, beside cached: ShownAnswer?) async -> Bool
 }
 
-/// What a session says, as its machine decides it.
 enum FetchWord {
     case shown(ShownAnswer, RawAnswer.Body, Occasion)
     /// The origin's answer as it comes, whatever its status.
@@ -29,11 +26,9 @@ enum FetchWord {
     case heartbeat(Revision)
     case end(EndFrame)
 
-    /// Why something is shown.
     enum Occasion {
         /// The network was not asked for it, or not waited for: then why not.
         case cache(whyNoNetwork: String? = nil)
-        /// It is cached, and the network has failed.
         case failure(FetchFailure)
         case network(status: Int, isStored: Bool, cookies: HeaderFields)
     }
@@ -89,7 +84,6 @@ struct FramePrinter: FetchPrinter {
     let clock: any EngineClock
     let scope: Scope
     let request: FetchRequest
-    /// Sends one frame; false when nobody reads any more.
     let emit: (FetchFrame) async -> Bool
     /// What the client gets instead of frames.
     private(set) var refusal: Problem?

@@ -33,7 +33,6 @@ struct FetchRequest: Sendable {
     /// Whether its answer is kept normalized, where its origin has rules.
     var normalizes: Bool { command.normalizes ?? true }
 
-    /// What the cache answers to it.
     func answer(
         _ cached: ShownAnswer?,
         now: Timestamp

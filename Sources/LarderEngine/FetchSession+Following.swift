@@ -33,7 +33,6 @@ extension FetchSession {
         await readFollowed(reader)
     }
 
-    /// Reads the followed row, and tells what is new in it.
     mutating func readFollowed(_ reader: StoreReader) async {
         guard let following else { return }
         following.rowIsRead()

@@ -46,7 +46,6 @@ struct FetchSession<Printer: FetchPrinter> {
 
     var sight: Sight { context.sight(scope, request) }
 
-    /// Runs until everything is said.
     mutating func run(_ reader: StoreReader) async {
         started = context.clock.monotonic()
         toldThrough = context.store.changes.released
@@ -87,7 +86,6 @@ struct FetchSession<Printer: FetchPrinter> {
         (following, waiting, originNews) = (nil, nil, nil)
     }
 
-    /// What is shown for the request.
     func lookUp(_ reader: StoreReader) async throws(StoreError) -> ShownAnswer? {
         try await context.store.read(on: reader) {
             [context, request, sight] reader throws(StoreError) in
@@ -101,7 +99,6 @@ struct FetchSession<Printer: FetchPrinter> {
         switch action {
         case .askCache: break
         case .askNetwork:
-            // What is cached only lends its validators, unless a write deletes it.
             askNetwork(wait: nil)
             guard cached?.isDeletedByModifier == true else { return }
         case .askBoth(let wait): askNetwork(wait: wait)
@@ -110,7 +107,6 @@ struct FetchSession<Printer: FetchPrinter> {
         await readCache()
     }
 
-    /// Boards a flight; `wait` is how long the cache is held back meanwhile.
     private mutating func askNetwork(wait: Duration?) {
         if let wait { timers.set(wait, .networkWaitElapsed) }
         guard request.raw?.isKept != false else { return passOn() }
@@ -355,7 +351,6 @@ extension FetchSession {
         }
     }
 
-    /// What the network has.
     private mutating func current(_ answer: ShownAnswer, _ occasion: FetchWord.Occasion) async {
         let revision = answer.entry.revision
         var body: RawAnswer.Body?

@@ -11,7 +11,6 @@ import Synchronization
 /// Clients join and leave; the flight goes on without them and lands in the cache. What it decides
 /// is ``FlightMachine``'s; this is its shell, run by one task.
 final class Flight: Sendable {
-    /// What makes two requests the same.
     struct Key: Hashable, Sendable {
         var scope: ScopeKey
         let url: WebURL
@@ -19,13 +18,11 @@ final class Flight: Sendable {
         var normalizes = true
     }
 
-    /// What a flight sets out with.
     struct Plan: Sendable {
         var key: Key
         /// The scope of the client that has sent it off, against whose share it counts.
         let payer: ScopeKey
         let origin: OriginSettings
-        /// The entry that is revalidated, if one is cached.
         let cached: Entry?
         /// Whether a 304 answers its client: one who sees no row, as the shared one is hidden, needs the
         /// bytes.
@@ -41,7 +38,6 @@ final class Flight: Sendable {
         /// clients may share.
         let handover: BodyHandover?
 
-        /// What watchers hear of what it stores.
         var cause: ChangeCause { ChangeCause(.network, text: "fetch:\(key.url)", client: client) }
     }
 
@@ -143,7 +139,6 @@ final class Flight: Sendable {
     /// The last passenger's deadline, on the monotonic clock.
     private var deadline: Duration { passengers.withLock { $0.deadline } }
 
-    /// The time until the last passenger's deadline.
     func remaining() -> Duration { max(.zero, deadline - context.clock.monotonic()) }
 
     /// Returns when the deadline has passed; it may be moved while this waits.
@@ -163,7 +158,6 @@ enum FlightOutcome: Sendable {
     case current(FlightAnswer)
     case deleted(Revision, status: Int)
     case failed(Problem)
-    /// The origin answered with a status that is neither kept nor says that the thing is gone.
     case refused(OriginRefusal, Problem)
     /// The head of an answer whose body now goes through the plan's ``BodyHandover``.
     case passed(PassedHead)
@@ -219,24 +213,17 @@ struct FlightAnswer: Sendable {
     var cookies = HeaderFields()
 }
 
-/// An origin's refusal in its own words, as far as they were read.
 struct OriginRefusal: Equatable, Sendable {
     let status: Int
-    /// The end-to-end header fields.
     let headers: HeaderFields
-    /// What the origin sets at whoever has asked.
     var cookies = HeaderFields()
     let body: [UInt8]
-    /// Whether that is the whole body.
     let isWhole: Bool
 }
 
-/// Status and end-to-end header fields of an answer that is passed on.
 struct PassedHead: Equatable, Sendable {
     let status: Int
     let headers: HeaderFields
-    /// What the origin sets at whoever has asked.
     var cookies = HeaderFields()
-    /// The announced length, if there is one.
     let byteCount: Int64?
 }

@@ -22,14 +22,12 @@ struct FlightRun: ~Copyable {
     private var machine: FlightMachine
     /// Whether a write has overtaken the attempt under way.
     private var overtaking: Overtaking?
-    /// The attempt under way among the others for its URL.
     private var read: ReadOrder.Read?
     /// The last revision that was told when the attempt under way started.
     private var start = Revision(0)
     /// The number that tells whose entities are the later ones; nil where none are split off.
     private var number: Revision?
     private var url: WebURL { plan.key.url }
-    /// How long the origin is to be left alone.
     private var rest: Duration {
         context.originStates.rest(of: plan.origin.name, for: plan.key.scope.scope)
     }
@@ -353,7 +351,6 @@ struct FlightRun: ~Copyable {
         }
     }
 
-    /// Remembers which request headers the answers of a URL vary by.
     private func remember(_ names: [String]) async throws(StoreError) {
         guard let id = try? Variants.markerID(of: url) else { return }
         let bytes = Array(names.joined(separator: ",").utf8)

@@ -44,7 +44,6 @@ final class FlightTable: Sendable {
         }
     }
 
-    /// Takes a flight out before it tells that it has landed.
     func remove(_ flight: Flight) {
         let (key, payer) = (flight.plan.key, flight.plan.payer)
         airborne.withLock { airborne in
@@ -53,7 +52,6 @@ final class FlightTable: Sendable {
         }
     }
 
-    /// Whether one is under way for any of these rows' users.
     func isUsed(by scopes: RowScopes) -> Bool {
         airborne.withLock { $0.shares.keys.contains { scopes.covers($0.scope) } }
     }
@@ -71,7 +69,6 @@ extension Flight.Plan {
     }
 }
 
-/// Where a fetch boards a flight: the one under way, or a new one that it sends off.
 struct FlightBoard: Sendable {
     let context: EngineContext
 

@@ -120,12 +120,10 @@ final class FollowerTable: Sendable {
         state = Mutex(State(bytes: bytes))
     }
 
-    /// The cache may hold something else in all; who holds more goes on.
     func setMaxBytes(_ maxBytes: Int64) {
         state.withLock { $0.bytes.eachMax = Int(maxBytes / Limits.followedShareDivisor) }
     }
 
-    /// Takes a follower in; false when its user has too many.
     func add(_ scope: ScopeKey) -> Bool { state.withLock { $0.followers.take(scope.scope.uid) } }
 
     func remove(_ scope: ScopeKey) { state.withLock { $0.followers.giveBack(scope.scope.uid) } }
@@ -146,11 +144,9 @@ final class FollowerTable: Sendable {
         }
     }
 
-    /// How many hold an id.
     func holders(of id: EntryID, in scope: ScopeKey) -> Int {
         state.withLock { $0.held.count(of: TargetName(scope, id)) }
     }
 
-    /// All who follow something.
     var count: Int { state.withLock { $0.followers.count } }
 }

@@ -5,7 +5,6 @@ import LarderWire
 /// A row of a list as its user sees it.
 struct ListedView: Sendable {
     let row: ListedRow
-    /// As it is shown.
     let entry: Entry
     /// `modifier` where no server has said what is shown; else `cache`.
     let source: AnswerSource

@@ -74,10 +74,8 @@ package final class Interest: Sendable {
 
     package init() {}
 
-    /// Whether the client has hung up.
     package var isGivenUp: Bool { state.withLock { $0.isGivenUp } }
 
-    /// The client has hung up.
     package func giveUp() {
         let tell = state.withLock { state in
             state.isGivenUp = true

@@ -18,7 +18,6 @@ package enum LogKey: String {
 }
 
 extension Logger.Metadata {
-    /// Metadata under the keys that there are, and no others.
     package static func larder(_ fields: [LogKey: Logger.MetadataValue]) -> Logger.Metadata {
         Logger.Metadata(uniqueKeysWithValues: fields.map { ($0.key.rawValue, $0.value) })
     }

@@ -23,7 +23,6 @@ struct Mailbox<Event: Sendable>: Sendable {
 struct SessionTimers<Event: Sendable>: Sendable {
     let clock: any EngineClock
     let mailbox: Mailbox<Event>
-    /// Runs them, until it is finished.
     let jobs = WorkQueue()
 
     /// Posts an event once, when a time is over that runs from here on.

@@ -7,10 +7,8 @@ import LarderUpstream
 /// One attempt to send a modifier: its request, the redirects that it follows, and what the answer
 /// means.
 struct ModifierAttempt: Sendable {
-    /// What it came to.
     struct End: Sendable {
         var verdict: ModifierVerdict
-        /// Nil where there was none.
         var answer: Answer?
     }
 
@@ -27,7 +25,6 @@ struct ModifierAttempt: Sendable {
     }
 
     let context: EngineContext
-    /// Whose it is.
     let scope: Scope
     let origin: OriginSettings
     let facts: ModifierRequest

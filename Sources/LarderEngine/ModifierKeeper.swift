@@ -19,7 +19,6 @@ final class ModifierKeeper: Sendable {
         case settleCommitted(ModifierNumber)
         /// It is answered, and waits until a shared row shows it.
         case answerCommitted(ModifierNumber)
-        /// An answer has settled it.
         case answerShown(ModifierNumber)
         /// The origin has said what a target is now; nil: that it is not there.
         case targetRead(EntryID, ScopeKey, BodySummary?)
@@ -37,7 +36,6 @@ final class ModifierKeeper: Sendable {
         case timeCame
     }
 
-    /// What somebody wants of one modifier, and who is told what the machine says.
     struct Question: Sendable {
         enum Wish: Sendable {
             case cancel
@@ -52,7 +50,6 @@ final class ModifierKeeper: Sendable {
         let reply: Reply
     }
 
-    /// How it stands with a modifier, as the machine knows it.
     struct Standing: Sendable {
         let state: ModifierState?
         let wait: ModifierQueue.Wait?
@@ -83,7 +80,6 @@ final class ModifierKeeper: Sendable {
     /// Told whenever a step was written, or given up: what was refused with `notNow` may be asked.
     let commits = Listeners()
 
-    /// May be called from anywhere.
     func post(_ event: Event) {
         if case .accepted([]) = event, !isLooking.raise() { return }
         mailbox.post(event)
@@ -114,7 +110,6 @@ final class ModifierKeeper: Sendable {
         for reply in left.values { reply(.failure(.notNow)) }
     }
 
-    /// Runs until it is cancelled.
     func run(_ steps: ModifierSteps) async {
         defer { endAnswering() }
         var machine = ModifierQueue()

@@ -6,15 +6,12 @@ import LarderWire
 import Logging
 import Synchronization
 
-/// What `state.db` says of the queue, as a ``ModifierQueue`` takes it.
 struct ModifierRecords: Sendable {
     let context: EngineContext
 
-    /// What is on disk after a number.
     struct FoundRecords {
         var records: [ModifierRecord] = []
         var unreadable: [ModifierNumber] = []
-        /// The highest number of all of them.
         var last: ModifierNumber?
     }
 
@@ -154,7 +151,6 @@ struct ModifierRecords: Sendable {
 }
 
 extension ModifierRequest {
-    /// What an origin is told of a modifier, and how.
     init(_ modifier: StoredModifier, on base: TargetBase, _ context: EngineContext) {
         var headers = modifier.headers
         if let type = modifier.mediaType { headers.set("Content-Type", type) }

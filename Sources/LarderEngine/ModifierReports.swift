@@ -4,7 +4,6 @@ import LarderStore
 import LarderStrategy
 import LarderWire
 
-/// Modifiers as they are told.
 struct ModifierReports: EnginePart {
     let context: EngineContext
     private var names: TargetNames { TargetNames(context: context) }
@@ -50,7 +49,6 @@ struct ModifierReports: EnginePart {
 
     // MARK: Lists
 
-    /// A page of modifiers.
     func page(
         _ command: ModifierListCommand,
         _ scopes: RowScopes
@@ -69,7 +67,6 @@ struct ModifierReports: EnginePart {
         }
     }
 
-    /// What a list asks for.
     func filter(_ command: ModifierListCommand, _ scopes: RowScopes) -> ModifierFilter {
         var filter = ModifierFilter(scopes)
         switch command.selection {
@@ -135,7 +132,6 @@ struct ModifierReports: EnginePart {
         return scope
     }
 
-    /// What rows of a list say, with the answers by which dead letters died.
     func reports(of rows: [StoredModifier]) async throws(StoreError) -> [ModifierReport] {
         let leftOut = try await inapplicable(among: rows)
         let dead = rows.filter { $0.state == .dead }.map(\.number)

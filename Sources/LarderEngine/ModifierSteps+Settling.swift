@@ -323,7 +323,6 @@ extension BaseUpdate {
 }
 
 extension EntityRules {
-    /// Splits what an origin has answered to a write.
     func split(_ answer: ModifierAttempt.Answer, path: String) -> SplitOutcome {
         Splitter(self, bodyBytesMax: Limits.normalizedBodyBytesMax).split(answer.body, path: path)
     }

@@ -20,7 +20,6 @@ final class ModifierSteps: Sendable {
     struct Attempted {
         /// What is to be sent; nil once it is.
         private var departing: DepartingModifier?
-        /// What the targets' bases held when it was sent; a revision moves with the view as well.
         var bases: [EntryID: BodySummary] = [:]
         /// The values of those that effects count on: what is written otherwise says the same.
         private var values: [EntryID: JSONValue] = [:]
@@ -311,6 +310,5 @@ extension StoredModifier {
         return round > 1 ? "\(first).\(round)" : first
     }
 
-    /// Whether its request has a body, be it of no bytes.
     var hasBody: Bool { mediaType != nil }
 }

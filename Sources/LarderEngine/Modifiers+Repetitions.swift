@@ -89,7 +89,6 @@ extension ModifierCommand {
     }
 }
 
-/// Writes on the raw routes.
 extension Modifiers {
     /// Where a write goes to, and the name under which it gives its key; refused where it is to be a
     /// modifier neither by its client's wish nor by its origin's rule.

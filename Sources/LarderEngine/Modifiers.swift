@@ -4,7 +4,6 @@ package import LarderStore
 import LarderStrategy
 package import LarderWire
 
-/// The modifier queue.
 package struct Modifiers: EnginePart {
     let context: EngineContext
     private var queue: ModifierKeeper { context.modifiers }

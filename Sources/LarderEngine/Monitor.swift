@@ -4,12 +4,10 @@ import LarderStrategy
 package import LarderWire
 import Synchronization
 
-/// How the daemon is, and what it has done since its start.
 package final class Monitor: EnginePart {
     let context: EngineContext
     let started: Duration
     var maxBytes: Int64 { store.limits.maxBytes.bytes }
-    /// The version that status tells.
     private let version: String
     /// What the configuration has to say beside the store, for status.
     private let findings: Mutex<[String]>
@@ -22,7 +20,6 @@ package final class Monitor: EnginePart {
         started = context.clock.monotonic()
     }
 
-    /// Another configuration is in force, which has this to say.
     package func setFindings(_ findings: [String]) {
         self.findings.withLock { $0 = findings }
     }
@@ -83,14 +80,12 @@ package final class Monitor: EnginePart {
         return report
     }
 
-    /// Has the hit rate follow what was read.
     func updateMeter() {
         let (hits, misses) = context.reads
         let now = clock.monotonic()
         meter.withLock { $0.advance(hits: hits, misses: misses, at: now) }
     }
 
-    /// Throws unless a read of the store succeeds.
     package func checkStore() async throws(Problem) {
         try await storing(await store.check())
     }

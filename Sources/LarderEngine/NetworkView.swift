@@ -11,12 +11,10 @@ enum NetworkView {
     case gone
 }
 
-/// A look at what a client sees of what the network says.
 struct NetworkLook {
     let context: EngineContext
     let request: FetchRequest
     let scope: ScopeKey
-    /// What was cached when the client asked.
     let cached: ShownAnswer?
 
     /// What a client sees of what a flight came to.

@@ -33,7 +33,6 @@ final class OriginHealthTable: Sendable {
         state.withLock { $0.implicit.values.map(\.settings) }.sorted { $0.name < $1.name }
     }
 
-    /// Changes what is known of an origin; nil for one that is unknown.
     @discardableResult
     func change<Result>(_ name: OriginName, _ body: (inout OriginHealth) -> Result) -> Result? {
         state.withLock { state in

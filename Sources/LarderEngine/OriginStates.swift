@@ -10,7 +10,6 @@ import Synchronization
 struct OriginStates: EnginePart {
     let context: EngineContext
 
-    /// Whether waiting for it is likely to be in vain.
     func isDown(_ name: OriginName) -> Bool {
         isOfflineByHand(name) || context.health[name]?.isDown ?? false
     }
@@ -33,7 +32,6 @@ struct OriginStates: EnginePart {
         return OriginInterest { [watch = context.watch] in watch.leave(name, number) }
     }
 
-    /// An origin's condition has changed.
     func changed(_ name: OriginName) {
         let (told, action) = context.watch.changed(name) {
             (context.health[name]?.isDown ?? false, isOfflineByHand(name))
@@ -79,7 +77,6 @@ struct OriginStates: EnginePart {
         }
     }
 
-    /// Asks once whether an origin is back, and notes what that tells.
     private func probe(_ name: OriginName) async {
         guard let origin = context.origins[name]?.settings ?? context.health.implicitOrigin(name)
         else { return }
@@ -177,7 +174,6 @@ struct OriginStates: EnginePart {
         context.health[origin]?.isCaptive(clock.now()) ?? false
     }
 
-    /// Notes what a failure tells of an origin.
     func noteFailure(of name: OriginName, _ error: UpstreamError) {
         if error.isConnectFailure { noteConnectFailure(name) }
         if case .timedOut = error { noteSilence(name) }
@@ -185,7 +181,6 @@ struct OriginStates: EnginePart {
 
     // MARK: What requests tell
 
-    /// A client's request was answered by the origin.
     func noteAnswer(_ origin: OriginName) {
         context.watch.requestAnswered(origin)
         note(origin) { $0.answered(now: $1) }

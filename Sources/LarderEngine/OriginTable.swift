@@ -8,7 +8,6 @@ import LarderStrategy
 /// A value: the engine replaces its table as a whole when an origin is added or taken away, and
 /// whoever has asked goes on with what it was told.
 package struct OriginTable: Sendable {
-    /// In the order of their names.
     package let known: [KnownOrigin]
     /// The user who may fetch public URLs without naming their origin; nil for a daemon that
     /// serves the whole system.
@@ -20,7 +19,6 @@ package struct OriginTable: Sendable {
     /// Of the origins whose answers are normalized.
     package let entityRules: [OriginName: EntityRules]
 
-    /// What a URL is to a client.
     package enum Decision: Equatable, Sendable {
         case known(OriginSettings)
         /// A public host's that nobody has named.
@@ -135,7 +133,6 @@ package struct OriginTable: Sendable {
         return origin(of: url)?.scope == .shared
     }
 
-    /// The table with `origin` in it, in place of one of the same name.
     package func with(_ origin: KnownOrigin) -> OriginTable {
         OriginTable(known.filter { $0.name != origin.name } + [origin], owner: owner)
     }

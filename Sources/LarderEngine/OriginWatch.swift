@@ -85,7 +85,6 @@ final class OriginWatch: Sendable {
         }
     }
 
-    /// Whether it is probed at the moment.
     func state(of name: OriginName) -> ProbeMachine.State {
         state.withLock { $0.origins[name]?.machine.state ?? .idle }
     }

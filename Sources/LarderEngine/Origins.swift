@@ -51,7 +51,6 @@ package struct Origins: EnginePart {
         return report(origin)
     }
 
-    /// Adds an origin, or replaces one that was added before.
     package func replace(
         _ command: OriginCommand
     ) async throws(Problem) -> (report: OriginReport, isNew: Bool) {
@@ -290,7 +289,6 @@ package struct Origins: EnginePart {
 /// The engine knows no files: whoever wires the daemon gives it these. Each is called by one
 /// thread at a time, off the event loops, and returns when what it does is on disk.
 package struct OriginKeeping: Sendable {
-    /// What each of them throws.
     package typealias Refusal = Problem
 
     /// Makes settings of a JSON object whose members are the keys of an origin.

@@ -13,7 +13,6 @@ final class PinKeeper: Sendable {
     enum Event: Sendable {
         /// Something may want to be fetched that did not before.
         case wanted
-        /// An origin has answered somebody after a time in which it did not.
         case originAnswered(OriginName)
         /// The origin has other settings.
         case originChanged(OriginName)
@@ -27,14 +26,12 @@ final class PinKeeper: Sendable {
     }
 
     private let mailbox = Mailbox<Event>()
-    /// Pins that are being asked for on behalf of clients, and of how many; guarded by its lock.
     private let asked = Mutex(Shares<TargetName>())
     /// Clients that wait for a pin: told whenever something may have changed for one.
     let listeners = Listeners()
     /// Keeps looks that say the same from piling up.
     private let isLooking = Flag()
 
-    /// May be called from anywhere.
     func post(_ event: Event) {
         if case .wanted = event, !isLooking.raise() { return }
         mailbox.post(event)
@@ -63,7 +60,6 @@ final class PinKeeper: Sendable {
         asked.withLock { $0.count(of: TargetName(scope, id)) > 0 }
     }
 
-    /// Runs until it is cancelled.
     func run(_ context: EngineContext) async {
         await withDiscardingTaskGroup { group in
             var machine = PinRetryMachine()
@@ -137,7 +133,6 @@ final class PinKeeper: Sendable {
         }
     }
 
-    /// What is wanted, by origin.
     private struct Wanted {
         var attempts: [OriginName: [PinAttempt]] = [:]
         /// Where the origin has told the pin's account to wait: the first end of that.
@@ -192,7 +187,6 @@ final class PinKeeper: Sendable {
 
 /// One try to fetch what a pin waits for; the answer lands in the pin like any other answer.
 struct PinAttempt: Sendable {
-    /// What it came to, and what the pin says from then on.
     enum Outcome: Sendable {
         case held
         /// It will not be had: the pin says why.

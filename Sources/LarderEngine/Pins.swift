@@ -4,12 +4,10 @@ import LarderStrategy
 package import LarderWire
 import Synchronization
 
-/// What is kept for good.
 package struct Pins: EnginePart {
     let context: EngineContext
     private var keeper: PinKeeper { context.keeper }
 
-    /// What pinning came to, and what is known of the pin.
     package enum Answer: Sendable {
         /// Its bytes are on disk; whether it was not pinned before.
         case held(PinItem, isNew: Bool)
@@ -135,7 +133,6 @@ package struct Pins: EnginePart {
         try await storing(await store.pins.unpin(scope, id, now: clock.now()))
     }
 
-    /// A page of the scope's pins in the order of their ids.
     package func list(
         _ command: PinListCommand,
         _ scope: ScopeKey

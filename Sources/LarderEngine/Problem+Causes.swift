@@ -16,7 +16,6 @@ extension Problem {
         }
     }
 
-    /// A URL that belongs to no origin, with the command that adds one for it.
     init(unknownOriginOf url: WebURL) {
         let name = ImplicitOrigin.suggestedName(for: url)?.text ?? "NAME"
         let command = "cachectl origin add \(name) \(url.originText)"
@@ -28,7 +27,6 @@ extension Problem {
         administratorHint = "Add it with: \(command)"
     }
 
-    /// An origin that was set offline by hand.
     init(offline name: OriginName) {
         self.init(
             .offline,
@@ -160,7 +158,6 @@ extension Problem {
     }
 }
 
-/// Why a command of the queue is refused.
 extension Problem {
     static func noSuchModifier(_ id: ModifierID) -> Problem {
         Problem(.noSuchModifier, "there is no modifier '\(id)'")
@@ -203,7 +200,6 @@ extension Problem {
         quotedBody = Array(body.prefix(Limits.toldAnswerBytesMax))
     }
 
-    /// A modifier's row cannot be read any more.
     static let unreadableModifier = Problem(
         .notApplied,
         "its row cannot be read, or was written by a later version"

@@ -49,7 +49,6 @@ package struct Purge: EnginePart {
         return report
     }
 
-    /// Gives up, or drops, all writes of a selection.
     private func remove(
         _ selection: ModifierListCommand.Selection,
         _ scopes: RowScopes,

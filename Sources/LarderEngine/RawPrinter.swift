@@ -9,7 +9,6 @@ struct RawPrinter: FetchPrinter {
     let url: WebURL
     let rules: RawRules
     let conditions: RawConditions
-    /// What the client gets; nil when it has hung up.
     private(set) var reply: RawReply?
 
     mutating func print(_ word: FetchWord, beside cached: ShownAnswer?) async -> Bool {
@@ -138,14 +137,12 @@ extension HeaderFields {
     }
 }
 
-/// What a client on the raw routes gets.
 package enum RawReply {
     case answer(RawAnswer)
     /// With the header fields that say what was tried.
     case problem(Problem, HeaderFields)
 }
 
-/// The origin's answer as one body.
 package struct RawAnswer {
     package enum Body {
         /// None, or more than a frame shows.

@@ -11,7 +11,6 @@ import Synchronization
 /// Invariant: what is remembered belongs to a request in flight, so there is as much as there are
 /// of these, with at most the variants of one URL each.
 final class ReadOrder: Sendable {
-    /// One request in flight.
     struct Read: Hashable, Sendable {
         fileprivate let place: TargetName
         fileprivate let number: Int
@@ -58,7 +57,6 @@ final class ReadOrder: Sendable {
         }
     }
 
-    /// The request is over.
     func readEnded(_ read: Read) {
         state.withLock { state in
             state.reads[read.place]?[read.number] = nil

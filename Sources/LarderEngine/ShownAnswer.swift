@@ -17,9 +17,7 @@ struct ShownAnswer: Sendable {
     var body: Body
     var overlay: Overlay
     var source: AnswerSource
-    /// Whether it is kept normalized.
     let isNormalized: Bool
-    /// Where the row stands.
     let place: ScopeKey
 
     /// Nil for a row that cannot be read.
@@ -49,7 +47,6 @@ struct ShownAnswer: Sendable {
         (known, body, isNormalized) = (nil, .bytes(bytes), false)
     }
 
-    /// What is told of it where it is deleted.
     var deletion: DeletedFrame {
         DeletedFrame(source: source, revision: entry.revision, status: entry.status)
     }

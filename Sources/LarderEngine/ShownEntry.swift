@@ -8,8 +8,7 @@ import LarderWire
 ///
 /// Computed at each read from base and the modifiers' effects, in their order (P-04).
 struct ShownEntry: Sendable {
-    /// The entry as it is shown; nil for a miss.
-    private(set) var entry: Entry?
+    let entry: Entry?
     /// The bytes that take the place of base's; nil where base's own are shown.
     let bytes: [UInt8]?
     let overlay: Overlay
@@ -127,7 +126,6 @@ package struct Overlay: Equatable, Sendable {
 
     /// The modifiers that are not settled and touch it, in their order.
     package let pending: [ModifierID]
-    /// Dead letters that touched it.
     package internal(set) var failed: Int
     package let isComplete: Bool
     /// JSON pointers (RFC 6901) to what is missing of a normalized answer.
@@ -163,7 +161,6 @@ extension Overlay {
 }
 
 extension PendingChanges {
-    /// The modifiers, in their order.
     var ids: [ModifierID] {
         modifiers.sorted { $0.key < $1.key }.compactMap { try? ModifierID($0.value) }
     }

@@ -5,12 +5,10 @@ import LarderWire
 /// Where a client looks for an id: among its own rows, and where it has none there among what is
 /// everybody's (P-09).
 struct Sight: Sendable {
-    /// The client's own scope.
     let own: ScopeKey
     /// The shared one, where the id belongs to an origin whose answers are shared; nil where not.
     let shared: ScopeKey?
 
-    /// The scopes in the order in which they are looked at.
     var scopes: [ScopeKey] { [own] + (shared.map { [$0] } ?? []) }
 }
 
@@ -28,7 +26,6 @@ extension EngineContext {
         sharedScope(of: id).map { $0 != scope } ?? false
     }
 
-    /// Where a client looks for an id.
     func sight(_ scope: ScopeKey, _ id: EntryID) -> Sight {
         Sight(own: scope, shared: sharedScope(of: id))
     }

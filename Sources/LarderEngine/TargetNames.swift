@@ -4,7 +4,6 @@ import LarderNormalize
 import LarderStore
 import LarderWire
 
-/// What modifiers are about: entries by their ids, entities by their keys.
 struct TargetNames: EnginePart {
     let context: EngineContext
 

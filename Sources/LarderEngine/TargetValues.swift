@@ -39,7 +39,6 @@ extension Effect {
 }
 
 extension TargetContent {
-    /// Nil for what is no JSON.
     var json: JSONValue? { if case .json(let value) = self { value } else { nil } }
 
     /// Of an entity, what it is compared by.
@@ -61,7 +60,6 @@ extension TargetBase {
         if case .unknown = self { false } else { true }
     }
 
-    /// The value; nil where there is none.
     var entry: Entry? {
         switch self {
         case .unknown, .deleted, .entity(_, .deleted), .entity(_, .unknown): nil
@@ -75,13 +73,11 @@ extension TargetBase {
         return BodySummary(of: body.bytes, isJSON: false)
     }
 
-    /// Whether what the origin gives of it is JSON.
     var isJSON: Bool {
         if case .entity = self { true } else { entry?.body.isJSON ?? false }
     }
 }
 
-/// What a step changes of what a target shows.
 package enum TargetViews {
     /// As a ``ViewChange/Comparison``: JSON is compared by what it says, other bytes by their digest.
     package static func change(

@@ -62,7 +62,6 @@ final class TimerQueue: Sendable {
         var cancelledCount = 0
         /// For when the timer is set; nil where it is not.
         var alarm: Duration?
-        /// Nil until ``TimerQueue`` is made.
         var timer: (any DispatchSourceTimer)?
     }
 
@@ -82,7 +81,6 @@ final class TimerQueue: Sendable {
 
     deinit { state.withLock { $0.timer?.cancel() } }
 
-    /// How many entries it has, those that wait no more among them.
     var count: Int { state.withLock { $0.entries.count } }
 
     /// Returns at a moment of the clock, or at once after it; throws only when the calling task is

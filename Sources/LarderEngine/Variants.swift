@@ -40,7 +40,6 @@ struct Variants: Sendable {
         return url
     }
 
-    /// What the ids of a URL's variants begin with; nil for an id that is no URL's.
     static func prefix(of id: EntryID) -> String? { id.variantPrefix }
 
     /// The names in an answer's Vary, in lower case and sorted.

@@ -56,7 +56,6 @@ final class WatchHub: Sendable {
         feed.whenReleased { [ping] in ping.yield() }
     }
 
-    /// Tells watchers until the task is cancelled.
     func run() async {
         for await _ in news { distribute() }
     }
@@ -166,7 +165,6 @@ final class WatchHub: Sendable {
 
     // MARK: What happens
 
-    /// Hands out what was released.
     func distribute() {
         // Who looks has the feed keep what comes, and nobody is there to take it.
         let waking = state.withLock { $0.watchers.isEmpty ? [] : take(&$0) }
@@ -253,7 +251,6 @@ final class WatchHub: Sendable {
         }
     }
 
-    /// The last state of an origin that was told.
     func state(of name: OriginName) -> String {
         state.withLock { $0.origins[name] ?? "unknown" }
     }
@@ -275,7 +272,6 @@ final class WatchHub: Sendable {
         }
     }
 
-    /// The origin is there no more.
     func originForgotten(_ name: OriginName) {
         state.withLock { state in
             state.origins[name] = nil

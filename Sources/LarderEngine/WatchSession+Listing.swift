@@ -9,7 +9,6 @@ import LarderWire
 /// id is known by the command, and a shared entry is told where no row of the watcher's own stands
 /// before it. What changes meanwhile may be told here in both its places.
 extension WatchSession {
-    /// Tells the entries that there are, a page at a time.
     mutating func list() async -> End? {
         do throws(StoreError) {
             if command.wants(.put), let end = try await listEntries() { return end }
@@ -91,9 +90,6 @@ extension WatchSession {
         return await send(frames)
     }
 
-    // MARK: Reading
-
-    /// What shows under ids.
     private func heads(of ids: [EntryID]) async throws(StoreError) -> [EntryHead] {
         let now = context.clock.now()
         return try await context.store.read { [context, scope] reader throws(StoreError) in
@@ -119,7 +115,6 @@ extension WatchCommand {
 }
 
 extension [EntryID] {
-    /// Each once, where it stands first.
     fileprivate var unique: [EntryID] {
         var seen: Set<EntryID> = []
         return filter { seen.insert($0).inserted }

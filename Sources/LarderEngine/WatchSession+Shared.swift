@@ -48,7 +48,6 @@ extension WatchSession {
         return id
     }
 
-    /// What stands under an id now.
     private struct Rows: Sendable {
         var own: Revision?
         /// The shared one's kind; nil for none that anybody sees.

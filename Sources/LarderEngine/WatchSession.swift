@@ -14,7 +14,6 @@ struct WatchSession {
         case hungUp
     }
 
-    /// How it came to its end.
     enum End {
         case over
         case refused(Problem)
@@ -25,9 +24,7 @@ struct WatchSession {
     let command: WatchCommand
     let client: ClientTag?
     let timers: SessionTimers<Event>
-    /// The watcher's number in the hub.
     let number: Int
-    /// Sends frames; false when nobody reads any more.
     let emit: ([WatchFrame]) async -> Bool
 
     private(set) var held: [EntryID: Following] = [:]

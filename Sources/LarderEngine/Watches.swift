@@ -3,7 +3,6 @@ package import LarderStore
 import LarderStrategy
 package import LarderWire
 
-/// What changes, told to those who watch it.
 package struct Watches: EnginePart {
     let context: EngineContext
 

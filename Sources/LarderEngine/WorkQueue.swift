@@ -9,7 +9,6 @@ package struct WorkQueue: Sendable {
         (jobs, continuation) = AsyncStream.makeStream()
     }
 
-    /// Has `job` run; false when the queue has ended.
     package func add(_ job: @escaping @Sendable () async -> Void) -> Bool {
         switch continuation.yield(job) {
         case .enqueued: true
