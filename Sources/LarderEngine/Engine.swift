@@ -233,11 +233,7 @@ extension Logger {
         for one in news {
             var fields: [LogKey: Metadata.Value] = [.reason: "\(one.sentence)"]
             fields[.statement] = one.statement.map { "\($0)" }
-            log(
-                level: one.isWarning ? .warning : .notice,
-                "the files",
-                metadata: .larder(fields)
-            )
+            log(level: one.isWarning ? .warning : .notice, "the files", metadata: .larder(fields))
         }
     }
 }

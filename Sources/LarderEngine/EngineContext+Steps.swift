@@ -6,10 +6,7 @@ import Logging
 /// Durable steps that fail, and when they are tried again.
 extension EngineContext {
     /// Tries again and again, as what is to be written down must not be lost.
-    func untilDone(
-        _ trouble: Logger.Message,
-        _ work: () async throws(StoreError) -> Void
-    ) async {
+    func untilDone(_ trouble: Logger.Message, _ work: () async throws(StoreError) -> Void) async {
         var pause = Limits.modifierRetryBase
         while !Task.isCancelled {
             do throws(StoreError) {
@@ -23,10 +20,7 @@ extension EngineContext {
     }
 
     /// Sleeps before another try; false when there is to be none.
-    func pause(
-        after error: StoreError,
-        _ time: Duration = Limits.modifierRetryBase
-    ) async -> Bool {
+    func pause(after error: StoreError, _ time: Duration = Limits.modifierRetryBase) async -> Bool {
         if case .closed = error { return false }
         return (try? await clock.sleep(for: time)) != nil
     }

@@ -50,12 +50,7 @@ struct FetchTally {
     }
 
     /// Counts it; `refusal` is what the client gets instead of any frame.
-    func end(
-        _ policy: FetchPolicy,
-        refusal: Problem?,
-        at now: Duration,
-        in meter: EngineMeter
-    ) {
+    func end(_ policy: FetchPolicy, refusal: Problem?, at now: Duration, in meter: EngineMeter) {
         let ending = EngineMeter.Ending(
             policy: policy,
             source: source,

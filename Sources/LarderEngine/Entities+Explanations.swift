@@ -33,10 +33,7 @@ extension Entities {
 
 extension Entries {
     /// How an entry is kept: what is shown is split once more for what is said of it.
-    func form(
-        of entry: Entry,
-        in place: ScopeKey
-    ) async throws(Problem) -> FormExplanation {
+    func form(of entry: Entry, in place: ScopeKey) async throws(Problem) -> FormExplanation {
         guard let origin = entry.origin, let rules = context.origins.entityRules[origin],
             let settings = context.origins[origin]?.settings
         else { return FormExplanation(.whole(reason: nil)) }
@@ -94,9 +91,7 @@ extension FormExplanation {
             ),
             case .split(let split) = Splitter(rules).split(shown.answer.bytes, path: path)
         else {
-            self.init(
-                .normalized(skeleton: skeleton, entities: ReferenceList(count: 0, items: []))
-            )
+            self.init(.normalized(skeleton: skeleton, entities: ReferenceList(count: 0, items: [])))
             return
         }
         let entities = try reader.answers.shownEntities(of: row)

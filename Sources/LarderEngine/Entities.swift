@@ -8,10 +8,7 @@ package struct Entities: EnginePart {
     let context: EngineContext
 
     /// The origin whose entities are meant: the one that is named, else the only one that has rules.
-    package func origin(
-        _ origin: OriginName?,
-        for uid: UInt32?
-    ) throws(Problem) -> OriginName {
+    package func origin(_ origin: OriginName?, for uid: UInt32?) throws(Problem) -> OriginName {
         let table = context.origins
         if let origin {
             if case .unknown = table.origin(named: origin, for: uid) {

@@ -338,10 +338,7 @@ struct EntryReader {
 extension StoreReader {
     /// The unsettled changes of a variant, which are those of its URL, in their order; nil where
     /// there are none.
-    func changes(
-        ofVariant id: EntryID,
-        _ scope: ScopeKey
-    ) throws(StoreError) -> [OpenChange]? {
+    func changes(ofVariant id: EntryID, _ scope: ScopeKey) throws(StoreError) -> [OpenChange]? {
         guard let url = Variants.url(of: id), let changes = try target(scope, url)?.changes else {
             return nil
         }

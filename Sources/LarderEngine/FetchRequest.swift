@@ -33,10 +33,7 @@ struct FetchRequest: Sendable {
     /// Whether its answer is kept normalized, where its origin has rules.
     var normalizes: Bool { command.normalizes ?? true }
 
-    func answer(
-        _ cached: ShownAnswer?,
-        now: Timestamp
-    ) -> FetchMachine<FetchFailure>.CacheAnswer {
+    func answer(_ cached: ShownAnswer?, now: Timestamp) -> FetchMachine<FetchFailure>.CacheAnswer {
         guard let cached else { return .miss }
         let (entry, revision) = (cached.entry, cached.entry.revision)
         guard entry.kind == .fetched else {
@@ -96,9 +93,7 @@ struct FetchRequest: Sendable {
     ) throws(StoreError) -> EntryID? {
         guard !command.headers.fields.isEmpty,
             let marker = try? Variants.markerID(of: command.url)
-        else {
-            return try? EntryID(command.url)
-        }
+        else { return try? EntryID(command.url) }
         var names: [String] = []
         for scope in sight.scopes {
             let found = try reader.withEntry(scope, marker, now: now) { row in

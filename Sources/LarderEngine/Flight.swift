@@ -62,12 +62,7 @@ final class Flight: Sendable {
         }
     }
 
-    init(
-        _ plan: Plan,
-        context: EngineContext,
-        deadline: Duration,
-        boardingEnds: Duration
-    ) {
+    init(_ plan: Plan, context: EngineContext, deadline: Duration, boardingEnds: Duration) {
         self.boardingEnds = boardingEnds
         self.plan = plan
         self.context = context

@@ -56,10 +56,7 @@ struct ModifierAttempt: Sendable {
         return End(verdict: .refused)
     }
 
-    private func ask(
-        _ url: WebURL,
-        _ isSent: Flag
-    ) async throws(UpstreamError) -> UpstreamReply {
+    private func ask(_ url: WebURL, _ isSent: Flag) async throws(UpstreamError) -> UpstreamReply {
         let request = UpstreamRequest(
             origin: origin,
             method: facts.method,

@@ -29,11 +29,7 @@ extension ModifierSteps {
             let modifier = departed.whole.modifier
             let fate = modifier.number == number ? outcome : outcome.ofDependants
             let cause = ChangeCause(modifier)
-            await context.tellVariants(
-                departed.variants,
-                store.key(for: modifier.scope),
-                of: cause
-            )
+            await context.tellVariants(departed.variants, store.key(for: modifier.scope), of: cause)
             if !modifier.isAnswered { count(departed.whole, fate) }
             if case .confirmed = fate {
                 context.watchers.credentialChanged(
@@ -213,11 +209,7 @@ extension BaseUpdate {
     /// The answer to the write is the target as it is now.
     ///
     /// Nil where it cannot be one.
-    init?(
-        _ id: EntryID,
-        representedBy answer: ModifierAttempt.Answer,
-        _ origin: OriginSettings
-    ) {
+    init?(_ id: EntryID, representedBy answer: ModifierAttempt.Answer, _ origin: OriginSettings) {
         let isJSON = JSONValidator.accepts(answer.body)
         let saysJSON = answer.headers["Content-Type"].map(MediaType.isAnyJSON) ?? false
         guard isJSON || !saysJSON else { return nil }

@@ -73,9 +73,7 @@ final class ModifierSteps: Sendable {
 
     private func commitSend(_ number: ModifierNumber) async -> ModifierKeeper.Event? {
         do throws(StoreError) {
-            guard let departing = try await context.store.modifiers.send(number) else {
-                return nil
-            }
+            guard let departing = try await context.store.modifiers.send(number) else { return nil }
             let attempted = Attempted(departing)
             attempts.withLock { $0[number] = attempted }
             return .sendCommitted(number)
@@ -227,9 +225,7 @@ final class ModifierSteps: Sendable {
         for change in found.changes.reversed()
         where change.state == .accepted && !change.isAnswered {
             guard
-                let (whole, targets) = try await context.store.modifiers.withTargets(
-                    change.number
-                ),
+                let (whole, targets) = try await context.store.modifiers.withTargets(change.number),
                 let effects = whole.effects
             else { continue }
             for (other, target) in targets where contents[other] == nil {

@@ -355,11 +355,7 @@ package struct Modifiers: EnginePart {
     }
 
     /// Pauses or resumes a lane; it is on disk when this returns.
-    package func setLane(
-        _ lane: Lane,
-        _ scope: ScopeKey,
-        isPaused: Bool
-    ) async throws(Problem) {
+    package func setLane(_ lane: Lane, _ scope: ScopeKey, isPaused: Bool) async throws(Problem) {
         let lane = names.named(lane, scope)
         try await storing(await store.modifiers.setPaused(scope, lane, isPaused))
         queue.post(.laneSet(lane, scope.scope, isPaused: isPaused))

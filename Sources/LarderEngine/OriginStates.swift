@@ -198,10 +198,7 @@ struct OriginStates: EnginePart {
         note(origin) { $0.portalAnswered(now: $1) }
     }
 
-    private func note(
-        _ origin: OriginName,
-        _ event: (inout OriginHealth, Timestamp) -> Bool
-    ) {
+    private func note(_ origin: OriginName, _ event: (inout OriginHealth, Timestamp) -> Bool) {
         let now = clock.now()
         let news = context.health.change(origin) { event(&$0, now) ? $0.state : nil }
         guard let state = news ?? nil else { return }

@@ -67,9 +67,7 @@ package struct OriginTable: Sendable {
     /// What `url` is to a client with this uid; nil for one that has none.
     package func decide(_ url: WebURL, for uid: UInt32?) -> Decision {
         if let origin = origin(of: url) { return .known(origin) }
-        guard let owner, owner == uid, let origin = implicitOrigin(of: url) else {
-            return .unknown
-        }
+        guard let owner, owner == uid, let origin = implicitOrigin(of: url) else { return .unknown }
         return .implicit(origin)
     }
 

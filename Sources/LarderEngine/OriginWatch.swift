@@ -97,10 +97,7 @@ final class OriginWatch: Sendable {
     }
 
     /// `rest` says how long the origin is to be left alone for an account.
-    func pauseEnded(
-        _ name: OriginName,
-        rest: (Scope) -> Duration
-    ) -> ProbeMachine.PauseAction {
+    func pauseEnded(_ name: OriginName, rest: (Scope) -> Duration) -> ProbeMachine.PauseAction {
         state.withLock { state in
             state.change(name) { watched in
                 let rests = Set(watched.waiting.values.map(\.scope)).map(rest)

@@ -26,16 +26,9 @@ package struct Origins: EnginePart {
             .sorted { $0.settings.name < $1.settings.name }
     }
 
-    private func report(
-        _ origin: KnownOrigin,
-        for asker: StatusReport.You? = nil
-    ) -> OriginReport {
+    private func report(_ origin: KnownOrigin, for asker: StatusReport.You? = nil) -> OriginReport {
         let condition = context.originStates.condition(of: origin.name, toldTo: asker)
-        return OriginReport(
-            settings: origin.settings,
-            source: origin.source,
-            condition: condition
-        )
+        return OriginReport(settings: origin.settings, source: origin.source, condition: condition)
     }
 
     // MARK: Changes
@@ -265,10 +258,7 @@ package struct Origins: EnginePart {
         return report
     }
 
-    private func checkedURL(
-        _ path: String?,
-        of origin: OriginSettings
-    ) throws(Problem) -> WebURL {
+    private func checkedURL(_ path: String?, of origin: OriginSettings) throws(Problem) -> WebURL {
         guard let path else { return origin.baseURL }
         guard path.utf8.first == UInt8(ascii: "/"),
             let url = try? WebURL(origin.baseURL.originText + path),

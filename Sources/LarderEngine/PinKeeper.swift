@@ -142,10 +142,7 @@ final class PinKeeper: Sendable {
     /// What is wanted; what no origin can give is told to its pin.
     ///
     /// Nil where the store could not say it: then it is to be looked up again.
-    private func lookUp(
-        _ context: EngineContext,
-        _ now: Duration
-    ) async -> Wanted? {
+    private func lookUp(_ context: EngineContext, _ now: Duration) async -> Wanted? {
         var wanted = Wanted()
         do throws(StoreError) {
             var last: Int64 = 0

@@ -34,13 +34,7 @@ package struct Pins: EnginePart {
             throw Problem(trouble).ofPin
         case .waiting(let isNew):
             guard let attempt else { throw .nothingToPin(id) }
-            return try await follow(
-                attempt,
-                asked,
-                isNew: isNew,
-                wait: wait,
-                interest: interest
-            )
+            return try await follow(attempt, asked, isNew: isNew, wait: wait, interest: interest)
         case .miss:
             throw .nothingToPin(id)
         }

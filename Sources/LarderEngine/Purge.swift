@@ -67,12 +67,7 @@ package struct Purge: EnginePart {
             for item in page.items {
                 let scope = store.key(for: .own(uid: item.uid, account: item.account))
                 do throws(Problem) {
-                    try await modifiers.remove(
-                        item.id,
-                        scope,
-                        discarding: true,
-                        interest: interest
-                    )
+                    try await modifiers.remove(item.id, scope, discarding: true, interest: interest)
                     removed[scope, default: []].insert(item.id)
                     unchangedPages = 0
                 } catch {

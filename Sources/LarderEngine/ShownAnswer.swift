@@ -37,12 +37,7 @@ struct ShownAnswer: Sendable {
     }
 
     /// What the network has just said, with what modifiers add to it.
-    init(
-        _ entry: Entry,
-        _ bytes: [UInt8],
-        _ overlay: Overlay = .none,
-        in place: ScopeKey
-    ) {
+    init(_ entry: Entry, _ bytes: [UInt8], _ overlay: Overlay = .none, in place: ScopeKey) {
         (self.entry, self.overlay, self.source, self.place) = (entry, overlay, .network, place)
         (known, body, isNormalized) = (nil, .bytes(bytes), false)
     }

@@ -46,9 +46,7 @@ struct TargetNames: EnginePart {
     /// the id.
     func name(of id: EntryID, _ scope: ScopeKey) -> EntryID {
         guard !store.modifiers.isTarget(scope, id), let name = context.entity(at: id, in: scope)
-        else {
-            return id
-        }
+        else { return id }
         return EntryID(name)
     }
 

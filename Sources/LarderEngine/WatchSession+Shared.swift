@@ -79,9 +79,7 @@ extension WatchSession {
         guard case .change(let change, let coalesced) = notice.content, let id = change.id,
             sharedID(in: notice) != nil, let found = rows[id]
         else { return notice }
-        guard change.scope == .shared else {
-            return revealed(notice, change, id, found)
-        }
+        guard change.scope == .shared else { return revealed(notice, change, id, found) }
         // A later put stands for those before it, and one of them may be of its own row.
         guard let own = found.own else { return found.isOfSharedOrigin ? notice : nil }
         let isOlder = own < change.revision && (coalesced == 1 || own <= handedOut)
@@ -95,9 +93,7 @@ extension WatchSession {
         _ id: EntryID,
         _ found: Rows
     ) -> WatchMachine.Notice {
-        guard found.own == nil, found.shared == .fetched, command.wants(.put) else {
-            return notice
-        }
+        guard found.own == nil, found.shared == .fetched, command.wants(.put) else { return notice }
         var notice = notice
         var told = change
         told.event = .put(id, ChangeCause(.network, client: change.client))

@@ -58,9 +58,7 @@ struct WatchSession {
         return nil
     }
 
-    private mutating func step(
-        _ events: inout AsyncStream<Event>.Iterator
-    ) async -> End? {
+    private mutating func step(_ events: inout AsyncStream<Event>.Iterator) async -> End? {
         // What was answered before the daemon began to end is still told.
         let isDraining = context.isDraining
         if isDraining { hub.distribute() }

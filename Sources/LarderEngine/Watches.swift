@@ -19,9 +19,7 @@ package struct Watches: EnginePart {
         emit: @escaping ([WatchFrame]) async -> Bool
     ) async -> Problem? {
         let mailbox = Mailbox<WatchSession.Event>()
-        guard let seat = context.sessions.add({ mailbox.post(.news) }) else {
-            return .daemonEnds
-        }
+        guard let seat = context.sessions.add({ mailbox.post(.news) }) else { return .daemonEnds }
         defer { context.sessions.remove(seat) }
         var command = command
         do throws(Problem) {
@@ -102,10 +100,7 @@ package struct Watches: EnginePart {
     }
 
     /// Has the entities that are watched by their keys stand among the ids.
-    private func name(
-        entitiesOf command: inout WatchCommand,
-        for uid: UInt32?
-    ) throws(Problem) {
+    private func name(entitiesOf command: inout WatchCommand, for uid: UInt32?) throws(Problem) {
         guard !command.keys.isEmpty else { return }
         let origin = try Entities(context: context).origin(command.origin, for: uid)
         command.ids += command.keys.map { EntryID(EntityName($0, of: origin)) }

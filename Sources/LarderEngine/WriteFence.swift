@@ -74,11 +74,7 @@ final class WriteFence: Sendable {
         }
     }
 
-    fileprivate func isOvertaken(
-        _ id: EntryID,
-        in scope: ScopeKey,
-        since departure: Int
-    ) -> Bool {
+    fileprivate func isOvertaken(_ id: EntryID, in scope: ScopeKey, since departure: Int) -> Bool {
         let ids = [id] + (Variants.url(of: id).map { [$0] } ?? [])
         return state.withLock { state in
             departure < state.lost
