@@ -95,11 +95,8 @@ package final class Interest: Sendable {
     }
 }
 
-/// One client's wait for something to come about; guarded by a lock.
-///
-/// It is over with its time, with its client, or with the daemon, whichever comes first. Of what
-/// happens meanwhile it keeps one flag, however much it is: look again.
-final class Wait: Sendable {
+/// One client's wait for something to come about.
+enum Wait {
     /// Why it is over although nothing has come about.
     enum End: Sendable {
         case timeIsOver
@@ -107,86 +104,49 @@ final class Wait: Sendable {
         case daemonEnds
     }
 
-    /// What it came to.
     enum Outcome<Value> {
         case came(Value)
         case ended(End)
-    }
-
-    private struct State {
-        /// Who begins looks once, even where the wait is over already.
-        var isNew = true
-        var mustLook = true
-        var end: End?
-        var waiter: CheckedContinuation<Void, Never>?
-    }
-
-    private let state = Mutex(State())
-
-    /// Something may have come about.
-    func lookAgain() {
-        change { $0.mustLook = true }
-    }
-
-    /// The first end counts.
-    func end(_ end: End) {
-        change { $0.end = $0.end ?? end }
-    }
-
-    /// Ends it when a time is over, unless the task is cancelled before.
-    func end(after time: Duration, _ clock: any EngineClock) async {
-        if (try? await clock.sleep(for: time)) != nil { end(.timeIsOver) }
-    }
-
-    private func change(_ change: (inout State) -> Void) {
-        let waiter = state.withLock { state in
-            change(&state)
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume()
-    }
-
-    /// Returns once there is something to look at, or it is over, and why; called by one task.
-    func next() async -> End? {
-        await withCheckedContinuation { continuation in
-            let isTime = state.withLock { state in
-                if state.mustLook || state.end != nil { return true }
-                state.waiter = continuation
-                return false
-            }
-            if isTime { continuation.resume() }
-        }
-        return state.withLock { state in
-            defer { (state.isNew, state.mustLook) = (false, false) }
-            return state.isNew ? nil : state.end
-        }
     }
 }
 
 extension EngineContext {
     /// Looks at once, and again whenever `news` tells of some, until `look` finds something or the
-    /// wait is over.
+    /// wait is over: with its time, with its client, or with the daemon, whichever comes first.
     ///
-    /// When it returns, nothing of it is left: nobody tells it anything, and nobody sleeps for it.
+    /// However much is told between two looks, it is one look more. When it returns, nothing of it is
+    /// left: nobody tells it anything, and nobody sleeps for it.
     func wait<Value>(
         upTo time: Duration,
         _ interest: Interest,
         on news: Listeners,
         until look: () async throws(Problem) -> Value?
     ) async throws(Problem) -> Wait.Outcome<Value> {
-        let wait = Wait()
-        guard let seat = sessions.add({ wait.end(.daemonEnds) }) else { return .ended(.daemonEnds) }
+        // Nil: look again.
+        let mailbox = Mailbox<Wait.End?>()
+        guard let seat = sessions.add({ mailbox.post(.daemonEnds) }) else {
+            return .ended(.daemonEnds)
+        }
         defer { sessions.remove(seat) }
-        interest.whenGivenUp { wait.end(.clientLeft) }
-        let ear = news.add { wait.lookAgain() }
+        interest.whenGivenUp { mailbox.post(.clientLeft) }
+        let hasNews = Flag()
+        let ear = news.add { if hasNews.raise() { mailbox.post(nil) } }
         defer { news.remove(ear) }
         // Cancelled as this returns.
-        async let _: Void = wait.end(after: time, clock)
+        async let _: Void = post(.timeIsOver, after: time, in: mailbox)
+        var events = mailbox.events.makeAsyncIterator()
         while true {
-            if let end = await wait.next() { return .ended(end) }
+            hasNews.lower()
             if let value = try await look() { return .came(value) }
+            guard let event = await events.next(isolation: #isolation) else {
+                return .ended(.clientLeft)
+            }
+            if let end = event { return .ended(end) }
         }
+    }
+
+    private func post(_ end: Wait.End, after time: Duration, in box: Mailbox<Wait.End?>) async {
+        if (try? await clock.sleep(for: time)) != nil { box.post(end) }
     }
 }
 
