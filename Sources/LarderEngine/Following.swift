@@ -74,21 +74,21 @@ final class OriginNews {
     private let name: OriginName
     private let hub: WatchHub
     private let flag = Flag()
-    private let number: Int
+    private let number: Int?
     private var told: String
 
     /// `tell` is called when there is news, and not again before ``take()``.
     init(of name: OriginName, _ hub: WatchHub, _ tell: @escaping @Sendable () -> Void) {
         self.name = name
         self.hub = hub
-        number = hub.hear(name) { [flag] in
+        number = hub.originListeners.add { [flag] in
             if flag.raise() { tell() }
         }
         told = hub.state(of: name)
     }
 
     deinit {
-        hub.stopHearing(name, number)
+        hub.originListeners.remove(number)
     }
 
     /// The state that is to be told; nil where it was told last.

@@ -34,8 +34,6 @@ final class WatchHub: Sendable {
         var released = Revision(0)
         /// The last state of each origin that was told.
         var origins: [OriginName: String] = [:]
-        /// Who hears of one origin without watching.
-        var ears: [OriginName: [Int: @Sendable () -> Void]] = [:]
         /// Whose credential was refused where.
         var refused: [Scope: Set<OriginName>] = [:]
 
@@ -46,6 +44,8 @@ final class WatchHub: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Told when an origin may be in another state.
+    let originListeners = Listeners()
     private let feed: ChangeFeed
     private let news: AsyncStream<Void>
     private let ping: AsyncStream<Void>.Continuation
@@ -226,11 +226,12 @@ final class WatchHub: Sendable {
             let newState = look()
             guard state.origins[name] ?? "unknown" != newState else { return [] }
             state.origins[name] = newState
-            var waking = state.ears[name].map { Array($0.values) } ?? []
+            var waking: [@Sendable () -> Void] = []
             tell(Array(state.watchers.keys), .origin(name), newState, &state, &waking)
             return waking
         }
         for wake in waking { wake() }
+        originListeners.tell()
     }
 
     /// Has some watchers told a status, behind what was released before.
@@ -253,23 +254,6 @@ final class WatchHub: Sendable {
 
     func state(of name: OriginName) -> String {
         state.withLock { $0.origins[name] ?? "unknown" }
-    }
-
-    /// Has `tell` called whenever the origin is in another state, until ``stopHearing(_:_:)`` with
-    /// the number; it must be quick.
-    func hear(_ name: OriginName, _ tell: @escaping @Sendable () -> Void) -> Int {
-        state.withLock { state in
-            defer { state.next += 1 }
-            state.ears[name, default: [:]][state.next] = tell
-            return state.next
-        }
-    }
-
-    func stopHearing(_ name: OriginName, _ number: Int) {
-        state.withLock { state in
-            state.ears[name]?[number] = nil
-            if state.ears[name]?.isEmpty == true { state.ears[name] = nil }
-        }
     }
 
     func originForgotten(_ name: OriginName) {
