@@ -80,7 +80,7 @@ extension WatchSession {
             var event = WatchFrame.EntryEvent(
                 revision: entry.revision,
                 id: entry.id,
-                source: source.text
+                source: "\(source)"
             )
             event.isInitial = true
             frames.append(.put(event))

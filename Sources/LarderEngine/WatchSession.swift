@@ -198,7 +198,7 @@ struct WatchSession {
             var event = WatchFrame.EntryEvent(
                 revision: change.revision,
                 id: id,
-                source: cause.source.text,
+                source: "\(cause.source)",
                 cause: cause.text ?? (cause.source == .network ? "fetch:\(id)" : nil)
             )
             event.changed = cause.changed
@@ -211,7 +211,7 @@ struct WatchSession {
             var event = WatchFrame.EvictionEvent(
                 revision: change.revision,
                 id: id,
-                reason: reason.text
+                reason: "\(reason)"
             )
             event.isOwn = isOwn
             event.hasMore = hasMore
@@ -221,27 +221,6 @@ struct WatchSession {
             event.isOwn = isOwn
             event.hasMore = hasMore
             return .modifier(event)
-        }
-    }
-}
-
-extension ChangeCause.Source {
-    var text: String {
-        switch self {
-        case .network: "network"
-        case .client: "client"
-        case .modifier: "modifier"
-        }
-    }
-}
-
-extension EvictionReason {
-    fileprivate var text: String {
-        switch self {
-        case .lru: "lru"
-        case .expired: "expired"
-        case .request: "request"
-        case .damaged: "damaged"
         }
     }
 }
