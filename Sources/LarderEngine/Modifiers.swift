@@ -218,7 +218,7 @@ package struct Modifiers: EnginePart {
         guard let time, !report.isDone else { return report }
         let outcome = try await context.wait(upTo: time, interest, on: queue.settlements) {
             () async throws(Problem) -> Void? in
-            try await isDone(number) ? () : nil
+            try await isSettled(number, orAnswered: true) ? () : nil
         }
         if case .ended(.daemonEnds) = outcome { throw .daemonEnds }
         return try await reports.report(id, scope).1
@@ -246,16 +246,14 @@ package struct Modifiers: EnginePart {
         return try await reports.page(command, scopes)
     }
 
-    /// Whether it is settled, or the server has confirmed it.
-    private func isDone(_ number: ModifierNumber) async throws(Problem) -> Bool {
+    /// Whether a modifier has left the queue, be it as a dead letter, or, where that is enough, the
+    /// server has confirmed it.
+    private func isSettled(
+        _ number: ModifierNumber,
+        orAnswered: Bool = false
+    ) async throws(Problem) -> Bool {
         let head = try await storing(await store.modifiers.head(number))
-        return head.map { $0.state == .dead || $0.isAnswered } ?? true
-    }
-
-    /// Whether a modifier has left the queue, be it as a dead letter.
-    private func isSettled(_ number: ModifierNumber) async throws(Problem) -> Bool {
-        let head = try await storing(await store.modifiers.head(number))
-        return head.map { $0.state == .dead } ?? true
+        return head.map { $0.state == .dead || orAnswered && $0.isAnswered } ?? true
     }
 
     // MARK: By hand
