@@ -83,7 +83,8 @@ package struct Entries: EnginePart {
         conditions: WriteConditions = WriteConditions()
     ) async throws(Problem) -> Bool {
         let own = condition(conditions, of: id, scope, unlessMissing: true)
-        if try await delete(scope, id, client, if: own) { return true }
+        let revision = try await storing(await store.delete(scope, id, client: client, if: own))
+        guard revision == nil else { return true }
         guard let shared = context.sharedScope(of: id), shared != scope else { return false }
         let now = clock.now()
         let isThere = try await context.read { reader throws(StoreError) in
@@ -96,15 +97,6 @@ package struct Entries: EnginePart {
             "'\(id)' is seen by all users, and you have no row of your own under it",
             hint: "An administrator removes it for all users: DELETE with scope=shared."
         )
-    }
-
-    private func delete(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        _ client: ClientTag?,
-        if condition: WriteCondition?
-    ) async throws(Problem) -> Bool {
-        try await storing(await store.delete(scope, id, client: client, if: condition) != nil)
     }
 
     /// A page of the rows of one scope or several; with a command for others' rows, each says

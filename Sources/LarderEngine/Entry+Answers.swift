@@ -28,7 +28,7 @@ extension Entry {
         freshUntil = freshness.until
     }
 
-    /// What says that the origin has deleted a thing.
+    /// A tombstone: the origin has deleted the thing.
     init(tombstone id: EntryID, status: Int, _ origin: OriginName, at now: Timestamp) {
         self.init(
             id: id,

@@ -269,7 +269,8 @@ struct FlightRun: ~Copyable {
             )
             if taken.body != nil, isLate(entry.id) {
                 abandon(taken.body)
-                return late(entry, reply)
+                // The row as it is shows in its place, which is newer.
+                return .current(FlightAnswer(entry: entry, bytes: nil, status: reply.status))
             }
             let body = FrameBody(entry, in: plan.key.scope.scope, bytes: taken.bytes)
             let isAddressed = if case .href = body { true } else { false }
@@ -305,11 +306,6 @@ struct FlightRun: ~Copyable {
     private func isLate(_ id: EntryID) -> Bool {
         guard let read else { return false }
         return !context.order.takesAnswer(of: read, for: id, in: plan.key.scope)
-    }
-
-    /// What is told of a late answer: the row as it is, which is newer.
-    private func late(_ entry: Entry, _ reply: UpstreamReply) -> FlightOutcome {
-        .current(FlightAnswer(entry: entry, bytes: nil, status: reply.status))
     }
 
     /// Keeps the answer and returns its revision; nil when it is not to be kept or there is no

@@ -88,7 +88,8 @@ final class ModifierSteps: Sendable {
             return nil
         }
         let whole = departing.whole
-        guard let origin = origin(of: whole.modifier) else {
+        let scope = context.store.key(for: whole.modifier.scope)
+        guard let origin = try? context.origin(of: whole.modifier.url, in: scope) else {
             // Whoever removed it may add it again.
             return .attemptEnded(number, .neverLeft, ModifierRules())
         }
@@ -159,11 +160,6 @@ final class ModifierSteps: Sendable {
                 .reason: "\(status.map { "\($0)" } ?? "no answer")",
             ])
         )
-    }
-
-    func origin(of modifier: StoredModifier) -> OriginSettings? {
-        let scope = context.store.key(for: modifier.scope)
-        return try? context.origin(of: modifier.url, in: scope)
     }
 
     private func headers(of modifier: StoredModifier, _ origin: OriginSettings) -> HeaderFields {
@@ -272,16 +268,12 @@ final class ModifierSteps: Sendable {
             () async throws(StoreError) in
             transition = try await self.context.store.modifiers.update(ready)
         }
-        if let transition { noteCredential(transition) }
+        let isRefused = transition?.to == .authWait
+        if let transition, isRefused || transition.from == .authWait {
+            let (scope, origin) = (transition.scope, transition.origin)
+            context.watchers.credentialChanged(scope, at: origin, isRefused: isRefused)
+        }
         return .changeCommitted(number)
-    }
-
-    /// Tells whom an origin has refused, and who goes on after that.
-    private func noteCredential(_ transition: ModifierTransition) {
-        let isRefused = transition.to == .authWait
-        guard isRefused || transition.from == .authWait else { return }
-        let (scope, origin) = (transition.scope, transition.origin)
-        context.watchers.credentialChanged(scope, at: origin, isRefused: isRefused)
     }
 
     func answer(to number: ModifierNumber) -> StoredAnswer? {

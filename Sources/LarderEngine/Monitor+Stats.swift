@@ -58,7 +58,7 @@ extension Monitor {
         let usage = try await context.read { reader throws(StoreError) in
             try reader.usage(scopes)
         }
-        let totals = store.totals
+        let (totals, pins) = (store.totals, store.pins.totals)
         var report = UsageReport(
             rows: usage.total,
             byKind: usage.byKind.map { group in
@@ -73,7 +73,13 @@ extension Monitor {
             cacheBytes: totals.bytes,
             cacheBytesMax: maxBytes,
             budgetBytes: totals.budget,
-            pins: UsageReport.Pins(usage.pins, in: store.pins.totals),
+            pins: UsageReport.Pins(
+                count: usage.pins.count,
+                waiting: usage.pins.waiting,
+                bytes: usage.pins.bytes,
+                totalBytes: pins.bytes,
+                maxBytes: pins.maxBytes
+            ),
             files: store.files.lengths.enumerated().map { index, file in
                 UsageReport.File(
                     name: file.name,
@@ -87,17 +93,5 @@ extension Monitor {
         )
         report.normalized = usage.normalized
         return report
-    }
-}
-
-extension UsageReport.Pins {
-    fileprivate init(_ usage: PinUsage, in totals: PinTotals) {
-        self.init(
-            count: usage.count,
-            waiting: usage.waiting,
-            bytes: usage.bytes,
-            totalBytes: totals.bytes,
-            maxBytes: totals.maxBytes
-        )
     }
 }

@@ -34,7 +34,7 @@ package final class Monitor: EnginePart {
     ) async -> StatusReport {
         updateMeter()
         store.upkeep.want()
-        let totals = store.totals
+        let (totals, pins) = (store.totals, store.pins.totals)
         let files = store.files.sizes
         let now = clock.monotonic()
         let (hits, misses, rates) = meter.withLock { meter in
@@ -68,7 +68,12 @@ package final class Monitor: EnginePart {
             uptime: now - started,
             state: warnings.isEmpty ? .ok : .degraded,
             cache: cache,
-            pins: StatusReport.Pins(store.pins.totals),
+            pins: StatusReport.Pins(
+                count: Int(pins.count),
+                bytes: pins.bytes,
+                maxBytes: pins.maxBytes,
+                waiting: Int(pins.waiting)
+            ),
             connections: connections,
             flights: context.flights.count,
             origins: origins,
@@ -126,17 +131,6 @@ package final class Monitor: EnginePart {
             warnings.append("\(store.pins.totals.damaged) pinned entries were damaged on the disk")
         }
         return warnings
-    }
-}
-
-extension StatusReport.Pins {
-    fileprivate init(_ totals: PinTotals) {
-        self.init(
-            count: Int(totals.count),
-            bytes: totals.bytes,
-            maxBytes: totals.maxBytes,
-            waiting: Int(totals.waiting)
-        )
     }
 }
 

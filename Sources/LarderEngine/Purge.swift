@@ -23,8 +23,10 @@ package struct Purge: EnginePart {
             try await remove(selection, scopes, interest, &removed)
         }
         report.modifiers = removed.values.reduce(0) { $0 + $1.count }
-        for (scope, lane) in try await pausedLanes(of: scopes) {
-            try await Modifiers(context: context).setLane(lane, scope, isPaused: false)
+        for (scope, lane) in try await storing(await store.modifiers.pausedLanes())
+        where scopes.covers(scope) {
+            let key = store.key(for: scope)
+            try await Modifiers(context: context).setLane(lane, key, isPaused: false)
         }
         var command = EvictCommand(.all)
         command.includesPinned = true
@@ -85,13 +87,5 @@ package struct Purge: EnginePart {
                 hint: "Purge again once its attempt has ended."
             )
         }
-    }
-
-    private func pausedLanes(
-        of scopes: RowScopes
-    ) async throws(Problem) -> [(scope: ScopeKey, lane: Lane)] {
-        let lanes = try await storing(await store.modifiers.pausedLanes())
-        return lanes.filter { scopes.covers($0.scope) }
-            .map { (scope: store.key(for: $0.scope), lane: $0.lane) }
     }
 }

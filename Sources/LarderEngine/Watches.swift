@@ -27,8 +27,11 @@ package struct Watches: EnginePart {
         } catch {
             return error
         }
-        if let since = command.since, !command.listsFirst, let problem = refusal(of: since) {
-            return problem
+        let changes = store.changes
+        if let since = command.since, !command.listsFirst,
+            since < changes.start || since > changes.last
+        {
+            return Problem(since: since, oldest: changes.start)
         }
         let hub = context.watchers
         var interests = WatchInterest(command)
@@ -106,15 +109,6 @@ package struct Watches: EnginePart {
         command.ids += command.keys.map { EntryID(EntityName($0, of: origin)) }
         command.keys = []
         command.origin = nil
-    }
-
-    /// Whether the log cannot have what came after a revision.
-    private func refusal(of since: Revision) -> Problem? {
-        let changes = store.changes
-        guard since >= changes.start, since <= changes.last else {
-            return Problem(since: since, oldest: changes.start)
-        }
-        return nil
     }
 }
 
