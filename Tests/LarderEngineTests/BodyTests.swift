@@ -173,10 +173,7 @@ struct BodyTests {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
             let piece = [UInt8](repeating: 0, count: count)
-            fixture.upstream.answer(
-                url,
-                with: .reply(pieces: [.bytes(piece)], 200, Self.noStore)
-            )
+            fixture.upstream.answer(url, with: .reply(pieces: [.bytes(piece)], 200, Self.noStore))
             #expect(try await fixture.fetch(url).refusal?.kind == .entryTooLarge)
         }
     }

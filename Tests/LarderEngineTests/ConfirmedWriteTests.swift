@@ -29,10 +29,7 @@ struct ConfirmedWriteTests {
         return try await fixture.engine.modifiers.modifier(id, scope, wait: .seconds(60)).state
     }
 
-    @Test(
-        "What was deleted stays so, whatever the answer says of it",
-        arguments: [200, 404, 410]
-    )
+    @Test("What was deleted stays so, whatever the answer says of it", arguments: [200, 404, 410])
     func deleted(status: Int) async throws {
         let user = #"{"type":"User","id":7,"name":"Ann"}"#
         let setup = try EngineSetup.with {
@@ -63,10 +60,7 @@ struct ConfirmedWriteTests {
             let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
             try await fixture.cache(url, .json(#"{"n":5}"#))
             let gate = Gate()
-            fixture.upstream.answer(
-                writes,
-                with: ScriptedAnswer.reply(status: 204).held(by: gate)
-            )
+            fixture.upstream.answer(writes, with: ScriptedAnswer.reply(status: 204).held(by: gate))
             fixture.upstream.answer(url, with: .json(#"{"n":6}"#), Self.unreachable)
             let effect = try Effect(parsing: Array(#"{"type":"add","value":{"/n":1}}"#.utf8))
             let change = ModifierCommand.Change(target: try EntryID(url), effect: effect)

@@ -99,10 +99,7 @@ struct EntityModifierTests {
             let id = try await fixture.accept(Self.renamed)
             _ = try await fixture.upstream.asked.element(2)
             // Another answer says what the server has, while the modifier is under way.
-            try await fixture.cache(
-                try fixture.url("/articles/3"),
-                .json(Self.article(3, "Cleo"))
-            )
+            try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Cleo")))
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
             #expect(try fixture.read(urls[0], isBase: true) == Self.article(1, "Cleo"))
             gate.open()
@@ -120,17 +117,11 @@ struct EntityModifierTests {
             let urls = try await fixture.cacheArticles()
             let watch = try await fixture.watches([urls[0].text])[0]
             _ = try await fixture.accept(Self.renamed, hold: true)
-            try await fixture.cache(
-                try fixture.url("/articles/3"),
-                .json(Self.article(3, "Bea"))
-            )
+            try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Bea")))
             try await fixture.removeModifier()
             // It is what the server says by now, so nothing changes when the modifier goes.
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
-            try await fixture.cache(
-                try fixture.url("/articles/3"),
-                .json(Self.article(3, "Dora"))
-            )
+            try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Dora")))
             let frames = try await watch.frames(upTo: 3)
             #expect(frames.dropFirst().map(\.name) == ["put \(urls[0])", "put \(urls[0])"])
             let shown = try await fixture.view(urls[0])
@@ -343,10 +334,7 @@ struct EntityModifierTests {
             let own = try fixture.url("/users/7")
             let watched = try EntryID(own)
             let watch = try await Watch(fixture) { $0.ids = [watched] }
-            let change = ModifierCommand.Change(
-                target: try EntryID(own),
-                effect: Self.renamed
-            )
+            let change = ModifierCommand.Change(target: try EntryID(own), effect: Self.renamed)
             let request = ModifierCommand.Request(method: "PATCH", url: own)
             var command = ModifierCommand(changes: [change], request: request)
             command.id = try ModifierID("m")
@@ -459,10 +447,7 @@ struct EntityModifierTests {
             let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
             #expect(!fixture.engine.store.isClaimed(fixture.scope, EntryID(name)))
             // What everybody hears is what the user of the write sees, and nothing of its own.
-            try await fixture.cache(
-                try fixture.url("/articles/3"),
-                .json(Self.article(3, "Cleo"))
-            )
+            try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Cleo")))
             #expect(try await fixture.entity().text.contains("Cleo"))
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Cleo"))
         }
@@ -579,7 +564,7 @@ extension EngineFixture {
         let reader = try engine.store.makeReader()
         defer { reader.endTransaction() }
         let now = clock.now()
-        return try engine.view(of: EntryID(url), for: scope, reader, now: now) { _, _, _ in }
+        return try engine.view(of: EntryID(url), for: scope, reader, now: now) { _, _ in }
     }
 
     /// What `GET /v1/entries/{id}` answers of what is kept normalized.

@@ -53,10 +53,7 @@ struct EntriesTests {
     func originID() async throws {
         try await EngineFixture.run { fixture in
             let id = try EntryID("https://api.example.com/a")
-            let expected = Problem(
-                .originID,
-                "'\(id)' lies under the base URL of origin 'example'"
-            )
+            let expected = Problem(.originID, "'\(id)' lies under the base URL of origin 'example'")
             #expect(expected.status == 409)
             await #expect(throws: expected) {
                 try await fixture.put(id.text, "one")
@@ -71,9 +68,7 @@ struct EntriesTests {
             fixture in
             let before = fixture.engine.store.totals
             let text = String(repeating: "x", count: 100_001)
-            await #expect(
-                throws: Problem(.entryTooLarge, "the body has more than 100000 bytes")
-            ) {
+            await #expect(throws: Problem(.entryTooLarge, "the body has more than 100000 bytes")) {
                 try await fixture.put("note", text)
             }
             try await fixture.engine.store.settle()
@@ -223,12 +218,7 @@ extension EngineFixture {
         _ text: String,
         ttl: Duration? = nil
     ) async throws -> (put: PutReceipt, entityTag: String) {
-        var intake = try engine.entries.take(
-            EntryID(id),
-            scope,
-            mediaType: "text/plain",
-            ttl: ttl
-        )
+        var intake = try engine.entries.take(EntryID(id), scope, mediaType: "text/plain", ttl: ttl)
         do {
             try await intake.take(Array(text.utf8))
         } catch {

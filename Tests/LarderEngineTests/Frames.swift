@@ -44,12 +44,7 @@ extension FetchFrame {
         network: Duration? = nil
     ) -> FetchFrame {
         .end(
-            EndFrame(
-                outcome: outcome,
-                revision: revision,
-                cacheTime: cache,
-                networkTime: network
-            )
+            EndFrame(outcome: outcome, revision: revision, cacheTime: cache, networkTime: network)
         )
     }
 

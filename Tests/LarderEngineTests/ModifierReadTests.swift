@@ -128,11 +128,7 @@ struct ModifierReadTests {
             fixture.upstream.answer(writes, with: .reply(status: 202), .reply(status: 202))
             try await fixture.cache(url, .json(#"{"liked":false,"n":1}"#))
             fixture.upstream.answer(url, with: .json(#"{"liked":false,"n":2}"#))
-            let like = try await accept(
-                fixture,
-                "m-1",
-                #"{"type":"merge","value":{"liked":true}}"#
-            )
+            let like = try await accept(fixture, "m-1", #"{"type":"merge","value":{"liked":true}}"#)
             let unlike = try await accept(
                 fixture,
                 "m-2",

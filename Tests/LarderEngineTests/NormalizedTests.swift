@@ -141,10 +141,7 @@ struct NormalizedTests {
 
     @Test("A 404 on an entity's own URL deletes it wherever it is shown")
     func deleted() async throws {
-        let rules = NormalizeRules(
-            byType: .standard,
-            types: [TypeRule(type: "A", url: "/as/{id}")]
-        )
+        let rules = NormalizeRules(byType: .standard, types: [TypeRule(type: "A", url: "/as/{id}")])
         try await run(rules) { fixture in
             let (list, one) = (try fixture.url("/list"), try fixture.url("/as/2"))
             try await fixture.cache(list, .json(#"[{"type":"A","id":1},{"type":"A","id":2}]"#))

@@ -395,11 +395,7 @@ extension EngineFixture {
         }
     }
 
-    fileprivate func put(
-        _ name: String,
-        count: Int = 1,
-        isPinned: Bool
-    ) async throws {
+    fileprivate func put(_ name: String, count: Int = 1, isPinned: Bool) async throws {
         var intake = try engine.entries.take(
             EntryID(name),
             scope,

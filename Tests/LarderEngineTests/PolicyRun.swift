@@ -111,14 +111,7 @@ final class PolicyRun {
     /// What is cached, shown as the network's.
     func confirmed(cache: Duration? = .zero) throws -> [FetchFrame] {
         [
-            try .snapshot(
-                .network,
-                old,
-                url,
-                json: "[1]",
-                etag: "\"v1\"",
-                storedAt: Self.age
-            ),
+            try .snapshot(.network, old, url, json: "[1]", etag: "\"v1\"", storedAt: Self.age),
             .end(.network, old, cache: cache, network: .zero),
         ]
     }
@@ -201,11 +194,7 @@ final class PolicyRun {
         )
     }
 
-    private func failed(
-        _ problem: Problem,
-        _ wasShown: Bool,
-        network: Duration?
-    ) -> FetchResult {
+    private func failed(_ problem: Problem, _ wasShown: Bool, network: Duration?) -> FetchResult {
         guard wasShown else { return .refused(problem) }
         return FetchResult([.error(problem), .end(.error, old, network: network)])
     }

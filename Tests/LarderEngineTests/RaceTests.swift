@@ -49,13 +49,7 @@ struct RaceTests {
             let wait = Duration.milliseconds(300)
             try await fixture.clock.sleepers(until: wait)
             fixture.clock.advance(by: wait)
-            let cached = try FetchFrame.snapshot(
-                .cache,
-                last.next(-1),
-                url,
-                json: "[1]",
-                age: wait
-            )
+            let cached = try FetchFrame.snapshot(.cache, last.next(-1), url, json: "[1]", age: wait)
             #expect(try await fetch.frames.element(0) == cached)
             gate.open()
             #expect(

@@ -64,11 +64,7 @@ struct RestTests {
             #expect(status.map(\.restsUntil) == [end] && status.map(\.restsFor) == [nil])
             // Another account is another matter.
             let other = Scope.own(uid: 1_001, account: .default)
-            fixture.upstream.answer(
-                try fixture.url("/b"),
-                with: .reply(status: 204),
-                .json("[1]")
-            )
+            fixture.upstream.answer(try fixture.url("/b"), with: .reply(status: 204), .json("[1]"))
             let theirs = try await write(fixture, "/b", as: other)
             let settled = try await fixture.engine.modifiers.modifier(
                 theirs,

@@ -18,12 +18,7 @@ struct RetryTests {
     func jitter() async throws {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
-            fixture.upstream.answer(
-                url,
-                with: Self.unreachable,
-                Self.unreachable,
-                .json("[1]")
-            )
+            fixture.upstream.answer(url, with: Self.unreachable, Self.unreachable, .json("[1]"))
             let fetch = fixture.start(url)
             let first = Limits.retryBase * fixture.chance(0)
             try await fixture.clock.sleepers(until: first)
@@ -198,10 +193,7 @@ struct RetryTests {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
             let target = try fixture.url("/b?c")
-            fixture.upstream.answer(
-                url,
-                with: .reply(status: 302, headers: ["Location": "/b?c"])
-            )
+            fixture.upstream.answer(url, with: .reply(status: 302, headers: ["Location": "/b?c"]))
             fixture.upstream.answer(target, with: .json("[1]"))
             #expect(try await fixture.fetch(url).shape == ["network", "end network"])
             #expect(fixture.upstream.asked.all.map(\.url) == [url, target])

@@ -223,11 +223,7 @@ struct SharedTests {
             let first = ScriptedAnswer.json(#"{"liked":false}"#, headers: ["ETag": "\"v1\""])
             for last in [ScriptedAnswer.reply(status: 304), .reply("no", status: 403)] {
                 try await fixture.cache(url, first, as: bob)
-                fixture.upstream.answer(
-                    url,
-                    with: .reply(status: 204),
-                    .reply("who?", status: 401)
-                )
+                fixture.upstream.answer(url, with: .reply(status: 204), .reply("who?", status: 401))
                 let id = try await fixture.like(url, alice)
                 let key = fixture.key(alice)
                 let asked = fixture.upstream.asked.all.count

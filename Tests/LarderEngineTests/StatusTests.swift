@@ -56,11 +56,7 @@ struct StatusTests {
             #expect((cache.hits, cache.misses) == (3, 2))
             #expect(
                 cache.hitRate
-                    == StatusReport.HitRate(
-                        oneMinute: 0.75,
-                        tenMinutes: 0.6,
-                        sixtyMinutes: 0.6
-                    )
+                    == StatusReport.HitRate(oneMinute: 0.75, tenMinutes: 0.6, sixtyMinutes: 0.6)
             )
             fixture.clock.advance(by: .seconds(30 * 60))
             cache = await fixture.engine.monitor.status(connections: 0).cache

@@ -16,12 +16,7 @@ struct StoreFaultTests {
         try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
             let url = try fixture.url("/a")
             let last = try fixture.step()
-            faults.arm(
-                1,
-                of: StoreStep.putEntry,
-                with: code == 13 ? .full : .inputOutput,
-                .forGood
-            )
+            faults.arm(1, of: StoreStep.putEntry, with: code == 13 ? .full : .inputOutput, .forGood)
             fixture.upstream.answer(url, with: .json("[1]"))
             let got = try await fixture.fetch(url)
             faults.disarm()

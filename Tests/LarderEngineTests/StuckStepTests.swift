@@ -12,9 +12,7 @@ import Testing
 struct StuckStepTests {
     private static let other = "https://other.example.com"
 
-    private func run(
-        _ body: (EngineFixture, FaultInjection) async throws -> Void
-    ) async throws {
+    private func run(_ body: (EngineFixture, FaultInjection) async throws -> Void) async throws {
         let faults = FaultInjection()
         let setup = try EngineSetup.with { setup in
             setup.store.faults = faults

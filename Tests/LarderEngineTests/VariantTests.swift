@@ -54,10 +54,7 @@ struct VariantTests {
         return try await fixture.engine.modifiers.accept(command, fixture.scope)[0].id
     }
 
-    private func settled(
-        _ fixture: EngineFixture,
-        _ id: ModifierID
-    ) async throws -> ModifierState {
+    private func settled(_ fixture: EngineFixture, _ id: ModifierID) async throws -> ModifierState {
         try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60)).state
     }
 

@@ -30,10 +30,7 @@ struct WakingTests {
         return try await modifiers.accept(ModifiersCommand(command), fixture.scope)[0].id
     }
 
-    private func state(
-        _ fixture: EngineFixture,
-        _ id: ModifierID
-    ) async throws -> ModifierState {
+    private func state(_ fixture: EngineFixture, _ id: ModifierID) async throws -> ModifierState {
         let wait = Duration.seconds(60)
         return try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: wait).state
     }

@@ -43,9 +43,7 @@ extension EngineSimulation {
         return sight
     }
 
-    private func list(
-        _ selection: ModifierListCommand.Selection?
-    ) throws -> [ModifierReport] {
+    private func list(_ selection: ModifierListCommand.Selection?) throws -> [ModifierReport] {
         var command = ModifierListCommand()
         command.selection = selection
         command.limit = Limits.pageRowsMax

@@ -113,11 +113,7 @@ struct SimulationInput {
     ///
     /// Beside others, what was read may be base no more before somebody looks whether it shows
     /// what was answered 202.
-    func outcomes(
-        in queue: PlainQueue,
-        isAlone: Bool,
-        hasDiskFailed: Bool
-    ) -> [PlainQueue] {
+    func outcomes(in queue: PlainQueue, isAlone: Bool, hasDiskFailed: Bool) -> [PlainQueue] {
         var outcomes = outcomes(in: queue, isAlone: isAlone && !hasDiskFailed)
         if hasDiskFailed, case .pinned(let path) = event {
             var waiting = queue

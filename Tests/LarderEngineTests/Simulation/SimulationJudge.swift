@@ -271,11 +271,7 @@ struct SimulationJudge {
 
     // MARK: What is to be seen
 
-    private static func sight(
-        of queue: PlainQueue,
-        _ paths: [String],
-        at now: Duration
-    ) -> Sight {
+    private static func sight(of queue: PlainQueue, _ paths: [String], at now: Duration) -> Sight {
         var sight = Sight()
         for path in paths {
             sight.shown[path] = queue.shown(path)
