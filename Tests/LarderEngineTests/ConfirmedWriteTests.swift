@@ -9,26 +9,6 @@ import Testing
 
 @Suite("What is left of a write when it was done", .timeLimit(.minutes(5)))
 struct ConfirmedWriteTests {
-    private static let unreachable = ScriptedAnswer.failure(
-        .unreachable(host: "api.example.com", reason: "gone")
-    )
-
-    private func accept(
-        _ fixture: EngineFixture,
-        _ change: ModifierCommand.Change,
-        _ request: ModifierCommand.Request? = nil
-    ) async throws {
-        let derived = ModifierCommand.derivedRequest(for: [change])
-        var command = ModifierCommand(changes: [change], request: try #require(request ?? derived))
-        command.id = try ModifierID("m")
-        _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
-    }
-
-    private func settled(_ fixture: EngineFixture) async throws -> ModifierState {
-        let (id, scope) = (try ModifierID("m"), fixture.scope)
-        return try await fixture.engine.modifiers.modifier(id, scope, wait: .seconds(60)).state
-    }
-
     @Test("What was deleted stays so, whatever the answer says of it", arguments: [200, 404, 410])
     func deleted(status: Int) async throws {
         let user = #"{"type":"User","id":7,"name":"Ann"}"#
@@ -44,12 +24,10 @@ struct ConfirmedWriteTests {
             fixture.upstream.answer(
                 try fixture.url("/users/7"),
                 with: .json(user, status: status),
-                Self.unreachable
+                .unreachable
             )
-            let target = ModifierCommand.Target.key(try EntityKey("User:7"), origin: nil)
-            let change = ModifierCommand.Change(target: target, effect: .delete)
-            try await accept(fixture, change)
-            #expect(try await settled(fixture) == .confirmed)
+            let id = try await fixture.write(.entity("User:7"), .delete)
+            #expect(try await fixture.settled(id).state == .confirmed)
             #expect(try await fixture.cached(list).lastShown?.text == "[]")
         }
     }
@@ -61,14 +39,13 @@ struct ConfirmedWriteTests {
             try await fixture.cache(url, .json(#"{"n":5}"#))
             let gate = Gate()
             fixture.upstream.answer(writes, with: ScriptedAnswer.reply(status: 204).held(by: gate))
-            fixture.upstream.answer(url, with: .json(#"{"n":6}"#), Self.unreachable)
-            let effect = try Effect(parsing: Array(#"{"type":"add","value":{"/n":1}}"#.utf8))
-            let change = ModifierCommand.Change(target: try EntryID(url), effect: effect)
-            try await accept(fixture, change, .init(method: "POST", url: writes))
+            fixture.upstream.answer(url, with: .json(#"{"n":6}"#), .unreachable)
+            let effect = try Effect.json(#"{"type":"add","value":{"/n":1}}"#)
+            let id = try await fixture.write(.url(url), effect, "POST", to: writes)
             _ = try await fixture.upstream.asked.element(1)
             try await fixture.fetch(url) { $0.policy = .networkOnly }
             gate.open()
-            #expect(try await settled(fixture) == .confirmed)
+            #expect(try await fixture.settled(id).state == .confirmed)
             let shown = try await fixture.cached(url).lastShown
             #expect(shown?.text == #"{"n":6}"#)
         }
@@ -89,10 +66,9 @@ struct ConfirmedWriteTests {
             let fetch = fixture.start(url, .networkFirst)
             _ = try await fixture.upstream.asked.element(1)
             // What it changes is there already: nothing is known of what the origin made of it.
-            let effect = try Effect(parsing: Array(#"{"type":"merge","value":{"n":1}}"#.utf8))
-            let change = ModifierCommand.Change(target: try EntryID(url), effect: effect)
-            try await accept(fixture, change, .init(method: "POST", url: writes))
-            #expect(try await settled(fixture) == .confirmed)
+            let effect = try Effect.json(#"{"type":"merge","value":{"n":1}}"#)
+            let id = try await fixture.write(.url(url), effect, "POST", to: writes)
+            #expect(try await fixture.settled(id).state == .confirmed)
             gate.open()
             _ = try await fetch.result()
             #expect(try await fixture.cached(url).lastShown?.text == #"{"n":2}"#)

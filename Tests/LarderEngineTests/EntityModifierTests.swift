@@ -64,11 +64,7 @@ struct EntityModifierTests {
             #expect(entity.overlay.pending == [id])
             #expect(try await fixture.entity(.base).text == Self.user("Ann"))
             gate.open()
-            let report = try await fixture.engine.modifiers.modifier(
-                id,
-                fixture.scope,
-                wait: .seconds(60)
-            )
+            let report = try await fixture.settled(id)
             #expect(report.state == .dead)
             for (number, url) in urls.enumerated() {
                 let shown = try await fixture.cached(url).lastShown
@@ -103,7 +99,7 @@ struct EntityModifierTests {
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
             #expect(try fixture.read(urls[0], isBase: true) == Self.article(1, "Cleo"))
             gate.open()
-            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.settled(id)
             for (number, url) in urls.enumerated() {
                 let text = try await fixture.cached(url).lastShown?.text
                 #expect(text == Self.article(number + 1, "Cleo"))
@@ -118,7 +114,7 @@ struct EntityModifierTests {
             let watch = try await fixture.watches([urls[0].text])[0]
             _ = try await fixture.accept(Self.renamed, hold: true)
             try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Bea")))
-            try await fixture.removeModifier()
+            try await fixture.cancel("m")
             // It is what the server says by now, so nothing changes when the modifier goes.
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
             try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Dora")))
@@ -139,7 +135,7 @@ struct EntityModifierTests {
             _ = try await fixture.accept(.delete, hold: true)
             let shown = try await fixture.cached(list).lastShown
             #expect(shown?.text == #"[{"type":"User","id":6,"name":"Zoe"}]"#)
-            try await fixture.removeModifier()
+            try await fixture.cancel("m")
             #expect(try await fixture.view(list) == text)
         }
     }
@@ -151,7 +147,7 @@ struct EntityModifierTests {
             try await fixture.cache(own, .json(Self.user("Ann")))
             fixture.upstream.answer(own, with: .reply(status: 403))
             let dead = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifiers.modifier(dead, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.settled(dead)
             let id = try await fixture.accept(.delete, hold: true, id: "n")
             let view = try #require(try fixture.entry(own))
             #expect(view.source == .modifier)
@@ -183,14 +179,10 @@ struct EntityModifierTests {
         try await run { fixture in
             let own = try fixture.url("/users/7")
             try await fixture.cache(own, .reply(status: 404))
-            fixture.upstream.answer(
-                own,
-                with: .reply(status: 204),
-                .failure(.unreachable(host: "api.example.com", reason: "gone"))
-            )
+            fixture.upstream.answer(own, with: .reply(status: 204), .unreachable)
             let bea = try JSONValue(parsing: Array(Self.user("Bea").utf8))
             let id = try await fixture.accept(.put(bea))
-            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.settled(id)
             #expect(try await fixture.entity(.base).text == Self.user("Bea"))
             #expect(try fixture.read(own, isBase: true) == Self.user("Bea"))
         }
@@ -201,11 +193,7 @@ struct EntityModifierTests {
         try await run { fixture in
             let urls = try await fixture.cacheArticles()
             let own = try fixture.url("/users/7")
-            fixture.upstream.answer(
-                own,
-                with: .reply(status: 204),
-                .failure(.unreachable(host: "api.example.com", reason: "gone"))
-            )
+            fixture.upstream.answer(own, with: .reply(status: 204), .unreachable)
             let id = try await fixture.accept(Self.renamed)
             let modifiers = fixture.engine.modifiers
             let report = try await modifiers.modifier(id, fixture.scope, wait: .seconds(60))
@@ -227,13 +215,9 @@ struct EntityModifierTests {
         try await run { fixture in
             let urls = try await fixture.cacheArticles()
             let own = try fixture.url("/users/7")
-            fixture.upstream.answer(
-                own,
-                with: .json(Self.user("BEA", #","age":3"#)),
-                .failure(.unreachable(host: "api.example.com", reason: "gone"))
-            )
+            fixture.upstream.answer(own, with: .json(Self.user("BEA", #","age":3"#)), .unreachable)
             let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.settled(id)
             #expect(try await fixture.view(urls[1]) == Self.article(2, "BEA"))
             #expect(try await fixture.entity().text.contains(#""age":3"#))
         }
@@ -246,10 +230,10 @@ struct EntityModifierTests {
             fixture.upstream.answer(
                 try fixture.url("/users/7"),
                 with: .json(#"{"type":"User","id":7,"age":3}"#),
-                .failure(.unreachable(host: "api.example.com", reason: "gone"))
+                .unreachable
             )
             let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.settled(id)
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
             #expect(try await fixture.entity().text.contains(#""age":3"#))
         }
@@ -261,13 +245,9 @@ struct EntityModifierTests {
             let text = String(repeating: "x", count: Limits.inlineBodyBytesMax + 1)
             let own = try fixture.url("/users/7")
             try await fixture.cache(own, .json(Self.user("Ann", #","text":"\#(text)""#)))
-            fixture.upstream.answer(
-                own,
-                with: .reply(status: 204),
-                .failure(.unreachable(host: "api.example.com", reason: "gone"))
-            )
+            fixture.upstream.answer(own, with: .reply(status: 204), .unreachable)
             let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.settled(id)
             for _ in 0..<2 {
                 #expect(try await fixture.entity().text == Self.user("Bea", #","text":"\#(text)""#))
                 try await fixture.engine.store.maintain()
@@ -291,7 +271,7 @@ struct EntityModifierTests {
             let fetch = fixture.start(own, .networkFirst)
             _ = try await fixture.upstream.asked.element(2)
             let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.settled(id)
             gate.open()
             _ = try await fetch.result()
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
@@ -309,15 +289,11 @@ struct EntityModifierTests {
                 .json(Self.article(1, "Bea"))
             )
             let own = try fixture.url("/users/7")
-            fixture.upstream.answer(
-                own,
-                with: .reply(status: 204),
-                .failure(.unreachable(host: "api.example.com", reason: "gone"))
-            )
+            fixture.upstream.answer(own, with: .reply(status: 204), .unreachable)
             let fetch = fixture.start(urls[0], .networkFirst)
             _ = try await fixture.upstream.asked.element(2)
             let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.settled(id)
             gate.open()
             let last = try await fetch.result().lastShown
             #expect(last?.text == Self.article(1, "Bea"))
@@ -334,12 +310,8 @@ struct EntityModifierTests {
             let own = try fixture.url("/users/7")
             let watched = try EntryID(own)
             let watch = try await Watch(fixture) { $0.ids = [watched] }
-            let change = ModifierCommand.Change(target: try EntryID(own), effect: Self.renamed)
-            let request = ModifierCommand.Request(method: "PATCH", url: own)
-            var command = ModifierCommand(changes: [change], request: request)
-            command.id = try ModifierID("m")
-            command.hold = .seconds(60)
-            _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
+            let hold = Duration.seconds(60)
+            try await fixture.write(.url(own), Self.renamed, "PATCH", id: "m", hold: hold)
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
             let report = try await fixture.engine.modifiers.modifier(ModifierID("m"), fixture.scope)
             #expect(report.lanes.map(\.text) == ["key:example/User:7"])
@@ -349,13 +321,9 @@ struct EntityModifierTests {
             let page = try await fixture.engine.modifiers.list(list, .one(fixture.scope))
             #expect(page.items.map(\.id.text) == ["m"])
             // Named twice in one command it is one target.
-            let key = ModifierCommand.Change(
-                target: .key(try EntityKey("User:7"), origin: nil),
-                effect: .delete
-            )
-            let both = ModifierCommand(changes: [change, key], request: request)
+            let key = ModifierCommand.Change(target: try .entity("User:7"), effect: .delete)
             await #expect(throws: Problem.self) {
-                try await fixture.engine.modifiers.accept(ModifiersCommand(both), fixture.scope)
+                try await fixture.write(.url(own), Self.renamed, "PATCH") { $0.changes.append(key) }
             }
         }
     }
@@ -372,7 +340,7 @@ struct EntityModifierTests {
             #expect(try await fixture.entity().overlay.isComplete)
             #expect(try await fixture.view(own) == Self.user("Bea"))
             #expect(try await fixture.cached(own).lastShown?.pending == 1)
-            try await fixture.removeModifier()
+            try await fixture.cancel("m")
             #expect(try await fixture.cached(own).refusal?.kind == .miss)
         }
     }
@@ -419,7 +387,7 @@ struct EntityModifierTests {
             )
             #expect(try await fixture.entity().text == Self.user("Bea"))
             #expect(try await fixture.entity(.base).text == Self.user("Ann"))
-            try await fixture.removeModifier()
+            try await fixture.cancel("m")
             #expect(try await fixture.entity().text == Self.user("Ann"))
         }
     }
@@ -440,7 +408,7 @@ struct EntityModifierTests {
             )
             let watch = try await fixture.watches(["https://api.example.com/users/7"])[0]
             let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.settled(id)
             // What is asked for again behind it is in the shared row.
             _ = try await watch.frames(upTo: 2)
             try await fixture.engine.store.maintain()
@@ -478,7 +446,7 @@ struct EntityModifierTests {
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
             let changed = try await fixture.fetch(urls[0], .cacheOnly, as: other).lastShown
             #expect(changed?.text == Self.article(1, "Cleo"))
-            try await fixture.removeModifier()
+            try await fixture.cancel("m")
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Cleo"))
             #expect(try await others.frames(upTo: 2).last?.name == "put \(urls[0])")
             #expect(
@@ -508,19 +476,8 @@ extension EngineFixture {
         hold: Bool = false,
         id: String = "m"
     ) async throws -> ModifierID {
-        let changes = [
-            ModifierCommand.Change(target: .key(try EntityKey(key), origin: nil), effect: effect)
-        ]
-        var request = try #require(ModifierCommand.derivedRequest(for: changes))
-        request.url = url
-        var command = ModifierCommand(changes: changes, request: request)
-        command.id = try ModifierID(id)
-        command.hold = hold ? .seconds(3_600) : nil
-        return try await engine.modifiers.accept(ModifiersCommand(command), scope)[0].id
-    }
-
-    fileprivate func removeModifier() async throws {
-        try await engine.modifiers.remove(ModifierID("m"), scope, discarding: false)
+        let hold: Duration? = hold ? .seconds(3_600) : nil
+        return try await write(.entity(key), effect, to: url, id: id, hold: hold)
     }
 
     /// Watches of one id each.

@@ -39,17 +39,9 @@ struct EntryViewTests {
         _ effect: String,
         hold: Duration? = Self.wait
     ) async throws -> ModifierID {
-        let change = ModifierCommand.Change(
-            target: try EntryID(try fixture.url("/a")),
-            effect: try Effect(parsing: Array(effect.utf8))
-        )
-        let request = ModifierCommand.Request(method: "PUT", url: try fixture.url("/w"))
-        var command = ModifierCommand(changes: [change], request: request)
-        let id = try ModifierID("m")
-        command.id = id
-        command.hold = hold
-        _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
-        return id
+        let (target, url) = (try fixture.url("/a"), try fixture.url("/w"))
+        let effect = try Effect.json(effect)
+        return try await fixture.write(.url(target), effect, "PUT", to: url, id: "m", hold: hold)
     }
 
     private func prepare(
@@ -92,11 +84,7 @@ struct EntryViewTests {
         case .deadLetter:
             fixture.upstream.answer(try fixture.url("/w"), with: .reply("no", status: 403))
             let id = try await accept(fixture, merge, hold: nil)
-            let report = try await fixture.engine.modifiers.modifier(
-                id,
-                fixture.scope,
-                wait: Self.wait
-            )
+            let report = try await fixture.settled(id, wait: Self.wait)
             #expect(report.state == .dead)
             if headers.fields.isEmpty {
                 let view = ViewReport.json(Array(#"{"n":1}"#.utf8), isComplete: true)

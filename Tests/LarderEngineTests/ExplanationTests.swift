@@ -18,15 +18,10 @@ struct ExplanationTests {
         _ effect: String,
         body: String? = nil
     ) async throws {
-        let url = try fixture.url(path)
-        let parsed = try Effect(parsing: Array(effect.utf8))
-        let change = ModifierCommand.Change(target: try EntryID(url), effect: parsed)
-        var request = ModifierCommand.Request(method: "POST", url: url)
-        if let body { request.body = .bytes(Array(body.utf8)) }
-        var command = ModifierCommand(changes: [change], request: request)
-        command.id = try ModifierID(name)
-        command.hold = Self.hold
-        _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
+        let (url, effect) = (try fixture.url(path), try Effect.json(effect))
+        try await fixture.write(.url(url), effect, "POST", id: name, hold: Self.hold) { command in
+            if let body { command.request.body = .bytes(Array(body.utf8)) }
+        }
     }
 
     private func explain(

@@ -50,11 +50,7 @@ struct FollowTests {
             let url = try fixture.url("/a")
             try await fixture.cache(url, .json("[1]"))
             fixture.engine.context.originStates.noteConnectFailure(try OriginName("example"))
-            fixture.upstream.answer(
-                url,
-                with: .failure(.unreachable(host: "api.example.com", reason: "refused")),
-                .json("[2]")
-            )
+            fixture.upstream.answer(url, with: .unreachable, .json("[2]"))
             fixture.upstream.answer(try fixture.url("/"), with: .reply(status: 404))
             let follower = fixture.follow(url)
             _ = try await follower.frames.element(1)

@@ -43,9 +43,7 @@ extension FetchFrame {
         cache: Duration? = .zero,
         network: Duration? = nil
     ) -> FetchFrame {
-        .end(
-            EndFrame(outcome: outcome, revision: revision, cacheTime: cache, networkTime: network)
-        )
+        .end(EndFrame(outcome: outcome, revision: revision, cacheTime: cache, networkTime: network))
     }
 
     static func unchanged(_ revision: Revision, status: Int) -> FetchFrame {

@@ -232,11 +232,7 @@ struct MadeRowTests {
             let (puts, deletes) = (try told("put", named), try told("delete", named))
             try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
             _ = try await watch.frames(upTo: 1 + puts.count)
-            try await fixture.engine.modifiers.remove(
-                ModifierID("m1"),
-                fixture.scope,
-                discarding: false
-            )
+            try await fixture.cancel("m1")
             let frames = try await watch.frames(upTo: 1 + puts.count + deletes.count)
             #expect(frames.map(\.name) == ["bookmark"] + puts + deletes)
             guard case .put(let put) = frames[1] else { return }
@@ -250,11 +246,7 @@ struct MadeRowTests {
         try await run { fixture in
             let first = try await fixture.putBlob("a", "1")
             try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
-            try await fixture.engine.modifiers.remove(
-                ModifierID("m1"),
-                fixture.scope,
-                discarding: false
-            )
+            try await fixture.cancel("m1")
             let watch = try await watch(fixture, named) { $0.since = first }
             let expected = try told("put", named) + told("delete", named) + ["bookmark"]
             let frames = try await watch.frames(upTo: expected.count)

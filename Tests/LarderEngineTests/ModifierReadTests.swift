@@ -23,25 +23,11 @@ struct ModifierReadTests {
         target: String = "/a",
         hold: Duration? = nil
     ) async throws -> ModifierID {
-        let change = ModifierCommand.Change(
-            target: try EntryID(try fixture.url(target)),
-            effect: try Effect(parsing: Array(effect.utf8))
-        )
-        let request = ModifierCommand.Request(method: "PUT", url: try fixture.url("/w"))
-        var command = ModifierCommand(changes: [change], request: request)
-        let id = try ModifierID(name)
-        command.id = id
-        command.lane = try LaneName("one")
-        command.hold = hold
-        _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
-        return id
-    }
-
-    private func settled(
-        _ fixture: EngineFixture,
-        _ id: ModifierID
-    ) async throws -> ModifierReport {
-        try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: Self.wait)
+        let (url, effect) = (try fixture.url("/w"), try Effect.json(effect))
+        let target = try ModifierCommand.Target.url(fixture.url(target))
+        return try await fixture.write(target, effect, "PUT", to: url, id: name, hold: hold) {
+            $0.lane = try LaneName("one")
+        }
     }
 
     /// Returns once all that was accepted so far is answered: another one is sent after it.
@@ -49,7 +35,7 @@ struct ModifierReadTests {
         fixture.upstream.answer(try fixture.url("/w"), with: .reply(status: 204))
         fixture.upstream.answer(try fixture.url("/other"), with: .json("{}"))
         let last = try await accept(fixture, "last", #"{"type":"none"}"#, target: "/other")
-        #expect(try await settled(fixture, last).state == .confirmed)
+        #expect(try await fixture.settled(last, wait: Self.wait).state == .confirmed)
     }
 
     private func reads(_ fixture: EngineFixture) -> [UpstreamRequest] {
@@ -80,14 +66,14 @@ struct ModifierReadTests {
             let nine = try await accept(fixture, "m-2", #"{"type":"merge","value":{"n":9}}"#)
             // It is sent when the others are out of its lane, and its target is asked again then.
             let last = try await accept(fixture, "m-3", #"{"type":"none"}"#)
-            #expect(try await settled(fixture, last).state == .confirmed)
-            #expect(try await settled(fixture, liked).state == .confirmed)
+            #expect(try await fixture.settled(last, wait: Self.wait).state == .confirmed)
+            #expect(try await fixture.settled(liked, wait: Self.wait).state == .confirmed)
             #expect(
                 try await fixture.engine.modifiers.modifier(nine, fixture.scope).state == .accepted
             )
             // With a header it is a request of its own, whatever is under way.
             try await fixture.fetch(url) { $0.headers.append("X-Own", "1") }
-            #expect(try await settled(fixture, nine).state == .confirmed)
+            #expect(try await fixture.settled(nine, wait: Self.wait).state == .confirmed)
             #expect(fixture.clock.monotonic() == .zero)
             // What was read is what it is: nobody asks again.
             #expect(reads(fixture).count == 3)
@@ -112,12 +98,12 @@ struct ModifierReadTests {
             let away = try await accept(fixture, "m-2", #"{"type":"delete"}"#)
             try await answered(fixture)
             try await fixture.fetch(url)
-            #expect(try await settled(fixture, liked).state == .confirmed)
+            #expect(try await fixture.settled(liked, wait: Self.wait).state == .confirmed)
             #expect(
                 try await fixture.engine.modifiers.modifier(away, fixture.scope).state == .accepted
             )
             try await fixture.fetch(url)
-            #expect(try await settled(fixture, away).state == .confirmed)
+            #expect(try await fixture.settled(away, wait: Self.wait).state == .confirmed)
         }
     }
 
@@ -136,8 +122,8 @@ struct ModifierReadTests {
             )
             try await answered(fixture)
             try await fixture.fetch(url)
-            #expect(try await settled(fixture, like).state == .confirmed)
-            #expect(try await settled(fixture, unlike).state == .confirmed)
+            #expect(try await fixture.settled(like, wait: Self.wait).state == .confirmed)
+            #expect(try await fixture.settled(unlike, wait: Self.wait).state == .confirmed)
             let shown = try await fixture.cached(url).frames.first?.shown
             #expect(shown?.entry.body == .json(Array(#"{"liked":false,"n":2}"#.utf8)))
         }
@@ -150,7 +136,7 @@ struct ModifierReadTests {
             fixture.upstream.answer(try fixture.url("/w"), with: .reply("no", status: 403))
             fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
             let id = try await accept(fixture, "m-1", #"{"type":"put","value":[3]}"#)
-            #expect(try await settled(fixture, id).state == .dead)
+            #expect(try await fixture.settled(id, wait: Self.wait).state == .dead)
             let got = try await fixture.fetch(url) { $0.policy = .networkOnly }
             #expect(got.lastShown?.source == .network)
             #expect(got.lastShown?.failed == 1)
@@ -195,7 +181,7 @@ struct ModifierReadTests {
             fixture.upstream.answer(url, with: .json(#"{"liked":true}"#))
             let effect = #"{"type":"merge","value":{"liked":true}}"#
             let id = try await accept(fixture, "m-1", effect)
-            let report = try await settled(fixture, id)
+            let report = try await fixture.settled(id, wait: Self.wait)
             #expect(report.state == .dead)
             #expect(report.reason == .refused)
             #expect(reads(fixture).allSatisfy { $0.purpose == .read })

@@ -18,13 +18,9 @@ struct ModifierTests {
         _ effect: Effect,
         after parent: ModifierID? = nil
     ) async throws -> ModifierID {
-        let change = ModifierCommand.Change(target: try EntryID(url), effect: effect)
-        let request = ModifierCommand.Request(method: "PATCH", url: url)
-        var command = ModifierCommand(changes: [change], request: request)
-        command.dependsOn = parent.map { [$0] } ?? []
-        return try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)[
-            0
-        ].id
+        try await fixture.write(.url(url), effect, "PATCH") { command in
+            command.dependsOn = parent.map { [$0] } ?? []
+        }
     }
 
     @Test("6: a patch is in base once it is confirmed, although another was accepted meanwhile")
@@ -40,11 +36,7 @@ struct ModifierTests {
             _ = try await fixture.upstream.asked.element(1)
             _ = try await accept(fixture, url, .set([JSONAssignment(liked, .null)]))
             gate.open()
-            let report = try await fixture.engine.modifiers.modifier(
-                id,
-                fixture.scope,
-                wait: .seconds(60)
-            )
+            let report = try await fixture.settled(id)
             #expect(report.state == .confirmed)
             let reader = try fixture.engine.store.makeReader()
             let now = fixture.clock.now()
@@ -74,11 +66,7 @@ struct ModifierTests {
             let url = try fixture.url("/graphql")
             fixture.upstream.answer(url, with: .json(body))
             let id = try await accept(fixture, url, .none)
-            let report = try await fixture.engine.modifiers.modifier(
-                id,
-                fixture.scope,
-                wait: .seconds(60)
-            )
+            let report = try await fixture.settled(id)
             #expect(report.state == expected)
             if expected == .dead { #expect(report.answer?.status == 200) }
         }
@@ -100,11 +88,7 @@ struct ModifierTests {
             #expect(read.refusal?.kind == .redirectRefused)
             let id = try await accept(fixture, url, .none)
             _ = try await fixture.upstream.asked.element(3)
-            let report = try await fixture.engine.modifiers.modifier(
-                id,
-                fixture.scope,
-                wait: .seconds(60)
-            )
+            let report = try await fixture.settled(id)
             #expect(report.state == .dead)
             let status = await fixture.engine.monitor.status(connections: 0)
             #expect(status.origins.map(\.state) == [.online])
@@ -122,11 +106,7 @@ struct ModifierTests {
                 _ = try await fixture.upstream.asked.element(0)
                 try await fixture.engine.monitor.checkStore()
                 let report = try await Reading.$current.withValue(.sending) {
-                    try await fixture.engine.modifiers.modifier(
-                        id,
-                        fixture.scope,
-                        wait: .seconds(60)
-                    )
+                    try await fixture.settled(id)
                 }
                 #expect(report.state == .confirmed)
                 try await fixture.engine.monitor.checkStore()
@@ -147,11 +127,7 @@ struct ModifierTests {
             // It is taken for confirmed once the origin's accepted_limit is over.
             try await fixture.clock.sleepers(until: .seconds(605))
             fixture.clock.advance(by: .seconds(600))
-            let report = try await fixture.engine.modifiers.modifier(
-                id,
-                fixture.scope,
-                wait: .seconds(60)
-            )
+            let report = try await fixture.settled(id)
             #expect(report.state == .confirmed)
             #expect(report.answer?.status == 202)
             #expect(report.answer?.at == ManualClock.start.advanced(by: .seconds(5)))
@@ -188,11 +164,7 @@ struct ModifierTests {
             let parent = try await accept(fixture, url, .none)
             let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
             gate.open()
-            _ = try await fixture.engine.modifiers.modifier(
-                child,
-                fixture.scope,
-                wait: .seconds(60)
-            )
+            _ = try await fixture.settled(child)
             var dead = ModifierListCommand()
             dead.selection = .one(.dead)
             let letters = try await fixture.engine.modifiers.list(dead, .one(fixture.scope)).items

@@ -251,15 +251,8 @@ struct NormalizedTests {
             let url = try fixture.url("/articles/1")
             try await fixture.cache(url, .json(Self.article(1, "Ann")))
             try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
-            let change = ModifierCommand.Change(
-                target: try EntryID(url),
-                effect: try Effect(parsing: Array(#"{"type":"merge","value":{"n":1}}"#.utf8))
-            )
-            let request = ModifierCommand.Request(method: "PATCH", url: url)
-            var command = ModifierCommand(changes: [change], request: request)
-            command.id = try ModifierID("m")
-            command.hold = .seconds(60)
-            _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
+            let effect = try Effect.json(#"{"type":"merge","value":{"n":1}}"#)
+            try await fixture.write(.url(url), effect, "PATCH", id: "m", hold: .seconds(60))
             let view = try await fixture.cached(url).lastShown
             #expect(view?.pending == 1)
             #expect(view?.text.contains(#""name":"Anna""#) == true)
@@ -272,11 +265,7 @@ struct NormalizedTests {
             let changed = try await fixture.cached(url).lastShown
             #expect(changed?.text.contains(#""name":"Bea""#) == true)
             #expect(changed?.text.contains(#""n":1"#) == true)
-            _ = try await fixture.engine.modifiers.remove(
-                try ModifierID("m"),
-                fixture.scope,
-                discarding: false
-            )
+            try await fixture.cancel("m")
             #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Bea"))
         }
     }

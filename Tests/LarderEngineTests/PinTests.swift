@@ -127,13 +127,9 @@ struct PinTests {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
             fixture.upstream.answer(url, with: .reply("no", status: status))
-            do {
-                _ = try await fixture.pin(url)
-                Issue.record("it was pinned")
-            } catch let problem as Problem {
-                #expect(problem.kind == kind)
-                #expect(problem.hint.contains("The pin stays"))
-            }
+            let problem = await #expect(throws: Problem.self) { try await fixture.pin(url) }
+            #expect(problem?.kind == kind)
+            #expect(problem?.hint.contains("The pin stays") == true)
             let pins = try await fixture.pins()
             #expect(pins.map(\.state) == [state])
             #expect(pins.first?.trouble?.problem == kind.rawValue)
@@ -220,19 +216,8 @@ struct PinTests {
             )
             let fetch = fixture.start(url, .networkFirst)
             _ = try await fixture.upstream.asked.element(1)
-            let change = ModifierCommand.Change(target: .id(try EntryID(url)), effect: .delete)
-            var command = ModifierCommand(
-                changes: [change],
-                request: try #require(ModifierCommand.derivedRequest(for: [change]))
-            )
-            command.id = try ModifierID("m")
-            _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
-            let report = try await fixture.engine.modifiers.modifier(
-                ModifierID("m"),
-                fixture.scope,
-                wait: .seconds(60)
-            )
-            #expect(report.state == .confirmed)
+            let id = try await fixture.write(.url(url), .delete)
+            #expect(try await fixture.settled(id).state == .confirmed)
             gate.open()
             _ = try await fetch.result()
             #expect(try await fixture.pins().map(\.state) == [.gone])
@@ -246,13 +231,9 @@ struct PinTests {
             let url = try fixture.url("/a")
             let long = "[\"" + String(repeating: "x", count: 4_000) + "\"]"
             fixture.upstream.answer(url, with: .json(long))
-            do {
-                _ = try await fixture.pin(url)
-                Issue.record("it was pinned")
-            } catch let problem as Problem {
-                #expect(problem.kind == .pinsFull)
-                #expect(problem.status == 507)
-            }
+            let problem = await #expect(throws: Problem.self) { try await fixture.pin(url) }
+            #expect(problem?.kind == .pinsFull)
+            #expect(problem?.status == 507)
             #expect(try await fixture.pins().map(\.state) == [.tooLarge])
             #expect(try fixture.bytes(url) == long)
             fixture.upstream.answer(url, with: .json("[1]"))
@@ -268,12 +249,8 @@ struct PinTests {
             let url = try fixture.url("/a")
             let long = "[\"" + String(repeating: "x", count: 200) + "\"]"
             fixture.upstream.answer(url, with: .json(long))
-            do {
-                _ = try await fixture.pin(url)
-                Issue.record("it was pinned")
-            } catch let problem as Problem {
-                #expect(problem.kind == .entryTooLarge)
-            }
+            let problem = await #expect(throws: Problem.self) { try await fixture.pin(url) }
+            #expect(problem?.kind == .entryTooLarge)
             let pins = try await fixture.pins()
             #expect(pins.map(\.state) == [.tooLarge])
             #expect(pins.first?.trouble?.problem == "entry-too-large")
@@ -375,12 +352,10 @@ struct PinTests {
     func nothing(text: String, kind: ProblemKind) async throws {
         try await EngineFixture.run { fixture in
             let id = try EntryID(text)
-            do throws(Problem) {
+            let problem = await #expect(throws: Problem.self) {
                 _ = try await fixture.engine.pins.pin(id, fixture.scope)
-                Issue.record("\(id) was pinned")
-            } catch {
-                #expect(error.kind == kind)
             }
+            #expect(problem?.kind == kind)
             #expect(try await fixture.pins() == [])
         }
     }

@@ -11,10 +11,6 @@ import Testing
 /// Origins that are down and asked again while somebody waits, and origins set offline by hand.
 @Suite(.timeLimit(.minutes(5)))
 struct ProbingTests {
-    private static let unreachable = ScriptedAnswer.failure(
-        .unreachable(host: "api.example.com", reason: "refused")
-    )
-
     private func name() throws -> OriginName { try OriginName("example") }
 
     /// The moment until which the probe after `failures` others sleeps, drawn with the n-th chance.
@@ -36,7 +32,7 @@ struct ProbingTests {
                 of: try name(),
                 as: .shared
             ) { back.open() }
-            fixture.upstream.answer(base, with: Self.unreachable, .reply(status: 503))
+            fixture.upstream.answer(base, with: .unreachable, .reply(status: 503))
             let first = pause(fixture, 0, chance: 0)
             try await fixture.clock.sleepers(until: first)
             #expect(fixture.upstream.asked.all.isEmpty)
@@ -153,7 +149,7 @@ struct ProbingTests {
     func offlineInFlight() async throws {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: Self.unreachable, .json("[1]"))
+            fixture.upstream.answer(url, with: .unreachable, .json("[1]"))
             let fetch = fixture.start(url)
             let pause = Limits.retryBase * fixture.chance(0)
             try await fixture.clock.sleepers(until: pause)

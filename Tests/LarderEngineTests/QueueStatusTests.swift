@@ -14,15 +14,8 @@ struct QueueStatusTests {
         _ effect: Effect = .merge(.object([])),
         hold: Duration? = nil
     ) async throws -> ModifierID {
-        let url = try fixture.url("/a")
-        let change = ModifierCommand.Change(target: try EntryID(url), effect: effect)
-        let request = ModifierCommand.Request(method: "PATCH", url: try fixture.url("/w"))
-        var command = ModifierCommand(changes: [change], request: request)
-        let id = try ModifierID(name)
-        command.id = id
-        command.hold = hold
-        _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
-        return id
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        return try await fixture.write(.url(url), effect, "PATCH", to: writes, id: name, hold: hold)
     }
 
     /// A modifier that the keeper has in memory, so that it does not read what is written of it.
@@ -213,8 +206,7 @@ struct QueueStatusTests {
             let effects: [Effect] = [.merge(.object([])), .merge(.object([])), .none]
             for (number, effect) in effects.enumerated() {
                 let id = try await merge(fixture, "m-\(number)", effect)
-                let wait = Duration.seconds(60)
-                _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: wait)
+                _ = try await fixture.settled(id)
             }
             let held = try await merge(fixture, "m-9", hold: .seconds(3_600))
             _ = try await merge(fixture, "m-9", hold: .seconds(3_600))

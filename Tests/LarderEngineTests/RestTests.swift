@@ -23,14 +23,7 @@ struct RestTests {
         _ path: String,
         as scope: Scope = EngineFixture.scope
     ) async throws -> ModifierID {
-        let url = try fixture.url(path)
-        let change = ModifierCommand.Change(target: try EntryID(url), effect: .none)
-        let request = ModifierCommand.Request(method: "POST", url: url)
-        let command = ModifiersCommand(ModifierCommand(changes: [change], request: request))
-        return try await fixture.engine.modifiers.accept(
-            command,
-            fixture.engine.store.key(for: scope)
-        )[0].id
+        try await fixture.write(.url(fixture.url(path)), .none, "POST", as: scope)
     }
 
     private func asked(_ fixture: EngineFixture, _ path: String) throws -> Int {
@@ -66,11 +59,7 @@ struct RestTests {
             let other = Scope.own(uid: 1_001, account: .default)
             fixture.upstream.answer(try fixture.url("/b"), with: .reply(status: 204), .json("[1]"))
             let theirs = try await write(fixture, "/b", as: other)
-            let settled = try await fixture.engine.modifiers.modifier(
-                theirs,
-                fixture.engine.store.key(for: other),
-                wait: .seconds(30)
-            )
+            let settled = try await fixture.settled(theirs, fixture.key(other), wait: .seconds(30))
             #expect(settled.state == .confirmed)
             // The read behind it has landed: no time goes by in which it would be silent.
             _ = try await fixture.upstream.asked.element(2)
@@ -79,11 +68,7 @@ struct RestTests {
             fixture.upstream.answer(try fixture.url("/a"), with: .reply(status: 204))
             try await fixture.clock.sleepers(until: .seconds(60))
             fixture.clock.advance(by: .seconds(60))
-            let sent = try await fixture.engine.modifiers.modifier(
-                id,
-                fixture.scope,
-                wait: .seconds(30)
-            )
+            let sent = try await fixture.settled(id, wait: .seconds(30))
             #expect(sent.state == .confirmed)
             #expect(fixture.engine.origins.reports().map(\.restsUntil) == [nil])
         }
@@ -183,11 +168,7 @@ struct RestTests {
             fixture.upstream.answer(try fixture.url("/read"), with: busy)
             _ = try await fixture.fetch(try fixture.url("/read"))
             sent.open()
-            let report = try await fixture.engine.modifiers.modifier(
-                id,
-                fixture.scope,
-                wait: .seconds(30)
-            )
+            let report = try await fixture.settled(id, wait: .seconds(30))
             #expect(report.state == .confirmed)
             try await fixture.clock.sleepers(until: .seconds(60))
             fixture.clock.advance(by: .seconds(59))

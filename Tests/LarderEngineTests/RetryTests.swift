@@ -10,15 +10,11 @@ import Testing
 /// Repetitions, what an origin's failures tell of it, portals and redirects.
 @Suite(.timeLimit(.minutes(5)))
 struct RetryTests {
-    private static let unreachable = ScriptedAnswer.failure(
-        .unreachable(host: "api.example.com", reason: "refused")
-    )
-
     @Test("A failed connection is repeated twice, each time after a pause by chance")
     func jitter() async throws {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: Self.unreachable, Self.unreachable, .json("[1]"))
+            fixture.upstream.answer(url, with: .unreachable, .unreachable, .json("[1]"))
             let fetch = fixture.start(url)
             let first = Limits.retryBase * fixture.chance(0)
             try await fixture.clock.sleepers(until: first)
@@ -85,7 +81,7 @@ struct RetryTests {
         try await EngineFixture.run(.with { $0.origin.fetch.timeout = .milliseconds(1) }) {
             fixture in
             let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: Self.unreachable)
+            fixture.upstream.answer(url, with: .unreachable)
             #expect(try await fixture.fetch(url).refusal?.kind == .unreachable)
         }
     }
@@ -98,7 +94,7 @@ struct RetryTests {
             try await fixture.goOffline()
             let asked = fixture.upstream.asked.all.count
             let gate = Gate()
-            fixture.upstream.answer(url, with: Self.unreachable.held(by: gate))
+            fixture.upstream.answer(url, with: ScriptedAnswer.unreachable.held(by: gate))
             let fetch = fixture.start(url, .networkFirst)
             // No time passes: network_wait is not waited for.
             _ = try await fetch.frames.element(0)

@@ -31,11 +31,7 @@ struct StuckStepTests {
         _ url: WebURL,
         _ effect: Effect = .none
     ) async throws -> ModifierID {
-        let change = ModifierCommand.Change(target: try EntryID(url), effect: effect)
-        let command = ModifierCommand(changes: [change], request: .init(method: "PUT", url: url))
-        return try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)[
-            0
-        ].id
+        try await fixture.write(.url(url), effect, "PUT")
     }
 
     /// One in a lane of its own, and one of another origin, are sent and settle.
@@ -43,11 +39,7 @@ struct StuckStepTests {
         for url in [try fixture.url("/free"), try WebURL(Self.other + "/1")] {
             fixture.upstream.answer(url, with: .reply(status: 204), .json("{}"))
             let id = try await accept(fixture, url)
-            let report = try await fixture.engine.modifiers.modifier(
-                id,
-                fixture.scope,
-                wait: .seconds(60)
-            )
+            let report = try await fixture.settled(id)
             #expect(report.state == .confirmed, "\(url.text)")
         }
     }

@@ -46,16 +46,8 @@ struct VariantTests {
         _ fixture: EngineFixture,
         _ effect: String = #"{"type":"merge","value":{"liked":true}}"#
     ) async throws -> ModifierID {
-        let json = """
-            {"id":"m1","request":{"method":"PUT","url":"\(try fixture.url("/likes"))"},\
-            "changes":[{"target":{"id":"\(try fixture.url("/a"))"},"effect":\(effect)}]}
-            """
-        let command = try ModifiersCommand(json: Array(json.utf8))
-        return try await fixture.engine.modifiers.accept(command, fixture.scope)[0].id
-    }
-
-    private func settled(_ fixture: EngineFixture, _ id: ModifierID) async throws -> ModifierState {
-        try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60)).state
+        let (url, likes) = (try fixture.url("/a"), try fixture.url("/likes"))
+        return try await fixture.write(.url(url), .json(effect), "PUT", to: likes, id: "m1")
     }
 
     /// Follows a variant; each view with how many writes it shows.
@@ -108,7 +100,7 @@ struct VariantTests {
             _ = try await watch.frames(upTo: 2)
             _ = try await all.frames(upTo: 4)
             sent.open()
-            #expect(try await settled(fixture, m1) == .dead)
+            #expect(try await fixture.settled(m1).state == .dead)
             #expect(try await shown.element(2) == "\(Self.old) 0")
             for language in Self.languages {
                 let frame = try await self.shown(fixture, language)
@@ -152,7 +144,7 @@ struct VariantTests {
                 answer(later).held(by: read)
             )
             sent.open()
-            #expect(try await settled(fixture, m1) == .confirmed)
+            #expect(try await fixture.settled(m1).state == .confirmed)
             for language in Self.languages {
                 let frame = try await self.shown(fixture, language)
                 #expect(frame?.text == Self.new)
@@ -188,7 +180,7 @@ struct VariantTests {
             #expect(try await shown.element(1) == "deleted modifier")
             _ = try await watch.frames(upTo: 2)
             sent.open()
-            #expect(try await settled(fixture, m1) == .dead)
+            #expect(try await fixture.settled(m1).state == .dead)
             #expect(try await shown.element(2) == "\(Self.old) 0")
             let names = try await watch.frames(upTo: 3).map(\.name)
             #expect(names == ["bookmark", "delete \(de)", "put \(de)"])
@@ -216,7 +208,7 @@ struct VariantTests {
             _ = try await fixture.upstream.asked.element(asked)
             fixture.upstream.answer(try fixture.url("/likes"), with: .reply(status: 204))
             let m1 = try await write(fixture)
-            #expect(try await settled(fixture, m1) == .confirmed)
+            #expect(try await fixture.settled(m1).state == .confirmed)
             read.open()
             _ = try await fetch.result()
             #expect(try await shown(fixture, "de")?.text == Self.new)

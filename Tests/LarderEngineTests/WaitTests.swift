@@ -20,13 +20,7 @@ struct WaitTests {
         _ path: String = "/a",
         for hold: Duration = Self.hold
     ) async throws -> ModifierID {
-        let url = try fixture.url(path)
-        let change = ModifierCommand.Change(target: try EntryID(url), effect: .none)
-        var command = ModifierCommand(changes: [change], request: .init(method: "POST", url: url))
-        command.hold = hold
-        return try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)[
-            0
-        ].id
+        try await fixture.write(.url(fixture.url(path)), .none, "POST", hold: hold)
     }
 
     /// When those are to be woken who sleep neither for the housekeeping nor until a hold is over.

@@ -23,16 +23,11 @@ struct WakingTests {
         _ path: String,
         _ method: String = "PUT"
     ) async throws -> ModifierID {
-        let url = try WebURL(Self.base + path)
-        let change = ModifierCommand.Change(target: try EntryID(url), effect: .none)
-        let command = ModifierCommand(changes: [change], request: .init(method: method, url: url))
-        let modifiers = fixture.engine.modifiers
-        return try await modifiers.accept(ModifiersCommand(command), fixture.scope)[0].id
+        try await fixture.write(.url(WebURL(Self.base + path)), .none, method)
     }
 
     private func state(_ fixture: EngineFixture, _ id: ModifierID) async throws -> ModifierState {
-        let wait = Duration.seconds(60)
-        return try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: wait).state
+        try await fixture.settled(id).state
     }
 
     @Test("Another header of an origin sends all writes that wait for a credential")
@@ -100,15 +95,7 @@ struct WakingTests {
             let url = try fixture.url("/1")
             fixture.upstream.answer(url, with: .reply(status: 401), .reply(status: 204))
             let watch = try await Watch(fixture) { $0.types = [.auth] }
-            let change = ModifierCommand.Change(target: try EntryID(url), effect: .none)
-            let command = ModifierCommand(
-                changes: [change],
-                request: .init(method: "PUT", url: url)
-            )
-            let id = try await fixture.engine.modifiers.accept(
-                ModifiersCommand(command),
-                fixture.scope
-            )[0].id
+            let id = try await fixture.write(.url(url), .none, "PUT")
             #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "auth needed"])
             var origin = try #require(fixture.engine.context.origins.origin(of: url))
             origin.headers.append("Authorization", "new")

@@ -136,11 +136,7 @@ struct WatchedModifierTests {
             let url = try fixture.url("/likes")
             try await fixture.like("note", to: url, id: "m1", more: #","hold":"10s""#)
             _ = try await watch.frames(upTo: 3)
-            try await fixture.engine.modifiers.remove(
-                ModifierID("m1"),
-                fixture.scope,
-                discarding: false
-            )
+            try await fixture.cancel("m1")
             let frames = try await watch.frames(upTo: 5)
             #expect(
                 frames.map(\.name) == [
