@@ -11,29 +11,21 @@ import Testing
 struct KeepingTests {
     private static let minute = ["Cache-Control": "max-age=60"]
 
-    @Test("An answer is fresh until its max-age is over")
-    func maxAge() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
+    @Test(
+        "An answer is fresh until its max-age is over, or the origin's ttl where there is one",
+        arguments: [nil, 120]
+    )
+    func lifetime(ttl: Int?) async throws {
+        let setup = try EngineSetup.with { $0.origin.fetch.ttl = ttl.map { .seconds($0) } }
+        try await EngineFixture.run(setup) { fixture in
+            let (url, lifetime) = (try fixture.url("/a"), Duration.seconds(ttl ?? 60))
             try await fixture.cache(url, .json("[1]", headers: Self.minute))
-            fixture.clock.advance(by: .milliseconds(59_999))
+            fixture.clock.advance(by: lifetime - .milliseconds(1))
             #expect(try await fixture.cached(url).lastShown?.isStale == false)
             fixture.clock.advance(by: .milliseconds(1))
             let shown = try await fixture.cached(url).lastShown
             #expect(shown?.isStale == true)
-            #expect(shown?.age == .seconds(60))
-        }
-    }
-
-    @Test("The origin's ttl counts instead of what its answers say")
-    func ttl() async throws {
-        try await EngineFixture.run(.with { $0.origin.fetch.ttl = .seconds(120) }) { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]", headers: Self.minute))
-            fixture.clock.advance(by: .milliseconds(119_999))
-            #expect(try await fixture.cached(url).lastShown?.isStale == false)
-            fixture.clock.advance(by: .milliseconds(1))
-            #expect(try await fixture.cached(url).lastShown?.isStale == true)
+            #expect(shown?.age == lifetime)
         }
     }
 

@@ -327,13 +327,7 @@ struct NormalizedTests {
         try await EngineFixture.run { fixture in
             var command = WatchCommand()
             command.keys = [try EntityKey("User:7")]
-            let problem = await fixture.engine.watches.watch(
-                command,
-                scope: fixture.scope,
-                client: nil,
-                interest: Interest(),
-                emit: { _ in false }
-            )
+            let problem = await fixture.watch(command)
             #expect(problem?.kind == .originNeeded)
         }
     }

@@ -51,9 +51,17 @@ struct PolicyTests {
         Network.allCases
     )
     func networkFirst(cached: Cached, network: Network) async throws {
+        try await networkFirst(.networkFirst, cached, network)
+    }
+
+    private func networkFirst(
+        _ policy: FetchPolicy,
+        _ cached: Cached,
+        _ network: Network
+    ) async throws {
         try await EngineFixture.run { fixture in
             let run = try PolicyRun(fixture)
-            let got = try await run.fetch(.networkFirst, cached, network)
+            let got = try await run.fetch(policy, cached, network)
             switch (cached, network) {
             case (.hit, .refusal), (.hit, .unreachable), (.hit, .timedOut), (.hit, .silent):
                 let wait = network == .silent ? PolicyRun.networkWait : run.networkTime
@@ -94,21 +102,7 @@ struct PolicyTests {
         Network.allCases
     )
     func cacheFirst(cached: Cached, network: Network) async throws {
-        try await EngineFixture.run { fixture in
-            let run = try PolicyRun(fixture)
-            let got = try await run.fetch(.cacheFirst, cached, network)
-            switch (cached, network) {
-            case (.hit, .refusal), (.hit, .unreachable), (.hit, .timedOut), (.hit, .silent):
-                let wait = network == .silent ? PolicyRun.networkWait : run.networkTime
-                let said = run.whatNetworkSays(network, wasShown: true)
-                #expect(got == FetchResult([try run.cachedSnapshot(after: wait)] + said.frames))
-            case (.hit, .same), (.hit, .notModified):
-                #expect(got == FetchResult(try run.confirmed()))
-            case (.hit, .new), (.hit, .gone), (.miss, _):
-                #expect(got == run.whatNetworkSays(network, wasShown: false))
-            case (.tombstone, _): #expect(got == run.whatIsRemembered(beside: network))
-            }
-        }
+        try await networkFirst(.cacheFirst, cached, network)
     }
 
     @Test("cache-first shows a fresh answer and asks nobody, until it is stale")

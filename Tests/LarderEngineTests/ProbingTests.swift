@@ -13,6 +13,14 @@ import Testing
 struct ProbingTests {
     private func name() throws -> OriginName { try OriginName("example") }
 
+    private func waitForReturn(
+        _ fixture: EngineFixture,
+        _ tell: @escaping @Sendable () -> Void
+    ) throws -> OriginInterest {
+        let states = fixture.engine.context.originStates
+        return states.waitForReturn(of: try name(), as: .shared, tell)
+    }
+
     /// The moment until which the probe after `failures` others sleeps, drawn with the n-th chance.
     private func pause(_ fixture: EngineFixture, _ failures: Int, chance n: Int) -> Duration {
         ProbeMachine.pause(
@@ -28,10 +36,7 @@ struct ProbingTests {
             let context = fixture.engine.context
             let back = Gate()
             context.originStates.noteConnectFailure(try name())
-            let interest = fixture.engine.context.originStates.waitForReturn(
-                of: try name(),
-                as: .shared
-            ) { back.open() }
+            let interest = try waitForReturn(fixture) { back.open() }
             fixture.upstream.answer(base, with: .unreachable, .reply(status: 503))
             let first = pause(fixture, 0, chance: 0)
             try await fixture.clock.sleepers(until: first)
@@ -54,10 +59,7 @@ struct ProbingTests {
             let url = try fixture.url("/a")
             let back = Gate()
             fixture.engine.context.originStates.noteConnectFailure(try name())
-            let interest = fixture.engine.context.originStates.waitForReturn(
-                of: try name(),
-                as: .shared
-            ) { back.open() }
+            let interest = try waitForReturn(fixture) { back.open() }
             fixture.upstream.answer(url, with: .json("[1]"))
             try await fixture.fetch(url)
             try await back.wait()
@@ -72,14 +74,8 @@ struct ProbingTests {
             let context = fixture.engine.context
             context.originStates.noteConnectFailure(try name())
             let told = Recorder<Int>()
-            let interest = fixture.engine.context.originStates.waitForReturn(
-                of: try name(),
-                as: .shared
-            ) { told.record(1) }
-            let other = fixture.engine.context.originStates.waitForReturn(
-                of: try name(),
-                as: .shared
-            ) { told.record(2) }
+            let interest = try waitForReturn(fixture) { told.record(1) }
+            let other = try waitForReturn(fixture) { told.record(2) }
             interest.end()
             interest.end()
             let first = pause(fixture, 0, chance: 0)
@@ -133,10 +129,7 @@ struct ProbingTests {
             #expect(remembered == [try name()])
             let back = Gate()
             fixture.engine.context.originStates.noteConnectFailure(try name())
-            let interest = fixture.engine.context.originStates.waitForReturn(
-                of: try name(),
-                as: .shared
-            ) { back.open() }
+            let interest = try waitForReturn(fixture) { back.open() }
             fixture.engine.context.originStates.noteAnswer(try name())
             #expect(fixture.engine.context.watch.state(of: try name()) == .idle)
             _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)

@@ -62,35 +62,27 @@ struct RaceTests {
         }
     }
 
-    @Test("An answer that comes after its client's deadline still lands in the cache")
-    func answerAfterDeadline() async throws {
+    @Test(
+        "An answer that comes after its client's deadline, or hang-up, still lands in the cache",
+        arguments: [true, false]
+    )
+    func answerAfterClient(hasHungUp: Bool) async throws {
         let hold = StepHold()
         defer { hold.release() }
         try await EngineFixture.run(.with { $0.store.faults = hold }) { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
+            let (url, gate) = (try fixture.url("/a"), Gate())
             fixture.upstream.answer(url, with: .json("[1]").held(by: gate))
             let fetch = fixture.start(url) { $0.timeout = .seconds(1) }
-            try await fixture.clock.sleepers(until: .seconds(1))
-            fixture.clock.advance(by: .seconds(1))
-            let refusal = Problem(FlightFailure.timeout, url: url)
-            #expect(try await fetch.result() == .refused(refusal))
-            #expect(try await lands(fixture, url, hold, gate))
-        }
-    }
-
-    @Test("An answer whose only client hung up still lands in the cache")
-    func answerAfterHangUp() async throws {
-        let hold = StepHold()
-        defer { hold.release() }
-        try await EngineFixture.run(.with { $0.store.faults = hold }) { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            fixture.upstream.answer(url, with: .json("[1]").held(by: gate))
-            let fetch = fixture.start(url)
-            _ = try await fixture.upstream.asked.element(0)
-            fetch.hangUp()
-            #expect(try await fetch.result() == FetchResult([]))
+            if hasHungUp {
+                _ = try await fixture.upstream.asked.element(0)
+                fetch.hangUp()
+                #expect(try await fetch.result() == FetchResult([]))
+            } else {
+                try await fixture.clock.sleepers(until: .seconds(1))
+                fixture.clock.advance(by: .seconds(1))
+                let refusal = Problem(FlightFailure.timeout, url: url)
+                #expect(try await fetch.result() == .refused(refusal))
+            }
             #expect(try await lands(fixture, url, hold, gate))
         }
     }

@@ -89,6 +89,20 @@ extension WatchFrame {
 }
 
 extension EngineFixture {
+    /// Watches in this task; the problem that the client gets in place of a stream.
+    func watch(
+        _ command: WatchCommand,
+        emit: @escaping ([WatchFrame]) async -> Bool = { _ in true }
+    ) async -> Problem? {
+        await engine.watches.watch(
+            command,
+            scope: scope,
+            client: nil,
+            interest: Interest(),
+            emit: emit
+        )
+    }
+
     /// Puts a client's own text.
     @discardableResult
     func putBlob(

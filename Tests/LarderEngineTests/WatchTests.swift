@@ -83,20 +83,12 @@ struct WatchTests {
     func tooOld() async throws {
         try await EngineFixture.run { fixture in
             let start = fixture.engine.store.changes.start
-            for since in [Revision(1 << 40)] {
-                var command = WatchCommand()
-                command.since = since
-                let problem = await fixture.engine.watches.watch(
-                    command,
-                    scope: fixture.scope,
-                    client: nil,
-                    interest: Interest(),
-                    emit: { _ in true }
-                )
-                #expect(problem?.kind == .sinceTooOld)
-                #expect(problem?.status == 410)
-                #expect(problem?.oldest == start)
-            }
+            var command = WatchCommand()
+            command.since = Revision(1 << 40)
+            let problem = await fixture.watch(command)
+            #expect(problem?.kind == .sinceTooOld)
+            #expect(problem?.status == 410)
+            #expect(problem?.oldest == start)
         }
     }
 
@@ -211,16 +203,10 @@ struct WatchTests {
             fixture.engine.context.isDraining = true
             var command = WatchCommand()
             command.listsFirst = true
-            let problem = await fixture.engine.watches.watch(
-                command,
-                scope: fixture.scope,
-                client: nil,
-                interest: Interest(),
-                emit: { frames in
-                    Issue.record("it is told \(frames)")
-                    return true
-                }
-            )
+            let problem = await fixture.watch(command) { frames in
+                Issue.record("it is told \(frames)")
+                return true
+            }
             #expect(problem?.kind == .shuttingDown)
         }
     }
@@ -231,21 +217,15 @@ struct WatchTests {
             var command = WatchCommand()
             command.timeout = .seconds(30)
             var told: [String] = []
-            let problem = await fixture.engine.watches.watch(
-                command,
-                scope: fixture.scope,
-                client: nil,
-                interest: Interest(),
-                emit: { frames in
-                    told += frames.map(\.name)
-                    guard told.count < 20, frames.last?.type != "end" else { return true }
-                    if told.count == 3 { fixture.clock.advance(by: .seconds(30)) }
-                    // The next one is there before this one is told.
-                    _ = try? await fixture.putBlob("\(told.count)", "1")
-                    fixture.engine.context.watchers.distribute()
-                    return true
-                }
-            )
+            let problem = await fixture.watch(command) { frames in
+                told += frames.map(\.name)
+                guard told.count < 20, frames.last?.type != "end" else { return true }
+                if told.count == 3 { fixture.clock.advance(by: .seconds(30)) }
+                // The next one is there before this one is told.
+                _ = try? await fixture.putBlob("\(told.count)", "1")
+                fixture.engine.context.watchers.distribute()
+                return true
+            }
             #expect(problem == nil)
             #expect(told == ["bookmark", "put 1", "put 2", "put 3", "put 4", "end timeout"])
         }
@@ -320,19 +300,21 @@ struct WatchTests {
         }
     }
 
+    private static func join(_ hub: WatchHub) -> Int? {
+        hub.join(
+            EngineFixture.scope,
+            .init(),
+            since: nil,
+            listsFirst: false,
+            hasBookmarks: true,
+            wake: {}
+        )
+    }
+
     @Test("At least 500 watches of a user are taken, and one too many is refused")
     func bound() throws {
         let hub = WatchHub(try TemporaryStore().store.changes)
-        let join = {
-            hub.join(
-                EngineFixture.scope,
-                .init(),
-                since: nil,
-                listsFirst: false,
-                hasBookmarks: true,
-                wake: {}
-            )
-        }
+        let join = { Self.join(hub) }
         for _ in 0..<Limits.watchersPerUserMax { #expect(join() != nil) }
         #expect(Limits.watchersPerUserMax >= 500)
         #expect(join() == nil)
@@ -345,14 +327,7 @@ struct WatchTests {
         let temporary = try TemporaryStore()
         let feed = temporary.store.changes
         let hub = WatchHub(feed)
-        let number = hub.join(
-            EngineFixture.scope,
-            .init(),
-            since: nil,
-            listsFirst: false,
-            hasBookmarks: true,
-            wake: {}
-        )
+        let number = Self.join(hub)
         hub.leave(try #require(number))
         // News of before may come after that.
         hub.distribute()
