@@ -8,23 +8,23 @@ import Testing
 @testable import LarderEngine
 
 /// Bodies of every kind and size: how they are shown, and what is kept of them.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)), .engine)
 struct BodyTests {
+    private let fixture = EngineFixture.running
+
     private static let text = ["Content-Type": "text/plain"]
 
     @Test("Pretty-printed JSON is kept byte for byte, and only its line ends change in a frame")
     func prettyJSON() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let pretty = "{\r\n\t\"a\": \"\\n\",\n \"b\": 1.0}\n"
-            fixture.upstream.answer(url, with: .json(pretty))
-            for result in [try await fixture.fetch(url), try await fixture.cached(url)] {
-                #expect(result.lastShown?.entry.body == .json(Array(pretty.utf8)))
-                let line = String(decoding: result.frames[0].encodedLine(), as: UTF8.self)
-                #expect(line.contains(#""body":{  \#t"a": "\n",  "b": 1.0} }"#))
-            }
-            #expect(try await fixture.bytes(url) == Array(pretty.utf8))
+        let url = try fixture.url("/a")
+        let pretty = "{\r\n\t\"a\": \"\\n\",\n \"b\": 1.0}\n"
+        fixture.upstream.answer(url, with: .json(pretty))
+        for result in [try await fixture.fetch(url), try await fixture.cached(url)] {
+            #expect(result.lastShown?.entry.body == .json(Array(pretty.utf8)))
+            let line = String(decoding: result.frames[0].encodedLine(), as: UTF8.self)
+            #expect(line.contains(#""body":{  \#t"a": "\n",  "b": 1.0} }"#))
         }
+        #expect(try await fixture.bytes(url) == Array(pretty.utf8))
     }
 
     @Test(
@@ -32,35 +32,31 @@ struct BodyTests {
         arguments: [[], [0, 255, 10], Array("{\"a\":".utf8), [UInt8](repeating: 0, count: 65_536)]
     )
     func bytes(body: [UInt8]) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let pieces: [ScriptedAnswer.Piece] = body.isEmpty ? [] : [.bytes(body)]
-            fixture.upstream.answer(
-                url,
-                with: .reply(pieces: pieces, 200, ["Content-Type": "application/json"])
-            )
-            #expect(try await fixture.fetch(url).lastShown?.entry.body == .bytes(body))
-            #expect(try await fixture.cached(url).lastShown?.entry.body == .bytes(body))
-        }
+        let url = try fixture.url("/a")
+        let pieces: [ScriptedAnswer.Piece] = body.isEmpty ? [] : [.bytes(body)]
+        fixture.upstream.answer(
+            url,
+            with: .reply(pieces: pieces, 200, ["Content-Type": "application/json"])
+        )
+        #expect(try await fixture.fetch(url).lastShown?.entry.body == .bytes(body))
+        #expect(try await fixture.cached(url).lastShown?.entry.body == .bytes(body))
     }
 
     @Test("JSON that is kept in chunks stands inline, from the network and from the cache")
     func chunkedJSON() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .pieces(of: largeJSON))
-            let body = FrameBody.json(Array(largeJSON.utf8))
-            #expect(try await fixture.fetch(url).lastShown?.entry.body == body)
-            #expect(try await fixture.cached(url).lastShown?.entry.body == body)
-            // The network would win against a body that is read off the loop.
-            let gate = Gate()
-            fixture.upstream.answer(url, with: .json(largeJSON).held(by: gate))
-            let fetch = fixture.start(url, .cacheThenNetwork)
-            _ = try await fetch.frames.element(0)
-            gate.open()
-            let shape = try await fetch.result().shape
-            #expect(shape == ["cache", "unchanged 200", "end unchanged"])
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .pieces(of: largeJSON))
+        let body = FrameBody.json(Array(largeJSON.utf8))
+        #expect(try await fixture.fetch(url).lastShown?.entry.body == body)
+        #expect(try await fixture.cached(url).lastShown?.entry.body == body)
+        // The network would win against a body that is read off the loop.
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .json(largeJSON).held(by: gate))
+        let fetch = fixture.start(url, .cacheThenNetwork)
+        _ = try await fetch.frames.element(0)
+        gate.open()
+        let shape = try await fetch.result().shape
+        #expect(shape == ["cache", "unchanged 200", "end unchanged"])
     }
 
     @Test(
@@ -71,14 +67,12 @@ struct BodyTests {
         ]
     )
     func addressed(body: String) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a/b")
-            fixture.upstream.answer(url, with: .pieces(of: body))
-            let href = FrameBody.href("/v1/entries/https%3A%2F%2Fapi.example.com%2Fa%2Fb")
-            #expect(try await fixture.fetch(url).lastShown?.entry.body == href)
-            #expect(try await fixture.cached(url).lastShown?.entry.body == href)
-            #expect(try await fixture.bytes(url) == Array(body.utf8))
-        }
+        let url = try fixture.url("/a/b")
+        fixture.upstream.answer(url, with: .pieces(of: body))
+        let href = FrameBody.href("/v1/entries/https%3A%2F%2Fapi.example.com%2Fa%2Fb")
+        #expect(try await fixture.fetch(url).lastShown?.entry.body == href)
+        #expect(try await fixture.cached(url).lastShown?.entry.body == href)
+        #expect(try await fixture.bytes(url) == Array(body.utf8))
     }
 
     @Test("An answer above max_entry_bytes is refused and leaves nothing behind")
@@ -123,19 +117,17 @@ struct BodyTests {
 
     @Test("A body that breaks off is asked for again, without the validator")
     func brokenOffOnce() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(
-                url,
-                with: .reply(pieces: [.bytes([0x5B]), .failure(.brokenOff(reason: "reset"))]),
-                .json("[2]")
-            )
-            let fetch = fixture.start(url)
-            let pause = Limits.retryBase * fixture.chance(1)
-            try await fixture.clock.sleepers(until: pause)
-            fixture.clock.advance(by: pause)
-            #expect(try await fetch.result().shape == ["network", "end network"])
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(
+            url,
+            with: .reply(pieces: [.bytes([0x5B]), .failure(.brokenOff(reason: "reset"))]),
+            .json("[2]")
+        )
+        let fetch = fixture.start(url)
+        let pause = Limits.retryBase * fixture.chance(1)
+        try await fixture.clock.sleepers(until: pause)
+        fixture.clock.advance(by: pause)
+        #expect(try await fetch.result().shape == ["network", "end network"])
     }
 
     // MARK: no-store
@@ -144,25 +136,21 @@ struct BodyTests {
 
     @Test("A no-store answer is told and not kept")
     func noStore() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let before = fixture.engine.store.totals
-            fixture.upstream.answer(url, with: .json("[1]", headers: Self.noStore))
-            #expect(try await fixture.fetch(url).shape == ["network", "end network"])
-            #expect(try await fixture.cached(url).refusal?.kind == .miss)
-            #expect(fixture.engine.store.totals == before)
-        }
+        let url = try fixture.url("/a")
+        let before = fixture.engine.store.totals
+        fixture.upstream.answer(url, with: .json("[1]", headers: Self.noStore))
+        #expect(try await fixture.fetch(url).shape == ["network", "end network"])
+        #expect(try await fixture.cached(url).refusal?.kind == .miss)
+        #expect(fixture.engine.store.totals == before)
     }
 
     @Test("A no-store answer with the bytes that were shown is unchanged")
     func noStoreUnchanged() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
-            fixture.upstream.answer(url, with: .json("[1]", headers: Self.noStore))
-            let shape = try await fixture.fetch(url).shape
-            #expect(shape == ["cache", "unchanged 200", "end unchanged"])
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        fixture.upstream.answer(url, with: .json("[1]", headers: Self.noStore))
+        let shape = try await fixture.fetch(url).shape
+        #expect(shape == ["cache", "unchanged 200", "end unchanged"])
     }
 
     @Test(
@@ -170,12 +158,10 @@ struct BodyTests {
         arguments: [65_537, 1_048_577]
     )
     func noStoreTooLarge(count: Int) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let piece = [UInt8](repeating: 0, count: count)
-            fixture.upstream.answer(url, with: .reply(pieces: [.bytes(piece)], 200, Self.noStore))
-            #expect(try await fixture.fetch(url).refusal?.kind == .entryTooLarge)
-        }
+        let url = try fixture.url("/a")
+        let piece = [UInt8](repeating: 0, count: count)
+        fixture.upstream.answer(url, with: .reply(pieces: [.bytes(piece)], 200, Self.noStore))
+        #expect(try await fixture.fetch(url).refusal?.kind == .entryTooLarge)
     }
 
     @Test("With store_no_store it is kept like any other")

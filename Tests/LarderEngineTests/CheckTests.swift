@@ -7,9 +7,11 @@ import LarderWire
 import Synchronization
 import Testing
 
-@Suite("The daemon looks at itself", .timeLimit(.minutes(5)))
+@Suite("The daemon looks at itself", .timeLimit(.minutes(5)), .engine)
 struct CheckTests {
-    private func states(_ fixture: EngineFixture) async throws -> [String: CheckReport.State] {
+    private let fixture = EngineFixture.running
+
+    private func states() async throws -> [String: CheckReport.State] {
         let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
         let pairs = report.findings.map { ($0.subject, $0.state) }
         return Dictionary(pairs) { first, _ in first }
@@ -19,47 +21,43 @@ struct CheckTests {
         "What was set aside of state.db is told with the command that removes it, until it is gone"
     )
     func setAside() async throws {
-        try await EngineFixture.run { fixture in
-            let rights = fixture.engine.store.files.rights
-            let state = try #require(rights.first { $0.path.hasSuffix("/state.db") }).path
-            let aside = state + ".aside.2"
-            #expect(await fixture.engine.monitor.status(connections: 0).warnings == [])
-            let file = open(aside, O_WRONLY | O_CREAT, 0o600)
-            #expect(write(file, "123", 3) == 3)
-            close(file)
-            let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
-            let told = report.findings.filter { $0.fix == "rm '\(aside)'" }
-            #expect(told.map(\.state) == [.warning])
-            #expect(told.first?.detail.contains("3 bytes") == true)
-            let warnings = await fixture.engine.monitor.status(connections: 0).warnings
-            #expect(warnings.count == 1)
-            #expect(warnings.first?.hasSuffix("rm '\(aside)'") == true)
-            unlink(aside)
-            #expect(await fixture.engine.monitor.status(connections: 0).warnings == [])
-        }
+        let rights = fixture.engine.store.files.rights
+        let state = try #require(rights.first { $0.path.hasSuffix("/state.db") }).path
+        let aside = state + ".aside.2"
+        #expect(await fixture.engine.monitor.status(connections: 0).warnings == [])
+        let file = open(aside, O_WRONLY | O_CREAT, 0o600)
+        #expect(write(file, "123", 3) == 3)
+        close(file)
+        let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
+        let told = report.findings.filter { $0.fix == "rm '\(aside)'" }
+        #expect(told.map(\.state) == [.warning])
+        #expect(told.first?.detail.contains("3 bytes") == true)
+        let warnings = await fixture.engine.monitor.status(connections: 0).warnings
+        #expect(warnings.count == 1)
+        #expect(warnings.first?.hasSuffix("rm '\(aside)'") == true)
+        unlink(aside)
+        #expect(await fixture.engine.monitor.status(connections: 0).warnings == [])
     }
 
     @Test("All is well in a new cache, and the folder that others may open is told with its fix")
     func permissions() async throws {
-        try await EngineFixture.run { fixture in
-            try await fixture.put("a", "1")
-            fixture.clock.advance(by: Limits.plausibleSince.since(ManualClock.start))
-            let before = try await states(fixture)
-            #expect(before["cache.db"] == .ok)
-            #expect(before["state.db"] == .ok)
-            #expect(before["permissions"] == .ok)
-            #expect(before["clock"] == .ok)
-            let folder = try #require(fixture.engine.store.files.rights.first { $0.isDirectory })
-                .path
-            try #require(chmod(folder, 0o755) == 0)
-            let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
-            let found = try #require(report.findings.first { $0.subject == "permissions" })
-            #expect(found.state == .warning)
-            #expect(found.detail == "\(folder) is open to others: 0755")
-            #expect(found.fix == "chmod 0700 '\(folder)'")
-            let other = try await fixture.engine.monitor.examine(daemonUID: 4_000_000_001)
-            #expect(other.findings.contains { $0.subject == "permissions" && $0.state == .failed })
-        }
+        try await fixture.put("a", "1")
+        fixture.clock.advance(by: Limits.plausibleSince.since(ManualClock.start))
+        let before = try await states()
+        #expect(before["cache.db"] == .ok)
+        #expect(before["state.db"] == .ok)
+        #expect(before["permissions"] == .ok)
+        #expect(before["clock"] == .ok)
+        let folder = try #require(fixture.engine.store.files.rights.first { $0.isDirectory })
+            .path
+        try #require(chmod(folder, 0o755) == 0)
+        let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
+        let found = try #require(report.findings.first { $0.subject == "permissions" })
+        #expect(found.state == .warning)
+        #expect(found.detail == "\(folder) is open to others: 0755")
+        #expect(found.fix == "chmod 0700 '\(folder)'")
+        let other = try await fixture.engine.monitor.examine(daemonUID: 4_000_000_001)
+        #expect(other.findings.contains { $0.subject == "permissions" && $0.state == .failed })
     }
 
     @Test("A reserve that is missing, in want of room or obstructed is told with its fix")
@@ -113,24 +111,22 @@ struct CheckTests {
 
     @Test("A clock that cannot be right is told")
     func clock() async throws {
-        try await EngineFixture.run { fixture in
-            #expect(try await states(fixture)["clock"] == .failed)
-            fixture.clock.advance(by: Limits.plausibleSince.since(ManualClock.start))
-            try await fixture.put("a", "1")
-            #expect(try await states(fixture)["clock"] == .ok)
-            let now = fixture.clock.now()
-            for (seconds, state) in [(60, CheckReport.State.ok), (61, .warning)] {
-                let entry = Entry(
-                    id: try EntryID("future"),
-                    kind: .fetched,
-                    storedAt: now.advanced(by: .seconds(seconds)),
-                    revision: Revision(0),
-                    body: BodySummary(of: [], isJSON: false)
-                )
-                let new = NewEntry(scope: fixture.scope, entry: entry, body: .inline([]))
-                _ = try await fixture.engine.store.put(new, now: now)
-                #expect(try await states(fixture)["clock"] == state)
-            }
+        #expect(try await states()["clock"] == .failed)
+        fixture.clock.advance(by: Limits.plausibleSince.since(ManualClock.start))
+        try await fixture.put("a", "1")
+        #expect(try await states()["clock"] == .ok)
+        let now = fixture.clock.now()
+        for (seconds, state) in [(60, CheckReport.State.ok), (61, .warning)] {
+            let entry = Entry(
+                id: try EntryID("future"),
+                kind: .fetched,
+                storedAt: now.advanced(by: .seconds(seconds)),
+                revision: Revision(0),
+                body: BodySummary(of: [], isJSON: false)
+            )
+            let new = NewEntry(scope: fixture.scope, entry: entry, body: .inline([]))
+            _ = try await fixture.engine.store.put(new, now: now)
+            #expect(try await states()["clock"] == state)
         }
     }
 }

@@ -7,16 +7,15 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite("What is left of a write when it was done", .timeLimit(.minutes(5)))
+@Suite("What is left of a write when it was done", .timeLimit(.minutes(5)), .engine)
 struct ConfirmedWriteTests {
+    private let fixture = EngineFixture.running
+
     @Test("What was deleted stays so, whatever the answer says of it", arguments: [200, 404, 410])
     func deleted(status: Int) async throws {
         let user = #"{"type":"User","id":7,"name":"Ann"}"#
         let setup = try EngineSetup.with {
-            $0.origin.normalize = NormalizeRules(
-                byType: .standard,
-                types: [TypeRule(type: "User", url: "/users/{id}")]
-            )
+            $0.origin.normalize = userRules
         }
         try await EngineFixture.run(setup) { fixture in
             let list = try fixture.url("/users")
@@ -34,44 +33,40 @@ struct ConfirmedWriteTests {
 
     @Test("6: what was read after a write was sent may have its addition: it is not added again")
     func added() async throws {
-        try await EngineFixture.run { fixture in
-            let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
-            try await fixture.cache(url, .json(#"{"n":5}"#))
-            let gate = Gate()
-            fixture.upstream.answer(writes, with: ScriptedAnswer.reply(status: 204).held(by: gate))
-            fixture.upstream.answer(url, with: .json(#"{"n":6}"#), .unreachable)
-            let effect = try Effect.json(#"{"type":"add","value":{"/n":1}}"#)
-            let id = try await fixture.write(.url(url), effect, "POST", to: writes)
-            _ = try await fixture.upstream.asked.element(1)
-            try await fixture.fetch(url) { $0.policy = .networkOnly }
-            gate.open()
-            #expect(try await fixture.settled(id).state == .confirmed)
-            let shown = try await fixture.cached(url).lastShown
-            #expect(shown?.text == #"{"n":6}"#)
-        }
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        try await fixture.cache(url, .json(#"{"n":5}"#))
+        let gate = Gate()
+        fixture.upstream.answer(writes, with: ScriptedAnswer.reply(status: 204).held(by: gate))
+        fixture.upstream.answer(url, with: .json(#"{"n":6}"#), .unreachable)
+        let effect = try Effect.json(#"{"type":"add","value":{"/n":1}}"#)
+        let id = try await fixture.write(.url(url), effect, "POST", to: writes)
+        _ = try await fixture.upstream.asked.element(1)
+        try await fixture.fetch(url) { $0.policy = .networkOnly }
+        gate.open()
+        #expect(try await fixture.settled(id).state == .confirmed)
+        let shown = try await fixture.cached(url).lastShown
+        #expect(shown?.text == #"{"n":6}"#)
     }
 
     @Test("P-06: a 304 to what was asked before a write was confirmed confirms nothing")
     func overtakenConfirmation() async throws {
-        try await EngineFixture.run { fixture in
-            let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
-            try await fixture.cache(url, .json(#"{"n":1}"#, etag: "\"1\""))
-            let gate = Gate()
-            fixture.upstream.answer(
-                url,
-                with: ScriptedAnswer.notModified.held(by: gate),
-                .json(#"{"n":2}"#, etag: "\"2\"")
-            )
-            fixture.upstream.answer(writes, with: .reply(status: 204))
-            let fetch = fixture.start(url, .networkFirst)
-            _ = try await fixture.upstream.asked.element(1)
-            // What it changes is there already: nothing is known of what the origin made of it.
-            let effect = try Effect.json(#"{"type":"merge","value":{"n":1}}"#)
-            let id = try await fixture.write(.url(url), effect, "POST", to: writes)
-            #expect(try await fixture.settled(id).state == .confirmed)
-            gate.open()
-            _ = try await fetch.result()
-            #expect(try await fixture.cached(url).lastShown?.text == #"{"n":2}"#)
-        }
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        try await fixture.cache(url, .json(#"{"n":1}"#, etag: "\"1\""))
+        let gate = Gate()
+        fixture.upstream.answer(
+            url,
+            with: ScriptedAnswer.notModified.held(by: gate),
+            .json(#"{"n":2}"#, etag: "\"2\"")
+        )
+        fixture.upstream.answer(writes, with: .reply(status: 204))
+        let fetch = fixture.start(url, .networkFirst)
+        _ = try await fixture.upstream.asked.element(1)
+        // What it changes is there already: nothing is known of what the origin made of it.
+        let effect = try Effect.json(#"{"type":"merge","value":{"n":1}}"#)
+        let id = try await fixture.write(.url(url), effect, "POST", to: writes)
+        #expect(try await fixture.settled(id).state == .confirmed)
+        gate.open()
+        _ = try await fetch.result()
+        #expect(try await fixture.cached(url).lastShown?.text == #"{"n":2}"#)
     }
 }

@@ -10,18 +10,13 @@ import Testing
 @testable import LarderEngine
 
 /// Modifiers whose target is an entity: what they change shows wherever the entity does (case 28).
-@Suite("Modifiers of entities", .timeLimit(.minutes(5)))
+@Suite(
+    "Modifiers of entities",
+    .timeLimit(.minutes(5)),
+    .engine { $0.origin.normalize = userRules }
+)
 struct EntityModifierTests {
-    /// A user has a URL of their own.
-    private static let rules = NormalizeRules(
-        byType: .standard,
-        types: [TypeRule(type: "User", url: "/users/{id}")]
-    )
-
-    private func run(_ body: (EngineFixture) async throws -> Void) async throws {
-        let setup = try EngineSetup.with { $0.origin.normalize = Self.rules }
-        try await EngineFixture.run(setup, body)
-    }
+    private let fixture = EngineFixture.running
 
     private static func user(_ name: String, _ rest: String = "") -> String {
         #"{"type":"User","id":7,"name":"\#(name)"\#(rest)}"#
@@ -43,328 +38,294 @@ struct EntityModifierTests {
 
     @Test("A modifier and its revert show in each view in one step, and nobody is told twice")
     func shownAndReverted() async throws {
-        try await run { fixture in
-            let urls = try await fixture.cacheArticles()
-            let gate = Gate()
-            fixture.upstream.answer(
-                try fixture.url("/users/7"),
-                with: ScriptedAnswer.reply(status: 403).held(by: gate)
-            )
-            let watches = try await fixture.watches(urls.map(\.text))
-            let id = try await fixture.accept(Self.renamed)
-            for (number, url) in urls.enumerated() {
-                let shown = try await fixture.cached(url).lastShown
-                #expect(shown?.text == Self.article(number + 1, "Bea"))
-                #expect(shown?.pending == 1)
-                #expect(shown?.pendingIDs == [id.text])
-                #expect(try fixture.read(url, isBase: true) == Self.article(number + 1, "Ann"))
-            }
-            let entity = try await fixture.entity()
-            #expect(entity.text == #"{"type":"User","id":7,"name":"Bea"}"#)
-            #expect(entity.overlay.pending == [id])
-            #expect(try await fixture.entity(.base).text == Self.user("Ann"))
-            gate.open()
-            let report = try await fixture.settled(id)
-            #expect(report.state == .dead)
-            for (number, url) in urls.enumerated() {
-                let shown = try await fixture.cached(url).lastShown
-                #expect(shown?.text == Self.article(number + 1, "Ann"))
-                #expect(shown?.pending == 0)
-                #expect(shown?.failed == 1)
-            }
-            for (watch, url) in zip(watches, urls) {
-                let frames = try await watch.frames(upTo: 3)
-                #expect(frames.dropFirst().map(\.name) == ["put \(url)", "put \(url)"])
-                watch.hangUp()
-                #expect(try await watch.all().filter { $0.name == "put \(url)" }.count == 2)
-            }
+        let urls = try await fixture.cacheArticles()
+        let gate = Gate()
+        fixture.upstream.answer(
+            try fixture.url("/users/7"),
+            with: ScriptedAnswer.reply(status: 403).held(by: gate)
+        )
+        let watches = try await fixture.watches(urls.map(\.text))
+        let id = try await fixture.accept(Self.renamed)
+        for (number, url) in urls.enumerated() {
+            let shown = try await fixture.cached(url).lastShown
+            #expect(shown?.text == Self.article(number + 1, "Bea"))
+            #expect(shown?.pending == 1)
+            #expect(shown?.pendingIDs == [id.text])
+            #expect(try fixture.read(url, isBase: true) == Self.article(number + 1, "Ann"))
+        }
+        let entity = try await fixture.entity()
+        #expect(entity.text == #"{"type":"User","id":7,"name":"Bea"}"#)
+        #expect(entity.overlay.pending == [id])
+        #expect(try await fixture.entity(.base).text == Self.user("Ann"))
+        gate.open()
+        let report = try await fixture.settled(id)
+        #expect(report.state == .dead)
+        for (number, url) in urls.enumerated() {
+            let shown = try await fixture.cached(url).lastShown
+            #expect(shown?.text == Self.article(number + 1, "Ann"))
+            #expect(shown?.pending == 0)
+            #expect(shown?.failed == 1)
+        }
+        for (watch, url) in zip(watches, urls) {
+            let frames = try await watch.frames(upTo: 3)
+            #expect(frames.dropFirst().map(\.name) == ["put \(url)", "put \(url)"])
+            watch.hangUp()
+            #expect(try await watch.all().filter { $0.name == "put \(url)" }.count == 2)
         }
     }
 
     @Test("12: what the server said meanwhile is what a revert leaves, in every view")
     func revertedToTheServers() async throws {
-        try await run { fixture in
-            let urls = try await fixture.cacheArticles()
-            let gate = Gate()
-            let own = try fixture.url("/users/7")
-            fixture.upstream.answer(
-                own,
-                with: ScriptedAnswer.reply(status: 403).held(by: gate),
-                .json(Self.user("Cleo"))
-            )
-            let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.upstream.asked.element(2)
-            // Another answer says what the server has, while the modifier is under way.
-            try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Cleo")))
-            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
-            #expect(try fixture.read(urls[0], isBase: true) == Self.article(1, "Cleo"))
-            gate.open()
-            _ = try await fixture.settled(id)
-            for (number, url) in urls.enumerated() {
-                let text = try await fixture.cached(url).lastShown?.text
-                #expect(text == Self.article(number + 1, "Cleo"))
-            }
+        let urls = try await fixture.cacheArticles()
+        let gate = Gate()
+        let own = try fixture.url("/users/7")
+        fixture.upstream.answer(
+            own,
+            with: ScriptedAnswer.reply(status: 403).held(by: gate),
+            .json(Self.user("Cleo"))
+        )
+        let id = try await fixture.accept(Self.renamed)
+        _ = try await fixture.upstream.asked.element(2)
+        // Another answer says what the server has, while the modifier is under way.
+        try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Cleo")))
+        #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+        #expect(try fixture.read(urls[0], isBase: true) == Self.article(1, "Cleo"))
+        gate.open()
+        _ = try await fixture.settled(id)
+        for (number, url) in urls.enumerated() {
+            let text = try await fixture.cached(url).lastShown?.text
+            #expect(text == Self.article(number + 1, "Cleo"))
         }
     }
 
     @Test("4: what a modifier wants already is no event when the server says it")
     func sameFromTheServer() async throws {
-        try await run { fixture in
-            let urls = try await fixture.cacheArticles()
-            let watch = try await fixture.watches([urls[0].text])[0]
-            _ = try await fixture.accept(Self.renamed, hold: true)
-            try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Bea")))
-            try await fixture.cancel("m")
-            // It is what the server says by now, so nothing changes when the modifier goes.
-            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
-            try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Dora")))
-            let frames = try await watch.frames(upTo: 3)
-            #expect(frames.dropFirst().map(\.name) == ["put \(urls[0])", "put \(urls[0])"])
-            let shown = try await fixture.view(urls[0])
-            #expect(shown == Self.article(1, "Dora"))
-        }
+        let urls = try await fixture.cacheArticles()
+        let watch = try await fixture.watches([urls[0].text])[0]
+        _ = try await fixture.accept(Self.renamed, hold: true)
+        try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Bea")))
+        try await fixture.cancel("m")
+        // It is what the server says by now, so nothing changes when the modifier goes.
+        #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+        try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Dora")))
+        let frames = try await watch.frames(upTo: 3)
+        #expect(frames.dropFirst().map(\.name) == ["put \(urls[0])", "put \(urls[0])"])
+        let shown = try await fixture.view(urls[0])
+        #expect(shown == Self.article(1, "Dora"))
     }
 
     @Test("Deleted by a modifier it is dropped from lists, and back where that is refused")
     func deleted() async throws {
-        try await run { fixture in
-            let list = try fixture.url("/users")
-            let text =
-                #"[{"type":"User","id":6,"name":"Zoe"}, {"type":"User","id":7,"name":"Ann"}]"#
-            try await fixture.cache(list, .json(text))
-            _ = try await fixture.accept(.delete, hold: true)
-            let shown = try await fixture.cached(list).lastShown
-            #expect(shown?.text == #"[{"type":"User","id":6,"name":"Zoe"}]"#)
-            try await fixture.cancel("m")
-            #expect(try await fixture.view(list) == text)
-        }
+        let list = try fixture.url("/users")
+        let text =
+            #"[{"type":"User","id":6,"name":"Zoe"}, {"type":"User","id":7,"name":"Ann"}]"#
+        try await fixture.cache(list, .json(text))
+        _ = try await fixture.accept(.delete, hold: true)
+        let shown = try await fixture.cached(list).lastShown
+        #expect(shown?.text == #"[{"type":"User","id":6,"name":"Zoe"}]"#)
+        try await fixture.cancel("m")
+        #expect(try await fixture.view(list) == text)
     }
 
     @Test("Deleted by a modifier it is pending under its own URL, and a dead letter's there, too")
     func deletedAtOwnURL() async throws {
-        try await run { fixture in
-            let own = try fixture.url("/users/7")
-            try await fixture.cache(own, .json(Self.user("Ann")))
-            fixture.upstream.answer(own, with: .reply(status: 403))
-            let dead = try await fixture.accept(Self.renamed)
-            _ = try await fixture.settled(dead)
-            let id = try await fixture.accept(.delete, hold: true, id: "n")
-            let view = try #require(try fixture.entry(own))
-            #expect(view.source == .modifier)
-            #expect(view.overlay == Overlay(pending: [id], failed: 1, isComplete: true))
-        }
+        let own = try fixture.url("/users/7")
+        try await fixture.cache(own, .json(Self.user("Ann")))
+        fixture.upstream.answer(own, with: .reply(status: 403))
+        let dead = try await fixture.accept(Self.renamed)
+        _ = try await fixture.settled(dead)
+        let id = try await fixture.accept(.delete, hold: true, id: "n")
+        let view = try #require(try fixture.entry(own))
+        #expect(view.source == .modifier)
+        #expect(view.overlay == Overlay(pending: [id], failed: 1, isComplete: true))
     }
 
     @Test("7: a deletion that was answered 202 is confirmed by a 404 under its own URL")
     func deletedAfterAccepted() async throws {
-        try await run { fixture in
-            let (own, modifiers) = (try fixture.url("/users/7"), fixture.engine.modifiers)
-            try await fixture.cache(own, .json(Self.user("Ann")))
-            fixture.upstream.answer(own, with: .reply(status: 202), .reply(status: 404))
-            let id = try await fixture.accept(.delete)
-            while try await modifiers.modifier(id, fixture.scope).state != .accepted {
-                await Task.yield()
-            }
-            try await fixture.fetch(own) { $0.policy = .networkOnly }
-            let report = try await modifiers.modifier(id, fixture.scope, wait: .seconds(60))
-            #expect(report.state == .confirmed)
-            #expect(fixture.clock.monotonic() == .zero)
+        let (own, modifiers) = (try fixture.url("/users/7"), fixture.engine.modifiers)
+        try await fixture.cache(own, .json(Self.user("Ann")))
+        fixture.upstream.answer(own, with: .reply(status: 202), .reply(status: 404))
+        let id = try await fixture.accept(.delete)
+        while try await modifiers.modifier(id, fixture.scope).state != .accepted {
+            await Task.yield()
         }
+        try await fixture.fetch(own) { $0.policy = .networkOnly }
+        let report = try await modifiers.modifier(id, fixture.scope, wait: .seconds(60))
+        #expect(report.state == .confirmed)
+        #expect(fixture.clock.monotonic() == .zero)
     }
 
     // MARK: Confirmed
 
     @Test("A confirmed write is base under the entity's own URL, too, where that was gone once")
     func confirmedAfterDeletion() async throws {
-        try await run { fixture in
-            let own = try fixture.url("/users/7")
-            try await fixture.cache(own, .reply(status: 404))
-            fixture.upstream.answer(own, with: .reply(status: 204), .unreachable)
-            let bea = try JSONValue(parsing: Array(Self.user("Bea").utf8))
-            let id = try await fixture.accept(.put(bea))
-            _ = try await fixture.settled(id)
-            #expect(try await fixture.entity(.base).text == Self.user("Bea"))
-            #expect(try fixture.read(own, isBase: true) == Self.user("Bea"))
-        }
+        let own = try fixture.url("/users/7")
+        try await fixture.cache(own, .reply(status: 404))
+        fixture.upstream.answer(own, with: .reply(status: 204), .unreachable)
+        let bea = try JSONValue(parsing: Array(Self.user("Bea").utf8))
+        let id = try await fixture.accept(.put(bea))
+        _ = try await fixture.settled(id)
+        #expect(try await fixture.entity(.base).text == Self.user("Bea"))
+        #expect(try fixture.read(own, isBase: true) == Self.user("Bea"))
     }
 
     @Test("6: confirmed without a body, base is what the effect makes of it, also given back")
     func confirmed() async throws {
-        try await run { fixture in
-            let urls = try await fixture.cacheArticles()
-            let own = try fixture.url("/users/7")
-            fixture.upstream.answer(own, with: .reply(status: 204), .unreachable)
-            let id = try await fixture.accept(Self.renamed)
-            let modifiers = fixture.engine.modifiers
-            let report = try await modifiers.modifier(id, fixture.scope, wait: .seconds(60))
-            #expect(report.state == .confirmed)
-            let expected = Self.article(1, "Bea")
-            #expect(try await fixture.view(urls[0]) == expected)
-            #expect(try fixture.read(urls[0], isBase: true) == expected)
-            try await fixture.engine.store.maintain()
-            let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
-            #expect(!fixture.engine.store.isClaimed(fixture.scope, EntryID(name)))
-            let shown = try await fixture.cached(urls[0]).lastShown
-            #expect(shown?.text == expected)
-            #expect(shown?.pending == 0)
-        }
+        let urls = try await fixture.cacheArticles()
+        let own = try fixture.url("/users/7")
+        fixture.upstream.answer(own, with: .reply(status: 204), .unreachable)
+        let id = try await fixture.accept(Self.renamed)
+        let modifiers = fixture.engine.modifiers
+        let report = try await modifiers.modifier(id, fixture.scope, wait: .seconds(60))
+        #expect(report.state == .confirmed)
+        let expected = Self.article(1, "Bea")
+        #expect(try await fixture.view(urls[0]) == expected)
+        #expect(try fixture.read(urls[0], isBase: true) == expected)
+        try await fixture.engine.store.maintain()
+        let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        #expect(!fixture.engine.store.isClaimed(fixture.scope, EntryID(name)))
+        let shown = try await fixture.cached(urls[0]).lastShown
+        #expect(shown?.text == expected)
+        #expect(shown?.pending == 0)
     }
 
     @Test("5: a body in which the rules find the target is what it is now")
     func represented() async throws {
-        try await run { fixture in
-            let urls = try await fixture.cacheArticles()
-            let own = try fixture.url("/users/7")
-            fixture.upstream.answer(own, with: .json(Self.user("BEA", #","age":3"#)), .unreachable)
-            let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.settled(id)
-            #expect(try await fixture.view(urls[1]) == Self.article(2, "BEA"))
-            #expect(try await fixture.entity().text.contains(#""age":3"#))
-        }
+        let urls = try await fixture.cacheArticles()
+        let own = try fixture.url("/users/7")
+        fixture.upstream.answer(own, with: .json(Self.user("BEA", #","age":3"#)), .unreachable)
+        let id = try await fixture.accept(Self.renamed)
+        _ = try await fixture.settled(id)
+        #expect(try await fixture.view(urls[1]) == Self.article(2, "BEA"))
+        #expect(try await fixture.entity().text.contains(#""age":3"#))
     }
 
     @Test("5: what a body does not say of the target, the effect has made")
     func representedInPart() async throws {
-        try await run { fixture in
-            let urls = try await fixture.cacheArticles()
-            fixture.upstream.answer(
-                try fixture.url("/users/7"),
-                with: .json(#"{"type":"User","id":7,"age":3}"#),
-                .unreachable
-            )
-            let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.settled(id)
-            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
-            #expect(try await fixture.entity().text.contains(#""age":3"#))
-        }
+        let urls = try await fixture.cacheArticles()
+        fixture.upstream.answer(
+            try fixture.url("/users/7"),
+            with: .json(#"{"type":"User","id":7,"age":3}"#),
+            .unreachable
+        )
+        let id = try await fixture.accept(Self.renamed)
+        _ = try await fixture.settled(id)
+        #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+        #expect(try await fixture.entity().text.contains(#""age":3"#))
     }
 
     @Test("An entity that is larger than a row's inline bytes keeps all of it, and is given back")
     func large() async throws {
-        try await run { fixture in
-            let text = String(repeating: "x", count: Limits.inlineBodyBytesMax + 1)
-            let own = try fixture.url("/users/7")
-            try await fixture.cache(own, .json(Self.user("Ann", #","text":"\#(text)""#)))
-            fixture.upstream.answer(own, with: .reply(status: 204), .unreachable)
-            let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.settled(id)
-            for _ in 0..<2 {
-                #expect(try await fixture.entity().text == Self.user("Bea", #","text":"\#(text)""#))
-                try await fixture.engine.store.maintain()
-            }
-            let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
-            #expect(!fixture.engine.store.isClaimed(fixture.scope, EntryID(name)))
+        let text = String(repeating: "x", count: Limits.inlineBodyBytesMax + 1)
+        let own = try fixture.url("/users/7")
+        try await fixture.cache(own, .json(Self.user("Ann", #","text":"\#(text)""#)))
+        fixture.upstream.answer(own, with: .reply(status: 204), .unreachable)
+        let id = try await fixture.accept(Self.renamed)
+        _ = try await fixture.settled(id)
+        for _ in 0..<2 {
+            #expect(try await fixture.entity().text == Self.user("Bea", #","text":"\#(text)""#))
+            try await fixture.engine.store.maintain()
         }
+        let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        #expect(!fixture.engine.store.isClaimed(fixture.scope, EntryID(name)))
     }
 
     @Test("P-06: a 404 that set out before a write was confirmed buries nothing")
     func overtakenDeletion() async throws {
-        try await run { fixture in
-            let urls = try await fixture.cacheArticles()
-            let (own, gate) = (try fixture.url("/users/7"), Gate())
-            fixture.upstream.answer(
-                own,
-                with: ScriptedAnswer.reply(status: 404).held(by: gate),
-                .reply(status: 204),
-                .json(Self.user("Bea"))
-            )
-            let fetch = fixture.start(own, .networkFirst)
-            _ = try await fixture.upstream.asked.element(2)
-            let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.settled(id)
-            gate.open()
-            _ = try await fetch.result()
-            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
-        }
+        let urls = try await fixture.cacheArticles()
+        let (own, gate) = (try fixture.url("/users/7"), Gate())
+        fixture.upstream.answer(
+            own,
+            with: ScriptedAnswer.reply(status: 404).held(by: gate),
+            .reply(status: 204),
+            .json(Self.user("Bea"))
+        )
+        let fetch = fixture.start(own, .networkFirst)
+        _ = try await fixture.upstream.asked.element(2)
+        let id = try await fixture.accept(Self.renamed)
+        _ = try await fixture.settled(id)
+        gate.open()
+        _ = try await fetch.result()
+        #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
     }
 
     @Test("P-06: an answer that set out before a write was confirmed is asked for anew")
     func overtaken() async throws {
-        try await run { fixture in
-            let urls = try await fixture.cacheArticles()
-            let gate = Gate()
-            fixture.upstream.answer(
-                urls[0],
-                with: ScriptedAnswer.json(Self.article(1, "Ann")).held(by: gate),
-                .json(Self.article(1, "Bea"))
-            )
-            let own = try fixture.url("/users/7")
-            fixture.upstream.answer(own, with: .reply(status: 204), .unreachable)
-            let fetch = fixture.start(urls[0], .networkFirst)
-            _ = try await fixture.upstream.asked.element(2)
-            let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.settled(id)
-            gate.open()
-            let last = try await fetch.result().lastShown
-            #expect(last?.text == Self.article(1, "Bea"))
-            #expect(try await fixture.view(urls[1]) == Self.article(2, "Bea"))
-        }
+        let urls = try await fixture.cacheArticles()
+        let gate = Gate()
+        fixture.upstream.answer(
+            urls[0],
+            with: ScriptedAnswer.json(Self.article(1, "Ann")).held(by: gate),
+            .json(Self.article(1, "Bea"))
+        )
+        let own = try fixture.url("/users/7")
+        fixture.upstream.answer(own, with: .reply(status: 204), .unreachable)
+        let fetch = fixture.start(urls[0], .networkFirst)
+        _ = try await fixture.upstream.asked.element(2)
+        let id = try await fixture.accept(Self.renamed)
+        _ = try await fixture.settled(id)
+        gate.open()
+        let last = try await fetch.result().lastShown
+        #expect(last?.text == Self.article(1, "Bea"))
+        #expect(try await fixture.view(urls[1]) == Self.article(2, "Bea"))
     }
 
     // MARK: Names
 
     @Test("One target, one name: an entity's own URL is the entity, and lanes are shared")
     func oneName() async throws {
-        try await run { fixture in
-            let urls = try await fixture.cacheArticles()
-            let own = try fixture.url("/users/7")
-            let watched = try EntryID(own)
-            let watch = try await Watch(fixture) { $0.ids = [watched] }
-            let hold = Duration.seconds(60)
-            try await fixture.write(.url(own), Self.renamed, "PATCH", id: "m", hold: hold)
-            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
-            let report = try await fixture.engine.modifiers.modifier(ModifierID("m"), fixture.scope)
-            #expect(report.lanes.map(\.text) == ["key:example/User:7"])
-            #expect(try await watch.frames(upTo: 2).last?.name == "modifier held")
-            var list = try ModifierListCommand(query: "")
-            list.lane = .id(try EntryID(own))
-            let page = try await fixture.engine.modifiers.list(list, .one(fixture.scope))
-            #expect(page.items.map(\.id.text) == ["m"])
-            // Named twice in one command it is one target.
-            let key = ModifierCommand.Change(target: try .entity("User:7"), effect: .delete)
-            await #expect(throws: Problem.self) {
-                try await fixture.write(.url(own), Self.renamed, "PATCH") { $0.changes.append(key) }
-            }
+        let urls = try await fixture.cacheArticles()
+        let own = try fixture.url("/users/7")
+        let watched = try EntryID(own)
+        let watch = try await Watch(fixture) { $0.ids = [watched] }
+        let hold = Duration.seconds(60)
+        try await fixture.write(.url(own), Self.renamed, "PATCH", id: "m", hold: hold)
+        #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+        let report = try await fixture.engine.modifiers.modifier(ModifierID("m"), fixture.scope)
+        #expect(report.lanes.map(\.text) == ["key:example/User:7"])
+        #expect(try await watch.frames(upTo: 2).last?.name == "modifier held")
+        var list = try ModifierListCommand(query: "")
+        list.lane = .id(try EntryID(own))
+        let page = try await fixture.engine.modifiers.list(list, .one(fixture.scope))
+        #expect(page.items.map(\.id.text) == ["m"])
+        // Named twice in one command it is one target.
+        let key = ModifierCommand.Change(target: try .entity("User:7"), effect: .delete)
+        await #expect(throws: Problem.self) {
+            try await fixture.write(.url(own), Self.renamed, "PATCH") { $0.changes.append(key) }
         }
     }
 
     @Test("1: of what was never fetched a write shows under its key and its URL")
     func unknown() async throws {
-        try await run { fixture in
-            let own = try fixture.url("/users/7")
-            _ = try await fixture.accept(
-                .put(try JSONValue(parsing: Array(Self.user("Bea").utf8))),
-                hold: true
-            )
-            #expect(try await fixture.entity().text == Self.user("Bea"))
-            #expect(try await fixture.entity().overlay.isComplete)
-            #expect(try await fixture.view(own) == Self.user("Bea"))
-            #expect(try await fixture.cached(own).lastShown?.pending == 1)
-            try await fixture.cancel("m")
-            #expect(try await fixture.cached(own).refusal?.kind == .miss)
-        }
+        let own = try fixture.url("/users/7")
+        _ = try await fixture.accept(
+            .put(try JSONValue(parsing: Array(Self.user("Bea").utf8))),
+            hold: true
+        )
+        #expect(try await fixture.entity().text == Self.user("Bea"))
+        #expect(try await fixture.entity().overlay.isComplete)
+        #expect(try await fixture.view(own) == Self.user("Bea"))
+        #expect(try await fixture.cached(own).lastShown?.pending == 1)
+        try await fixture.cancel("m")
+        #expect(try await fixture.cached(own).refusal?.kind == .miss)
     }
 
     @Test("An effect that would reach into another entity shows nowhere and harms nothing")
     func reachingIn() async throws {
-        try await run { fixture in
-            let urls = try await fixture.cacheArticles()
-            let effect = try Self.merge(#"{"author":{"name":"X"},"n":1}"#)
-            _ = try await fixture.accept(effect, key: "Article:1", sentTo: urls[0], hold: true)
-            #expect(try await fixture.view(urls[0]) == Self.article(1, "Ann"))
-            let article = try await fixture.entity(key: "Article:1").text
-            #expect(article.contains(#""author":"User:7""#))
-            #expect(article.contains(#""n":1"#))
-        }
+        let urls = try await fixture.cacheArticles()
+        let effect = try Self.merge(#"{"author":{"name":"X"},"n":1}"#)
+        _ = try await fixture.accept(effect, key: "Article:1", sentTo: urls[0], hold: true)
+        #expect(try await fixture.view(urls[0]) == Self.article(1, "Ann"))
+        let article = try await fixture.entity(key: "Article:1").text
+        #expect(article.contains(#""author":"User:7""#))
+        #expect(article.contains(#""n":1"#))
     }
 
     @Test("Without a URL for its type an entity's modifier needs a request of its own")
     func noRequest() async throws {
-        try await run { fixture in
-            _ = try await fixture.cacheArticles()
-            await #expect(throws: Problem.self) {
-                _ = try await fixture.accept(.delete, key: "Article:1")
-            }
+        _ = try await fixture.cacheArticles()
+        await #expect(throws: Problem.self) {
+            _ = try await fixture.accept(.delete, key: "Article:1")
         }
     }
 
@@ -372,30 +333,28 @@ struct EntityModifierTests {
 
     @Test("24: what is targeted outlives eviction, and a cache that was lost")
     func kept() async throws {
-        try await run { fixture in
-            let urls = try await fixture.cacheArticles()
-            _ = try await fixture.accept(Self.renamed, hold: true)
-            let keys = [try EntityKey("User:7")]
-            let report = try await fixture.engine.eviction.evict(
-                EvictCommand(.keys(keys, origin: nil)),
-                .one(fixture.scope)
-            )
-            #expect(report.evicted == 0)
-            _ = try await fixture.engine.eviction.evict(
-                EvictCommand(.ids(urls.map { try EntryID($0) })),
-                .one(fixture.scope)
-            )
-            #expect(try await fixture.entity().text == Self.user("Bea"))
-            #expect(try await fixture.entity(.base).text == Self.user("Ann"))
-            try await fixture.cancel("m")
-            #expect(try await fixture.entity().text == Self.user("Ann"))
-        }
+        let urls = try await fixture.cacheArticles()
+        _ = try await fixture.accept(Self.renamed, hold: true)
+        let keys = [try EntityKey("User:7")]
+        let report = try await fixture.engine.eviction.evict(
+            EvictCommand(.keys(keys, origin: nil)),
+            .one(fixture.scope)
+        )
+        #expect(report.evicted == 0)
+        _ = try await fixture.engine.eviction.evict(
+            EvictCommand(.ids(urls.map { try EntryID($0) })),
+            .one(fixture.scope)
+        )
+        #expect(try await fixture.entity().text == Self.user("Bea"))
+        #expect(try await fixture.entity(.base).text == Self.user("Ann"))
+        try await fixture.cancel("m")
+        #expect(try await fixture.entity().text == Self.user("Ann"))
     }
 
     @Test("29: a copy that was confirmed goes, and what is behind it is everybody's")
     func sharedAndConfirmed() async throws {
         let setup = try EngineSetup.with {
-            $0.origin.normalize = Self.rules
+            $0.origin.normalize = userRules
             $0.origin.scope = .shared
         }
         try await EngineFixture.run(setup) { fixture in
@@ -424,7 +383,7 @@ struct EntityModifierTests {
     @Test("29: in a shared row's view a modifier shows to its own user only")
     func shared() async throws {
         let setup = try EngineSetup.with {
-            $0.origin.normalize = Self.rules
+            $0.origin.normalize = userRules
             $0.origin.scope = .shared
         }
         try await EngineFixture.run(setup) { fixture in

@@ -8,58 +8,52 @@ import Testing
 @testable import LarderEngine
 
 /// A client's own blobs, lists and explanations.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)), .engine)
 struct EntriesTests {
+    private let fixture = EngineFixture.running
+
     @Test("A blob is put, read, replaced and removed")
     func life() async throws {
-        try await EngineFixture.run { fixture in
-            let first = try await fixture.put("note", "one")
-            #expect(first.put.isNew)
-            #expect(try fixture.read("note") == "one")
-            let second = try await fixture.put("note", "two")
-            #expect(!second.put.isNew)
-            #expect(second.put.revision > first.put.revision)
-            #expect(try fixture.read("note") == "two")
-            #expect(try await fixture.engine.entries.remove(EntryID("note"), fixture.scope))
-            #expect(try fixture.read("note") == nil)
-            #expect(try await !fixture.engine.entries.remove(EntryID("note"), fixture.scope))
-        }
+        let first = try await fixture.put("note", "one")
+        #expect(first.put.isNew)
+        #expect(try fixture.read("note") == "one")
+        let second = try await fixture.put("note", "two")
+        #expect(!second.put.isNew)
+        #expect(second.put.revision > first.put.revision)
+        #expect(try fixture.read("note") == "two")
+        #expect(try await fixture.engine.entries.remove(EntryID("note"), fixture.scope))
+        #expect(try fixture.read("note") == nil)
+        #expect(try await !fixture.engine.entries.remove(EntryID("note"), fixture.scope))
     }
 
     @Test("The same bytes keep their revision and their tag")
     func sameBytes() async throws {
-        try await EngineFixture.run { fixture in
-            let first = try await fixture.put("note", "one")
-            let second = try await fixture.put("note", "one")
-            #expect(second.put.revision == first.put.revision)
-            #expect(second.entityTag == first.entityTag)
-            #expect(!second.put.isNew)
-        }
+        let first = try await fixture.put("note", "one")
+        let second = try await fixture.put("note", "one")
+        #expect(second.put.revision == first.put.revision)
+        #expect(second.entityTag == first.entityTag)
+        #expect(!second.put.isNew)
     }
 
     @Test("A blob is gone once its ttl is over")
     func expiry() async throws {
-        try await EngineFixture.run { fixture in
-            try await fixture.put("note", "one", ttl: .seconds(60))
-            fixture.clock.advance(by: .milliseconds(59_999))
-            #expect(try fixture.read("note") == "one")
-            fixture.clock.advance(by: .milliseconds(1))
-            #expect(try fixture.read("note") == nil)
-            #expect(try await fixture.engine.entries.explain(EntryID("note"), fixture.scope) == nil)
-        }
+        try await fixture.put("note", "one", ttl: .seconds(60))
+        fixture.clock.advance(by: .milliseconds(59_999))
+        #expect(try fixture.read("note") == "one")
+        fixture.clock.advance(by: .milliseconds(1))
+        #expect(try fixture.read("note") == nil)
+        #expect(try await fixture.engine.entries.explain(EntryID("note"), fixture.scope) == nil)
     }
 
     @Test("An id under an origin's base URL is refused")
     func originID() async throws {
-        try await EngineFixture.run { fixture in
-            let id = try EntryID("https://api.example.com/a")
-            let expected = Problem(.originID, "'\(id)' lies under the base URL of origin 'example'")
-            #expect(expected.status == 409)
-            await #expect(throws: expected) {
-                try await fixture.put(id.text, "one")
-            }
-            try await fixture.put("https://other.example/a", "one")
+        let id = try EntryID("https://api.example.com/a")
+        let expected = Problem(.originID, "'\(id)' lies under the base URL of origin 'example'")
+        #expect(expected.status == 409)
+        await #expect(throws: expected) {
+            try await fixture.put(id.text, "one")
         }
+        try await fixture.put("https://other.example/a", "one")
     }
 
     @Test("A blob above max_entry_bytes is refused and leaves nothing behind")
@@ -106,19 +100,17 @@ struct EntriesTests {
 
     @Test("Of two scopes neither sees the other's rows")
     func scopes() async throws {
-        try await EngineFixture.run { fixture in
-            let other = fixture.engine.store.key(for: .own(uid: 1_001, account: .default))
-            try await fixture.put("note", "one")
-            let id = try EntryID("note")
-            #expect(try await fixture.engine.entries.explain(id, other) == nil)
-            #expect(
-                try await fixture.engine.entries.list(EntryListCommand(), .one(other)).items.isEmpty
-            )
-            #expect(try await !fixture.engine.entries.remove(id, other))
-            let report = try await fixture.engine.eviction.evict(EvictCommand(.all), .one(other))
-            #expect(report.evicted == 0)
-            #expect(try fixture.read("note") == "one")
-        }
+        let other = fixture.engine.store.key(for: .own(uid: 1_001, account: .default))
+        try await fixture.put("note", "one")
+        let id = try EntryID("note")
+        #expect(try await fixture.engine.entries.explain(id, other) == nil)
+        #expect(
+            try await fixture.engine.entries.list(EntryListCommand(), .one(other)).items.isEmpty
+        )
+        #expect(try await !fixture.engine.entries.remove(id, other))
+        let report = try await fixture.engine.eviction.evict(EvictCommand(.all), .one(other))
+        #expect(report.evicted == 0)
+        #expect(try fixture.read("note") == "one")
     }
 
     // MARK: Lists
@@ -132,56 +124,50 @@ struct EntriesTests {
         [1, 2, 5, 100]
     )
     func orders(order: (EntrySort, [String]), limit: Int) async throws {
-        try await EngineFixture.run { fixture in
-            let sizes = ["e": 40, "d": 20, "c": 50, "b": 10, "a": 30]
-            for id in ["e", "d", "c", "b", "a"] {
-                try await fixture.put(id, String(repeating: "x", count: sizes[id] ?? 0))
-                fixture.clock.advance(by: .milliseconds(1))
-            }
-            _ = try fixture.read("e")
-            var command = EntryListCommand()
-            (command.sort, command.limit) = (order.0, limit)
-            var ids: [String] = []
-            repeat {
-                let page = try await fixture.engine.entries.list(command, .one(fixture.scope))
-                #expect(page.items.count <= limit)
-                ids += page.items.map(\.id.text)
-                command.cursor = page.next
-            } while command.cursor != nil
-            #expect(ids == order.1)
+        let sizes = ["e": 40, "d": 20, "c": 50, "b": 10, "a": 30]
+        for id in ["e", "d", "c", "b", "a"] {
+            try await fixture.put(id, String(repeating: "x", count: sizes[id] ?? 0))
+            fixture.clock.advance(by: .milliseconds(1))
         }
+        _ = try fixture.read("e")
+        var command = EntryListCommand()
+        (command.sort, command.limit) = (order.0, limit)
+        var ids: [String] = []
+        repeat {
+            let page = try await fixture.engine.entries.list(command, .one(fixture.scope))
+            #expect(page.items.count <= limit)
+            ids += page.items.map(\.id.text)
+            command.cursor = page.next
+        } while command.cursor != nil
+        #expect(ids == order.1)
     }
 
     @Test("A list is of one prefix or one origin, and shows no row of ours")
     func filters() async throws {
-        try await EngineFixture.run { fixture in
-            try await fixture.put("note:1", "one")
-            try await fixture.put("other", "two")
-            fixture.upstream.answer(
-                try fixture.url("/a"),
-                with: .json("[1]", headers: ["Vary": "Accept"])
-            )
-            try await fixture.fetch(fixture.url("/a")) { $0.headers.append("Accept", "a/b") }
-            var command = EntryListCommand()
-            let fetched = "https://api.example.com/a accept=a/b"
-            #expect(try await fixture.ids(command) == [fetched, "note:1", "other"])
-            command.prefix = "note:"
-            #expect(try await fixture.ids(command) == ["note:1"])
-            command.prefix = nil
-            command.origin = try OriginName("example")
-            #expect(try await fixture.ids(command) == [fetched])
-        }
+        try await fixture.put("note:1", "one")
+        try await fixture.put("other", "two")
+        fixture.upstream.answer(
+            try fixture.url("/a"),
+            with: .json("[1]", headers: ["Vary": "Accept"])
+        )
+        try await fixture.fetch(fixture.url("/a")) { $0.headers.append("Accept", "a/b") }
+        var command = EntryListCommand()
+        let fetched = "https://api.example.com/a accept=a/b"
+        #expect(try await fixture.ids(command) == [fetched, "note:1", "other"])
+        command.prefix = "note:"
+        #expect(try await fixture.ids(command) == ["note:1"])
+        command.prefix = nil
+        command.origin = try OriginName("example")
+        #expect(try await fixture.ids(command) == [fetched])
     }
 
     @Test("A cursor that no list gave is refused", arguments: ["", "x", "x:a", "1"])
     func badCursor(text: String) async throws {
-        try await EngineFixture.run { fixture in
-            var command = EntryListCommand()
-            command.cursor = text
-            let expected = Problem(.badRequest, "'\(text)' is not a cursor that a list has given")
-            await #expect(throws: expected) {
-                try await fixture.engine.entries.list(command, .one(fixture.scope))
-            }
+        var command = EntryListCommand()
+        command.cursor = text
+        let expected = Problem(.badRequest, "'\(text)' is not a cursor that a list has given")
+        await #expect(throws: expected) {
+            try await fixture.engine.entries.list(command, .one(fixture.scope))
         }
     }
 
@@ -189,25 +175,21 @@ struct EntriesTests {
 
     @Test("An entry is explained, and that a flight protects it only while it is in the air")
     func explain() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
-            let gate = Gate()
-            fixture.upstream.answer(url, with: .notModified.held(by: gate))
-            let fetch = fixture.start(url)
-            _ = try await fixture.upstream.asked.element(1)
-            let explained = try await fixture.explain(url)
-            #expect(explained?.protectedBy == ["in-flight"])
-            #expect(explained?.item.kind == .fetched)
-            #expect(explained?.item.origin?.text == "example")
-            #expect(explained?.item.byteCount == 3)
-            #expect(
-                explained?.digest == BodySummary(of: Array("[1]".utf8), isJSON: true).digest.text
-            )
-            gate.open()
-            _ = try await fetch.result()
-            #expect(try await fixture.explain(url)?.protectedBy == [])
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .notModified.held(by: gate))
+        let fetch = fixture.start(url)
+        _ = try await fixture.upstream.asked.element(1)
+        let explained = try await fixture.explain(url)
+        #expect(explained?.protectedBy == ["in-flight"])
+        #expect(explained?.item.kind == .fetched)
+        #expect(explained?.item.origin?.text == "example")
+        #expect(explained?.item.byteCount == 3)
+        #expect(explained?.digest == BodySummary(of: Array("[1]".utf8), isJSON: true).digest.text)
+        gate.open()
+        _ = try await fetch.result()
+        #expect(try await fixture.explain(url)?.protectedBy == [])
     }
 }
 

@@ -8,8 +8,10 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite("What every route tells under one id", .timeLimit(.minutes(5)))
+@Suite("What every route tells under one id", .timeLimit(.minutes(5)), .engine)
 struct EntryViewTests {
+    private let fixture = EngineFixture.running
+
     private static let wait = Duration.seconds(3_600)
 
     /// What a route says; nothing for a miss, and of what is deleted its status and who says so.
@@ -34,18 +36,13 @@ struct EntryViewTests {
         case tombstone
     }
 
-    private func accept(
-        _ fixture: EngineFixture,
-        _ effect: String,
-        hold: Duration? = Self.wait
-    ) async throws -> ModifierID {
+    private func accept(_ effect: String, hold: Duration? = Self.wait) async throws -> ModifierID {
         let (target, url) = (try fixture.url("/a"), try fixture.url("/w"))
         let effect = try Effect.json(effect)
         return try await fixture.write(.url(target), effect, "PUT", to: url, id: "m", hold: hold)
     }
 
     private func prepare(
-        _ fixture: EngineFixture,
         _ place: Case,
         _ headers: HeaderFields = HeaderFields()
     ) async throws -> Told {
@@ -66,24 +63,24 @@ struct EntryViewTests {
         case .plain: return Told(text: #"{"n":1}"#, source: .cache)
         case .tombstone: return Told(text: "deleted 404", source: .cache)
         case .pendingMerge:
-            _ = try await accept(fixture, merge)
+            _ = try await accept(merge)
             return Told(text: #"{"n":1,"m":2}"#, source: .cache, pending: 1)
         case .pendingPartOfUnknown:
-            _ = try await accept(fixture, merge)
+            _ = try await accept(merge)
             return Told(text: #"{"m":2}"#, source: .modifier, pending: 1, isComplete: false)
         case .pendingPutOnUnknown, .pendingPutOnTombstone:
-            _ = try await accept(fixture, put)
+            _ = try await accept(put)
             return Told(text: "[2]", source: .modifier, pending: 1)
         case .pendingDelete:
-            _ = try await accept(fixture, #"{"type":"delete"}"#)
+            _ = try await accept(#"{"type":"delete"}"#)
             return Told(text: "deleted 410", source: .modifier)
         case .pendingDeleteOfUnknown:
             // Case 1: such an effect is left out, and then nothing shows.
-            _ = try await accept(fixture, #"{"type":"delete"}"#)
+            _ = try await accept(#"{"type":"delete"}"#)
             return Told()
         case .deadLetter:
             fixture.upstream.answer(try fixture.url("/w"), with: .reply("no", status: 403))
-            let id = try await accept(fixture, merge, hold: nil)
+            let id = try await accept(merge, hold: nil)
             let report = try await fixture.settled(id, wait: Self.wait)
             #expect(report.state == .dead)
             if headers.fields.isEmpty {
@@ -96,7 +93,7 @@ struct EntryViewTests {
         }
     }
 
-    private func got(_ fixture: EngineFixture, _ id: EntryID) throws -> Told {
+    private func got(_ id: EntryID) throws -> Told {
         let reader = try fixture.engine.store.makeReader()
         defer { reader.endTransaction() }
         let now = fixture.clock.now()
@@ -134,7 +131,7 @@ struct EntryViewTests {
         )
     }
 
-    private func fetched(_ fixture: EngineFixture, _ headers: HeaderFields) async throws -> Told {
+    private func fetched(_ headers: HeaderFields) async throws -> Told {
         let url = try fixture.url("/a")
         let result = try await fixture.fetch(url, .cacheOnly) { $0.headers = headers }
         switch result.frames.first {
@@ -145,7 +142,7 @@ struct EntryViewTests {
         }
     }
 
-    private func batched(_ fixture: EngineFixture, _ id: EntryID) async throws -> Told {
+    private func batched(_ id: EntryID) async throws -> Told {
         var first = Told()
         try await fixture.engine.entries.batch(BatchCommand(ids: [id]), fixture.scope) { frame in
             switch frame {
@@ -167,16 +164,14 @@ struct EntryViewTests {
     func same(place: Case, language: String?) async throws {
         // A deletion is of the URL that it was told of.
         guard place != .tombstone || language == nil else { return }
-        try await EngineFixture.run { fixture in
-            var headers = HeaderFields()
-            if let language { headers.append("Accept-Language", language) }
-            let expected = try await prepare(fixture, place, headers)
-            let variant = language.map { " accept-language=\($0)" } ?? ""
-            let id = try EntryID(try fixture.url("/a").text + variant)
-            #expect(try got(fixture, id) == expected)
-            #expect(try await fetched(fixture, headers) == expected)
-            #expect(try await batched(fixture, id) == expected)
-        }
+        var headers = HeaderFields()
+        if let language { headers.append("Accept-Language", language) }
+        let expected = try await prepare(place, headers)
+        let variant = language.map { " accept-language=\($0)" } ?? ""
+        let id = try EntryID(try fixture.url("/a").text + variant)
+        #expect(try got(id) == expected)
+        #expect(try await fetched(headers) == expected)
+        #expect(try await batched(id) == expected)
     }
 
     @Test(
@@ -184,17 +179,15 @@ struct EntryViewTests {
         arguments: FetchPolicy.allCases
     )
     func deletion(policy: FetchPolicy) async throws {
-        try await EngineFixture.run { fixture in
-            _ = try await prepare(fixture, .pendingDelete)
-            // The origin is away.
-            let result = try await fixture.fetch(try fixture.url("/a"), policy)
-            guard case .deleted(let frame)? = result.frames.first else {
-                Issue.record("\(result)")
-                return
-            }
-            #expect((frame.source, frame.status) == (.modifier, 410))
-            #expect(result.frames.count == 2)
-            #expect(result.shape.last == "end deleted")
+        _ = try await prepare(.pendingDelete)
+        // The origin is away.
+        let result = try await fixture.fetch(try fixture.url("/a"), policy)
+        guard case .deleted(let frame)? = result.frames.first else {
+            Issue.record("\(result)")
+            return
         }
+        #expect((frame.source, frame.status) == (.modifier, 410))
+        #expect(result.frames.count == 2)
+        #expect(result.shape.last == "end deleted")
     }
 }

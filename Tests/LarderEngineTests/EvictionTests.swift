@@ -8,8 +8,10 @@ import Testing
 @testable import LarderEngine
 
 /// Evicting by hand: each selection, and that a dry run says what the real one does.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)), .engine)
 struct EvictionTests {
+    private let fixture = EngineFixture.running
+
     enum Selection: CaseIterable {
         case ids
         case prefix
@@ -47,7 +49,7 @@ struct EvictionTests {
 
     /// Four blobs and an answer, of which `a` is the first put and the last used, each ten seconds
     /// after the one before.
-    private func fill(_ fixture: EngineFixture) async throws {
+    private func fill() async throws {
         for id in ["a", "b", "bb", "c"] {
             try await fixture.put(id, "x")
             fixture.clock.advance(by: .seconds(id == "b" ? 10 : 0))
@@ -60,89 +62,79 @@ struct EvictionTests {
 
     @Test("A selection evicts its rows, as a dry run foretells", arguments: Selection.allCases)
     func selections(selection: Selection) async throws {
-        try await EngineFixture.run { fixture in
-            try await fill(fixture)
-            let rows = try await fixture.ids()
-            let before = fixture.engine.store.totals
-            // The answer, `a`, and half of another stay.
-            var largest = EntryListCommand()
-            (largest.sort, largest.limit) = (.size, 2)
-            let sizes = try await fixture.engine.entries.list(largest, .one(fixture.scope)).items
-                .map(\.accountedBytes)
-            let stays = sizes[0] + sizes[1] * 3 / 2
-            var command = EvictCommand(try selection.selection(leaving: stays))
-            command.isDryRun = true
-            let foretold = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
-            #expect(fixture.engine.store.totals == before)
-            #expect(foretold.ids.map(\.text) == selection.evicted)
-            command.isDryRun = false
-            let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
-            #expect(report == foretold)
-            #expect(report.evicted == selection.evicted.count)
-            #expect(report.skipped == 0)
-            #expect(try await fixture.ids() == rows.filter { !selection.evicted.contains($0) })
-            #expect(fixture.engine.store.totals.bytes == before.bytes - report.bytes)
-        }
+        try await fill()
+        let rows = try await fixture.ids()
+        let before = fixture.engine.store.totals
+        // The answer, `a`, and half of another stay.
+        var largest = EntryListCommand()
+        (largest.sort, largest.limit) = (.size, 2)
+        let sizes = try await fixture.engine.entries.list(largest, .one(fixture.scope)).items
+            .map(\.accountedBytes)
+        let stays = sizes[0] + sizes[1] * 3 / 2
+        var command = EvictCommand(try selection.selection(leaving: stays))
+        command.isDryRun = true
+        let foretold = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
+        #expect(fixture.engine.store.totals == before)
+        #expect(foretold.ids.map(\.text) == selection.evicted)
+        command.isDryRun = false
+        let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
+        #expect(report == foretold)
+        #expect(report.evicted == selection.evicted.count)
+        #expect(report.skipped == 0)
+        #expect(try await fixture.ids() == rows.filter { !selection.evicted.contains($0) })
+        #expect(fixture.engine.store.totals.bytes == before.bytes - report.bytes)
     }
 
     @Test("Named rows go in the order of their names, whichever file has them")
     func named() async throws {
-        try await EngineFixture.run { fixture in
-            let ids = try ["a", "c", "b", "d"].map { try EntryID($0) }
-            for id in ids {
-                try await fixture.put(id.text, "x")
-                guard id.text > "b" else { continue }
-                _ = try await fixture.engine.pins.pin(id, fixture.scope)
-            }
-            var command = EvictCommand(.ids(ids))
-            command.includesPinned = true
-            command.isDryRun = true
-            let foretold = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
-            #expect(foretold.ids == ids)
-            command.isDryRun = false
-            let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
-            #expect(report.ids == ids)
-            #expect(fixture.engine.store.totals.entries == 0)
+        let ids = try ["a", "c", "b", "d"].map { try EntryID($0) }
+        for id in ids {
+            try await fixture.put(id.text, "x")
+            guard id.text > "b" else { continue }
+            _ = try await fixture.engine.pins.pin(id, fixture.scope)
         }
+        var command = EvictCommand(.ids(ids))
+        command.includesPinned = true
+        command.isDryRun = true
+        let foretold = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
+        #expect(foretold.ids == ids)
+        command.isDryRun = false
+        let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
+        #expect(report.ids == ids)
+        #expect(fixture.engine.store.totals.entries == 0)
     }
 
     @Test("What a flight needs is skipped and counted", arguments: [true, false])
     func protected(isDryRun: Bool) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        try await fixture.put("b", "x")
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .json("[1]").held(by: gate))
+        let fetch = fixture.start(url)
+        _ = try await fixture.upstream.asked.element(1)
+        for selection in [EvictSelection.toBytes(ByteSize(bytes: 0)), .all] {
             try await fixture.put("b", "x")
-            let gate = Gate()
-            fixture.upstream.answer(url, with: .json("[1]").held(by: gate))
-            let fetch = fixture.start(url)
-            _ = try await fixture.upstream.asked.element(1)
-            for selection in [EvictSelection.toBytes(ByteSize(bytes: 0)), .all] {
-                try await fixture.put("b", "x")
-                var command = EvictCommand(selection)
-                command.isDryRun = isDryRun
-                let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
-                #expect(report.ids.map(\.text) == ["b"])
-                #expect(report.skipped == 1)
-            }
-            gate.open()
-            #expect(try await fetch.result().shape == ["cache", "unchanged 200", "end unchanged"])
+            var command = EvictCommand(selection)
+            command.isDryRun = isDryRun
+            let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
+            #expect(report.ids.map(\.text) == ["b"])
+            #expect(report.skipped == 1)
         }
+        gate.open()
+        #expect(try await fetch.result().shape == ["cache", "unchanged 200", "end unchanged"])
     }
 
     @Test("More rows than one batch go, all of them counted")
     func manyRows() async throws {
-        try await EngineFixture.run { fixture in
-            let count = Limits.evictionBatchRowsMax + 1
-            for number in 0..<count { try await fixture.put("\(number)", "") }
-            var command = EvictCommand(.all)
-            command.isDryRun = true
-            let foretold = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
-            #expect(foretold.evicted == count)
-            command.isDryRun = false
-            #expect(
-                try await fixture.engine.eviction.evict(command, .one(fixture.scope)) == foretold
-            )
-            #expect(fixture.engine.store.totals.entries == 0)
-        }
+        let count = Limits.evictionBatchRowsMax + 1
+        for number in 0..<count { try await fixture.put("\(number)", "") }
+        var command = EvictCommand(.all)
+        command.isDryRun = true
+        let foretold = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
+        #expect(foretold.evicted == count)
+        command.isDryRun = false
+        #expect(try await fixture.engine.eviction.evict(command, .one(fixture.scope)) == foretold)
+        #expect(fixture.engine.store.totals.entries == 0)
     }
 }

@@ -7,12 +7,13 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite("What is explained of writes that are to be sent", .timeLimit(.minutes(5)))
+@Suite("What is explained of writes that are to be sent", .timeLimit(.minutes(5)), .engine)
 struct ExplanationTests {
+    private let fixture = EngineFixture.running
+
     private static let hold = Duration.seconds(3_600)
 
     private func accept(
-        _ fixture: EngineFixture,
         _ name: String,
         _ path: String,
         _ effect: String,
@@ -24,10 +25,7 @@ struct ExplanationTests {
         }
     }
 
-    private func explain(
-        _ fixture: EngineFixture,
-        _ path: String
-    ) async throws -> EntryExplanation? {
+    private func explain(_ path: String) async throws -> EntryExplanation? {
         try await fixture.engine.entries.explain(try EntryID(try fixture.url(path)), fixture.scope)
     }
 
@@ -37,171 +35,156 @@ struct ExplanationTests {
 
     @Test("P-04: base, the view after each, and what is left without each")
     func steps() async throws {
-        try await EngineFixture.run { fixture in
-            try await fixture.cache(fixture.url("/a"), .json(#"{"n":1,"m":1}"#))
-            #expect(try await explain(fixture, "/a")?.pending == nil)
-            try await accept(fixture, "m-1", "/a", #"{"type":"merge","value":{"n":2}}"#)
-            try await accept(
-                fixture,
-                "m-2",
-                "/a",
-                #"{"type":"patch","value":[{"op":"test","path":"/n","value":1}]}"#
-            )
-            try await accept(fixture, "m-3", "/a", #"{"type":"add","value":{"/n":5}}"#)
-            let explanation = try #require(try await explain(fixture, "/a"))
-            #expect(explanation.protectedBy == ["targeted"])
-            #expect(explanation.item.byteCount == 13)
-            let pending = try #require(explanation.pending)
-            #expect(pending.count == 3)
-            #expect(pending.base == json(#"{"n":1,"m":1}"#))
-            #expect(pending.view == json(#"{"n":7,"m":1}"#))
-            #expect(!pending.isTruncated)
-            let steps = pending.steps
-            #expect(steps.map(\.id.text) == ["m-1", "m-2", "m-3"])
-            #expect(steps.map(\.effect) == ["merge", "patch", "add"])
-            #expect(steps.map(\.state) == [.held, .held, .held])
-            #expect(
-                steps.map(\.after) == [
-                    json(#"{"n":2,"m":1}"#), json(#"{"n":2,"m":1}"#), json(#"{"n":7,"m":1}"#),
-                ]
-            )
-            #expect(
-                steps.map(\.without) == [
-                    json(#"{"n":6,"m":1}"#), json(#"{"n":7,"m":1}"#), json(#"{"n":2,"m":1}"#),
-                ]
-            )
-            #expect(steps[0].inapplicable == nil)
-            #expect(steps[1].inapplicable?.contains("'/n'") == true)
-            #expect(steps[2].inapplicable == nil)
-        }
+        try await fixture.cache(fixture.url("/a"), .json(#"{"n":1,"m":1}"#))
+        #expect(try await explain("/a")?.pending == nil)
+        try await accept("m-1", "/a", #"{"type":"merge","value":{"n":2}}"#)
+        try await accept(
+            "m-2",
+            "/a",
+            #"{"type":"patch","value":[{"op":"test","path":"/n","value":1}]}"#
+        )
+        try await accept("m-3", "/a", #"{"type":"add","value":{"/n":5}}"#)
+        let explanation = try #require(try await explain("/a"))
+        #expect(explanation.protectedBy == ["targeted"])
+        #expect(explanation.item.byteCount == 13)
+        let pending = try #require(explanation.pending)
+        #expect(pending.count == 3)
+        #expect(pending.base == json(#"{"n":1,"m":1}"#))
+        #expect(pending.view == json(#"{"n":7,"m":1}"#))
+        #expect(!pending.isTruncated)
+        let steps = pending.steps
+        #expect(steps.map(\.id.text) == ["m-1", "m-2", "m-3"])
+        #expect(steps.map(\.effect) == ["merge", "patch", "add"])
+        #expect(steps.map(\.state) == [.held, .held, .held])
+        #expect(
+            steps.map(\.after) == [
+                json(#"{"n":2,"m":1}"#), json(#"{"n":2,"m":1}"#), json(#"{"n":7,"m":1}"#),
+            ]
+        )
+        #expect(
+            steps.map(\.without) == [
+                json(#"{"n":6,"m":1}"#), json(#"{"n":7,"m":1}"#), json(#"{"n":2,"m":1}"#),
+            ]
+        )
+        #expect(steps[0].inapplicable == nil)
+        #expect(steps[1].inapplicable?.contains("'/n'") == true)
+        #expect(steps[2].inapplicable == nil)
     }
 
     @Test("Case 1: what shows without a base is explained, and where nothing shows it is a miss")
     func unknownBase() async throws {
-        try await EngineFixture.run { fixture in
-            try await accept(fixture, "m-1", "/a", #"{"type":"merge","value":{"n":2}}"#)
-            let pending = try #require(try await explain(fixture, "/a")?.pending)
-            #expect(pending.base == .unknown)
-            #expect(pending.view == json(#"{"n":2}"#, isComplete: false))
-            #expect(pending.steps.map(\.without) == [.unknown])
-            try await accept(fixture, "m-2", "/b", #"{"type":"add","value":{"/n":1}}"#)
-            #expect(try await explain(fixture, "/b") == nil)
-        }
+        try await accept("m-1", "/a", #"{"type":"merge","value":{"n":2}}"#)
+        let pending = try #require(try await explain("/a")?.pending)
+        #expect(pending.base == .unknown)
+        #expect(pending.view == json(#"{"n":2}"#, isComplete: false))
+        #expect(pending.steps.map(\.without) == [.unknown])
+        try await accept("m-2", "/b", #"{"type":"add","value":{"/n":1}}"#)
+        #expect(try await explain("/b") == nil)
     }
 
     @Test("A deletion, and a body that is no JSON, are told as what they are")
     func otherViews() async throws {
-        try await EngineFixture.run { fixture in
-            try await fixture.cache(fixture.url("/a"), .json("[1]"))
-            try await accept(fixture, "m-1", "/a", #"{"type":"replace"}"#, body: "words")
-            try await accept(fixture, "m-2", "/a", #"{"type":"delete"}"#)
-            let pending = try #require(try await explain(fixture, "/a")?.pending)
-            #expect(pending.base == json("[1]"))
-            #expect(pending.view == .deleted)
-            #expect(pending.steps.map(\.after) == [.bytes(5), .deleted])
-            #expect(pending.steps.map(\.without) == [.deleted, .bytes(5)])
-        }
+        try await fixture.cache(fixture.url("/a"), .json("[1]"))
+        try await accept("m-1", "/a", #"{"type":"replace"}"#, body: "words")
+        try await accept("m-2", "/a", #"{"type":"delete"}"#)
+        let pending = try #require(try await explain("/a")?.pending)
+        #expect(pending.base == json("[1]"))
+        #expect(pending.view == .deleted)
+        #expect(pending.steps.map(\.after) == [.bytes(5), .deleted])
+        #expect(pending.steps.map(\.without) == [.deleted, .bytes(5)])
     }
 
     @Test("Of many, the first hundred are told; of large views, what fits")
     func bounds() async throws {
-        try await EngineFixture.run { fixture in
-            for number in 1...101 {
-                try await accept(fixture, "m-\(number)", "/a", #"{"type":"put","value":1}"#)
-            }
-            let many = try #require(try await explain(fixture, "/a")?.pending)
-            #expect(many.count == 101)
-            #expect(many.steps.count == 100)
-            #expect(many.isTruncated)
-            #expect(many.steps.allSatisfy { $0.after == json("1") && $0.without == nil })
-            let text = "\"" + String(repeating: "x", count: 900_000) + "\""
-            for number in 1...5 {
-                let effect = "{\"type\":\"put\",\"value\":\(text)}"
-                try await accept(fixture, "l-\(number)", "/l", effect)
-            }
-            let large = try #require(try await explain(fixture, "/l")?.pending)
-            #expect(large.steps.count == 5)
-            #expect(large.isTruncated)
-            #expect(large.steps.first?.after == json(text))
-            #expect(large.steps.last?.after == nil)
-            let told = large.steps.flatMap { [$0.after, $0.without] }.compactMap(\.self)
-            #expect(told.count < 6)
+        for number in 1...101 {
+            try await accept("m-\(number)", "/a", #"{"type":"put","value":1}"#)
         }
+        let many = try #require(try await explain("/a")?.pending)
+        #expect(many.count == 101)
+        #expect(many.steps.count == 100)
+        #expect(many.isTruncated)
+        #expect(many.steps.allSatisfy { $0.after == json("1") && $0.without == nil })
+        let text = "\"" + String(repeating: "x", count: 900_000) + "\""
+        for number in 1...5 {
+            let effect = "{\"type\":\"put\",\"value\":\(text)}"
+            try await accept("l-\(number)", "/l", effect)
+        }
+        let large = try #require(try await explain("/l")?.pending)
+        #expect(large.steps.count == 5)
+        #expect(large.isTruncated)
+        #expect(large.steps.first?.after == json(text))
+        #expect(large.steps.last?.after == nil)
+        let told = large.steps.flatMap { [$0.after, $0.without] }.compactMap(\.self)
+        #expect(told.count < 6)
     }
 
     @Test("What would be left without each is told as far as the work of one view goes")
     func work() async throws {
-        try await EngineFixture.run { fixture in
-            try await fixture.cache(fixture.url("/a"), .json(#"{"n":1}"#))
-            // Each takes a 24th of a view's steps, and leaves nothing behind.
-            let text = String(repeating: "x", count: 500_000)
-            let moves = (0..<11).map { _ in
-                #"{"op":"move","from":"/t","path":"/u"},{"op":"move","from":"/u","path":"/t"}"#
-            }
-            let patch =
-                #"{"type":"patch","value":[{"op":"add","path":"/t","value":"\#(text)"},"#
-                + moves.joined(separator: ",") + #",{"op":"remove","path":"/t"}]}"#
-            for number in 1...12 { try await accept(fixture, "m-\(number)", "/a", patch) }
-            let pending = try #require(try await explain(fixture, "/a")?.pending)
-            #expect(pending.steps.map(\.after) == Array(repeating: json(#"{"n":1}"#), count: 12))
-            #expect(
-                pending.steps.map { $0.without != nil } == [true]
-                    + .init(repeating: false, count: 11)
-            )
-            #expect(pending.isTruncated)
+        try await fixture.cache(fixture.url("/a"), .json(#"{"n":1}"#))
+        // Each takes a 24th of a view's steps, and leaves nothing behind.
+        let text = String(repeating: "x", count: 500_000)
+        let moves = (0..<11).map { _ in
+            #"{"op":"move","from":"/t","path":"/u"},{"op":"move","from":"/u","path":"/t"}"#
         }
+        let patch =
+            #"{"type":"patch","value":[{"op":"add","path":"/t","value":"\#(text)"},"#
+            + moves.joined(separator: ",") + #",{"op":"remove","path":"/t"}]}"#
+        for number in 1...12 { try await accept("m-\(number)", "/a", patch) }
+        let pending = try #require(try await explain("/a")?.pending)
+        #expect(pending.steps.map(\.after) == Array(repeating: json(#"{"n":1}"#), count: 12))
+        #expect(
+            pending.steps.map { $0.without != nil } == [true]
+                + .init(repeating: false, count: 11)
+        )
+        #expect(pending.isTruncated)
     }
 
     @Test("For a client that has gone nothing more is worked out")
     func clientGone() async throws {
-        try await EngineFixture.run { fixture in
-            let id = try EntryID(try fixture.url("/a"))
-            try await fixture.cache(fixture.url("/a"), .json(#"{"n":1}"#))
-            try await accept(fixture, "m-1", "/a", #"{"type":"merge","value":{"n":2}}"#)
-            let interest = Interest()
-            interest.giveUp()
-            let scope = fixture.scope
-            #expect(try await fixture.engine.entries.explain(id, scope, interest: interest) == nil)
-            // One that goes while its explanation is being worked out.
-            let pending = try await fixture.engine.store.read { reader throws(StoreError) in
-                try reader.targets.target(scope, id).map { target throws(StoreError) in
-                    try PendingExplanation(of: target, on: target.base, id, reader, interest)
-                }
+        let id = try EntryID(try fixture.url("/a"))
+        try await fixture.cache(fixture.url("/a"), .json(#"{"n":1}"#))
+        try await accept("m-1", "/a", #"{"type":"merge","value":{"n":2}}"#)
+        let interest = Interest()
+        interest.giveUp()
+        let scope = fixture.scope
+        #expect(try await fixture.engine.entries.explain(id, scope, interest: interest) == nil)
+        // One that goes while its explanation is being worked out.
+        let pending = try await fixture.engine.store.read { reader throws(StoreError) in
+            try reader.target(scope, id).map { target throws(StoreError) in
+                try PendingExplanation(of: target, on: target.base, id, reader, interest)
             }
-            #expect(pending?.steps == [])
-            #expect(pending?.isTruncated == true)
         }
+        #expect(pending?.steps == [])
+        #expect(pending?.isTruncated == true)
     }
 
     @Test("An effect that does not fit is marked wherever its modifier is told, while it does not")
     func marks() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json(#"{"n":1}"#))
-            let patch = #"{"type":"patch","value":[{"op":"test","path":"/n","value":2}]}"#
-            try await accept(fixture, "m-1", "/a", patch)
-            try await accept(fixture, "m-2", "/a", #"{"type":"merge","value":{"m":2}}"#)
-            func marked() async throws -> [[String]] {
-                var alone: [String] = []
-                for name in ["m-1", "m-2"] {
-                    let id = try ModifierID(name)
-                    let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
-                    if report.marks.contains(.inapplicable) { alone.append(name) }
-                }
-                let page = try await fixture.engine.modifiers.list(
-                    try ModifierListCommand(query: ""),
-                    .one(fixture.scope)
-                )
-                let listed = page.items.filter { $0.marks.contains(.inapplicable) }
-                return [alone, listed.map(\.id.text)]
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json(#"{"n":1}"#))
+        let patch = #"{"type":"patch","value":[{"op":"test","path":"/n","value":2}]}"#
+        try await accept("m-1", "/a", patch)
+        try await accept("m-2", "/a", #"{"type":"merge","value":{"m":2}}"#)
+        func marked() async throws -> [[String]] {
+            var alone: [String] = []
+            for name in ["m-1", "m-2"] {
+                let id = try ModifierID(name)
+                let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+                if report.marks.contains(.inapplicable) { alone.append(name) }
             }
-            #expect(try await marked() == [["m-1"], ["m-1"]])
-            fixture.upstream.answer(url, with: .json(#"{"n":2}"#))
-            try await fixture.fetch(url)
-            #expect(try await marked() == [[], []])
-            fixture.upstream.answer(url, with: .json("[]"))
-            try await fixture.fetch(url)
-            #expect(try await marked() == [["m-1"], ["m-1"]])
+            let page = try await fixture.engine.modifiers.list(
+                try ModifierListCommand(query: ""),
+                .one(fixture.scope)
+            )
+            let listed = page.items.filter { $0.marks.contains(.inapplicable) }
+            return [alone, listed.map(\.id.text)]
         }
+        #expect(try await marked() == [["m-1"], ["m-1"]])
+        fixture.upstream.answer(url, with: .json(#"{"n":2}"#))
+        try await fixture.fetch(url)
+        #expect(try await marked() == [[], []])
+        fixture.upstream.answer(url, with: .json("[]"))
+        try await fixture.fetch(url)
+        #expect(try await marked() == [["m-1"], ["m-1"]])
     }
 }

@@ -9,62 +9,53 @@ import Testing
 @testable import LarderEngine
 
 /// Streams that stay open: each new view of the entry, whoever brought it.
-@Suite("Following", .timeLimit(.minutes(5)))
+@Suite("Following", .timeLimit(.minutes(5)), .engine)
 struct FollowTests {
+    private let fixture = EngineFixture.running
+
     @Test("What another client brings is shown, a 304 says nothing, and the drain ends it")
     func furtherViews() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .json("[1]", etag: "\"v1\""))
-            let follower = fixture.follow(url)
-            _ = try await follower.frames.element(0)
-            let first = try fixture.step().next(-1)
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .json("[1]", etag: "\"v1\""))
+        let follower = fixture.follow(url)
+        _ = try await follower.frames.element(0)
+        let first = try fixture.step().next(-1)
 
-            fixture.clock.advance(by: .seconds(5))
-            fixture.upstream.answer(url, with: .notModified, .json("[2]", etag: "\"v2\""))
-            #expect(try await fixture.fetch(url).shape.last == "end unchanged")
-            #expect(try await fixture.fetch(url).shape.last == "end network")
-            let second = try fixture.step().next(-1)
-            _ = try await follower.frames.element(1)
+        fixture.clock.advance(by: .seconds(5))
+        fixture.upstream.answer(url, with: .notModified, .json("[2]", etag: "\"v2\""))
+        #expect(try await fixture.fetch(url).shape.last == "end unchanged")
+        #expect(try await fixture.fetch(url).shape.last == "end network")
+        let second = try fixture.step().next(-1)
+        _ = try await follower.frames.element(1)
 
-            fixture.engine.drain()
-            let expected: [FetchFrame] = [
-                try .snapshot(.network, first, url, json: "[1]", etag: "\"v1\""),
-                try .snapshot(
-                    .cache,
-                    second,
-                    url,
-                    json: "[2]",
-                    etag: "\"v2\"",
-                    storedAt: .seconds(5)
-                ),
-                .end(.shutdown, second, network: .zero),
-            ]
-            #expect(try await follower.result() == FetchResult(expected))
-        }
+        fixture.engine.drain()
+        let expected: [FetchFrame] = [
+            try .snapshot(.network, first, url, json: "[1]", etag: "\"v1\""),
+            try .snapshot(.cache, second, url, json: "[2]", etag: "\"v2\"", storedAt: .seconds(5)),
+            .end(.shutdown, second, network: .zero),
+        ]
+        #expect(try await follower.result() == FetchResult(expected))
     }
 
     @Test("An open follow waits for its origin: it is probed, and asked again when it is back")
     func originReturns() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
-            fixture.engine.context.originStates.noteConnectFailure(try OriginName("example"))
-            fixture.upstream.answer(url, with: .unreachable, .json("[2]"))
-            fixture.upstream.answer(try fixture.url("/"), with: .reply(status: 404))
-            let follower = fixture.follow(url)
-            _ = try await follower.frames.element(1)
-            // The two requests before it have drawn as well.
-            let first = ProbeMachine.pause(upTo: Limits.probePauseBase, chance: fixture.chance(2))
-            try await fixture.clock.sleepers(until: first)
-            fixture.clock.advance(by: first)
-            try await fixture.waitForBody("[2]", of: follower)
-            follower.hangUp()
-            let shape = ["cache", "error unreachable", "origin example online", "cache"]
-            #expect(try await follower.result().shape == shape)
-            let asked = fixture.upstream.asked.all.map(\.url)
-            #expect(asked == [url, url, try fixture.url("/"), url])
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        fixture.engine.context.originStates.noteConnectFailure(try OriginName("example"))
+        fixture.upstream.answer(url, with: .unreachable, .json("[2]"))
+        fixture.upstream.answer(try fixture.url("/"), with: .reply(status: 404))
+        let follower = fixture.follow(url)
+        _ = try await follower.frames.element(1)
+        // The two requests before it have drawn as well.
+        let first = ProbeMachine.pause(upTo: Limits.probePauseBase, chance: fixture.chance(2))
+        try await fixture.clock.sleepers(until: first)
+        fixture.clock.advance(by: first)
+        try await fixture.waitForBody("[2]", of: follower)
+        follower.hangUp()
+        let shape = ["cache", "error unreachable", "origin example online", "cache"]
+        #expect(try await follower.result().shape == shape)
+        let asked = fixture.upstream.asked.all.map(\.url)
+        #expect(asked == [url, url, try fixture.url("/"), url])
     }
 
     @Test(
@@ -76,61 +67,55 @@ struct FollowTests {
         ] as [(FetchPolicy, [String])]
     )
     func policies(policy: FetchPolicy, shape: [String]) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
-            let gate = Gate()
-            fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
-            let follower = fixture.follow(url, policy) { $0.networkWait = .seconds(60) }
-            if policy != .cacheOnly {
-                _ = try await fixture.upstream.asked.element(1)
-                if shape[0] == "cache" { _ = try await follower.frames.element(0) }
-            }
-            gate.open()
-            _ = try await follower.frames.element(shape.count - 1)
-            // The first may board a flight that has stored its answer and not landed yet.
-            fixture.upstream.answer(url, with: .json("[3]"), .json("[3]"))
-            try await fixture.fetch(url, .networkOnly)
-            try await fixture.fetch(url, .networkOnly)
-            try await fixture.waitForBody("[3]", of: follower)
-            follower.hangUp()
-            let shown = try await follower.result().shape
-            #expect(shown.prefix(shape.count) == shape[...])
-            #expect(shown.last == "cache")
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
+        let follower = fixture.follow(url, policy) { $0.networkWait = .seconds(60) }
+        if policy != .cacheOnly {
+            _ = try await fixture.upstream.asked.element(1)
+            if shape[0] == "cache" { _ = try await follower.frames.element(0) }
         }
+        gate.open()
+        _ = try await follower.frames.element(shape.count - 1)
+        // The first may board a flight that has stored its answer and not landed yet.
+        fixture.upstream.answer(url, with: .json("[3]"), .json("[3]"))
+        try await fixture.fetch(url, .networkOnly)
+        try await fixture.fetch(url, .networkOnly)
+        try await fixture.waitForBody("[3]", of: follower)
+        follower.hangUp()
+        let shown = try await follower.result().shape
+        #expect(shown.prefix(shape.count) == shape[...])
+        #expect(shown.last == "cache")
     }
 
     @Test("A deletion is told, and what comes back after it, even with the same bytes")
     func deleted() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .json("[1]"))
-            let follower = fixture.follow(url)
-            _ = try await follower.frames.element(0)
-            fixture.upstream.answer(url, with: .reply(status: 410), .json("[1]"))
-            try await fixture.fetch(url)
-            #expect(try await follower.frames.element(1).deletedStatus == 410)
-            try await fixture.fetch(url)
-            #expect(try await follower.frames.element(2).shown?.source == .cache)
-            follower.hangUp()
-            #expect(try await follower.result().shape == ["network", "deleted 410", "cache"])
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .json("[1]"))
+        let follower = fixture.follow(url)
+        _ = try await follower.frames.element(0)
+        fixture.upstream.answer(url, with: .reply(status: 410), .json("[1]"))
+        try await fixture.fetch(url)
+        #expect(try await follower.frames.element(1).deletedStatus == 410)
+        try await fixture.fetch(url)
+        #expect(try await follower.frames.element(2).shown?.source == .cache)
+        follower.hangUp()
+        #expect(try await follower.result().shape == ["network", "deleted 410", "cache"])
     }
 
     @Test("What is forgotten says nothing, nor does the same answer when it is back")
     func forgotten() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .json("[1]"), .json("[1]"), .json("[2]"))
-            let follower = fixture.follow(url)
-            _ = try await follower.frames.element(0)
-            #expect(try await fixture.engine.entries.remove(try EntryID(url), fixture.scope))
-            try await fixture.fetch(url)
-            try await fixture.fetch(url)
-            try await fixture.waitForBody("[2]", of: follower)
-            follower.hangUp()
-            #expect(try await follower.result().shape == ["network", "cache"])
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .json("[1]"), .json("[1]"), .json("[2]"))
+        let follower = fixture.follow(url)
+        _ = try await follower.frames.element(0)
+        #expect(try await fixture.engine.entries.remove(try EntryID(url), fixture.scope))
+        try await fixture.fetch(url)
+        try await fixture.fetch(url)
+        try await fixture.waitForBody("[2]", of: follower)
+        follower.hangUp()
+        #expect(try await follower.result().shape == ["network", "cache"])
     }
 
     @Test(
@@ -142,179 +127,159 @@ struct FollowTests {
         [true, false]
     )
     func goesOn(answer: (ScriptedAnswer, String), isAnsweredAgain: Bool) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
-            fixture.upstream.answer(url, with: answer.0, .json("[2]"))
-            let follower = fixture.follow(url)
-            _ = try await follower.frames.element(1)
-            if isAnsweredAgain {
-                try await fixture.fetch(url)
-                _ = try await follower.frames.element(2)
-            }
-            fixture.engine.drain()
-            let last = isAnsweredAgain ? ["cache"] : []
-            #expect(
-                try await follower.result().shape == ["cache", answer.1] + last + ["end shutdown"]
-            )
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        fixture.upstream.answer(url, with: answer.0, .json("[2]"))
+        let follower = fixture.follow(url)
+        _ = try await follower.frames.element(1)
+        if isAnsweredAgain {
+            try await fixture.fetch(url)
+            _ = try await follower.frames.element(2)
         }
+        fixture.engine.drain()
+        let last = isAnsweredAgain ? ["cache"] : []
+        #expect(try await follower.result().shape == ["cache", answer.1] + last + ["end shutdown"])
     }
 
     @Test("An answer that lands after the client's time is shown as the row's new view")
     func lateLanding() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
-            let gate = Gate()
-            fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
-            let follower = fixture.follow(url) { $0.timeout = .seconds(2) }
-            _ = try await fixture.upstream.asked.element(1)
-            try await fixture.clock.sleepers(until: .seconds(2))
-            fixture.clock.advance(by: .seconds(2))
-            _ = try await follower.frames.element(1)
-            gate.open()
-            try await fixture.waitForBody("[2]", of: follower)
-            follower.hangUp()
-            #expect(try await follower.result().shape == ["cache", "error timeout", "cache"])
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
+        let follower = fixture.follow(url) { $0.timeout = .seconds(2) }
+        _ = try await fixture.upstream.asked.element(1)
+        try await fixture.clock.sleepers(until: .seconds(2))
+        fixture.clock.advance(by: .seconds(2))
+        _ = try await follower.frames.element(1)
+        gate.open()
+        try await fixture.waitForBody("[2]", of: follower)
+        follower.hangUp()
+        #expect(try await follower.result().shape == ["cache", "error timeout", "cache"])
     }
 
     @Test("Without anything to show there is a plain problem, as always")
     func refused() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let miss = try await fixture.follow(url, .cacheOnly).result()
-            #expect(miss == .refused(Problem(.miss, "nothing is cached for \(url)")))
-            fixture.upstream.answer(url, with: .failure(.timedOut(.head)), .reply(status: 404))
-            let failed = try await fixture.follow(url).result()
-            #expect(failed.refusal?.kind == .timeout)
-            let deleted = try await fixture.follow(url).result()
-            #expect(deleted.refusal?.kind == .deleted)
-            #expect(fixture.engine.context.followers.count == 0)
-        }
+        let url = try fixture.url("/a")
+        let miss = try await fixture.follow(url, .cacheOnly).result()
+        #expect(miss == .refused(Problem(.miss, "nothing is cached for \(url)")))
+        fixture.upstream.answer(url, with: .failure(.timedOut(.head)), .reply(status: 404))
+        let failed = try await fixture.follow(url).result()
+        #expect(failed.refusal?.kind == .timeout)
+        let deleted = try await fixture.follow(url).result()
+        #expect(deleted.refusal?.kind == .deleted)
+        #expect(fixture.engine.context.followers.count == 0)
     }
 
     @Test("One that does not read costs one notice, and then sees the latest view only")
     func slowReader() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            fixture.upstream.answer(url, with: .json("[0]"))
-            let follower = fixture.follow(url) { _ in
-            } reading: { frame in
-                if frame.shown?.source == .cache { try? await gate.wait() }
-                return true
-            }
-            _ = try await follower.frames.element(0)
-            fixture.upstream.answer(url, with: .json("[1]"))
-            try await fixture.fetch(url)
-            _ = try await follower.frames.element(1)
-            for number in 2...40 {
-                fixture.upstream.answer(url, with: .json("[\(number)]"))
-                try await fixture.fetch(url)
-            }
-            gate.open()
-            try await fixture.waitForBody("[40]", of: follower)
-            follower.hangUp()
-            let result = try await follower.result()
-            #expect(result.shape == ["network", "cache", "cache"])
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .json("[0]"))
+        let follower = fixture.follow(url) { _ in
+        } reading: { frame in
+            if frame.shown?.source == .cache { try? await gate.wait() }
+            return true
         }
+        _ = try await follower.frames.element(0)
+        fixture.upstream.answer(url, with: .json("[1]"))
+        try await fixture.fetch(url)
+        _ = try await follower.frames.element(1)
+        for number in 2...40 {
+            fixture.upstream.answer(url, with: .json("[\(number)]"))
+            try await fixture.fetch(url)
+        }
+        gate.open()
+        try await fixture.waitForBody("[40]", of: follower)
+        follower.hangUp()
+        let result = try await follower.result()
+        #expect(result.shape == ["network", "cache", "cache"])
     }
 
     @Test("Views come in the order of their revisions, whatever happens at once")
     func order() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .json("[0]"))
-            let follower = fixture.follow(url)
-            _ = try await follower.frames.element(0)
-            for number in 1...50 {
-                fixture.upstream.answer(url, with: .json("[\(number)]"))
-                try await fixture.fetch(url, .networkOnly)
-            }
-            try await fixture.waitForBody("[50]", of: follower)
-            follower.hangUp()
-            let revisions = try await follower.result().frames.compactMap { $0.shown?.revision }
-            #expect(zip(revisions, revisions.dropFirst()).allSatisfy { $0 < $1 })
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .json("[0]"))
+        let follower = fixture.follow(url)
+        _ = try await follower.frames.element(0)
+        for number in 1...50 {
+            fixture.upstream.answer(url, with: .json("[\(number)]"))
+            try await fixture.fetch(url, .networkOnly)
         }
+        try await fixture.waitForBody("[50]", of: follower)
+        follower.hangUp()
+        let revisions = try await follower.result().frames.compactMap { $0.shown?.revision }
+        #expect(zip(revisions, revisions.dropFirst()).allSatisfy { $0 < $1 })
     }
 
     @Test("A followed entry is not evicted; once nobody follows it, it is")
     func protected() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let id = try EntryID(url)
-            fixture.upstream.answer(url, with: .json("[1]"))
-            let follower = fixture.follow(url)
-            // A further view is told by one that holds its row.
-            fixture.upstream.answer(url, with: .json("[2]"))
-            _ = try await follower.frames.element(0)
-            try await fixture.fetch(url)
-            try await fixture.waitForBody("[2]", of: follower)
-            let kept = try await fixture.evict(id)
-            #expect(kept.evicted == 0 && kept.skipped == 1)
-            let explained = try await fixture.engine.entries.explain(id, fixture.scope)
-            #expect(explained?.protectedBy == ["followed"])
-            follower.hangUp()
-            _ = try await follower.result()
-            #expect(!fixture.engine.store.isProtected(fixture.scope, id))
-            #expect(fixture.engine.context.followers.count == 0)
-            #expect(try await fixture.evict(id).evicted == 1)
-        }
+        let url = try fixture.url("/a")
+        let id = try EntryID(url)
+        fixture.upstream.answer(url, with: .json("[1]"))
+        let follower = fixture.follow(url)
+        // A further view is told by one that holds its row.
+        fixture.upstream.answer(url, with: .json("[2]"))
+        _ = try await follower.frames.element(0)
+        try await fixture.fetch(url)
+        try await fixture.waitForBody("[2]", of: follower)
+        let kept = try await fixture.evict(id)
+        #expect(kept.evicted == 0 && kept.skipped == 1)
+        let explained = try await fixture.engine.entries.explain(id, fixture.scope)
+        #expect(explained?.protectedBy == ["followed"])
+        follower.hangUp()
+        _ = try await follower.result()
+        #expect(!fixture.engine.store.isProtected(fixture.scope, id))
+        #expect(fixture.engine.context.followers.count == 0)
+        #expect(try await fixture.evict(id).evicted == 1)
     }
 
     @Test("JSON in chunks stands inline in a further view too")
     func largeJSON() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .json("[1]"))
-            let follower = fixture.follow(url)
-            _ = try await follower.frames.element(0)
-            let large = "[\(String(repeating: "1,", count: 100_000))1]"
-            fixture.upstream.answer(url, with: .json(large))
-            try await fixture.fetch(url)
-            try await fixture.waitForBody(large, of: follower)
-            follower.hangUp()
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .json("[1]"))
+        let follower = fixture.follow(url)
+        _ = try await follower.frames.element(0)
+        let large = "[\(String(repeating: "1,", count: 100_000))1]"
+        fixture.upstream.answer(url, with: .json(large))
+        try await fixture.fetch(url)
+        try await fixture.waitForBody(large, of: follower)
+        follower.hangUp()
     }
 
     @Test("Of answers that vary by a header the one that was shown is followed")
     func variants() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            func answer(_ body: String) -> ScriptedAnswer {
-                .json(body, headers: ["Vary": "Accept-Language"])
-            }
-            func fetch(_ language: String, _ body: String) async throws {
-                fixture.upstream.answer(url, with: answer(body))
-                try await fixture.fetch(url, .networkOnly) {
-                    $0.headers.append("Accept-Language", language)
-                }
-            }
-            fixture.upstream.answer(url, with: answer("[\"de\"]"))
-            let follower = fixture.follow(url) { $0.headers.append("Accept-Language", "de") }
-            _ = try await follower.frames.element(0)
-            try await fetch("fr", "[\"fr\"]")
-            try await fetch("de", "[\"de 2\"]")
-            try await fixture.waitForBody("[\"de 2\"]", of: follower)
-            follower.hangUp()
-            #expect(try await follower.result().shape == ["network", "cache"])
+        let url = try fixture.url("/a")
+        func answer(_ body: String) -> ScriptedAnswer {
+            .json(body, headers: ["Vary": "Accept-Language"])
         }
+        func fetch(_ language: String, _ body: String) async throws {
+            fixture.upstream.answer(url, with: answer(body))
+            try await fixture.fetch(url, .networkOnly) {
+                $0.headers.append("Accept-Language", language)
+            }
+        }
+        fixture.upstream.answer(url, with: answer("[\"de\"]"))
+        let follower = fixture.follow(url) { $0.headers.append("Accept-Language", "de") }
+        _ = try await follower.frames.element(0)
+        try await fetch("fr", "[\"fr\"]")
+        try await fetch("de", "[\"de 2\"]")
+        try await fixture.waitForBody("[\"de 2\"]", of: follower)
+        follower.hangUp()
+        #expect(try await follower.result().shape == ["network", "cache"])
     }
 
     @Test("Another scope's entry under the same id is another entry")
     func scopes() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .json("[1]"), .json("[\"theirs\"]"), .json("[2]"))
-            let follower = fixture.follow(url)
-            _ = try await follower.frames.element(0)
-            try await fixture.fetch(url, as: .own(uid: 1_001, account: .default))
-            try await fixture.fetch(url)
-            try await fixture.waitForBody("[2]", of: follower)
-            follower.hangUp()
-            #expect(try await follower.result().frames.count == 2)
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .json("[1]"), .json("[\"theirs\"]"), .json("[2]"))
+        let follower = fixture.follow(url)
+        _ = try await follower.frames.element(0)
+        try await fixture.fetch(url, as: .own(uid: 1_001, account: .default))
+        try await fixture.fetch(url)
+        try await fixture.waitForBody("[2]", of: follower)
+        follower.hangUp()
+        #expect(try await follower.result().frames.count == 2)
     }
 
     @Test(
@@ -322,88 +287,78 @@ struct FollowTests {
         arguments: [nil, Duration.seconds(7)]
     )
     func heartbeats(asked: Duration?) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .json("[1]"))
-            let follower = fixture.follow(url) { command in
-                command.timeout = .seconds(3_600)
-                if let asked { command.heartbeat = asked }
-            }
-            let pause = asked ?? Limits.heartbeatTime
-            for beat in 1...3 {
-                try await fixture.clock.sleepers(until: pause * beat)
-                // Of no concern to it, but told everything up to there it was.
-                let last = try await fixture.putBlob("other", "\(beat)")
-                fixture.clock.advance(by: pause)
-                #expect(try await follower.beats.element(beat - 1) == last)
-            }
-            follower.hangUp()
-            #expect(try await follower.result().shape == ["network"])
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .json("[1]"))
+        let follower = fixture.follow(url) { command in
+            command.timeout = .seconds(3_600)
+            if let asked { command.heartbeat = asked }
         }
+        let pause = asked ?? Limits.heartbeatTime
+        for beat in 1...3 {
+            try await fixture.clock.sleepers(until: pause * beat)
+            // Of no concern to it, but told everything up to there it was.
+            let last = try await fixture.putBlob("other", "\(beat)")
+            fixture.clock.advance(by: pause)
+            #expect(try await follower.beats.element(beat - 1) == last)
+        }
+        follower.hangUp()
+        #expect(try await follower.result().shape == ["network"])
     }
 
     @Test("A heartbeat while the network is waited for is from before the cache was read")
     func heartbeatOfNoFollower() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
-            let last = try await fixture.putBlob("other", "1")
-            fixture.upstream.answer(url, with: .json("[2]").held(by: Gate()))
-            let fetch = fixture.start(url) { $0.timeout = .seconds(3_600) }
-            _ = try await fetch.frames.element(0)
-            try await fixture.clock.sleepers(until: Limits.heartbeatTime)
-            try await fixture.putBlob("other", "2")
-            fixture.clock.advance(by: Limits.heartbeatTime)
-            #expect(try await fetch.beats.element(0) == last)
-            fetch.hangUp()
-            #expect(try await fetch.result().shape == ["cache"])
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        let last = try await fixture.putBlob("other", "1")
+        fixture.upstream.answer(url, with: .json("[2]").held(by: Gate()))
+        let fetch = fixture.start(url) { $0.timeout = .seconds(3_600) }
+        _ = try await fetch.frames.element(0)
+        try await fixture.clock.sleepers(until: Limits.heartbeatTime)
+        try await fixture.putBlob("other", "2")
+        fixture.clock.advance(by: Limits.heartbeatTime)
+        #expect(try await fetch.beats.element(0) == last)
+        fetch.hangUp()
+        #expect(try await fetch.result().shape == ["cache"])
     }
 
     @Test("A follower hears when its origin goes and returns, each state once, by every policy")
     func originStates() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let name = try OriginName("example")
-            try await fixture.cache(url, .json("[1]"))
-            let follower = fixture.follow(url, .cacheOnly)
-            _ = try await follower.frames.element(0)
-            let context = fixture.engine.context
-            for index in 1...2 {
-                let last = try await fixture.putBlob("other", "\(index)")
-                let isDown = index == 1
-                for _ in 1...2 {
-                    if isDown {
-                        context.originStates.noteConnectFailure(name)
-                    } else {
-                        context.originStates.noteAnswer(name)
-                    }
+        let url = try fixture.url("/a")
+        let name = try OriginName("example")
+        try await fixture.cache(url, .json("[1]"))
+        let follower = fixture.follow(url, .cacheOnly)
+        _ = try await follower.frames.element(0)
+        let context = fixture.engine.context
+        for index in 1...2 {
+            let last = try await fixture.putBlob("other", "\(index)")
+            let isDown = index == 1
+            for _ in 1...2 {
+                if isDown {
+                    context.originStates.noteConnectFailure(name)
+                } else {
+                    context.originStates.noteAnswer(name)
                 }
-                let state = isDown ? "offline" : "online"
-                #expect(
-                    try await follower.frames.element(index) == .origin(last, name, state: state)
-                )
             }
-            follower.hangUp()
-            let shape = ["cache", "origin example offline", "origin example online"]
-            #expect(try await follower.result().shape == shape)
-            // Nobody is told any more.
-            context.originStates.noteConnectFailure(name)
+            let state = isDown ? "offline" : "online"
+            #expect(try await follower.frames.element(index) == .origin(last, name, state: state))
         }
+        follower.hangUp()
+        let shape = ["cache", "origin example offline", "origin example online"]
+        #expect(try await follower.result().shape == shape)
+        // Nobody is told any more.
+        context.originStates.noteConnectFailure(name)
     }
 
     @Test("Before the first frame there is no heartbeat: it may still become a problem")
     func noHeartbeatBeforeHead() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
-            let fetch = fixture.start(url)
-            _ = try await fixture.upstream.asked.element(0)
-            try await fixture.clock.sleepers(until: .seconds(30))
-            fixture.clock.advance(by: .seconds(30))
-            #expect(try await fetch.result().refusal?.kind == .timeout)
-            #expect(fetch.beats.all.isEmpty)
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
+        let fetch = fixture.start(url)
+        _ = try await fixture.upstream.asked.element(0)
+        try await fixture.clock.sleepers(until: .seconds(30))
+        fixture.clock.advance(by: .seconds(30))
+        #expect(try await fetch.result().refusal?.kind == .timeout)
+        #expect(fetch.beats.all.isEmpty)
     }
 }
 

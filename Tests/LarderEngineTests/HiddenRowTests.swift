@@ -10,26 +10,26 @@ import Testing
 
 /// A shared row that a row of a user's own came before: once the own row has gone, its user sees
 /// nothing older (P-14).
-@Suite("A shared row that is hidden from a user", .timeLimit(.minutes(5)))
+@Suite("A shared row that is hidden from a user", .timeLimit(.minutes(5)), .sharedEngine)
 struct HiddenRowTests {
+    private let fixture = EngineFixture.running
     private let alice = EngineFixture.scope
     private let bob = Scope.own(uid: 2_000, account: .default)
 
     private func run(
-        rules: NormalizeRules? = nil,
+        rules: NormalizeRules,
         _ body: (EngineFixture) async throws -> Void
     ) async throws {
         let setup = try EngineSetup.with { setup in
             setup.origin.scope = .shared
             setup.origin.fetch.ttl = .seconds(3_600)
-            if let rules { setup.origin.normalize = rules }
+            setup.origin.normalize = rules
         }
         try await EngineFixture.run(setup, body)
     }
 
     /// A shared answer, and one of Bob's own that has come since and has gone.
     private func hidden(
-        _ fixture: EngineFixture,
         _ shared: ScriptedAnswer = .json("[1]", headers: ["ETag": "\"v1\""])
     ) async throws -> WebURL {
         let url = try fixture.url("/a")
@@ -44,196 +44,172 @@ struct HiddenRowTests {
 
     @Test("An own row that is evicted leaves a miss by every route, and the others their row")
     func evicted() async throws {
-        try await run { fixture in
-            let url = try await hidden(fixture)
-            let (id, key) = (try EntryID(url), fixture.key(bob))
-            #expect(try fixture.view(url, bob) == nil)
-            #expect(try await fixture.batched(id, bob).isEmpty)
-            #expect(try await fixture.ids(bob).isEmpty)
-            #expect(try await fixture.cached(url, as: bob).refusal?.kind == .miss)
-            #expect(try await fixture.engine.entries.explain(id, key) == nil)
-            #expect(try await fixture.engine.entries.remove(id, key) == false)
-            for ids in [[], [id]] {
-                let watch = try await Watch(fixture, as: bob) { command in
-                    (command.listsFirst, command.ids) = (true, ids)
-                }
-                #expect(try await watch.frames(upTo: 1).map(\.name) == ["bookmark"])
-                watch.hangUp()
+        let url = try await hidden()
+        let (id, key) = (try EntryID(url), fixture.key(bob))
+        #expect(try fixture.view(url, bob) == nil)
+        #expect(try await fixture.batched(id, bob).isEmpty)
+        #expect(try await fixture.ids(bob).isEmpty)
+        #expect(try await fixture.cached(url, as: bob).refusal?.kind == .miss)
+        #expect(try await fixture.engine.entries.explain(id, key) == nil)
+        #expect(try await fixture.engine.entries.remove(id, key) == false)
+        for ids in [[], [id]] {
+            let watch = try await Watch(fixture, as: bob) { command in
+                (command.listsFirst, command.ids) = (true, ids)
             }
-            #expect(try fixture.view(url, alice) == "[1]")
-            let watch = try await Watch(fixture) { $0.listsFirst = true }
-            #expect(try await watch.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
+            #expect(try await watch.frames(upTo: 1).map(\.name) == ["bookmark"])
             watch.hangUp()
         }
+        #expect(try fixture.view(url, alice) == "[1]")
+        let watch = try await Watch(fixture) { $0.listsFirst = true }
+        #expect(try await watch.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
+        watch.hangUp()
     }
 
     @Test("An own row that is deleted, or a tombstone that is evicted, leaves a miss")
     func deleted() async throws {
-        try await run { fixture in
-            let (url, gone) = (try fixture.url("/a"), try fixture.url("/b"))
-            for url in [url, gone] { try await fixture.cache(url, .json("[1]"), as: alice) }
-            try await fixture.cacheOwn(url, .json("[2]"), bob)
-            #expect(try await fixture.engine.entries.remove(EntryID(url), fixture.key(bob)))
-            #expect(try fixture.view(url, bob) == nil)
-            try await fixture.cacheOwn(gone, .reply(status: 404), bob)
-            #expect(try fixture.view(gone, bob) == "")
-            try await fixture.evict(EntryID(gone), bob)
-            #expect(try fixture.view(gone, bob) == nil)
-            #expect(try fixture.view(gone, alice) == "[1]")
-        }
+        let (url, gone) = (try fixture.url("/a"), try fixture.url("/b"))
+        for url in [url, gone] { try await fixture.cache(url, .json("[1]"), as: alice) }
+        try await fixture.cacheOwn(url, .json("[2]"), bob)
+        #expect(try await fixture.engine.entries.remove(EntryID(url), fixture.key(bob)))
+        #expect(try fixture.view(url, bob) == nil)
+        try await fixture.cacheOwn(gone, .reply(status: 404), bob)
+        #expect(try fixture.view(gone, bob) == "")
+        try await fixture.evict(EntryID(gone), bob)
+        #expect(try fixture.view(gone, bob) == nil)
+        #expect(try fixture.view(gone, alice) == "[1]")
     }
 
     @Test("A private answer hides the shared row from the user whom it was for, and no other")
     func privateAnswer() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"), as: alice)
-            try await fixture.cache(
-                url,
-                .json("[2]", headers: ["Cache-Control": "private"]),
-                as: bob
-            )
-            #expect(try fixture.view(url, bob) == "[2]")
-            try await fixture.evict(EntryID(url), bob)
-            #expect(try fixture.view(url, bob) == nil)
-            #expect(try fixture.view(url, Scope.own(uid: 3_000, account: .default)) == "[1]")
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"), as: alice)
+        try await fixture.cache(url, .json("[2]", headers: ["Cache-Control": "private"]), as: bob)
+        #expect(try fixture.view(url, bob) == "[2]")
+        try await fixture.evict(EntryID(url), bob)
+        #expect(try fixture.view(url, bob) == nil)
+        #expect(try fixture.view(url, Scope.own(uid: 3_000, account: .default)) == "[1]")
     }
 
     @Test("A stream that follows tells that what it showed was evicted, and shows nothing older")
     func followed() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"), as: alice)
-            try await fixture.cacheOwn(url, .json("[2]"), bob)
-            let watch = try await Watch(fixture, as: bob)
-            try await fixture.evict(EntryID(url), bob)
-            #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "evict \(url)"])
-            watch.hangUp()
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"), as: alice)
+        try await fixture.cacheOwn(url, .json("[2]"), bob)
+        let watch = try await Watch(fixture, as: bob)
+        try await fixture.evict(EntryID(url), bob)
+        #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "evict \(url)"])
+        watch.hangUp()
     }
 
     // MARK: What ends it
 
     @Test("A fetch of its user asks without the hidden row's validators, and shows the answer")
     func fetched() async throws {
-        try await run { fixture in
-            let url = try await hidden(fixture)
-            let seen = try fixture.step()
-            fixture.upstream.answer(url, with: .json("[1]", headers: ["ETag": "\"v1\""]))
-            let got = try await fixture.fetch(url, as: bob)
-            #expect(got.shape == ["network", "end network"])
-            #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
-            #expect(try fixture.view(url, bob) == "[1]")
-            #expect(try #require(got.lastShown?.revision) > seen)
-            let shown = try await fixture.cached(url, as: bob).lastShown
-            #expect(shown?.revision == got.lastShown?.revision)
-            #expect(try await fixture.ids(bob).isEmpty, "it is the shared row's answer")
-        }
+        let url = try await hidden()
+        let seen = try fixture.step()
+        fixture.upstream.answer(url, with: .json("[1]", headers: ["ETag": "\"v1\""]))
+        let got = try await fixture.fetch(url, as: bob)
+        #expect(got.shape == ["network", "end network"])
+        #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
+        #expect(try fixture.view(url, bob) == "[1]")
+        #expect(try #require(got.lastShown?.revision) > seen)
+        let shown = try await fixture.cached(url, as: bob).lastShown
+        #expect(shown?.revision == got.lastShown?.revision)
+        #expect(try await fixture.ids(bob).isEmpty, "it is the shared row's answer")
     }
 
     @Test("New content shows to all, the same bytes under a later revision; a 304 changes nothing")
     func content() async throws {
-        try await run { fixture in
-            let url = try await hidden(fixture)
-            let seen = try fixture.step()
-            fixture.upstream.answer(url, with: .notModified)
-            let confirmed = try await fixture.fetch(url, as: alice)
-            #expect(confirmed.shape.contains("unchanged 304"))
-            #expect(try fixture.view(url, bob) == nil)
-            let watch = try await Watch(fixture, as: bob)
-            try await fixture.cache(url, .json("[1]"), as: alice)
-            #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
-            let again = try await fixture.cached(url, as: bob).lastShown
-            #expect(again?.text == "[1]")
-            #expect(try #require(again?.revision) > seen)
-            try await fixture.cacheOwn(url, .json("[2]"), bob)
-            try await fixture.cache(url, .json("[3]"), as: alice)
-            #expect(try fixture.view(url, bob) == "[2]")
-            try await fixture.evict(EntryID(url), bob)
-            #expect(try fixture.view(url, bob) == "[3]", "it is newer than the own row")
-            watch.hangUp()
-        }
+        let url = try await hidden()
+        let seen = try fixture.step()
+        fixture.upstream.answer(url, with: .notModified)
+        let confirmed = try await fixture.fetch(url, as: alice)
+        #expect(confirmed.shape.contains("unchanged 304"))
+        #expect(try fixture.view(url, bob) == nil)
+        let watch = try await Watch(fixture, as: bob)
+        try await fixture.cache(url, .json("[1]"), as: alice)
+        #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
+        let again = try await fixture.cached(url, as: bob).lastShown
+        #expect(again?.text == "[1]")
+        #expect(try #require(again?.revision) > seen)
+        try await fixture.cacheOwn(url, .json("[2]"), bob)
+        try await fixture.cache(url, .json("[3]"), as: alice)
+        #expect(try fixture.view(url, bob) == "[2]")
+        try await fixture.evict(EntryID(url), bob)
+        #expect(try fixture.view(url, bob) == "[3]", "it is newer than the own row")
+        watch.hangUp()
     }
 
     @Test("An answer that another user asked for before the own row came stays hidden")
     func lateAnswer() async throws {
-        try await run { fixture in
-            let (url, gate) = (try fixture.url("/a"), Gate())
-            try await fixture.cache(url, .json("[1]"), as: alice)
-            fixture.upstream.answer(url, with: ScriptedAnswer.json("[0]").held(by: gate))
-            let late = fixture.start(url, as: alice)
-            _ = try await fixture.upstream.asked.element(1)
-            try await fixture.cacheOwn(url, .json("[2]"), bob)
-            try await fixture.evict(EntryID(url), bob)
-            gate.open()
-            _ = try await late.result()
-            #expect(try fixture.view(url, alice) == "[0]")
-            #expect(try fixture.view(url, bob) == nil)
-            try await fixture.cache(url, .json("[0]"), as: alice)
-            #expect(try fixture.view(url, bob) == "[0]")
-        }
+        let (url, gate) = (try fixture.url("/a"), Gate())
+        try await fixture.cache(url, .json("[1]"), as: alice)
+        fixture.upstream.answer(url, with: ScriptedAnswer.json("[0]").held(by: gate))
+        let late = fixture.start(url, as: alice)
+        _ = try await fixture.upstream.asked.element(1)
+        try await fixture.cacheOwn(url, .json("[2]"), bob)
+        try await fixture.evict(EntryID(url), bob)
+        gate.open()
+        _ = try await late.result()
+        #expect(try fixture.view(url, alice) == "[0]")
+        #expect(try fixture.view(url, bob) == nil)
+        try await fixture.cache(url, .json("[0]"), as: alice)
+        #expect(try fixture.view(url, bob) == "[0]")
     }
 
     @Test("Its user does not join a request that may only be answered by a 304")
     func conditionalFlight() async throws {
-        try await run { fixture in
-            let url = try await hidden(fixture)
-            let gate = Gate()
-            fixture.upstream.answer(
-                url,
-                with: ScriptedAnswer.notModified.held(by: gate),
-                .json("[4]"),
-                .json("[4]")
-            )
-            let count = fixture.upstream.asked.all.count
-            let conditional = fixture.start(url, as: alice)
-            _ = try await fixture.upstream.asked.element(count)
-            #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == "\"v1\"")
-            let got = try await fixture.fetch(url, as: bob)
-            #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
-            #expect(got.lastShown?.text == "[4]")
-            // What it would have confirmed is there no more: it asks again.
-            gate.open()
-            _ = try await conditional.result()
-            for scope in [alice, bob] { #expect(try fixture.view(url, scope) == "[4]") }
-        }
+        let url = try await hidden()
+        let gate = Gate()
+        fixture.upstream.answer(
+            url,
+            with: ScriptedAnswer.notModified.held(by: gate),
+            .json("[4]"),
+            .json("[4]")
+        )
+        let count = fixture.upstream.asked.all.count
+        let conditional = fixture.start(url, as: alice)
+        _ = try await fixture.upstream.asked.element(count)
+        #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == "\"v1\"")
+        let got = try await fixture.fetch(url, as: bob)
+        #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
+        #expect(got.lastShown?.text == "[4]")
+        // What it would have confirmed is there no more: it asks again.
+        gate.open()
+        _ = try await conditional.result()
+        for scope in [alice, bob] { #expect(try fixture.view(url, scope) == "[4]") }
     }
 
     // MARK: state.db
 
     @Test("A pinned own row that is given up and evicted leaves a miss")
     func pinned() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/a")
-            let (id, key) = (try EntryID(url), fixture.key(bob))
-            try await fixture.cache(url, .json("[1]"), as: alice)
-            guard case .held = try await fixture.engine.pins.pin(id, key) else {
-                Issue.record("the shared row was not adopted")
-                return
-            }
-            try await fixture.cacheOwn(url, .json("[2]"), bob)
-            let now = fixture.clock.now()
-            #expect(try await fixture.engine.store.pins.unpin(key, id, now: now))
-            try await fixture.engine.store.maintain()
-            #expect(!fixture.engine.store.isClaimed(key, id))
-            #expect(try fixture.view(url, bob) == "[2]")
-            try await fixture.evict(id, bob)
-            #expect(try fixture.view(url, bob) == nil)
+        let url = try fixture.url("/a")
+        let (id, key) = (try EntryID(url), fixture.key(bob))
+        try await fixture.cache(url, .json("[1]"), as: alice)
+        guard case .held = try await fixture.engine.pins.pin(id, key) else {
+            Issue.record("the shared row was not adopted")
+            return
         }
+        try await fixture.cacheOwn(url, .json("[2]"), bob)
+        let now = fixture.clock.now()
+        #expect(try await fixture.engine.store.pins.unpin(key, id, now: now))
+        try await fixture.engine.store.maintain()
+        #expect(!fixture.engine.store.isClaimed(key, id))
+        #expect(try fixture.view(url, bob) == "[2]")
+        try await fixture.evict(id, bob)
+        #expect(try fixture.view(url, bob) == nil)
     }
 
     @Test("A write does not show on what is hidden, but on the next answer")
     func written() async throws {
-        try await run { fixture in
-            let url = try await hidden(fixture, .json(#"{"liked":false,"n":1}"#))
-            fixture.upstream.answer(url, with: ScriptedAnswer.reply(status: 204).held(by: Gate()))
-            _ = try await fixture.like(url, bob)
-            #expect(try fixture.view(url, bob)?.contains(#""n":1"#) != true)
-            _ = try await fixture.upstream.asked.element(2)
-            try await fixture.cache(url, .json(#"{"liked":false,"n":2}"#), as: alice)
-            #expect(try fixture.view(url, bob) == #"{"liked":true,"n":2}"#)
-        }
+        let url = try await hidden(.json(#"{"liked":false,"n":1}"#))
+        fixture.upstream.answer(url, with: ScriptedAnswer.reply(status: 204).held(by: Gate()))
+        _ = try await fixture.like(url, bob)
+        #expect(try fixture.view(url, bob)?.contains(#""n":1"#) != true)
+        _ = try await fixture.upstream.asked.element(2)
+        try await fixture.cache(url, .json(#"{"liked":false,"n":2}"#), as: alice)
+        #expect(try fixture.view(url, bob) == #"{"liked":true,"n":2}"#)
     }
 
     // MARK: Entities

@@ -9,23 +9,19 @@ import Testing
 
 /// What only modifiers have made, in lists and to watchers: on a blob's id, on a URL, and on an entity
 /// that has a URL of its own.
-@Suite("Rows that only writes have made", .timeLimit(.minutes(5)))
+@Suite(
+    "Rows that only writes have made",
+    .timeLimit(.minutes(5)),
+    .engine { $0.origin.normalize = userRules }
+)
 struct MadeRowTests {
+    private let fixture = EngineFixture.running
+
     private static let base = "https://api.example.com"
     private static let user = "\(base)/users/9"
 
-    private func run(_ body: (EngineFixture) async throws -> Void) async throws {
-        let setup = try EngineSetup.with { setup in
-            setup.origin.normalize = NormalizeRules(
-                byType: .standard,
-                types: [TypeRule(type: "User", url: "/users/{id}")]
-            )
-        }
-        try await EngineFixture.run(setup, body)
-    }
-
     /// Rows as they lie, what writes make without one, and a write that makes nothing of its target.
-    private func fill(_ fixture: EngineFixture) async throws {
+    private func fill() async throws {
         try await fixture.putBlob("a", "[1,2,3,4,5,6]")
         try await fixture.hold("m1", #"{"id":"made"}"#, #"{"type":"put","value":[1]}"#)
         fixture.clock.advance(by: .seconds(1))
@@ -50,7 +46,6 @@ struct MadeRowTests {
     ]
 
     private func pages(
-        _ fixture: EngineFixture,
         _ sort: EntrySort = .id,
         limit: Int = 100,
         _ scopes: RowScopes? = nil,
@@ -71,120 +66,99 @@ struct MadeRowTests {
 
     @Test("Lists have them in every order, each once, in pages", arguments: EntrySort.allCases)
     func orders(sort: EntrySort) async throws {
-        try await run { fixture in
-            try await fill(fixture)
-            for limit in [1, 2, 3, 100] {
-                let items = try await pages(fixture, sort, limit: limit)
-                let sources = items.map { ($0.id.text, $0.source) }
-                #expect(Dictionary(sources) { first, _ in first } == Self.shown)
-                #expect(items.count == Self.shown.count, "\(limit)")
-                for (item, next) in zip(items, items.dropFirst()) {
-                    let isOrdered =
-                        switch sort {
-                        case .id: item.id.text < next.id.text
-                        case .size: item.accountedBytes >= next.accountedBytes
-                        case .age: item.storedAt <= next.storedAt
-                        case .used: item.lastUsed < next.lastUsed
-                        }
-                    #expect(isOrdered, "\(item.id) before \(next.id)")
-                }
+        try await fill()
+        for limit in [1, 2, 3, 100] {
+            let items = try await pages(sort, limit: limit)
+            let sources = items.map { ($0.id.text, $0.source) }
+            #expect(Dictionary(sources) { first, _ in first } == Self.shown)
+            #expect(items.count == Self.shown.count, "\(limit)")
+            for (item, next) in zip(items, items.dropFirst()) {
+                let isOrdered =
+                    switch sort {
+                    case .id: item.id.text < next.id.text
+                    case .size: item.accountedBytes >= next.accountedBytes
+                    case .age: item.storedAt <= next.storedAt
+                    case .used: item.lastUsed < next.lastUsed
+                    }
+                #expect(isOrdered, "\(item.id) before \(next.id)")
             }
-            let deleted = try await pages(fixture).first { $0.id.text == "a" }
-            #expect(deleted?.kind == .tombstone && deleted?.status == 410)
         }
+        let deleted = try await pages().first { $0.id.text == "a" }
+        #expect(deleted?.kind == .tombstone && deleted?.status == 410)
     }
 
     @Test("A prefix and an origin narrow them, and administrators see whose they are")
     func filters() async throws {
-        try await run { fixture in
-            try await fill(fixture)
-            let users = ["\(Self.base)/users/10", Self.user]
-            for limit in [1, 100] {
-                let found = try await pages(fixture, limit: limit) { $0.prefix = "\(Self.base)/u" }
-                #expect(found.map(\.id.text) == users)
-                let ofOrigin = try await pages(fixture, limit: limit) { command in
-                    command.origin = try? OriginName("example")
-                }
-                let rest = ["\(Self.base)/articles/1", "\(Self.base)/plain"]
-                #expect(ofOrigin.map(\.id.text) == rest + users)
-                #expect(ofOrigin.allSatisfy { $0.origin?.text == "example" })
-                for scopes in [RowScopes.all, .user(1_000)] {
-                    let all = try await pages(fixture, limit: limit, scopes)
-                    #expect(Set(all.map(\.id.text)) == Set(Self.shown.keys))
-                    #expect(all.count == Self.shown.count)
-                }
-                #expect(try await pages(fixture, limit: limit, .user(7)).isEmpty)
+        try await fill()
+        let users = ["\(Self.base)/users/10", Self.user]
+        for limit in [1, 100] {
+            let found = try await pages(limit: limit) { $0.prefix = "\(Self.base)/u" }
+            #expect(found.map(\.id.text) == users)
+            let ofOrigin = try await pages(limit: limit) { command in
+                command.origin = try? OriginName("example")
             }
+            let rest = ["\(Self.base)/articles/1", "\(Self.base)/plain"]
+            #expect(ofOrigin.map(\.id.text) == rest + users)
+            #expect(ofOrigin.allSatisfy { $0.origin?.text == "example" })
+            for scopes in [RowScopes.all, .user(1_000)] {
+                let all = try await pages(limit: limit, scopes)
+                #expect(Set(all.map(\.id.text)) == Set(Self.shown.keys))
+                #expect(all.count == Self.shown.count)
+            }
+            #expect(try await pages(limit: limit, .user(7)).isEmpty)
         }
     }
 
     @Test("Entities are listed by their keys, and explained")
     func entities() async throws {
-        try await run { fixture in
-            try await fill(fixture)
-            var command = EntityListCommand()
-            command.limit = 1
-            let origin = try OriginName("example")
-            var items: [EntityListItem] = []
-            repeat {
-                let page = try await fixture.engine.entities.list(
-                    command,
-                    origin,
-                    .one(fixture.scope)
-                )
-                items += page.items
-                command.cursor = page.next
-            } while command.cursor != nil
-            #expect(items.map(\.name.key.text) == ["User:10", "User:9"])
-            #expect(items.map(\.source) == [.modifier, .modifier])
-            #expect(items.map(\.isDeleted) == [false, false])
-            let name = EntityName(try EntityKey("User:9"), of: origin)
-            let explained = try await fixture.engine.entities.explain(name, fixture.scope)
-            #expect(explained?.item.source == .modifier)
-            #expect(explained?.pending.count == 1)
-        }
+        try await fill()
+        var command = EntityListCommand()
+        command.limit = 1
+        let origin = try OriginName("example")
+        var items: [EntityListItem] = []
+        repeat {
+            let page = try await fixture.engine.entities.list(command, origin, .one(fixture.scope))
+            items += page.items
+            command.cursor = page.next
+        } while command.cursor != nil
+        #expect(items.map(\.name.key.text) == ["User:10", "User:9"])
+        #expect(items.map(\.source) == [.modifier, .modifier])
+        #expect(items.map(\.isDeleted) == [false, false])
+        let name = EntityName(try EntityKey("User:9"), of: origin)
+        let explained = try await fixture.engine.entities.explain(name, fixture.scope)
+        #expect(explained?.item.source == .modifier)
+        #expect(explained?.pending.count == 1)
     }
 
     @Test("A report's views of an answer have its entities as they are shown now")
     func report() async throws {
-        try await run { fixture in
-            let feed = try fixture.url("/feed")
-            let author = #"{"type":"User","id":9,"name":"Ann"}"#
-            try await fixture.cache(feed, .json(#"{"by":\#(author)}"#))
-            try await fixture.hold(
-                "m1",
-                #"{"id":"\#(feed)"}"#,
-                #"{"type":"merge","value":{"n":2}}"#
-            )
-            try await fixture.hold("m2", #"{"key":"User:9"}"#, Self.named("Bea"))
-            let report = try await fixture.engine.modifiers.modifier(
-                ModifierID("m1"),
-                fixture.scope
-            )
-            let shown = author.replacing("Ann", with: "Bea")
-            #expect(report.effects.map(\.before.text) == [#"{"by":\#(shown)}"#])
-            #expect(report.effects.map(\.after.text) == [#"{"by":\#(shown),"n":2}"#])
-        }
+        let feed = try fixture.url("/feed")
+        let author = #"{"type":"User","id":9,"name":"Ann"}"#
+        try await fixture.cache(feed, .json(#"{"by":\#(author)}"#))
+        try await fixture.hold("m1", #"{"id":"\#(feed)"}"#, #"{"type":"merge","value":{"n":2}}"#)
+        try await fixture.hold("m2", #"{"key":"User:9"}"#, Self.named("Bea"))
+        let report = try await fixture.engine.modifiers.modifier(ModifierID("m1"), fixture.scope)
+        let shown = author.replacing("Ann", with: "Bea")
+        #expect(report.effects.map(\.before.text) == [#"{"by":\#(shown)}"#])
+        #expect(report.effects.map(\.after.text) == [#"{"by":\#(shown),"n":2}"#])
     }
 
     @Test("A dead letter on an entity that is deleted is told of the tombstone")
     func tombstone() async throws {
-        try await run { fixture in
-            try await fixture.cache(try WebURL(Self.user), .reply(status: 404))
-            fixture.upstream.answer(try fixture.url("/w"), with: .reply(status: 403))
-            try await fixture.hold("m1", #"{"key":"User:9"}"#, Self.named("Ada"), for: "0s")
-            let id = try ModifierID("m1")
-            let wait = Duration.seconds(3_600)
-            let report = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: wait)
-            #expect(report.state == .dead)
-            let name = try fixture.engine.entities.name(EntityKey("User:9"), of: nil, for: 1_000)
-            let shown = try await fixture.engine.entities.read(name, EntityCommand(), fixture.scope)
-            guard let shown, case .deleted = shown.content else {
-                Issue.record("\(String(describing: shown))")
-                return
-            }
-            #expect((shown.source, shown.overlay.failed) == (.cache, 1))
+        try await fixture.cache(try WebURL(Self.user), .reply(status: 404))
+        fixture.upstream.answer(try fixture.url("/w"), with: .reply(status: 403))
+        try await fixture.hold("m1", #"{"key":"User:9"}"#, Self.named("Ada"), for: "0s")
+        let id = try ModifierID("m1")
+        let wait = Duration.seconds(3_600)
+        let report = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: wait)
+        #expect(report.state == .dead)
+        let name = try fixture.engine.entities.name(EntityKey("User:9"), of: nil, for: 1_000)
+        let shown = try await fixture.engine.entities.read(name, EntityCommand(), fixture.scope)
+        guard let shown, case .deleted = shown.content else {
+            Issue.record("\(String(describing: shown))")
+            return
         }
+        #expect((shown.source, shown.overlay.failed) == (.cache, 1))
     }
 
     // MARK: Watching
@@ -197,7 +171,6 @@ struct MadeRowTests {
     }
 
     private func watch(
-        _ fixture: EngineFixture,
         _ named: Named,
         _ adjust: (inout WatchCommand) -> Void = { _ in }
     ) async throws -> Watch {
@@ -227,71 +200,63 @@ struct MadeRowTests {
 
     @Test("A watch tells what becomes of them, live", arguments: Named.allCases)
     func live(named: Named) async throws {
-        try await run { fixture in
-            let watch = try await watch(fixture, named)
-            let (puts, deletes) = (try told("put", named), try told("delete", named))
-            try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
-            _ = try await watch.frames(upTo: 1 + puts.count)
-            try await fixture.cancel("m1")
-            let frames = try await watch.frames(upTo: 1 + puts.count + deletes.count)
-            #expect(frames.map(\.name) == ["bookmark"] + puts + deletes)
-            guard case .put(let put) = frames[1] else { return }
-            #expect(put.source == "modifier" && put.cause == "modifier:m1")
-            watch.hangUp()
-        }
+        let watch = try await watch(named)
+        let (puts, deletes) = (try told("put", named), try told("delete", named))
+        try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
+        _ = try await watch.frames(upTo: 1 + puts.count)
+        try await fixture.cancel("m1")
+        let frames = try await watch.frames(upTo: 1 + puts.count + deletes.count)
+        #expect(frames.map(\.name) == ["bookmark"] + puts + deletes)
+        guard case .put(let put) = frames[1] else { return }
+        #expect(put.source == "modifier" && put.cause == "modifier:m1")
+        watch.hangUp()
     }
 
     @Test("A watch that comes back is told what became of them", arguments: Named.allCases)
     func since(named: Named) async throws {
-        try await run { fixture in
-            let first = try await fixture.putBlob("a", "1")
-            try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
-            try await fixture.cancel("m1")
-            let watch = try await watch(fixture, named) { $0.since = first }
-            let expected = try told("put", named) + told("delete", named) + ["bookmark"]
-            let frames = try await watch.frames(upTo: expected.count)
-            #expect(frames.map(\.name) == expected)
-            watch.hangUp()
-        }
+        let first = try await fixture.putBlob("a", "1")
+        try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
+        try await fixture.cancel("m1")
+        let watch = try await watch(named) { $0.since = first }
+        let expected = try told("put", named) + told("delete", named) + ["bookmark"]
+        let frames = try await watch.frames(upTo: expected.count)
+        #expect(frames.map(\.name) == expected)
+        watch.hangUp()
     }
 
     @Test("A watch tells them among what there is at first", arguments: Named.allCases)
     func initial(named: Named) async throws {
-        try await run { fixture in
-            try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
-            let watch = try await watch(fixture, named) { $0.listsFirst = true }
-            let expected = try told("put", named) + ["bookmark"]
-            let frames = try await watch.frames(upTo: expected.count)
-            #expect(frames.map(\.name) == expected)
-            for case .put(let event) in frames { #expect(event.source == "modifier") }
-            watch.hangUp()
-        }
+        try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
+        let watch = try await watch(named) { $0.listsFirst = true }
+        let expected = try told("put", named) + ["bookmark"]
+        let frames = try await watch.frames(upTo: expected.count)
+        #expect(frames.map(\.name) == expected)
+        for case .put(let event) in frames { #expect(event.source == "modifier") }
+        watch.hangUp()
     }
 
     @Test("An answer under the URL shows for itself from then on, and is told once")
     func answered() async throws {
-        try await run { fixture in
-            try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
-            try await fixture.cache(
-                try WebURL(Self.user),
-                .json(#"{"type":"User","id":9,"name":"Cy","n":1}"#)
-            )
-            let items = try await pages(fixture)
-            #expect(items.map(\.id.text) == [Self.user])
-            let watch = try await watch(fixture, .url)
-            var revisions: [Revision] = []
-            for (count, name) in ["Di", "Eve"].enumerated() {
-                let target = #"{"id":"\#(Self.user)"}"#
-                try await fixture.hold("m\(count + 2)", target, Self.named(name))
-                guard case .put(let put)? = try await watch.frames(upTo: count + 2).last else {
-                    Issue.record("no put of \(name)")
-                    return
-                }
-                revisions.append(put.revision)
+        try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
+        try await fixture.cache(
+            try WebURL(Self.user),
+            .json(#"{"type":"User","id":9,"name":"Cy","n":1}"#)
+        )
+        let items = try await pages()
+        #expect(items.map(\.id.text) == [Self.user])
+        let watch = try await watch(.url)
+        var revisions: [Revision] = []
+        for (count, name) in ["Di", "Eve"].enumerated() {
+            let target = #"{"id":"\#(Self.user)"}"#
+            try await fixture.hold("m\(count + 2)", target, Self.named(name))
+            guard case .put(let put)? = try await watch.frames(upTo: count + 2).last else {
+                Issue.record("no put of \(name)")
+                return
             }
-            #expect(Set(revisions).count == 2, "one put a step")
-            watch.hangUp()
+            revisions.append(put.revision)
         }
+        #expect(Set(revisions).count == 2, "one put a step")
+        watch.hangUp()
     }
 }
 

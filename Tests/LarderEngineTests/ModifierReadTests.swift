@@ -9,15 +9,16 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite("What a read says of a write", .timeLimit(.minutes(5)))
+@Suite("What a read says of a write", .timeLimit(.minutes(5)), .engine)
 struct ModifierReadTests {
+    private let fixture = EngineFixture.running
+
     private static let wait = Duration.seconds(3_600)
 
     /// A write of `/a` by a request to `/w`, so that reads and writes are scripted apart.
     ///
     /// All of them are in one lane.
     private func accept(
-        _ fixture: EngineFixture,
         _ name: String,
         _ effect: String,
         target: String = "/a",
@@ -31,117 +32,93 @@ struct ModifierReadTests {
     }
 
     /// Returns once all that was accepted so far is answered: another one is sent after it.
-    private func answered(_ fixture: EngineFixture) async throws {
+    private func answered() async throws {
         fixture.upstream.answer(try fixture.url("/w"), with: .reply(status: 204))
         fixture.upstream.answer(try fixture.url("/other"), with: .json("{}"))
-        let last = try await accept(fixture, "last", #"{"type":"none"}"#, target: "/other")
+        let last = try await accept("last", #"{"type":"none"}"#, target: "/other")
         #expect(try await fixture.settled(last, wait: Self.wait).state == .confirmed)
     }
 
-    private func reads(_ fixture: EngineFixture) -> [UpstreamRequest] {
+    private func reads() -> [UpstreamRequest] {
         fixture.upstream.asked.all.filter { $0.method == "GET" }
     }
 
     @Test("Case 7: a read that shows what was answered 202 confirms it, and another does not")
     func accepted() async throws {
-        try await EngineFixture.run { fixture in
-            let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
-            fixture.upstream.answer(
-                writes,
-                with: .reply(status: 202),
-                .reply(status: 202),
-                .reply(status: 204)
-            )
-            try await fixture.cache(url, .json(#"{"liked":false,"n":1}"#))
-            fixture.upstream.answer(
-                url,
-                with: .json(#"{"liked":true,"n":1}"#),
-                .json(#"{"n":9,"liked":true}"#)
-            )
-            let liked = try await accept(
-                fixture,
-                "m-1",
-                #"{"type":"merge","value":{"liked":true}}"#
-            )
-            let nine = try await accept(fixture, "m-2", #"{"type":"merge","value":{"n":9}}"#)
-            // It is sent when the others are out of its lane, and its target is asked again then.
-            let last = try await accept(fixture, "m-3", #"{"type":"none"}"#)
-            #expect(try await fixture.settled(last, wait: Self.wait).state == .confirmed)
-            #expect(try await fixture.settled(liked, wait: Self.wait).state == .confirmed)
-            #expect(
-                try await fixture.engine.modifiers.modifier(nine, fixture.scope).state == .accepted
-            )
-            // With a header it is a request of its own, whatever is under way.
-            try await fixture.fetch(url) { $0.headers.append("X-Own", "1") }
-            #expect(try await fixture.settled(nine, wait: Self.wait).state == .confirmed)
-            #expect(fixture.clock.monotonic() == .zero)
-            // What was read is what it is: nobody asks again.
-            #expect(reads(fixture).count == 3)
-            let shown = try await fixture.cached(url).frames.first?.shown
-            #expect(shown?.entry.body == .json(Array(#"{"n":9,"liked":true}"#.utf8)))
-            #expect(shown?.pending == 0)
-        }
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        fixture.upstream.answer(
+            writes,
+            with: .reply(status: 202),
+            .reply(status: 202),
+            .reply(status: 204)
+        )
+        try await fixture.cache(url, .json(#"{"liked":false,"n":1}"#))
+        fixture.upstream.answer(
+            url,
+            with: .json(#"{"liked":true,"n":1}"#),
+            .json(#"{"n":9,"liked":true}"#)
+        )
+        let liked = try await accept("m-1", #"{"type":"merge","value":{"liked":true}}"#)
+        let nine = try await accept("m-2", #"{"type":"merge","value":{"n":9}}"#)
+        // It is sent when the others are out of its lane, and its target is asked again then.
+        let last = try await accept("m-3", #"{"type":"none"}"#)
+        #expect(try await fixture.settled(last, wait: Self.wait).state == .confirmed)
+        #expect(try await fixture.settled(liked, wait: Self.wait).state == .confirmed)
+        #expect(try await fixture.engine.modifiers.modifier(nine, fixture.scope).state == .accepted)
+        // With a header it is a request of its own, whatever is under way.
+        try await fixture.fetch(url) { $0.headers.append("X-Own", "1") }
+        #expect(try await fixture.settled(nine, wait: Self.wait).state == .confirmed)
+        #expect(fixture.clock.monotonic() == .zero)
+        // What was read is what it is: nobody asks again.
+        #expect(reads().count == 3)
+        let shown = try await fixture.cached(url).frames.first?.shown
+        #expect(shown?.entry.body == .json(Array(#"{"n":9,"liked":true}"#.utf8)))
+        #expect(shown?.pending == 0)
     }
 
     @Test("Case 7: a 304 and a deletion are reads, too")
     func othersThanBodies() async throws {
-        try await EngineFixture.run { fixture in
-            let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
-            fixture.upstream.answer(writes, with: .reply(status: 202), .reply(status: 202))
-            try await fixture.cache(url, .json(#"{"liked":true}"#, etag: "\"v1\""))
-            fixture.upstream.answer(url, with: .notModified, .reply("no", status: 404))
-            let liked = try await accept(
-                fixture,
-                "m-1",
-                #"{"type":"merge","value":{"liked":true}}"#
-            )
-            let away = try await accept(fixture, "m-2", #"{"type":"delete"}"#)
-            try await answered(fixture)
-            try await fixture.fetch(url)
-            #expect(try await fixture.settled(liked, wait: Self.wait).state == .confirmed)
-            #expect(
-                try await fixture.engine.modifiers.modifier(away, fixture.scope).state == .accepted
-            )
-            try await fixture.fetch(url)
-            #expect(try await fixture.settled(away, wait: Self.wait).state == .confirmed)
-        }
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        fixture.upstream.answer(writes, with: .reply(status: 202), .reply(status: 202))
+        try await fixture.cache(url, .json(#"{"liked":true}"#, etag: "\"v1\""))
+        fixture.upstream.answer(url, with: .notModified, .reply("no", status: 404))
+        let liked = try await accept("m-1", #"{"type":"merge","value":{"liked":true}}"#)
+        let away = try await accept("m-2", #"{"type":"delete"}"#)
+        try await answered()
+        try await fixture.fetch(url)
+        #expect(try await fixture.settled(liked, wait: Self.wait).state == .confirmed)
+        #expect(try await fixture.engine.modifiers.modifier(away, fixture.scope).state == .accepted)
+        try await fixture.fetch(url)
+        #expect(try await fixture.settled(away, wait: Self.wait).state == .confirmed)
     }
 
     @Test("Case 7: what a later one undid is confirmed with that one, and is not seen again")
     func undone() async throws {
-        try await EngineFixture.run { fixture in
-            let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
-            fixture.upstream.answer(writes, with: .reply(status: 202), .reply(status: 202))
-            try await fixture.cache(url, .json(#"{"liked":false,"n":1}"#))
-            fixture.upstream.answer(url, with: .json(#"{"liked":false,"n":2}"#))
-            let like = try await accept(fixture, "m-1", #"{"type":"merge","value":{"liked":true}}"#)
-            let unlike = try await accept(
-                fixture,
-                "m-2",
-                #"{"type":"merge","value":{"liked":false}}"#
-            )
-            try await answered(fixture)
-            try await fixture.fetch(url)
-            #expect(try await fixture.settled(like, wait: Self.wait).state == .confirmed)
-            #expect(try await fixture.settled(unlike, wait: Self.wait).state == .confirmed)
-            let shown = try await fixture.cached(url).frames.first?.shown
-            #expect(shown?.entry.body == .json(Array(#"{"liked":false,"n":2}"#.utf8)))
-        }
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        fixture.upstream.answer(writes, with: .reply(status: 202), .reply(status: 202))
+        try await fixture.cache(url, .json(#"{"liked":false,"n":1}"#))
+        fixture.upstream.answer(url, with: .json(#"{"liked":false,"n":2}"#))
+        let like = try await accept("m-1", #"{"type":"merge","value":{"liked":true}}"#)
+        let unlike = try await accept("m-2", #"{"type":"merge","value":{"liked":false}}"#)
+        try await answered()
+        try await fixture.fetch(url)
+        #expect(try await fixture.settled(like, wait: Self.wait).state == .confirmed)
+        #expect(try await fixture.settled(unlike, wait: Self.wait).state == .confirmed)
+        let shown = try await fixture.cached(url).frames.first?.shown
+        #expect(shown?.entry.body == .json(Array(#"{"liked":false,"n":2}"#.utf8)))
     }
 
     @Test("What the network says of an entry tells what failed on it, with nothing pending")
     func failed() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(try fixture.url("/w"), with: .reply("no", status: 403))
-            fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
-            let id = try await accept(fixture, "m-1", #"{"type":"put","value":[3]}"#)
-            #expect(try await fixture.settled(id, wait: Self.wait).state == .dead)
-            let got = try await fixture.fetch(url) { $0.policy = .networkOnly }
-            #expect(got.lastShown?.source == .network)
-            #expect(got.lastShown?.failed == 1)
-            #expect(got.lastShown?.pending == 0)
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(try fixture.url("/w"), with: .reply("no", status: 403))
+        fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
+        let id = try await accept("m-1", #"{"type":"put","value":[3]}"#)
+        #expect(try await fixture.settled(id, wait: Self.wait).state == .dead)
+        let got = try await fixture.fetch(url) { $0.policy = .networkOnly }
+        #expect(got.lastShown?.source == .network)
+        #expect(got.lastShown?.failed == 1)
+        #expect(got.lastShown?.pending == 0)
     }
 
     @Test(
@@ -157,96 +134,86 @@ struct ModifierReadTests {
         ]
     )
     func precondition(answer: ScriptedAnswer, verdict: ModifierVerdict) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json(#"{"liked":true}"#))
-            let effect = #"{"type":"merge","value":{"liked":true}}"#
-            let id = try await accept(fixture, "m-1", effect, hold: Self.wait)
-            let store = fixture.engine.store
-            let number = try #require(try await store.modifiers.number(id, of: fixture.scope))
-            let whole = try #require(try await store.modifiers.whole(number))
-            fixture.upstream.answer(url, with: answer)
-            let check = EffectCheck(context: fixture.engine.context, whole: whole, bases: [:])
-            #expect(await check.verdict() == verdict)
-            #expect(reads(fixture).last?.purpose == .write)
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json(#"{"liked":true}"#))
+        let effect = #"{"type":"merge","value":{"liked":true}}"#
+        let id = try await accept("m-1", effect, hold: Self.wait)
+        let store = fixture.engine.store
+        let number = try #require(try await store.modifiers.number(id, of: fixture.scope))
+        let whole = try #require(try await store.modifiers.whole(number))
+        fixture.upstream.answer(url, with: answer)
+        let check = EffectCheck(context: fixture.engine.context, whole: whole, bases: [:])
+        #expect(await check.verdict() == verdict)
+        #expect(reads().last?.purpose == .write)
     }
 
     @Test("Case 22: a 412 to the first attempt is a refusal, whatever the server shows")
     func firstPrecondition() async throws {
-        try await EngineFixture.run { fixture in
-            let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
-            try await fixture.cache(url, .json(#"{"liked":false}"#))
-            fixture.upstream.answer(writes, with: .reply("no", status: 412))
-            fixture.upstream.answer(url, with: .json(#"{"liked":true}"#))
-            let effect = #"{"type":"merge","value":{"liked":true}}"#
-            let id = try await accept(fixture, "m-1", effect)
-            let report = try await fixture.settled(id, wait: Self.wait)
-            #expect(report.state == .dead)
-            #expect(report.reason == .refused)
-            #expect(reads(fixture).allSatisfy { $0.purpose == .read })
-        }
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        try await fixture.cache(url, .json(#"{"liked":false}"#))
+        fixture.upstream.answer(writes, with: .reply("no", status: 412))
+        fixture.upstream.answer(url, with: .json(#"{"liked":true}"#))
+        let effect = #"{"type":"merge","value":{"liked":true}}"#
+        let id = try await accept("m-1", effect)
+        let report = try await fixture.settled(id, wait: Self.wait)
+        #expect(report.state == .dead)
+        #expect(report.reason == .refused)
+        #expect(reads().allSatisfy { $0.purpose == .read })
     }
 
     // MARK: Answers that are not kept
 
     @Test("P-04: an answer that is not kept shows what the modifiers make of it, not of base")
     func notClaimed() async throws {
-        try await EngineFixture.run { fixture in
-            let noStore = ["Cache-Control": "no-store"]
-            let url = try fixture.url("/a")
-            let like = #"{"type":"merge","value":{"liked":true}}"#
-            _ = try await accept(fixture, "m-1", like, hold: Self.wait)
-            fixture.upstream.answer(
-                url,
-                with: .json(#"{"n":1}"#, headers: noStore),
-                .json(#"{"n":2}"#),
-                .json(#"{"n":3}"#, headers: noStore),
-                .json(#"{"n":2}"#, headers: noStore)
-            )
-            let first = try await fixture.fetch(url)
-            #expect(first.shape == ["modifier", "network", "end network"])
-            #expect(first.lastShown?.entry.body == .json(Array(#"{"n":1,"liked":true}"#.utf8)))
-            #expect(first.lastShown?.pendingIDs == ["m-1"])
-            // Nothing is known of the target later.
-            let later = try await fixture.cached(url).lastShown
-            #expect(later?.entry.body == .json(Array(#"{"liked":true}"#.utf8)))
-            #expect(later?.isComplete == false)
-            _ = try await fixture.fetch(url)
-            let third = try await fixture.fetch(url)
-            #expect(third.lastShown?.source == .network)
-            #expect(third.lastShown?.entry.body == .json(Array(#"{"n":3,"liked":true}"#.utf8)))
-            #expect(third.lastShown?.pending == 1)
-            let fourth = try await fixture.fetch(url)
-            #expect(fourth.shape == ["cache", "unchanged 200", "end unchanged"])
-            #expect(fourth.lastShown?.entry.body == .json(Array(#"{"n":2,"liked":true}"#.utf8)))
-        }
+        let noStore = ["Cache-Control": "no-store"]
+        let url = try fixture.url("/a")
+        let like = #"{"type":"merge","value":{"liked":true}}"#
+        _ = try await accept("m-1", like, hold: Self.wait)
+        fixture.upstream.answer(
+            url,
+            with: .json(#"{"n":1}"#, headers: noStore),
+            .json(#"{"n":2}"#),
+            .json(#"{"n":3}"#, headers: noStore),
+            .json(#"{"n":2}"#, headers: noStore)
+        )
+        let first = try await fixture.fetch(url)
+        #expect(first.shape == ["modifier", "network", "end network"])
+        #expect(first.lastShown?.entry.body == .json(Array(#"{"n":1,"liked":true}"#.utf8)))
+        #expect(first.lastShown?.pendingIDs == ["m-1"])
+        // Nothing is known of the target later.
+        let later = try await fixture.cached(url).lastShown
+        #expect(later?.entry.body == .json(Array(#"{"liked":true}"#.utf8)))
+        #expect(later?.isComplete == false)
+        _ = try await fixture.fetch(url)
+        let third = try await fixture.fetch(url)
+        #expect(third.lastShown?.source == .network)
+        #expect(third.lastShown?.entry.body == .json(Array(#"{"n":3,"liked":true}"#.utf8)))
+        #expect(third.lastShown?.pending == 1)
+        let fourth = try await fixture.fetch(url)
+        #expect(fourth.shape == ["cache", "unchanged 200", "end unchanged"])
+        #expect(fourth.lastShown?.entry.body == .json(Array(#"{"n":2,"liked":true}"#.utf8)))
     }
 
     @Test("What only modifiers make is as old as the last of them")
     func age() async throws {
-        try await EngineFixture.run { fixture in
-            let put = #"{"type":"put","value":{"n":1}}"#
-            let like = #"{"type":"merge","value":{"liked":true}}"#
-            fixture.clock.advance(by: .seconds(60))
-            _ = try await accept(fixture, "m-1", put, hold: Self.wait)
-            fixture.clock.advance(by: .seconds(60))
-            _ = try await accept(fixture, "m-2", like, hold: Self.wait)
-            fixture.clock.advance(by: .seconds(60))
-            let shown = try await fixture.cached(try fixture.url("/a")).lastShown
-            #expect(shown?.age == .seconds(60))
-            #expect(shown?.isStale == true)
-        }
+        let put = #"{"type":"put","value":{"n":1}}"#
+        let like = #"{"type":"merge","value":{"liked":true}}"#
+        fixture.clock.advance(by: .seconds(60))
+        _ = try await accept("m-1", put, hold: Self.wait)
+        fixture.clock.advance(by: .seconds(60))
+        _ = try await accept("m-2", like, hold: Self.wait)
+        fixture.clock.advance(by: .seconds(60))
+        let shown = try await fixture.cached(try fixture.url("/a")).lastShown
+        #expect(shown?.age == .seconds(60))
+        #expect(shown?.isStale == true)
     }
 
     @Test("P-04: an answer that is not kept is gone to who has deleted its target")
     func notKeptAndDeleted() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            _ = try await accept(fixture, "m-1", #"{"type":"delete"}"#, hold: Self.wait)
-            fixture.upstream.answer(url, with: .json("{}", headers: ["Cache-Control": "no-store"]))
-            let result = try await fixture.fetch(url)
-            #expect(result.shape == ["deleted 410", "end deleted"])
-        }
+        let url = try fixture.url("/a")
+        _ = try await accept("m-1", #"{"type":"delete"}"#, hold: Self.wait)
+        fixture.upstream.answer(url, with: .json("{}", headers: ["Cache-Control": "no-store"]))
+        let result = try await fixture.fetch(url)
+        #expect(result.shape == ["deleted 410", "end deleted"])
     }
 }

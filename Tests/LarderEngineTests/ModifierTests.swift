@@ -10,8 +10,10 @@ import Testing
 @testable import LarderEngine
 
 /// What becomes of modifiers between the engine's parts.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)), .engine)
 struct ModifierTests {
+    private let fixture = EngineFixture.running
+
     private func accept(
         _ fixture: EngineFixture,
         _ url: WebURL,
@@ -25,27 +27,25 @@ struct ModifierTests {
 
     @Test("6: a patch is in base once it is confirmed, although another was accepted meanwhile")
     func patchBesideAnother() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            let liked = JSONPointer(tokens: ["liked"])
-            let one = JSONValue.number(JSONNumber(1))
-            try await fixture.cache(url, .json(#"{"liked":0}"#))
-            fixture.upstream.answer(url, with: .reply(status: 204).held(by: gate))
-            let id = try await accept(fixture, url, .patch([.replace(liked, one)]))
-            _ = try await fixture.upstream.asked.element(1)
-            _ = try await accept(fixture, url, .set([JSONAssignment(liked, .null)]))
-            gate.open()
-            let report = try await fixture.settled(id)
-            #expect(report.state == .confirmed)
-            let reader = try fixture.engine.store.makeReader()
-            let now = fixture.clock.now()
-            let base = try reader.withEntry(fixture.scope, EntryID(url), now: now) { row in
-                row.withBody { String(decoding: $0, as: UTF8.self) }
-            }
-            reader.endTransaction()
-            #expect(base == #"{"liked":1}"#)
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        let liked = JSONPointer(tokens: ["liked"])
+        let one = JSONValue.number(JSONNumber(1))
+        try await fixture.cache(url, .json(#"{"liked":0}"#))
+        fixture.upstream.answer(url, with: .reply(status: 204).held(by: gate))
+        let id = try await accept(fixture, url, .patch([.replace(liked, one)]))
+        _ = try await fixture.upstream.asked.element(1)
+        _ = try await accept(fixture, url, .set([JSONAssignment(liked, .null)]))
+        gate.open()
+        let report = try await fixture.settled(id)
+        #expect(report.state == .confirmed)
+        let reader = try fixture.engine.store.makeReader()
+        let now = fixture.clock.now()
+        let base = try reader.withEntry(fixture.scope, EntryID(url), now: now) { row in
+            row.withBody { String(decoding: $0, as: UTF8.self) }
         }
+        reader.endTransaction()
+        #expect(base == #"{"liked":1}"#)
     }
 
     @Test(
@@ -97,42 +97,38 @@ struct ModifierTests {
 
     @Test("While clients hold every reader, a write is accepted, sent and settled, and all is well")
     func heldReaders() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let store = fixture.engine.store
-            fixture.upstream.answer(url, with: .reply(status: 204))
-            try await store.holdingReaders(by: .all) {
-                let id = try await accept(fixture, url, .put(.null))
-                _ = try await fixture.upstream.asked.element(0)
-                try await fixture.engine.monitor.checkStore()
-                let report = try await Reading.$current.withValue(.sending) {
-                    try await fixture.settled(id)
-                }
-                #expect(report.state == .confirmed)
-                try await fixture.engine.monitor.checkStore()
+        let url = try fixture.url("/a")
+        let store = fixture.engine.store
+        fixture.upstream.answer(url, with: .reply(status: 204))
+        try await store.holdingReaders(by: .all) {
+            let id = try await accept(fixture, url, .put(.null))
+            _ = try await fixture.upstream.asked.element(0)
+            try await fixture.engine.monitor.checkStore()
+            let report = try await Reading.$current.withValue(.sending) {
+                try await fixture.settled(id)
             }
+            #expect(report.state == .confirmed)
+            try await fixture.engine.monitor.checkStore()
         }
     }
 
     @Test("An answer is of the moment in which it came, whenever it is read or settled")
     func momentOfTheAnswer() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            fixture.upstream.answer(url, with: .reply(status: 202).held(by: gate))
-            let id = try await accept(fixture, url, .none)
-            _ = try await fixture.upstream.asked.element(0)
-            fixture.clock.advance(by: .seconds(5))
-            gate.open()
-            // It is taken for confirmed once the origin's accepted_limit is over.
-            try await fixture.clock.sleepers(until: .seconds(605))
-            fixture.clock.advance(by: .seconds(600))
-            let report = try await fixture.settled(id)
-            #expect(report.state == .confirmed)
-            #expect(report.answer?.status == 202)
-            #expect(report.answer?.at == ManualClock.start.advanced(by: .seconds(5)))
-            #expect(report.settledAt == ManualClock.start.advanced(by: .seconds(605)))
-        }
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .reply(status: 202).held(by: gate))
+        let id = try await accept(fixture, url, .none)
+        _ = try await fixture.upstream.asked.element(0)
+        fixture.clock.advance(by: .seconds(5))
+        gate.open()
+        // It is taken for confirmed once the origin's accepted_limit is over.
+        try await fixture.clock.sleepers(until: .seconds(605))
+        fixture.clock.advance(by: .seconds(600))
+        let report = try await fixture.settled(id)
+        #expect(report.state == .confirmed)
+        #expect(report.answer?.status == 202)
+        #expect(report.answer?.at == ManualClock.start.advanced(by: .seconds(5)))
+        #expect(report.settledAt == ManualClock.start.advanced(by: .seconds(605)))
     }
 
     @Test("A page of the queue names who depends on each, and reads no whole modifier for it")
@@ -156,38 +152,36 @@ struct ModifierTests {
 
     @Test("A list of dead letters has their answers, cut, and the history keeps why each died")
     func deadLetters() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let words = String(repeating: "no ", count: 1_000)
-            let gate = Gate()
-            fixture.upstream.answer(url, with: .reply(words, status: 422).held(by: gate))
-            let parent = try await accept(fixture, url, .none)
-            let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
-            gate.open()
-            _ = try await fixture.settled(child)
-            var dead = ModifierListCommand()
-            dead.selection = .one(.dead)
-            let letters = try await fixture.engine.modifiers.list(dead, .one(fixture.scope)).items
-            #expect(letters.map(\.id) == [parent, child])
-            #expect(letters.map(\.reason) == [.refused, .parentFailed])
-            #expect(letters.map(\.answer?.status) == [422, nil])
-            let told = Array(words.utf8.prefix(Limits.toldAnswerBytesMax))
-            #expect(letters.first?.answer?.body == told)
-            let whole = try await fixture.engine.modifiers.modifier(parent, fixture.scope)
-            #expect(whole.answer?.body == Array(words.utf8))
-            for id in [parent, child] {
-                try await fixture.engine.modifiers.remove(id, fixture.scope, discarding: false)
-            }
-            #expect(try await fixture.engine.modifiers.list(dead, .one(fixture.scope)).items == [])
-            var settled = ModifierListCommand()
-            settled.selection = .settled
-            let history = try await fixture.engine.modifiers.list(settled, .one(fixture.scope))
-                .items
-            #expect(history.map(\.id) == [child, parent])
-            #expect(history.map(\.state) == [.dead, .dead])
-            #expect(history.map(\.reason) == [.parentFailed, .refused])
-            #expect(history.map(\.answer?.status) == [nil, 422])
+        let url = try fixture.url("/a")
+        let words = String(repeating: "no ", count: 1_000)
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .reply(words, status: 422).held(by: gate))
+        let parent = try await accept(fixture, url, .none)
+        let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
+        gate.open()
+        _ = try await fixture.settled(child)
+        var dead = ModifierListCommand()
+        dead.selection = .one(.dead)
+        let letters = try await fixture.engine.modifiers.list(dead, .one(fixture.scope)).items
+        #expect(letters.map(\.id) == [parent, child])
+        #expect(letters.map(\.reason) == [.refused, .parentFailed])
+        #expect(letters.map(\.answer?.status) == [422, nil])
+        let told = Array(words.utf8.prefix(Limits.toldAnswerBytesMax))
+        #expect(letters.first?.answer?.body == told)
+        let whole = try await fixture.engine.modifiers.modifier(parent, fixture.scope)
+        #expect(whole.answer?.body == Array(words.utf8))
+        for id in [parent, child] {
+            try await fixture.engine.modifiers.remove(id, fixture.scope, discarding: false)
         }
+        #expect(try await fixture.engine.modifiers.list(dead, .one(fixture.scope)).items == [])
+        var settled = ModifierListCommand()
+        settled.selection = .settled
+        let history = try await fixture.engine.modifiers.list(settled, .one(fixture.scope))
+            .items
+        #expect(history.map(\.id) == [child, parent])
+        #expect(history.map(\.state) == [.dead, .dead])
+        #expect(history.map(\.reason) == [.parentFailed, .refused])
+        #expect(history.map(\.answer?.status) == [nil, 422])
     }
 
     @Test("Whoever cancels one that is leaving with another is answered")
@@ -222,13 +216,11 @@ struct ModifierTests {
 
     @Test("Whoever asks something of a modifier while the engine ends is answered")
     func askedAtTheEnd() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let id = try await accept(fixture, url, .none)
-            fixture.engine.stop()
-            await #expect(throws: Problem.self) {
-                try await fixture.engine.modifiers.remove(id, fixture.scope, discarding: true)
-            }
+        let url = try fixture.url("/a")
+        let id = try await accept(fixture, url, .none)
+        fixture.engine.stop()
+        await #expect(throws: Problem.self) {
+            try await fixture.engine.modifiers.remove(id, fixture.scope, discarding: true)
         }
     }
 }

@@ -10,139 +10,118 @@ import Testing
 @testable import LarderEngine
 
 /// Answers of an origin with rules: what its entities are is one thing wherever they are shown.
-@Suite("Normalized answers", .timeLimit(.minutes(5)))
+@Suite(
+    "Normalized answers",
+    .timeLimit(.minutes(5)),
+    .engine { $0.origin.normalize = NormalizeRules(byType: .standard) }
+)
 struct NormalizedTests {
+    private let fixture = EngineFixture.running
+
     static func article(_ id: Int, _ name: String) -> String {
         #"{"type":"Article","id":\#(id),  "author":{"type":"User","id":7,"name":"\#(name)"}}"#
     }
 
-    private static func setup(
-        _ rules: NormalizeRules = NormalizeRules(byType: .standard)
-    ) throws -> EngineSetup {
-        try EngineSetup.with { $0.origin.normalize = rules }
-    }
-
     private static let author = #"{"type":"User","id":7,"name":"Anna"}"#
-
-    private func run(
-        _ rules: NormalizeRules = NormalizeRules(byType: .standard),
-        _ body: (EngineFixture) async throws -> Void
-    ) async throws {
-        try await EngineFixture.run(try Self.setup(rules), body)
-    }
 
     // MARK: Reading
 
     @Test("A new name of an author shows in both articles, and each follower is told once")
     func articles() async throws {
-        try await run { fixture in
-            let urls = [try fixture.url("/articles/1"), try fixture.url("/articles/2")]
-            for (number, url) in urls.enumerated() {
-                try await fixture.cache(url, .json(Self.article(number + 1, "Ann")))
-            }
-            let followers = urls.map { url in
-                fixture.start(url, .cacheOnly, { $0.follows = true })
-            }
-            for follower in followers { _ = try await follower.frames.element(0) }
-            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
-            for (number, (url, follower)) in zip(urls, followers).enumerated() {
-                let expected = Self.article(number + 1, "Anna")
-                let told = try await follower.frames.element(1)
-                #expect(told.shown?.text == expected)
-                #expect(try await fixture.cached(url).lastShown?.text == expected)
-                follower.hangUp()
-                #expect(try await follower.result().frames.count == 2)
-            }
+        let urls = [try fixture.url("/articles/1"), try fixture.url("/articles/2")]
+        for (number, url) in urls.enumerated() {
+            try await fixture.cache(url, .json(Self.article(number + 1, "Ann")))
+        }
+        let followers = urls.map { url in
+            fixture.start(url, .cacheOnly, { $0.follows = true })
+        }
+        for follower in followers { _ = try await follower.frames.element(0) }
+        try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+        for (number, (url, follower)) in zip(urls, followers).enumerated() {
+            let expected = Self.article(number + 1, "Anna")
+            let told = try await follower.frames.element(1)
+            #expect(told.shown?.text == expected)
+            #expect(try await fixture.cached(url).lastShown?.text == expected)
+            follower.hangUp()
+            #expect(try await follower.result().frames.count == 2)
         }
     }
 
     @Test("A page that comes again as what it shows already is no change")
     func again() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/articles/1")
-            try await fixture.cache(url, .json(Self.article(1, "Ann")))
-            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
-            let shown = try await fixture.cached(url).lastShown
-            let id = try EntryID(url)
-            let watch = try await Watch(fixture) { $0.ids = [id] }
-            try await fixture.cache(url, .json(Self.article(1, "Anna")))
-            let again = try await fixture.cached(url).lastShown
-            #expect(again?.text == Self.article(1, "Anna"))
-            #expect(again?.revision == shown?.revision)
-            try await fixture.cache(url, .json(Self.article(1, "Bea")))
-            #expect(try await watch.frames(upTo: 2).count == 2)
-            watch.hangUp()
-            #expect(try await watch.all().filter { $0.name == "put \(url)" }.count == 1)
-        }
+        let url = try fixture.url("/articles/1")
+        try await fixture.cache(url, .json(Self.article(1, "Ann")))
+        try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+        let shown = try await fixture.cached(url).lastShown
+        let id = try EntryID(url)
+        let watch = try await Watch(fixture) { $0.ids = [id] }
+        try await fixture.cache(url, .json(Self.article(1, "Anna")))
+        let again = try await fixture.cached(url).lastShown
+        #expect(again?.text == Self.article(1, "Anna"))
+        #expect(again?.revision == shown?.revision)
+        try await fixture.cache(url, .json(Self.article(1, "Bea")))
+        #expect(try await watch.frames(upTo: 2).count == 2)
+        watch.hangUp()
+        #expect(try await watch.all().filter { $0.name == "put \(url)" }.count == 1)
     }
 
     @Test("What the network says is shown as what it makes, also when it comes late")
     func late() async throws {
-        try await run { fixture in
-            let (article, user) = (try fixture.url("/articles/1"), try fixture.url("/users/7"))
-            let gate = Gate()
-            fixture.upstream.answer(
-                article,
-                with: ScriptedAnswer.json(Self.article(1, "Ann")).held(by: gate)
-            )
-            let fetch = fixture.start(article)
-            _ = try await fixture.upstream.asked.element(0)
-            try await fixture.cache(user, .json(Self.author))
-            gate.open()
-            // It set out before the other one, so what that has said of the author is later.
-            #expect(try await fetch.result().lastShown?.text == Self.article(1, "Anna"))
-        }
+        let (article, user) = (try fixture.url("/articles/1"), try fixture.url("/users/7"))
+        let gate = Gate()
+        fixture.upstream.answer(
+            article,
+            with: ScriptedAnswer.json(Self.article(1, "Ann")).held(by: gate)
+        )
+        let fetch = fixture.start(article)
+        _ = try await fixture.upstream.asked.element(0)
+        try await fixture.cache(user, .json(Self.author))
+        gate.open()
+        // It set out before the other one, so what that has said of the author is later.
+        #expect(try await fetch.result().lastShown?.text == Self.article(1, "Anna"))
     }
 
     @Test("A 304 confirms what is shown while that is what came; else it is asked for whole")
     func notModified() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/articles/1")
-            try await fixture.cache(url, .json(Self.article(1, "Ann"), etag: "\"v1\""))
-            #expect(try await fixture.cached(url).lastShown?.entry.etag == "\"v1\"")
-            fixture.upstream.answer(url, with: .notModified)
-            #expect(
-                try await fixture.fetch(url).shape == ["cache", "unchanged 304", "end unchanged"]
-            )
-            #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == "\"v1\"")
-            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
-            let changed = try await fixture.cached(url).lastShown
-            #expect(changed?.entry.etag.hasPrefix("\"larder-") == true)
-            fixture.upstream.answer(url, with: .json(Self.article(1, "Anna"), etag: "\"v2\""))
-            #expect(
-                try await fixture.fetch(url).shape == ["cache", "unchanged 200", "end unchanged"]
-            )
-            #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
-        }
+        let url = try fixture.url("/articles/1")
+        try await fixture.cache(url, .json(Self.article(1, "Ann"), etag: "\"v1\""))
+        #expect(try await fixture.cached(url).lastShown?.entry.etag == "\"v1\"")
+        fixture.upstream.answer(url, with: .notModified)
+        #expect(try await fixture.fetch(url).shape == ["cache", "unchanged 304", "end unchanged"])
+        #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == "\"v1\"")
+        try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+        let changed = try await fixture.cached(url).lastShown
+        #expect(changed?.entry.etag.hasPrefix("\"larder-") == true)
+        fixture.upstream.answer(url, with: .json(Self.article(1, "Anna"), etag: "\"v2\""))
+        #expect(try await fixture.fetch(url).shape == ["cache", "unchanged 200", "end unchanged"])
+        #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
     }
 
     @Test(
         "P-10: without an entity that was evicted an answer is a miss, or a partial one that says so"
     )
     func evicted() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/list")
-            let list = #"[{"type":"A","id":1},{"type":"A","id":2}]"#
-            try await fixture.cache(url, .json(list, etag: "\"v1\""))
-            try await fixture.evict("A:2")
-            #expect(try await fixture.cached(url).refusal?.kind == .miss)
-            let partial = try await fixture.fetch(url, .cacheOnly) { $0.isPartial = true }
-            #expect(partial.lastShown?.text == #"[{"type":"A","id":1},null]"#)
-            #expect(partial.lastShown?.isComplete == false)
-            #expect(partial.lastShown?.missing == ["/1"])
-            #expect(partial.lastShown?.isStale == true)
-            // What is not there whole is not asked for with its validator.
-            fixture.upstream.answer(url, with: .json(list))
-            #expect(try await fixture.fetch(url).shape == ["network", "end network"])
-            #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
-            #expect(try await fixture.cached(url).lastShown?.text == list)
-        }
+        let url = try fixture.url("/list")
+        let list = #"[{"type":"A","id":1},{"type":"A","id":2}]"#
+        try await fixture.cache(url, .json(list, etag: "\"v1\""))
+        try await fixture.evict("A:2")
+        #expect(try await fixture.cached(url).refusal?.kind == .miss)
+        let partial = try await fixture.fetch(url, .cacheOnly) { $0.isPartial = true }
+        #expect(partial.lastShown?.text == #"[{"type":"A","id":1},null]"#)
+        #expect(partial.lastShown?.isComplete == false)
+        #expect(partial.lastShown?.missing == ["/1"])
+        #expect(partial.lastShown?.isStale == true)
+        // What is not there whole is not asked for with its validator.
+        fixture.upstream.answer(url, with: .json(list))
+        #expect(try await fixture.fetch(url).shape == ["network", "end network"])
+        #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
+        #expect(try await fixture.cached(url).lastShown?.text == list)
     }
 
     @Test("A 404 on an entity's own URL deletes it wherever it is shown")
     func deleted() async throws {
         let rules = NormalizeRules(byType: .standard, types: [TypeRule(type: "A", url: "/as/{id}")])
-        try await run(rules) { fixture in
+        try await EngineFixture.run(.with { $0.origin.normalize = rules }) { fixture in
             let (list, one) = (try fixture.url("/list"), try fixture.url("/as/2"))
             try await fixture.cache(list, .json(#"[{"type":"A","id":1},{"type":"A","id":2}]"#))
             try await fixture.cache(one, .json(#"{"type":"A","id":2,"n":1}"#))
@@ -160,114 +139,101 @@ struct NormalizedTests {
 
     @Test("Asked for whole, without rules, and as no JSON an answer is kept as it came")
     func whole() async throws {
-        try await run { fixture in
-            let (url, user) = (try fixture.url("/articles/1"), try fixture.url("/users/7"))
-            fixture.upstream.answer(url, with: .json(Self.article(1, "Ann")))
-            try await fixture.fetch(url) { $0.normalizes = false }
-            try await fixture.cache(user, .json(Self.author))
-            #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Ann"))
-            try await fixture.cache(url, .json(Self.article(1, "Bea")))
-            #expect(try await fixture.cached(user).lastShown?.text.contains("Bea") == true)
-            try await fixture.cache(url, .json("[1]"))
-            #expect(try await fixture.cached(url).lastShown?.text == "[1]")
-        }
+        let (url, user) = (try fixture.url("/articles/1"), try fixture.url("/users/7"))
+        fixture.upstream.answer(url, with: .json(Self.article(1, "Ann")))
+        try await fixture.fetch(url) { $0.normalizes = false }
+        try await fixture.cache(user, .json(Self.author))
+        #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Ann"))
+        try await fixture.cache(url, .json(Self.article(1, "Bea")))
+        #expect(try await fixture.cached(user).lastShown?.text.contains("Bea") == true)
+        try await fixture.cache(url, .json("[1]"))
+        #expect(try await fixture.cached(url).lastShown?.text == "[1]")
     }
 
     @Test("An answer that has gone to the disk in chunks is normalized, too")
     func large() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/feed")
-            let items = (0..<3_000).map { number in
-                #"{"type":"A","id":\#(number),"text":"\#(String(repeating: "x", count: 400))"}"#
-            }
-            let feed = "[" + items.joined(separator: ",\n") + "]"
-            #expect(feed.utf8.count > Limits.inlineJSONBytesMax)
-            try await fixture.cache(url, .json(feed))
-            let shown = try await fixture.entity(try EntityKey("A:2999"))
-            guard case .made = shown?.content else {
-                Issue.record("\(String(describing: shown))")
-                return
-            }
-            try await fixture.cache(
-                try fixture.url("/a"),
-                .json(#"{"type":"A","id":0,"text":"y"}"#)
-            )
-            let read = try fixture.read(url)
-            let expected = feed.replacing(
-                String(repeating: "x", count: 400),
-                with: "y",
-                maxReplacements: 1
-            )
-            #expect(read == expected)
+        let url = try fixture.url("/feed")
+        let items = (0..<3_000).map { number in
+            #"{"type":"A","id":\#(number),"text":"\#(String(repeating: "x", count: 400))"}"#
         }
+        let feed = "[" + items.joined(separator: ",\n") + "]"
+        #expect(feed.utf8.count > Limits.inlineJSONBytesMax)
+        try await fixture.cache(url, .json(feed))
+        let shown = try await fixture.entity(try EntityKey("A:2999"))
+        guard case .made = shown?.content else {
+            Issue.record("\(String(describing: shown))")
+            return
+        }
+        try await fixture.cache(try fixture.url("/a"), .json(#"{"type":"A","id":0,"text":"y"}"#))
+        let read = try fixture.read(url)
+        let expected = feed.replacing(
+            String(repeating: "x", count: 400),
+            with: "y",
+            maxReplacements: 1
+        )
+        #expect(read == expected)
     }
 
     @Test("A pinned answer shows its author's new name, is told, and keeps him from eviction")
     func pinned() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/articles/1")
-            try await fixture.cache(url, .json(Self.article(1, "Ann")))
-            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
-            guard case .held = try await fixture.engine.pins.pin(EntryID(url), fixture.scope) else {
-                Issue.record("what is cached is held")
-                return
-            }
-            #expect(try fixture.read(url) == Self.article(1, "Anna"))
-            let id = try EntryID(url)
-            let watch = try await Watch(fixture) { $0.ids = [id] }
-            try await fixture.cache(
-                try fixture.url("/users/7"),
-                .json(#"{"type":"User","id":7,"name":"Bea"}"#)
-            )
-            #expect(try fixture.read(url) == Self.article(1, "Bea"))
-            #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Bea"))
-            #expect(try await watch.frames(upTo: 2).last?.name == "put \(url)")
-            let command = EvictCommand(.keys([try EntityKey("User:7")], origin: nil))
-            #expect(
-                try await fixture.engine.eviction.evict(command, .one(fixture.scope)).evicted == 0
-            )
-            // What comes for it goes to the pin, and is told once.
-            try await fixture.cache(url, .json(Self.article(1, "Cleo")))
-            #expect(try fixture.read(url) == Self.article(1, "Cleo"))
-            let frames = try await watch.frames(upTo: 3)
-            #expect(frames.last?.name == "put \(url)")
-            let list = try await fixture.engine.entries.list(
-                EntryListCommand(query: ""),
-                .one(fixture.scope)
-            )
-            #expect(list.items.map(\.id.text).filter { $0 == url.text }.count == 1)
-            #expect(try await fixture.engine.pins.unpin(EntryID(url), fixture.scope))
-            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
-            #expect(try fixture.read(url) == Self.article(1, "Anna"))
-            _ = try await watch.frames(upTo: 4)
-            watch.hangUp()
-            #expect(try await watch.all().filter { $0.name == "put \(url)" }.count == 3)
+        let url = try fixture.url("/articles/1")
+        try await fixture.cache(url, .json(Self.article(1, "Ann")))
+        try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+        guard case .held = try await fixture.engine.pins.pin(EntryID(url), fixture.scope) else {
+            Issue.record("what is cached is held")
+            return
         }
+        #expect(try fixture.read(url) == Self.article(1, "Anna"))
+        let id = try EntryID(url)
+        let watch = try await Watch(fixture) { $0.ids = [id] }
+        try await fixture.cache(
+            try fixture.url("/users/7"),
+            .json(#"{"type":"User","id":7,"name":"Bea"}"#)
+        )
+        #expect(try fixture.read(url) == Self.article(1, "Bea"))
+        #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Bea"))
+        #expect(try await watch.frames(upTo: 2).last?.name == "put \(url)")
+        let command = EvictCommand(.keys([try EntityKey("User:7")], origin: nil))
+        #expect(try await fixture.engine.eviction.evict(command, .one(fixture.scope)).evicted == 0)
+        // What comes for it goes to the pin, and is told once.
+        try await fixture.cache(url, .json(Self.article(1, "Cleo")))
+        #expect(try fixture.read(url) == Self.article(1, "Cleo"))
+        let frames = try await watch.frames(upTo: 3)
+        #expect(frames.last?.name == "put \(url)")
+        let list = try await fixture.engine.entries.list(
+            EntryListCommand(query: ""),
+            .one(fixture.scope)
+        )
+        #expect(list.items.map(\.id.text).filter { $0 == url.text }.count == 1)
+        #expect(try await fixture.engine.pins.unpin(EntryID(url), fixture.scope))
+        try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+        #expect(try fixture.read(url) == Self.article(1, "Anna"))
+        _ = try await watch.frames(upTo: 4)
+        watch.hangUp()
+        #expect(try await watch.all().filter { $0.name == "put \(url)" }.count == 3)
     }
 
     @Test("A write of a normalized answer shows on what it is now, and is taken back to that")
     func modified() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/articles/1")
-            try await fixture.cache(url, .json(Self.article(1, "Ann")))
-            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
-            let effect = try Effect.json(#"{"type":"merge","value":{"n":1}}"#)
-            try await fixture.write(.url(url), effect, "PATCH", id: "m", hold: .seconds(60))
-            let view = try await fixture.cached(url).lastShown
-            #expect(view?.pending == 1)
-            #expect(view?.text.contains(#""name":"Anna""#) == true)
-            #expect(view?.text.contains(#""n":1"#) == true)
-            // Its author is told of anew, while it is kept with the write.
-            try await fixture.cache(
-                try fixture.url("/users/7"),
-                .json(#"{"type":"User","id":7,"name":"Bea"}"#)
-            )
-            let changed = try await fixture.cached(url).lastShown
-            #expect(changed?.text.contains(#""name":"Bea""#) == true)
-            #expect(changed?.text.contains(#""n":1"#) == true)
-            try await fixture.cancel("m")
-            #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Bea"))
-        }
+        let url = try fixture.url("/articles/1")
+        try await fixture.cache(url, .json(Self.article(1, "Ann")))
+        try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+        let effect = try Effect.json(#"{"type":"merge","value":{"n":1}}"#)
+        try await fixture.write(.url(url), effect, "PATCH", id: "m", hold: .seconds(60))
+        let view = try await fixture.cached(url).lastShown
+        #expect(view?.pending == 1)
+        #expect(view?.text.contains(#""name":"Anna""#) == true)
+        #expect(view?.text.contains(#""n":1"#) == true)
+        // Its author is told of anew, while it is kept with the write.
+        try await fixture.cache(
+            try fixture.url("/users/7"),
+            .json(#"{"type":"User","id":7,"name":"Bea"}"#)
+        )
+        let changed = try await fixture.cached(url).lastShown
+        #expect(changed?.text.contains(#""name":"Bea""#) == true)
+        #expect(changed?.text.contains(#""n":1"#) == true)
+        try await fixture.cancel("m")
+        #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Bea"))
     }
 
     // MARK: Watching
@@ -276,50 +242,44 @@ struct NormalizedTests {
         "Who watches an entry that shows an entity is told of it once a step, live and on coming back"
     )
     func watched() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/articles/1")
-            try await fixture.cache(url, .json(Self.article(1, "Ann")))
-            let (id, user) = (try EntryID(url), try EntityKey("User:7"))
-            let since = try fixture.step()
-            let byID = try await Watch(fixture) { $0.ids = [id] }
-            let byKey = try await Watch(fixture) {
-                $0.keys = [user]
-            }
-            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
-            let told = try await byID.frames(upTo: 2)
-            #expect(told.last?.name == "put \(url)")
-            #expect(told.last?.encodedText.contains(#""changed":["User:7"]"#) == true)
-            let key = try await byKey.frames(upTo: 2)
-            #expect(key.last?.encodedText.contains(#""key":"User:7","origin":"example""#) == true)
-            let back = try await Watch(fixture) {
-                $0.ids = [id]
-                $0.since = since
-            }
-            #expect(try await back.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
-            for watch in [byID, byKey, back] { watch.hangUp() }
+        let url = try fixture.url("/articles/1")
+        try await fixture.cache(url, .json(Self.article(1, "Ann")))
+        let (id, user) = (try EntryID(url), try EntityKey("User:7"))
+        let since = try fixture.step()
+        let byID = try await Watch(fixture) { $0.ids = [id] }
+        let byKey = try await Watch(fixture) {
+            $0.keys = [user]
         }
+        try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+        let told = try await byID.frames(upTo: 2)
+        #expect(told.last?.name == "put \(url)")
+        #expect(told.last?.encodedText.contains(#""changed":["User:7"]"#) == true)
+        let key = try await byKey.frames(upTo: 2)
+        #expect(key.last?.encodedText.contains(#""key":"User:7","origin":"example""#) == true)
+        let back = try await Watch(fixture) {
+            $0.ids = [id]
+            $0.since = since
+        }
+        #expect(try await back.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
+        for watch in [byID, byKey, back] { watch.hangUp() }
     }
 
     @Test("What there is when a watch begins is told first, entities too")
     func initial() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/articles/1")
-            try await fixture.cache(url, .json(Self.article(1, "Ann")))
-            let keys = [try EntityKey("User:7"), try EntityKey("User:8")]
-            let byKey = try await Watch(fixture) {
-                $0.keys = keys
-                $0.listsFirst = true
-            }
-            let told = try await byKey.frames(upTo: 2)
-            #expect(told.map(\.name) == ["put example/User:7", "bookmark"])
-            #expect(told.first?.encodedText.contains(#""initial":true"#) == true)
-            let all = try await Watch(fixture) { $0.listsFirst = true }
-            let names = Set(try await all.frames(upTo: 4).map(\.name))
-            #expect(
-                names == ["put example/Article:1", "put example/User:7", "put \(url)", "bookmark"]
-            )
-            for watch in [byKey, all] { watch.hangUp() }
+        let url = try fixture.url("/articles/1")
+        try await fixture.cache(url, .json(Self.article(1, "Ann")))
+        let keys = [try EntityKey("User:7"), try EntityKey("User:8")]
+        let byKey = try await Watch(fixture) {
+            $0.keys = keys
+            $0.listsFirst = true
         }
+        let told = try await byKey.frames(upTo: 2)
+        #expect(told.map(\.name) == ["put example/User:7", "bookmark"])
+        #expect(told.first?.encodedText.contains(#""initial":true"#) == true)
+        let all = try await Watch(fixture) { $0.listsFirst = true }
+        let names = Set(try await all.frames(upTo: 4).map(\.name))
+        #expect(names == ["put example/Article:1", "put example/User:7", "put \(url)", "bookmark"])
+        for watch in [byKey, all] { watch.hangUp() }
     }
 
     @Test("Without an origin a key is the only one's that has rules; nobody else's")
@@ -334,117 +294,106 @@ struct NormalizedTests {
 
     @Test("A list tells an answer as its entities are now")
     func listed() async throws {
-        try await run { fixture in
-            let engine = fixture.engine
-            try await fixture.cache(try fixture.url("/articles/1"), .json(Self.article(1, "Ann")))
-            let name = try engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
-            let json = Array(#"{"type":"User","id":7,"name":"Annabella"}"#.utf8)
-            let set = try await engine.entities.set(name, json: json, fixture.scope, client: nil)
-            let list = try await engine.entries.list(
-                EntryListCommand(query: ""),
-                .one(fixture.scope)
-            )
-            #expect(list.items.map(\.revision) == [set.revision])
-            #expect(list.items.map(\.byteCount) == [Self.article(1, "Annabella").utf8.count])
-        }
+        let engine = fixture.engine
+        try await fixture.cache(try fixture.url("/articles/1"), .json(Self.article(1, "Ann")))
+        let name = try engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        let json = Array(#"{"type":"User","id":7,"name":"Annabella"}"#.utf8)
+        let set = try await engine.entities.set(name, json: json, fixture.scope, client: nil)
+        let list = try await engine.entries.list(EntryListCommand(query: ""), .one(fixture.scope))
+        #expect(list.items.map(\.revision) == [set.revision])
+        #expect(list.items.map(\.byteCount) == [Self.article(1, "Annabella").utf8.count])
     }
 
     // MARK: Entities by their keys
 
     @Test("An entity is set, read, listed, explained and deleted by its key")
     func byKey() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/articles/1")
-            try await fixture.cache(url, .json(Self.article(1, "Ann")))
-            let engine = fixture.engine
-            let name = try engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
-            let json = Array(#"{"type":"User","id":7,"name":"Anna","age":3}"#.utf8)
-            let set = try await engine.entities.set(name, json: json, fixture.scope, client: nil)
-            #expect(!set.isNew)
-            #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Anna"))
-            guard case .made(let shown, let bytes) = try await fixture.entity(name.key)?.content
-            else {
-                Issue.record("it is there")
-                return
-            }
-            #expect(String(decoding: bytes, as: UTF8.self).contains(#""age":3"#))
-            #expect(shown.revision == set.revision)
-            let article = try await fixture.entity(EntityKey("Article:1"), 1)
-            guard case .made(_, let bytes) = article?.content else {
-                Issue.record("it is there")
-                return
-            }
-            #expect(String(decoding: bytes, as: UTF8.self).contains(#""name":"Anna""#))
-            let list = try await engine.entities.list(
-                EntityListCommand(),
-                name.origin,
-                .one(fixture.scope)
-            )
-            #expect(list.items.map(\.name.key.text) == ["Article:1", "User:7"])
-            let entries = try await engine.entries.list(
-                EntryListCommand(query: ""),
-                .one(fixture.scope)
-            )
-            #expect(entries.items.map(\.id.text) == [url.text])
-            let explained = try await engine.entities.explain(name, fixture.scope)
-            #expect(explained?.referencedBy.items.map(\.id.description) == ["example/Article:1"])
-            let form = try await engine.entries.explain(EntryID(url), fixture.scope)?.form.form
-            guard case .normalized(_, let entities) = form else {
-                Issue.record("\(String(describing: form))")
-                return
-            }
-            #expect(entities.items.map(\.id.description) == ["example/Article:1"])
-            let revision = try await engine.entities.delete(name, fixture.scope, client: nil)
-            #expect(revision > set.revision)
-            #expect(
-                try await fixture.cached(url).lastShown?.text
-                    == #"{"type":"Article","id":1,  "author":null}"#
-            )
+        let url = try fixture.url("/articles/1")
+        try await fixture.cache(url, .json(Self.article(1, "Ann")))
+        let engine = fixture.engine
+        let name = try engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        let json = Array(#"{"type":"User","id":7,"name":"Anna","age":3}"#.utf8)
+        let set = try await engine.entities.set(name, json: json, fixture.scope, client: nil)
+        #expect(!set.isNew)
+        #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Anna"))
+        guard case .made(let shown, let bytes) = try await fixture.entity(name.key)?.content
+        else {
+            Issue.record("it is there")
+            return
         }
+        #expect(String(decoding: bytes, as: UTF8.self).contains(#""age":3"#))
+        #expect(shown.revision == set.revision)
+        let article = try await fixture.entity(EntityKey("Article:1"), 1)
+        guard case .made(_, let bytes) = article?.content else {
+            Issue.record("it is there")
+            return
+        }
+        #expect(String(decoding: bytes, as: UTF8.self).contains(#""name":"Anna""#))
+        let list = try await engine.entities.list(
+            EntityListCommand(),
+            name.origin,
+            .one(fixture.scope)
+        )
+        #expect(list.items.map(\.name.key.text) == ["Article:1", "User:7"])
+        let entries = try await engine.entries.list(
+            EntryListCommand(query: ""),
+            .one(fixture.scope)
+        )
+        #expect(entries.items.map(\.id.text) == [url.text])
+        let explained = try await engine.entities.explain(name, fixture.scope)
+        #expect(explained?.referencedBy.items.map(\.id.description) == ["example/Article:1"])
+        let form = try await engine.entries.explain(EntryID(url), fixture.scope)?.form.form
+        guard case .normalized(_, let entities) = form else {
+            Issue.record("\(String(describing: form))")
+            return
+        }
+        #expect(entities.items.map(\.id.description) == ["example/Article:1"])
+        let revision = try await engine.entities.delete(name, fixture.scope, client: nil)
+        #expect(revision > set.revision)
+        #expect(
+            try await fixture.cached(url).lastShown?.text
+                == #"{"type":"Article","id":1,  "author":null}"#
+        )
     }
 
     @Test("What is no object is no entity")
     func badEntity() async throws {
-        try await run { fixture in
-            let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: nil)
-            for text in ["[]", "1", "{", ""] {
-                await #expect(throws: Problem.self, "\(text)") {
-                    try await fixture.engine.entities.set(
-                        name,
-                        json: Array(text.utf8),
-                        fixture.scope,
-                        client: nil
-                    )
-                }
+        let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: nil)
+        for text in ["[]", "1", "{", ""] {
+            await #expect(throws: Problem.self, "\(text)") {
+                try await fixture.engine.entities.set(
+                    name,
+                    json: Array(text.utf8),
+                    fixture.scope,
+                    client: nil
+                )
             }
         }
     }
 
     @Test("Batches and usage know normalized answers")
     func batchAndUsage() async throws {
-        try await run { fixture in
-            let url = try fixture.url("/articles/1")
-            try await fixture.cache(url, .json(Self.article(1, "Ann")))
-            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
-            let frames = Recorder<BatchFrame>()
-            try await fixture.engine.entries.batch(
-                try BatchCommand(json: Array(#"{"ids":["\#(url)"]}"#.utf8)),
-                fixture.scope,
-                emit: { frame in
-                    frames.record(frame)
-                    return true
-                }
-            )
-            guard case .snapshot(let snapshot) = frames.all.first else {
-                Issue.record("\(frames.all)")
-                return
+        let url = try fixture.url("/articles/1")
+        try await fixture.cache(url, .json(Self.article(1, "Ann")))
+        try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+        let frames = Recorder<BatchFrame>()
+        try await fixture.engine.entries.batch(
+            try BatchCommand(json: Array(#"{"ids":["\#(url)"]}"#.utf8)),
+            fixture.scope,
+            emit: { frame in
+                frames.record(frame)
+                return true
             }
-            #expect(snapshot.text == Self.article(1, "Anna"))
-            let usage = try await fixture.engine.monitor.usage(.one(fixture.scope))
-            #expect(usage.normalized.entities.count == 2)
-            #expect(usage.normalized.skeletons.count == 2)
-            #expect(usage.normalized.references.count == 3)
+        )
+        guard case .snapshot(let snapshot) = frames.all.first else {
+            Issue.record("\(frames.all)")
+            return
         }
+        #expect(snapshot.text == Self.article(1, "Anna"))
+        let usage = try await fixture.engine.monitor.usage(.one(fixture.scope))
+        #expect(usage.normalized.entities.count == 2)
+        #expect(usage.normalized.skeletons.count == 2)
+        #expect(usage.normalized.references.count == 3)
     }
 }
 

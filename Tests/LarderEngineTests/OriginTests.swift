@@ -10,8 +10,10 @@ import Testing
 
 /// Origins that come and go while the engine runs, public hosts, redirects to listed hosts, and
 /// checks.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)), .engine)
 struct OriginTests {
+    private let fixture = EngineFixture.running
+
     private func command(_ name: String, _ json: String) throws -> OriginCommand {
         try OriginCommand(try OriginName(name), json: Array(json.utf8))
     }
@@ -27,15 +29,14 @@ struct OriginTests {
 
     @Test("An unknown origin is refused with the command that adds it")
     func unknown() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try WebURL("https://other.example.com:8443/x")
-            let refusal = try await fixture.fetch(url).refusal
-            #expect(refusal?.kind == .unknownOrigin)
-            #expect(
-                refusal?.hint == "An administrator adds it with: cachectl origin add "
-                    + "other.example.com-8443 https://other.example.com:8443"
-            )
-        }
+        let url = try WebURL("https://other.example.com:8443/x")
+        let refusal = try await fixture.fetch(url).refusal
+        #expect(refusal?.kind == .unknownOrigin)
+        #expect(fixture.upstream.asked.all.isEmpty)
+        #expect(
+            refusal?.hint == "An administrator adds it with: cachectl origin add "
+                + "other.example.com-8443 https://other.example.com:8443"
+        )
     }
 
     @Test("A public host is the daemon's user's, under an origin of its name, and nobody else's")
@@ -91,103 +92,93 @@ struct OriginTests {
 
     @Test("An origin that is added is there at once, and kept in a file that nobody else reads")
     func added() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try WebURL("https://new.example/x")
-            let report = try await fixture.engine.origins.add(
-                try command(
-                    "new",
-                    #"{"base_url":"https://new.example","headers":{"X-Key":"se\"cret"}}"#
-                )
+        let url = try WebURL("https://new.example/x")
+        let report = try await fixture.engine.origins.add(
+            try command(
+                "new",
+                #"{"base_url":"https://new.example","headers":{"X-Key":"se\"cret"}}"#
             )
-            #expect(report.source == .api)
-            #expect(report.settings.headers["X-Key"] == "se\"cret")
-            fixture.upstream.answer(url, with: .json("[1]"))
-            #expect(try await fixture.fetch(url).shape == ["network", "end network"])
-            let file = fixture.temporary.directory.path("state/origins.d/new.yaml")
-            let text = String(decoding: try bytes(ofFile: file), as: UTF8.self)
-            #expect(text.contains(#"X-Key: "se\"cret""#))
-            #expect(try permissions(ofFile: file) == 0o600)
-        }
+        )
+        #expect(report.source == .api)
+        #expect(report.settings.headers["X-Key"] == "se\"cret")
+        fixture.upstream.answer(url, with: .json("[1]"))
+        #expect(try await fixture.fetch(url).shape == ["network", "end network"])
+        let file = fixture.temporary.directory.path("state/origins.d/new.yaml")
+        let text = String(decoding: try bytes(ofFile: file), as: UTF8.self)
+        #expect(text.contains(#"X-Key: "se\"cret""#))
+        #expect(try permissions(ofFile: file) == 0o600)
     }
 
     @Test("What cannot be added says why")
     func refused() async throws {
-        try await EngineFixture.run { fixture in
-            let engine = fixture.engine
-            _ = try await engine.origins.add(
-                try command("new", #"{"base_url":"https://n.example"}"#)
-            )
-            let cases: [(String, String, ProblemKind)] = [
-                ("new", #"{"base_url":"https://m.example"}"#, .originExists),
-                ("example", #"{"base_url":"https://m.example"}"#, .originExists),
-                ("other", #"{"base_url":"https://n.example/"}"#, .originExists),
-                ("other", #"{"base_url":"https://api.example.com"}"#, .originExists),
-                ("other", #"{"base_url":"ftp://n.example"}"#, .badRequest),
-                ("other", "{}", .badRequest),
-                ("other", #"{"base_url":["https://m.example"]}"#, .badRequest),
-                ("other", #"{"base_url":"https://m.example","bas":1}"#, .unknownMember),
-                ("other", #"{"base_url":"https://m.example","tls":{"ca":1}}"#, .unknownMember),
-                (
-                    "other", #"{"base_url":"https://m.example","tls":{"ca_file":"/no/such"}}"#,
-                    .badRequest
-                ),
-                (".other", #"{"base_url":"https://m.example"}"#, .badRequest),
-            ]
-            for (name, json, expected) in cases {
-                let found = await kind { _ = try await engine.origins.add(try command(name, json)) }
-                #expect(found == expected, "\(name) \(json)")
-            }
-            #expect(engine.context.origins.known.map(\.name.text) == ["example", "new"])
+        let engine = fixture.engine
+        _ = try await engine.origins.add(try command("new", #"{"base_url":"https://n.example"}"#))
+        let cases: [(String, String, ProblemKind)] = [
+            ("new", #"{"base_url":"https://m.example"}"#, .originExists),
+            ("example", #"{"base_url":"https://m.example"}"#, .originExists),
+            ("other", #"{"base_url":"https://n.example/"}"#, .originExists),
+            ("other", #"{"base_url":"https://api.example.com"}"#, .originExists),
+            ("other", #"{"base_url":"ftp://n.example"}"#, .badRequest),
+            ("other", "{}", .badRequest),
+            ("other", #"{"base_url":["https://m.example"]}"#, .badRequest),
+            ("other", #"{"base_url":"https://m.example","bas":1}"#, .unknownMember),
+            ("other", #"{"base_url":"https://m.example","tls":{"ca":1}}"#, .unknownMember),
+            (
+                "other", #"{"base_url":"https://m.example","tls":{"ca_file":"/no/such"}}"#,
+                .badRequest
+            ),
+            (".other", #"{"base_url":"https://m.example"}"#, .badRequest),
+        ]
+        for (name, json, expected) in cases {
+            let found = await kind { _ = try await engine.origins.add(try command(name, json)) }
+            #expect(found == expected, "\(name) \(json)")
         }
+        #expect(engine.context.origins.known.map(\.name.text) == ["example", "new"])
     }
 
     @Test("One that was added is replaced and removed, one of a file is neither")
     func changed() async throws {
-        try await EngineFixture.run { fixture in
-            let engine = fixture.engine
-            let name = try OriginName("new")
-            let file = fixture.temporary.directory.path("state/origins.d/new.yaml")
-            let first = try await engine.origins.replace(
-                try command("new", #"{"base_url":"https://n.example"}"#)
-            )
-            #expect(first.isNew)
-            engine.context.originStates.noteAnswer(name)
-            let second = try await engine.origins.replace(
-                try command("new", #"{"base_url":"https://n.example","allow_private":true}"#)
-            )
-            #expect(!second.isNew)
-            #expect(second.report.settings.allowPrivate)
-            // It is the same place: what is known of it stays.
-            #expect(second.report.state == .online)
-            let third = try await engine.origins.replace(
-                try command("new", #"{"base_url":"https://m.example"}"#)
-            )
-            #expect(third.report.state == .unknown)
-            _ = try await engine.origins.setOffline(name, true, for: 1_000)
-            try await engine.origins.remove(name)
-            #expect(engine.context.origins[name] == nil)
-            #expect(try engine.store.offlineOrigins().isEmpty)
-            #expect(throws: TemporaryDirectoryError.self) { try bytes(ofFile: file) }
-            #expect(await kind { try await engine.origins.remove(name) } == .noSuchOrigin)
-            let fixed = try OriginName("example")
-            #expect(await kind { try await engine.origins.remove(fixed) } == .originInFile)
-            let body = try command("example", #"{"base_url":"https://m.example"}"#)
-            #expect(await kind { _ = try await engine.origins.replace(body) } == .originInFile)
-        }
+        let engine = fixture.engine
+        let name = try OriginName("new")
+        let file = fixture.temporary.directory.path("state/origins.d/new.yaml")
+        let first = try await engine.origins.replace(
+            try command("new", #"{"base_url":"https://n.example"}"#)
+        )
+        #expect(first.isNew)
+        engine.context.originStates.noteAnswer(name)
+        let second = try await engine.origins.replace(
+            try command("new", #"{"base_url":"https://n.example","allow_private":true}"#)
+        )
+        #expect(!second.isNew)
+        #expect(second.report.settings.allowPrivate)
+        // It is the same place: what is known of it stays.
+        #expect(second.report.state == .online)
+        let third = try await engine.origins.replace(
+            try command("new", #"{"base_url":"https://m.example"}"#)
+        )
+        #expect(third.report.state == .unknown)
+        _ = try await engine.origins.setOffline(name, true, for: 1_000)
+        try await engine.origins.remove(name)
+        #expect(engine.context.origins[name] == nil)
+        #expect(try engine.store.offlineOrigins().isEmpty)
+        #expect(throws: TemporaryDirectoryError.self) { try bytes(ofFile: file) }
+        #expect(await kind { try await engine.origins.remove(name) } == .noSuchOrigin)
+        let fixed = try OriginName("example")
+        #expect(await kind { try await engine.origins.remove(fixed) } == .originInFile)
+        let body = try command("example", #"{"base_url":"https://m.example"}"#)
+        #expect(await kind { _ = try await engine.origins.replace(body) } == .originInFile)
     }
 
     @Test("Since when an origin is in its state moves with offline and online by hand")
     func sinceByHand() async throws {
-        try await EngineFixture.run { fixture in
-            let engine = fixture.engine
-            let name = try OriginName("example")
-            try await fixture.cache(try fixture.url("/a"), .json("[1]"))
-            for isOffline in [true, false] {
-                fixture.clock.advance(by: .seconds(5))
-                let report = try await engine.origins.setOffline(name, isOffline, for: 1_000)
-                #expect(report.state == (isOffline ? .offline : .online))
-                #expect(report.since == fixture.clock.now())
-            }
+        let engine = fixture.engine
+        let name = try OriginName("example")
+        try await fixture.cache(try fixture.url("/a"), .json("[1]"))
+        for isOffline in [true, false] {
+            fixture.clock.advance(by: .seconds(5))
+            let report = try await engine.origins.setOffline(name, isOffline, for: 1_000)
+            #expect(report.state == (isOffline ? .offline : .online))
+            #expect(report.since == fixture.clock.now())
         }
     }
 
@@ -220,35 +211,33 @@ struct OriginTests {
 
     @Test("A check asks whatever the state is, stores nothing, and tells what it met")
     func check() async throws {
-        try await EngineFixture.run { fixture in
-            let engine = fixture.engine
-            let name = try OriginName("example")
-            engine.context.originStates.noteConnectFailure(name)
-            fixture.upstream.answer(try fixture.url("/"), with: .reply("no", status: 500))
-            var report = try await engine.origins.check(name, path: nil, for: 1_000)
-            #expect(report.status == 500)
-            #expect(report.peer == "192.0.2.1:443")
-            #expect(report.tlsVersion == "TLS 1.3")
-            #expect(report.problem == nil)
-            #expect(engine.context.health[name]?.state == .online)
-            report = try await engine.origins.check(name, path: "/v1?x", for: 1_000)
-            #expect(report.url == (try fixture.url("/v1?x")))
-            #expect(report.problem?.kind == .unreachable)
-            #expect(engine.context.health[name]?.state == .offline)
-            fixture.upstream.answer(try fixture.url("/"), with: .reply(status: 511))
-            report = try await engine.origins.check(name, path: nil, for: 1_000)
-            #expect(report.problem?.kind == .captive)
-            #expect(engine.context.health[name]?.state == .captive)
-            #expect(engine.store.totals.entries == 0)
-            for path in ["x", "//x/../..", "/a/../b", ""] {
-                let found = await kind {
-                    _ = try await engine.origins.check(name, path: path, for: 1_000)
-                }
-                #expect(found == .badRequest, "\(path)")
+        let engine = fixture.engine
+        let name = try OriginName("example")
+        engine.context.originStates.noteConnectFailure(name)
+        fixture.upstream.answer(try fixture.url("/"), with: .reply("no", status: 500))
+        var report = try await engine.origins.check(name, path: nil, for: 1_000)
+        #expect(report.status == 500)
+        #expect(report.peer == "192.0.2.1:443")
+        #expect(report.tlsVersion == "TLS 1.3")
+        #expect(report.problem == nil)
+        #expect(engine.context.health[name]?.state == .online)
+        report = try await engine.origins.check(name, path: "/v1?x", for: 1_000)
+        #expect(report.url == (try fixture.url("/v1?x")))
+        #expect(report.problem?.kind == .unreachable)
+        #expect(engine.context.health[name]?.state == .offline)
+        fixture.upstream.answer(try fixture.url("/"), with: .reply(status: 511))
+        report = try await engine.origins.check(name, path: nil, for: 1_000)
+        #expect(report.problem?.kind == .captive)
+        #expect(engine.context.health[name]?.state == .captive)
+        #expect(engine.store.totals.entries == 0)
+        for path in ["x", "//x/../..", "/a/../b", ""] {
+            let found = await kind {
+                _ = try await engine.origins.check(name, path: path, for: 1_000)
             }
-            _ = try await engine.origins.setOffline(name, true, for: 1_000)
-            let found = await kind { _ = try await engine.origins.check(name, path: nil, for: 1) }
-            #expect(found == .offline)
+            #expect(found == .badRequest, "\(path)")
         }
+        _ = try await engine.origins.setOffline(name, true, for: 1_000)
+        let found = await kind { _ = try await engine.origins.check(name, path: nil, for: 1) }
+        #expect(found == .offline)
     }
 }

@@ -9,114 +9,104 @@ import Testing
 @testable import LarderEngine
 
 /// Pins that are fetched, now or when their origin is back.
-@Suite("Pins", .timeLimit(.minutes(5)))
+@Suite("Pins", .timeLimit(.minutes(5)), .engine)
 struct PinTests {
+    private let fixture = EngineFixture.running
+
     @Test("What is cached is held at once, and is no new pin the second time")
     func cached() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
-            let pinned = try await fixture.pin(url)
-            #expect(pinned.isNew == true)
-            #expect(pinned.item.state == .held)
-            #expect(pinned.item.byteCount == 3)
-            #expect(pinned.item.origin?.text == "example")
-            #expect(try await fixture.pin(url).isNew == false)
-            #expect(try await fixture.pins() == [pinned.item])
-            #expect(fixture.upstream.asked.all.count == 1)
-            let explanation = try await fixture.engine.entries.explain(EntryID(url), fixture.scope)
-            #expect(explanation?.protectedBy == ["pinned"])
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        let pinned = try await fixture.pin(url)
+        #expect(pinned.isNew == true)
+        #expect(pinned.item.state == .held)
+        #expect(pinned.item.byteCount == 3)
+        #expect(pinned.item.origin?.text == "example")
+        #expect(try await fixture.pin(url).isNew == false)
+        #expect(try await fixture.pins() == [pinned.item])
+        #expect(fixture.upstream.asked.all.count == 1)
+        let explanation = try await fixture.engine.entries.explain(EntryID(url), fixture.scope)
+        #expect(explanation?.protectedBy == ["pinned"])
     }
 
     @Test("What is not cached is fetched now")
     func fetchedNow() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .json("[1]"))
-            let pinned = try await fixture.pin(url)
-            #expect(pinned.isNew == true)
-            #expect(pinned.item.state == .held)
-            #expect(try fixture.bytes(url) == "[1]")
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .json("[1]"))
+        let pinned = try await fixture.pin(url)
+        #expect(pinned.isNew == true)
+        #expect(pinned.item.state == .held)
+        #expect(try fixture.bytes(url) == "[1]")
     }
 
     @Test("While the origin is away a pin waits, and is fetched after 1 s, 2 s, 4 s")
     func retries() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .failure(.cancelled))
-            let waiting = try await fixture.pin(url)
-            #expect(waiting.isNew == nil)
-            #expect(waiting.item.state == .waiting)
-            #expect(await fixture.engine.monitor.status(connections: 0).pins.waiting == 1)
-            var due = Duration.seconds(1)
-            for pause in [2, 4] {
-                try await fixture.clock.sleepers(until: due)
-                fixture.upstream.answer(url, with: .failure(.cancelled))
-                fixture.clock.advance(by: due - fixture.clock.monotonic())
-                due += .seconds(pause)
-            }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .failure(.cancelled))
+        let waiting = try await fixture.pin(url)
+        #expect(waiting.isNew == nil)
+        #expect(waiting.item.state == .waiting)
+        #expect(await fixture.engine.monitor.status(connections: 0).pins.waiting == 1)
+        var due = Duration.seconds(1)
+        for pause in [2, 4] {
             try await fixture.clock.sleepers(until: due)
-            fixture.upstream.answer(url, with: .json("[2]"))
+            fixture.upstream.answer(url, with: .failure(.cancelled))
             fixture.clock.advance(by: due - fixture.clock.monotonic())
-            try await fixture.settled(url)
-            #expect(try await fixture.pins().map(\.state) == [.held])
-            #expect(try fixture.bytes(url) == "[2]")
-            #expect(await fixture.engine.monitor.status(connections: 0).pins.waiting == 0)
+            due += .seconds(pause)
         }
+        try await fixture.clock.sleepers(until: due)
+        fixture.upstream.answer(url, with: .json("[2]"))
+        fixture.clock.advance(by: due - fixture.clock.monotonic())
+        try await fixture.settled(url)
+        #expect(try await fixture.pins().map(\.state) == [.held])
+        #expect(try fixture.bytes(url) == "[2]")
+        #expect(await fixture.engine.monitor.status(connections: 0).pins.waiting == 0)
     }
 
     @Test("When the origin answers somebody, what waits is fetched at once")
     func comesBack() async throws {
-        try await EngineFixture.run { fixture in
-            let (url, other) = (try fixture.url("/a"), try fixture.url("/b"))
-            // A captive portal answers in its place.
-            fixture.upstream.answer(url, with: .reply(status: 511))
-            #expect(try await fixture.pin(url).item.state == .waiting)
-            try await fixture.clock.sleepers(until: .seconds(1))
-            fixture.upstream.answer(url, with: .json("[1]"))
-            fixture.upstream.answer(other, with: .json("[2]"))
-            try await fixture.fetch(other)
-            try await fixture.settled(url)
-            #expect(try fixture.bytes(url) == "[1]")
-        }
+        let (url, other) = (try fixture.url("/a"), try fixture.url("/b"))
+        // A captive portal answers in its place.
+        fixture.upstream.answer(url, with: .reply(status: 511))
+        #expect(try await fixture.pin(url).item.state == .waiting)
+        try await fixture.clock.sleepers(until: .seconds(1))
+        fixture.upstream.answer(url, with: .json("[1]"))
+        fixture.upstream.answer(other, with: .json("[2]"))
+        try await fixture.fetch(other)
+        try await fixture.settled(url)
+        #expect(try fixture.bytes(url) == "[1]")
     }
 
     @Test("Whoever waits for a pin hears that it is held when somebody else has fetched it")
     func heldByAnother() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .failure(.cancelled))
-            let (engine, scope, id) = (fixture.engine, fixture.scope, try EntryID(url))
-            async let pinned = engine.pins.pin(id, scope, wait: .seconds(3_600))
-            try await fixture.clock.sleepers(until: .seconds(1))
-            fixture.upstream.answer(url, with: .json("[1]"))
-            try await fixture.fetch(url, .networkFirst)
-            guard case .held(let item, isNew: true) = try await pinned else {
-                Issue.record("it is not held")
-                return
-            }
-            #expect(item.state == .held)
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .failure(.cancelled))
+        let (engine, scope, id) = (fixture.engine, fixture.scope, try EntryID(url))
+        async let pinned = engine.pins.pin(id, scope, wait: .seconds(3_600))
+        try await fixture.clock.sleepers(until: .seconds(1))
+        fixture.upstream.answer(url, with: .json("[1]"))
+        try await fixture.fetch(url, .networkFirst)
+        guard case .held(let item, isNew: true) = try await pinned else {
+            Issue.record("it is not held")
+            return
         }
+        #expect(item.state == .held)
     }
 
     @Test("Waiting for a pin ends with the client's patience, and the pin goes on")
     func patience() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .failure(.cancelled))
-            let (engine, scope, id) = (fixture.engine, fixture.scope, try EntryID(url))
-            async let pinned = engine.pins.pin(id, scope, wait: .seconds(30))
-            try await fixture.clock.sleepers(until: .seconds(30))
-            try await fixture.clock.sleepers(until: .seconds(1))
-            fixture.clock.advance(by: .seconds(30))
-            guard case .waiting(let item) = try await pinned else {
-                Issue.record("it does not wait")
-                return
-            }
-            #expect(item.state == .waiting)
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .failure(.cancelled))
+        let (engine, scope, id) = (fixture.engine, fixture.scope, try EntryID(url))
+        async let pinned = engine.pins.pin(id, scope, wait: .seconds(30))
+        try await fixture.clock.sleepers(until: .seconds(30))
+        try await fixture.clock.sleepers(until: .seconds(1))
+        fixture.clock.advance(by: .seconds(30))
+        guard case .waiting(let item) = try await pinned else {
+            Issue.record("it does not wait")
+            return
         }
+        #expect(item.state == .waiting)
     }
 
     @Test(
@@ -124,104 +114,94 @@ struct PinTests {
         arguments: [(403, ProblemKind.originStatus, PinState.failed), (404, .deleted, .failed)]
     )
     func refused(status: Int, kind: ProblemKind, state: PinState) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .reply("no", status: status))
-            let problem = await #expect(throws: Problem.self) { try await fixture.pin(url) }
-            #expect(problem?.kind == kind)
-            #expect(problem?.hint.contains("The pin stays") == true)
-            let pins = try await fixture.pins()
-            #expect(pins.map(\.state) == [state])
-            #expect(pins.first?.trouble?.problem == kind.rawValue)
-            let status = await fixture.engine.monitor.status(connections: 0)
-            #expect(status.warnings == ["1 pin of uid 1000 failed"])
-            #expect(status.findings.first?.fix?.contains("cachectl pin --list") == true)
-            // It is not tried again by itself, and is when it is pinned once more.
-            fixture.upstream.answer(url, with: .json("[1]"))
-            #expect(try await fixture.pin(url).item.state == .held)
-            #expect(await fixture.engine.monitor.status(connections: 0).warnings == [])
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .reply("no", status: status))
+        let problem = await #expect(throws: Problem.self) { try await fixture.pin(url) }
+        #expect(problem?.kind == kind)
+        #expect(problem?.hint.contains("The pin stays") == true)
+        let pins = try await fixture.pins()
+        #expect(pins.map(\.state) == [state])
+        #expect(pins.first?.trouble?.problem == kind.rawValue)
+        let status = await fixture.engine.monitor.status(connections: 0)
+        #expect(status.warnings == ["1 pin of uid 1000 failed"])
+        #expect(status.findings.first?.fix?.contains("cachectl pin --list") == true)
+        // It is not tried again by itself, and is when it is pinned once more.
+        fixture.upstream.answer(url, with: .json("[1]"))
+        #expect(try await fixture.pin(url).item.state == .held)
+        #expect(await fixture.engine.monitor.status(connections: 0).warnings == [])
     }
 
     @Test("An origin's own failure is no refusal: the pin waits")
     func serverError() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .reply("down", status: 500))
-            let item = try await fixture.pin(url).item
-            #expect(item.state == .waiting)
-            #expect(item.trouble?.problem == ProblemKind.originStatus.rawValue)
-            // It is what this client was told, and nothing that the pin keeps.
-            #expect(try await fixture.pins().map(\.trouble) == [nil])
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .reply("down", status: 500))
+        let item = try await fixture.pin(url).item
+        #expect(item.state == .waiting)
+        #expect(item.trouble?.problem == ProblemKind.originStatus.rawValue)
+        // It is what this client was told, and nothing that the pin keeps.
+        #expect(try await fixture.pins().map(\.trouble) == [nil])
     }
 
     @Test("An origin that has just failed a client has its rest first", arguments: 1...20)
     func restsFirst(round: Int) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .reply("down", status: 500), .json("[1]"))
-            #expect(try await fixture.pin(url).item.state == .waiting)
-            try await fixture.clock.sleepers(until: .seconds(1))
-            #expect(fixture.upstream.asked.all.count == 1)
-            // A client asks again whenever it likes, and nobody else does so as well.
-            let other = try fixture.url("/b")
-            fixture.upstream.answer(other, with: .reply("down", status: 500))
-            #expect(try await fixture.pin(other).item.state == .waiting)
-            #expect(fixture.upstream.asked.all.map(\.url) == [url, other])
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .reply("down", status: 500), .json("[1]"))
+        #expect(try await fixture.pin(url).item.state == .waiting)
+        try await fixture.clock.sleepers(until: .seconds(1))
+        #expect(fixture.upstream.asked.all.count == 1)
+        // A client asks again whenever it likes, and nobody else does so as well.
+        let other = try fixture.url("/b")
+        fixture.upstream.answer(other, with: .reply("down", status: 500))
+        #expect(try await fixture.pin(other).item.state == .waiting)
+        #expect(fixture.upstream.asked.all.map(\.url) == [url, other])
     }
 
     @Test("A later answer takes the place of what is pinned, and a deletion leaves it, gone")
     func laterAnswers() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]", headers: ["ETag": "\"1\""]))
-            _ = try await fixture.pin(url)
-            fixture.upstream.answer(url, with: .json("[2]", headers: ["ETag": "\"2\""]))
-            try await fixture.fetch(url)
-            #expect(try fixture.bytes(url) == "[2]")
-            fixture.clock.advance(by: .seconds(60))
-            fixture.upstream.answer(url, with: .reply(status: 304, headers: ["ETag": "\"2\""]))
-            let confirmed = try await fixture.fetch(url)
-            #expect(confirmed.frames.contains { $0.isUnchanged })
-            let item = try #require(try await fixture.pins().first)
-            #expect(item.storedAt == ManualClock.start.advanced(by: .seconds(60)))
-            fixture.upstream.answer(url, with: .reply(status: 410))
-            let deleted = try await fixture.fetch(url)
-            #expect(deleted.frames.contains { $0.isDeleted })
-            let gone = try #require(try await fixture.pins().first)
-            #expect(gone.state == .gone)
-            #expect(gone.trouble?.problem == "deleted")
-            #expect(try fixture.bytes(url) == "[2]")
-            fixture.upstream.answer(url, with: .json("[3]"))
-            try await fixture.fetch(url)
-            #expect(try await fixture.pins().map(\.state) == [.held])
-            #expect(try fixture.bytes(url) == "[3]")
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]", headers: ["ETag": "\"1\""]))
+        _ = try await fixture.pin(url)
+        fixture.upstream.answer(url, with: .json("[2]", headers: ["ETag": "\"2\""]))
+        try await fixture.fetch(url)
+        #expect(try fixture.bytes(url) == "[2]")
+        fixture.clock.advance(by: .seconds(60))
+        fixture.upstream.answer(url, with: .reply(status: 304, headers: ["ETag": "\"2\""]))
+        let confirmed = try await fixture.fetch(url)
+        #expect(confirmed.frames.contains { $0.isUnchanged })
+        let item = try #require(try await fixture.pins().first)
+        #expect(item.storedAt == ManualClock.start.advanced(by: .seconds(60)))
+        fixture.upstream.answer(url, with: .reply(status: 410))
+        let deleted = try await fixture.fetch(url)
+        #expect(deleted.frames.contains { $0.isDeleted })
+        let gone = try #require(try await fixture.pins().first)
+        #expect(gone.state == .gone)
+        #expect(gone.trouble?.problem == "deleted")
+        #expect(try fixture.bytes(url) == "[2]")
+        fixture.upstream.answer(url, with: .json("[3]"))
+        try await fixture.fetch(url)
+        #expect(try await fixture.pins().map(\.state) == [.held])
+        #expect(try fixture.bytes(url) == "[3]")
     }
 
     @Test("P-06: a 304 that set out before a write deleted what is pinned does not bring it back")
     func overtakenConfirmation() async throws {
-        try await EngineFixture.run { fixture in
-            let (url, gate) = (try fixture.url("/a"), Gate())
-            try await fixture.cache(url, .json("[1]", headers: ["ETag": "\"1\""]))
-            _ = try await fixture.pin(url)
-            fixture.upstream.answer(
-                url,
-                with: ScriptedAnswer.reply(status: 304, headers: ["ETag": "\"1\""]).held(by: gate),
-                .reply(status: 204),
-                .reply(status: 404),
-                .reply(status: 404)
-            )
-            let fetch = fixture.start(url, .networkFirst)
-            _ = try await fixture.upstream.asked.element(1)
-            let id = try await fixture.write(.url(url), .delete)
-            #expect(try await fixture.settled(id).state == .confirmed)
-            gate.open()
-            _ = try await fetch.result()
-            #expect(try await fixture.pins().map(\.state) == [.gone])
-        }
+        let (url, gate) = (try fixture.url("/a"), Gate())
+        try await fixture.cache(url, .json("[1]", headers: ["ETag": "\"1\""]))
+        _ = try await fixture.pin(url)
+        fixture.upstream.answer(
+            url,
+            with: ScriptedAnswer.reply(status: 304, headers: ["ETag": "\"1\""]).held(by: gate),
+            .reply(status: 204),
+            .reply(status: 404),
+            .reply(status: 404)
+        )
+        let fetch = fixture.start(url, .networkFirst)
+        _ = try await fixture.upstream.asked.element(1)
+        let id = try await fixture.write(.url(url), .delete)
+        #expect(try await fixture.settled(id).state == .confirmed)
+        gate.open()
+        _ = try await fetch.result()
+        #expect(try await fixture.pins().map(\.state) == [.gone])
     }
 
     @Test("What has no room is too large, and is cached all the same")
@@ -259,89 +239,81 @@ struct PinTests {
 
     @Test("A pin is not evicted, not deleted, and outlives the ttl of its blob")
     func stays() async throws {
-        try await EngineFixture.run { fixture in
-            let id = try EntryID("note")
-            var intake = try fixture.engine.entries.take(
-                id,
-                fixture.scope,
-                mediaType: nil,
-                ttl: .seconds(60),
-                isPinned: true
-            )
-            try await intake.take(Array("kept".utf8))
-            #expect(try await intake.finish().put.isNew)
-            fixture.clock.advance(by: .seconds(3_600))
-            #expect(try fixture.bytes("note") == "kept")
-            await #expect(throws: Problem.self) {
-                _ = try await fixture.engine.entries.remove(id, fixture.scope)
-            }
-            #expect(try await fixture.engine.pins.unpin(id, fixture.scope))
-            #expect(try await !fixture.engine.pins.unpin(id, fixture.scope))
-            #expect(try fixture.bytes("note") == nil)
+        let id = try EntryID("note")
+        var intake = try fixture.engine.entries.take(
+            id,
+            fixture.scope,
+            mediaType: nil,
+            ttl: .seconds(60),
+            isPinned: true
+        )
+        try await intake.take(Array("kept".utf8))
+        #expect(try await intake.finish().put.isNew)
+        fixture.clock.advance(by: .seconds(3_600))
+        #expect(try fixture.bytes("note") == "kept")
+        await #expect(throws: Problem.self) {
+            _ = try await fixture.engine.entries.remove(id, fixture.scope)
         }
+        #expect(try await fixture.engine.pins.unpin(id, fixture.scope))
+        #expect(try await !fixture.engine.pins.unpin(id, fixture.scope))
+        #expect(try fixture.bytes("note") == nil)
     }
 
     @Test("An eviction skips and counts what is pinned, unless it is told to take it")
     func eviction() async throws {
-        try await EngineFixture.run { fixture in
-            for name in ["a", "b", "c", "d"] { try await fixture.put(name, isPinned: name < "c") }
-            let one = RowScopes.one(fixture.scope)
-            var command = EvictCommand(.all)
-            command.isDryRun = true
-            let dry = try await fixture.engine.eviction.evict(command, one)
-            #expect(dry.evicted == 2)
-            #expect(dry.skipped == 2)
-            command.includesPinned = true
-            let dryWithPins = try await fixture.engine.eviction.evict(command, one)
-            #expect(Set(dryWithPins.ids.map(\.text)) == ["a", "b", "c", "d"])
-            #expect(try await fixture.pins().count == 2)
-            command = EvictCommand(.ids([try EntryID("a"), try EntryID("c")]))
-            let named = try await fixture.engine.eviction.evict(command, one)
-            #expect(named.ids.map(\.text) == ["c"])
-            #expect(named.skipped == 1)
-            command = EvictCommand(.prefix("a"))
-            command.includesPinned = true
-            let report = try await fixture.engine.eviction.evict(command, one)
-            #expect(report.ids.map(\.text) == ["a"])
-            #expect(report.bytes > 0)
-            #expect(try await fixture.pins().map(\.id.text) == ["b"])
-            #expect(try fixture.bytes("a") == nil)
-            #expect(try fixture.bytes("b") == "b")
-            let work = try AccountName("work")
-            let other = RowScopes.one(
-                fixture.engine.store.key(for: .own(uid: 1_000, account: work))
-            )
-            #expect(try await fixture.engine.eviction.evict(command, other).evicted == 0)
-        }
+        for name in ["a", "b", "c", "d"] { try await fixture.put(name, isPinned: name < "c") }
+        let one = RowScopes.one(fixture.scope)
+        var command = EvictCommand(.all)
+        command.isDryRun = true
+        let dry = try await fixture.engine.eviction.evict(command, one)
+        #expect(dry.evicted == 2)
+        #expect(dry.skipped == 2)
+        command.includesPinned = true
+        let dryWithPins = try await fixture.engine.eviction.evict(command, one)
+        #expect(Set(dryWithPins.ids.map(\.text)) == ["a", "b", "c", "d"])
+        #expect(try await fixture.pins().count == 2)
+        command = EvictCommand(.ids([try EntryID("a"), try EntryID("c")]))
+        let named = try await fixture.engine.eviction.evict(command, one)
+        #expect(named.ids.map(\.text) == ["c"])
+        #expect(named.skipped == 1)
+        command = EvictCommand(.prefix("a"))
+        command.includesPinned = true
+        let report = try await fixture.engine.eviction.evict(command, one)
+        #expect(report.ids.map(\.text) == ["a"])
+        #expect(report.bytes > 0)
+        #expect(try await fixture.pins().map(\.id.text) == ["b"])
+        #expect(try fixture.bytes("a") == nil)
+        #expect(try fixture.bytes("b") == "b")
+        let work = try AccountName("work")
+        let other = RowScopes.one(fixture.engine.store.key(for: .own(uid: 1_000, account: work)))
+        #expect(try await fixture.engine.eviction.evict(command, other).evicted == 0)
     }
 
     @Test("Pinned entries stand among the others in every order of a list", arguments: [1, 2, 100])
     func lists(limit: Int) async throws {
-        try await EngineFixture.run { fixture in
-            for (index, name) in ["c", "a", "e", "b", "d", "caf\u{e9}"].enumerated() {
-                fixture.clock.advance(by: .seconds(1))
-                try await fixture.put(name, count: 100 - index * 7, isPinned: index % 2 == 0)
+        for (index, name) in ["c", "a", "e", "b", "d", "caf\u{e9}"].enumerated() {
+            fixture.clock.advance(by: .seconds(1))
+            try await fixture.put(name, count: 100 - index * 7, isPinned: index % 2 == 0)
+        }
+        for sort in EntrySort.allCases {
+            var command = EntryListCommand()
+            command.sort = sort
+            command.limit = limit
+            var items: [EntryListItem] = []
+            repeat {
+                let page = try await fixture.engine.entries.list(command, .one(fixture.scope))
+                items += page.items
+                command.cursor = page.next
+            } while command.cursor != nil
+            let ids = items.map(\.id.text)
+            switch sort {
+            case .id: #expect(ids == ["a", "b", "c", "caf\u{e9}", "d", "e"])
+            case .size: #expect(ids == ["c", "a", "e", "b", "d", "caf\u{e9}"])
+            case .age: #expect(ids == ["c", "a", "e", "b", "d", "caf\u{e9}"])
+            // What is never evicted comes after everything else.
+            case .used: #expect(ids == ["a", "b", "caf\u{e9}", "c", "e", "d"])
             }
-            for sort in EntrySort.allCases {
-                var command = EntryListCommand()
-                command.sort = sort
-                command.limit = limit
-                var items: [EntryListItem] = []
-                repeat {
-                    let page = try await fixture.engine.entries.list(command, .one(fixture.scope))
-                    items += page.items
-                    command.cursor = page.next
-                } while command.cursor != nil
-                let ids = items.map(\.id.text)
-                switch sort {
-                case .id: #expect(ids == ["a", "b", "c", "caf\u{e9}", "d", "e"])
-                case .size: #expect(ids == ["c", "a", "e", "b", "d", "caf\u{e9}"])
-                case .age: #expect(ids == ["c", "a", "e", "b", "d", "caf\u{e9}"])
-                // What is never evicted comes after everything else.
-                case .used: #expect(ids == ["a", "b", "caf\u{e9}", "c", "e", "d"])
-                }
-                #expect(Set(items.filter(\.isPinned).map(\.id.text)) == ["c", "e", "d"])
-            }
+            #expect(Set(items.filter(\.isPinned).map(\.id.text)) == ["c", "e", "d"])
         }
     }
 
@@ -350,14 +322,12 @@ struct PinTests {
         arguments: [("note", ProblemKind.miss), ("https://other.example/a", .unknownOrigin)]
     )
     func nothing(text: String, kind: ProblemKind) async throws {
-        try await EngineFixture.run { fixture in
-            let id = try EntryID(text)
-            let problem = await #expect(throws: Problem.self) {
-                _ = try await fixture.engine.pins.pin(id, fixture.scope)
-            }
-            #expect(problem?.kind == kind)
-            #expect(try await fixture.pins() == [])
+        let id = try EntryID(text)
+        let problem = await #expect(throws: Problem.self) {
+            _ = try await fixture.engine.pins.pin(id, fixture.scope)
         }
+        #expect(problem?.kind == kind)
+        #expect(try await fixture.pins() == [])
     }
 }
 

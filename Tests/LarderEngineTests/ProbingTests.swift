@@ -9,20 +9,19 @@ import Testing
 @testable import LarderEngine
 
 /// Origins that are down and asked again while somebody waits, and origins set offline by hand.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)), .engine)
 struct ProbingTests {
+    private let fixture = EngineFixture.running
+
     private func name() throws -> OriginName { try OriginName("example") }
 
-    private func waitForReturn(
-        _ fixture: EngineFixture,
-        _ tell: @escaping @Sendable () -> Void
-    ) throws -> OriginInterest {
+    private func waitForReturn(_ tell: @escaping @Sendable () -> Void) throws -> OriginInterest {
         let states = fixture.engine.context.originStates
         return states.waitForReturn(of: try name(), as: .shared, tell)
     }
 
     /// The moment until which the probe after `failures` others sleeps, drawn with the n-th chance.
-    private func pause(_ fixture: EngineFixture, _ failures: Int, chance n: Int) -> Duration {
+    private func pause(_ failures: Int, chance n: Int) -> Duration {
         ProbeMachine.pause(
             upTo: min(Limits.probePauseBase * (1 << failures), Limits.probePauseMax),
             chance: fixture.chance(n)
@@ -31,156 +30,136 @@ struct ProbingTests {
 
     @Test("While somebody waits an origin that is down is probed until it is back")
     func probed() async throws {
-        try await EngineFixture.run { fixture in
-            let base = try fixture.url("/")
-            let context = fixture.engine.context
-            let back = Gate()
-            context.originStates.noteConnectFailure(try name())
-            let interest = try waitForReturn(fixture) { back.open() }
-            fixture.upstream.answer(base, with: .unreachable, .reply(status: 503))
-            let first = pause(fixture, 0, chance: 0)
-            try await fixture.clock.sleepers(until: first)
-            #expect(fixture.upstream.asked.all.isEmpty)
-            fixture.clock.advance(by: first)
-            let second = pause(fixture, 1, chance: 1)
-            try await fixture.clock.sleepers(until: first + second)
-            #expect(fixture.upstream.asked.all.map(\.url) == [base])
-            fixture.clock.advance(by: second)
-            try await back.wait()
-            #expect(fixture.upstream.asked.all.count == 2)
-            #expect(context.health[try name()]?.state == .online)
-            interest.end()
-        }
+        let base = try fixture.url("/")
+        let context = fixture.engine.context
+        let back = Gate()
+        context.originStates.noteConnectFailure(try name())
+        let interest = try waitForReturn { back.open() }
+        fixture.upstream.answer(base, with: .unreachable, .reply(status: 503))
+        let first = pause(0, chance: 0)
+        try await fixture.clock.sleepers(until: first)
+        #expect(fixture.upstream.asked.all.isEmpty)
+        fixture.clock.advance(by: first)
+        let second = pause(1, chance: 1)
+        try await fixture.clock.sleepers(until: first + second)
+        #expect(fixture.upstream.asked.all.map(\.url) == [base])
+        fixture.clock.advance(by: second)
+        try await back.wait()
+        #expect(fixture.upstream.asked.all.count == 2)
+        #expect(context.health[try name()]?.state == .online)
+        interest.end()
     }
 
     @Test("A client's request that is answered tells those who wait as well")
     func requestTells() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let back = Gate()
-            fixture.engine.context.originStates.noteConnectFailure(try name())
-            let interest = try waitForReturn(fixture) { back.open() }
-            fixture.upstream.answer(url, with: .json("[1]"))
-            try await fixture.fetch(url)
-            try await back.wait()
-            #expect(fixture.upstream.asked.all.map(\.url) == [url])
-            interest.end()
-        }
+        let url = try fixture.url("/a")
+        let back = Gate()
+        fixture.engine.context.originStates.noteConnectFailure(try name())
+        let interest = try waitForReturn { back.open() }
+        fixture.upstream.answer(url, with: .json("[1]"))
+        try await fixture.fetch(url)
+        try await back.wait()
+        #expect(fixture.upstream.asked.all.map(\.url) == [url])
+        interest.end()
     }
 
     @Test("Nobody is told after the interest has ended, and nothing is asked")
     func ended() async throws {
-        try await EngineFixture.run { fixture in
-            let context = fixture.engine.context
-            context.originStates.noteConnectFailure(try name())
-            let told = Recorder<Int>()
-            let interest = try waitForReturn(fixture) { told.record(1) }
-            let other = try waitForReturn(fixture) { told.record(2) }
-            interest.end()
-            interest.end()
-            let first = pause(fixture, 0, chance: 0)
-            try await fixture.clock.sleepers(until: first)
-            context.originStates.noteAnswer(try name())
-            #expect(told.all == [2])
-            other.end()
-            fixture.clock.advance(by: first)
-            context.originStates.noteConnectFailure(try name())
-            context.originStates.noteAnswer(try name())
-            #expect(told.all == [2])
-            #expect(fixture.upstream.asked.all.isEmpty)
-        }
+        let context = fixture.engine.context
+        context.originStates.noteConnectFailure(try name())
+        let told = Recorder<Int>()
+        let interest = try waitForReturn { told.record(1) }
+        let other = try waitForReturn { told.record(2) }
+        interest.end()
+        interest.end()
+        let first = pause(0, chance: 0)
+        try await fixture.clock.sleepers(until: first)
+        context.originStates.noteAnswer(try name())
+        #expect(told.all == [2])
+        other.end()
+        fixture.clock.advance(by: first)
+        context.originStates.noteConnectFailure(try name())
+        context.originStates.noteAnswer(try name())
+        #expect(told.all == [2])
+        #expect(fixture.upstream.asked.all.isEmpty)
     }
 
     @Test("Offline by hand nothing leaves, and the cache is shown with the problem")
     func offlineByHand() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
-            let asked = fixture.upstream.asked.all.count
-            let report = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
-            #expect(report.isOfflineByHand)
-            #expect(report.state == .offline)
-            let shown = try await fixture.fetch(url)
-            #expect(shown.shape == ["cache", "error offline", "end error"])
-            let first = try await fixture.fetch(url, .networkFirst)
-            #expect(first.shape == ["cache", "error offline", "end error"])
-            let miss = try await fixture.fetch(try fixture.url("/b")).refusal
-            #expect(miss?.kind == .offline)
-            #expect(miss?.status == 503)
-            #expect(miss?.hint.hasSuffix("cachectl origin online example") == true)
-            #expect(fixture.upstream.asked.all.count == asked)
-            let status = await fixture.engine.monitor.status(connections: 0).origins
-            #expect(status.map(\.state) == [.offline])
-            #expect(status.map(\.isOfflineByHand) == [true])
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        let asked = fixture.upstream.asked.all.count
+        let report = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
+        #expect(report.isOfflineByHand)
+        #expect(report.state == .offline)
+        let shown = try await fixture.fetch(url)
+        #expect(shown.shape == ["cache", "error offline", "end error"])
+        let first = try await fixture.fetch(url, .networkFirst)
+        #expect(first.shape == ["cache", "error offline", "end error"])
+        let miss = try await fixture.fetch(try fixture.url("/b")).refusal
+        #expect(miss?.kind == .offline)
+        #expect(miss?.status == 503)
+        #expect(miss?.hint.hasSuffix("cachectl origin online example") == true)
+        #expect(fixture.upstream.asked.all.count == asked)
+        let status = await fixture.engine.monitor.status(connections: 0).origins
+        #expect(status.map(\.state) == [.offline])
+        #expect(status.map(\.isOfflineByHand) == [true])
 
-            _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)
-            fixture.upstream.answer(url, with: .json("[2]"))
-            #expect(try await fixture.fetch(url).shape == ["cache", "network", "end network"])
-            #expect(try fixture.engine.store.offlineOrigins().isEmpty)
-        }
+        _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)
+        fixture.upstream.answer(url, with: .json("[2]"))
+        #expect(try await fixture.fetch(url).shape == ["cache", "network", "end network"])
+        #expect(try fixture.engine.store.offlineOrigins().isEmpty)
     }
 
     @Test("Offline by hand is remembered by the store, and not probed")
     func offlineRemembered() async throws {
-        try await EngineFixture.run { fixture in
-            _ = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
-            #expect(try fixture.engine.store.offlineOrigins() == ["example"])
-            let remembered = Origins.offlineOrigins(fixture.engine.store, fixture.log.logger)
-            #expect(remembered == [try name()])
-            let back = Gate()
-            fixture.engine.context.originStates.noteConnectFailure(try name())
-            let interest = try waitForReturn(fixture) { back.open() }
-            fixture.engine.context.originStates.noteAnswer(try name())
-            #expect(fixture.engine.context.watch.state(of: try name()) == .idle)
-            _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)
-            try await back.wait()
-            interest.end()
-        }
+        _ = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
+        #expect(try fixture.engine.store.offlineOrigins() == ["example"])
+        let remembered = Origins.offlineOrigins(fixture.engine.store, fixture.log.logger)
+        #expect(remembered == [try name()])
+        let back = Gate()
+        fixture.engine.context.originStates.noteConnectFailure(try name())
+        let interest = try waitForReturn { back.open() }
+        fixture.engine.context.originStates.noteAnswer(try name())
+        #expect(fixture.engine.context.watch.state(of: try name()) == .idle)
+        _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)
+        try await back.wait()
+        interest.end()
     }
 
     @Test("A flight that is about to ask again when the origin is set offline asks no more")
     func offlineInFlight() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .unreachable, .json("[1]"))
-            let fetch = fixture.start(url)
-            let pause = Limits.retryBase * fixture.chance(0)
-            try await fixture.clock.sleepers(until: pause)
-            _ = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
-            fixture.clock.advance(by: pause)
-            #expect(try await fetch.result().refusal?.kind == .offline)
-            #expect(fixture.upstream.asked.all.count == 1)
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .unreachable, .json("[1]"))
+        let fetch = fixture.start(url)
+        let pause = Limits.retryBase * fixture.chance(0)
+        try await fixture.clock.sleepers(until: pause)
+        _ = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
+        fixture.clock.advance(by: pause)
+        #expect(try await fetch.result().refusal?.kind == .offline)
+        #expect(fixture.upstream.asked.all.count == 1)
     }
 
     @Test("Only an origin that there is can be set offline")
     func unknown() async throws {
-        try await EngineFixture.run { fixture in
-            let problem = await #expect(throws: Problem.self) {
-                try await fixture.engine.origins.setOffline(
-                    try OriginName("other"),
-                    true,
-                    for: 1_000
-                )
-            }
-            #expect(problem?.kind == .noSuchOrigin)
+        let problem = await #expect(throws: Problem.self) {
+            try await fixture.engine.origins.setOffline(try OriginName("other"), true, for: 1_000)
         }
+        #expect(problem?.kind == .noSuchOrigin)
     }
 
     @Test("While a request waits for one of our own connections, the origin is not silent")
     func notSilent() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            fixture.upstream.holdRequestsBack()
-            fixture.upstream.answer(url, with: .json("[1]").held(by: gate))
-            let fetch = fixture.start(url)
-            _ = try await fixture.upstream.asked.element(0)
-            try await fixture.clock.sleepers(2, until: .seconds(30))
-            fixture.clock.advance(by: Limits.silenceTime * 2)
-            #expect(fixture.engine.context.health[try name()]?.state == .unknown)
-            gate.open()
-            #expect(try await fetch.result().shape == ["network", "end network"])
-        }
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        fixture.upstream.holdRequestsBack()
+        fixture.upstream.answer(url, with: .json("[1]").held(by: gate))
+        let fetch = fixture.start(url)
+        _ = try await fixture.upstream.asked.element(0)
+        try await fixture.clock.sleepers(2, until: .seconds(30))
+        fixture.clock.advance(by: Limits.silenceTime * 2)
+        #expect(fixture.engine.context.health[try name()]?.state == .unknown)
+        gate.open()
+        #expect(try await fetch.result().shape == ["network", "end network"])
     }
 }

@@ -6,8 +6,10 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("The queue in status and statistics", .timeLimit(.minutes(5)))
+@Suite("The queue in status and statistics", .timeLimit(.minutes(5)), .engine)
 struct QueueStatusTests {
+    private let fixture = EngineFixture.running
+
     private func merge(
         _ fixture: EngineFixture,
         _ name: String,
@@ -19,19 +21,14 @@ struct QueueStatusTests {
     }
 
     /// A modifier that the keeper has in memory, so that it does not read what is written of it.
-    private func heldAndKnown(_ fixture: EngineFixture) async throws -> ModifierID {
+    private func heldAndKnown() async throws -> ModifierID {
         let hold = Duration.seconds(3_600)
         let id = try await merge(fixture, "m-1", hold: hold)
         try await fixture.clock.sleepers(until: hold)
         return id
     }
 
-    private func write(
-        _ fixture: EngineFixture,
-        _ id: ModifierID,
-        _ state: ModifierState,
-        isStalled: Bool
-    ) async throws {
+    private func write(_ id: ModifierID, _ state: ModifierState, isStalled: Bool) async throws {
         let number = try #require(
             try await fixture.engine.store.modifiers.number(id, of: fixture.scope)
         )
@@ -48,98 +45,90 @@ struct QueueStatusTests {
 
     @Test("Status tells the states, the oldest age and the bytes, and an empty queue is none")
     func states() async throws {
-        try await EngineFixture.run { fixture in
-            var queue = await fixture.engine.monitor.status(connections: 0).queue
-            #expect(queue.byState.isEmpty)
-            #expect(queue.oldestAge == nil)
-            #expect(queue.bytes == 0)
-            _ = try await merge(fixture, "m-1", hold: .seconds(3_600))
-            fixture.clock.advance(by: .seconds(5))
-            _ = try await merge(fixture, "m-2", hold: .seconds(3_600))
-            fixture.clock.advance(by: .seconds(2))
-            let status = await fixture.engine.monitor.status(connections: 0)
-            queue = status.queue
-            #expect(queue.byState == [.held: 2])
-            #expect(queue.unsettled == 2)
-            #expect(queue.dead == 0)
-            #expect(queue.oldestAge == .seconds(7))
-            #expect(queue.bytes == fixture.engine.store.modifiers.totals.bytes)
-            #expect(queue.bytes > 0)
-            #expect(queue.maxModifiers == 100_000)
-            #expect(queue.maxBytes == 256 << 20)
-            #expect(status.state == .ok)
-        }
+        var queue = await fixture.engine.monitor.status(connections: 0).queue
+        #expect(queue.byState.isEmpty)
+        #expect(queue.oldestAge == nil)
+        #expect(queue.bytes == 0)
+        _ = try await merge(fixture, "m-1", hold: .seconds(3_600))
+        fixture.clock.advance(by: .seconds(5))
+        _ = try await merge(fixture, "m-2", hold: .seconds(3_600))
+        fixture.clock.advance(by: .seconds(2))
+        let status = await fixture.engine.monitor.status(connections: 0)
+        queue = status.queue
+        #expect(queue.byState == [.held: 2])
+        #expect(queue.unsettled == 2)
+        #expect(queue.dead == 0)
+        #expect(queue.oldestAge == .seconds(7))
+        #expect(queue.bytes == fixture.engine.store.modifiers.totals.bytes)
+        #expect(queue.bytes > 0)
+        #expect(queue.maxModifiers == 100_000)
+        #expect(queue.maxBytes == 256 << 20)
+        #expect(status.state == .ok)
     }
 
     @Test("Cases 10, 23: what is stalled or waits for a credential degrades the status")
     func degraded() async throws {
-        try await EngineFixture.run { fixture in
-            let id = try await heldAndKnown(fixture)
-            try await write(fixture, id, .retryWait, isStalled: true)
-            var status = await fixture.engine.monitor.status(connections: 0)
-            #expect(status.state == .degraded)
-            #expect(status.queue.stalled == 1)
-            #expect(status.warnings == ["1 modifiers are stalled: their origins put them off"])
-            try await write(fixture, id, .authWait, isStalled: true)
-            try await write(fixture, id, .authWait, isStalled: false)
-            status = await fixture.engine.monitor.status(connections: 0)
-            #expect(status.state == .degraded)
-            #expect(status.queue.stalled == 0)
-            #expect(
-                status.warnings == [
-                    "1 write of uid 1000 must have a credential that the server takes"
-                ]
-            )
-            try await write(fixture, id, .queued, isStalled: false)
-            #expect(await fixture.engine.monitor.status(connections: 0).state == .ok)
-        }
+        let id = try await heldAndKnown()
+        try await write(id, .retryWait, isStalled: true)
+        var status = await fixture.engine.monitor.status(connections: 0)
+        #expect(status.state == .degraded)
+        #expect(status.queue.stalled == 1)
+        #expect(status.warnings == ["1 modifiers are stalled: their origins put them off"])
+        try await write(id, .authWait, isStalled: true)
+        try await write(id, .authWait, isStalled: false)
+        status = await fixture.engine.monitor.status(connections: 0)
+        #expect(status.state == .degraded)
+        #expect(status.queue.stalled == 0)
+        #expect(
+            status.warnings == [
+                "1 write of uid 1000 must have a credential that the server takes"
+            ]
+        )
+        try await write(id, .queued, isStalled: false)
+        #expect(await fixture.engine.monitor.status(connections: 0).state == .ok)
     }
 
     @Test(
         "What waits for a person is a warning with its command: one's own, to an administrator all"
     )
     func waitingForPerson() async throws {
-        try await EngineFixture.run { fixture in
-            let id = try await heldAndKnown(fixture)
-            let own = StatusReport.You(uid: 1_000, groups: [], isAdministrator: false)
-            let other = StatusReport.You(uid: 1_001, groups: [], isAdministrator: false)
-            let root = StatusReport.You(uid: 0, groups: [], isAdministrator: true)
-            for (state, option) in [
-                (ModifierState.unknown, " --discard"), (.conflict, " --discard"),
-                (.authWait, " --discard"),
-            ] {
-                try await write(fixture, id, state, isStalled: false)
-                let status = await fixture.engine.monitor.status(connections: 0, for: own)
-                #expect(status.state == .degraded)
-                #expect(status.findings.map(\.detail) == status.warnings)
-                #expect(status.warnings.count == 1)
-                #expect(status.warnings[0].hasPrefix("1 write m"))
-                let fix = status.findings.first?.fix ?? ""
-                #expect(fix.contains("cachectl queue list --state \(state.rawValue) "))
-                #expect(fix.hasSuffix("cachectl queue drop --state \(state.rawValue)\(option)"))
-                #expect(
-                    await fixture.engine.monitor.status(connections: 0, for: other).state == .ok
-                )
-                let all = await fixture.engine.monitor.status(connections: 0, for: root)
-                #expect(all.warnings[0].hasPrefix("1 write of uid 1000 m"))
-                #expect(all.findings[0].fix?.hasSuffix("--uid 1000") == true)
-            }
-            try await write(fixture, id, .authWait, isStalled: false)
-            let refused = await fixture.engine.monitor.status(connections: 0, for: own)
-            let fix = refused.findings[0].fix ?? ""
-            #expect(fix.contains("cachectl origin add --replace NAME URL --header @FILE"))
-            #expect(!fix.contains("retry"), "a retry is refused as well")
-            try await write(fixture, id, .queued, isStalled: false)
-            #expect(await fixture.engine.monitor.status(connections: 0, for: own).warnings == [])
-            let lane = Lane.name(try LaneName("cart"))
-            try await fixture.engine.modifiers.setLane(lane, fixture.scope, isPaused: true)
-            let paused = await fixture.engine.monitor.status(connections: 0, for: own)
-            #expect(paused.warnings == ["the lane 'name:cart' is paused"])
-            #expect(paused.findings[0].fix == "Let it go on: cachectl queue resume 'name:cart'")
+        let id = try await heldAndKnown()
+        let own = StatusReport.You(uid: 1_000, groups: [], isAdministrator: false)
+        let other = StatusReport.You(uid: 1_001, groups: [], isAdministrator: false)
+        let root = StatusReport.You(uid: 0, groups: [], isAdministrator: true)
+        for (state, option) in [
+            (ModifierState.unknown, " --discard"), (.conflict, " --discard"),
+            (.authWait, " --discard"),
+        ] {
+            try await write(id, state, isStalled: false)
+            let status = await fixture.engine.monitor.status(connections: 0, for: own)
+            #expect(status.state == .degraded)
+            #expect(status.findings.map(\.detail) == status.warnings)
+            #expect(status.warnings.count == 1)
+            #expect(status.warnings[0].hasPrefix("1 write m"))
+            let fix = status.findings.first?.fix ?? ""
+            #expect(fix.contains("cachectl queue list --state \(state.rawValue) "))
+            #expect(fix.hasSuffix("cachectl queue drop --state \(state.rawValue)\(option)"))
             #expect(await fixture.engine.monitor.status(connections: 0, for: other).state == .ok)
-            try await fixture.engine.modifiers.setLane(lane, fixture.scope, isPaused: false)
-            #expect(await fixture.engine.monitor.status(connections: 0, for: own).state == .ok)
+            let all = await fixture.engine.monitor.status(connections: 0, for: root)
+            #expect(all.warnings[0].hasPrefix("1 write of uid 1000 m"))
+            #expect(all.findings[0].fix?.hasSuffix("--uid 1000") == true)
         }
+        try await write(id, .authWait, isStalled: false)
+        let refused = await fixture.engine.monitor.status(connections: 0, for: own)
+        let fix = refused.findings[0].fix ?? ""
+        #expect(fix.contains("cachectl origin add --replace NAME URL --header @FILE"))
+        #expect(!fix.contains("retry"), "a retry is refused as well")
+        try await write(id, .queued, isStalled: false)
+        #expect(await fixture.engine.monitor.status(connections: 0, for: own).warnings == [])
+        let lane = Lane.name(try LaneName("cart"))
+        try await fixture.engine.modifiers.setLane(lane, fixture.scope, isPaused: true)
+        let paused = await fixture.engine.monitor.status(connections: 0, for: own)
+        #expect(paused.warnings == ["the lane 'name:cart' is paused"])
+        #expect(paused.findings[0].fix == "Let it go on: cachectl queue resume 'name:cart'")
+        #expect(await fixture.engine.monitor.status(connections: 0, for: other).state == .ok)
+        try await fixture.engine.modifiers.setLane(lane, fixture.scope, isPaused: false)
+        #expect(await fixture.engine.monitor.status(connections: 0, for: own).state == .ok)
     }
 
     @Test(
@@ -147,21 +136,19 @@ struct QueueStatusTests {
         arguments: [(403, "refused"), (503, "put off"), (401, "refused for its credential")]
     )
     func logged(status: Int, words: String) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/w")
-            fixture.upstream.answer(url, with: .reply("no", status: status))
-            _ = try await merge(fixture, "m-1")
-            var place = 0
-            var line = ""
-            repeat {
-                line = try await fixture.log.lines.element(place)
-                place += 1
-            } while !line.hasPrefix("a write was not confirmed")
-            #expect(
-                line == "a write was not confirmed id=m-1 origin=example reason=\(status) "
-                    + "state=\(words) uid=1000"
-            )
-        }
+        let url = try fixture.url("/w")
+        fixture.upstream.answer(url, with: .reply("no", status: status))
+        _ = try await merge(fixture, "m-1")
+        var place = 0
+        var line = ""
+        repeat {
+            line = try await fixture.log.lines.element(place)
+            place += 1
+        } while !line.hasPrefix("a write was not confirmed")
+        #expect(
+            line == "a write was not confirmed id=m-1 origin=example reason=\(status) "
+                + "state=\(words) uid=1000"
+        )
     }
 
     @Test("Case 2: a queue of which four fifths are taken is warned of")
@@ -194,30 +181,28 @@ struct QueueStatusTests {
 
     @Test("What becomes of modifiers is counted, and what is given again is not")
     func counters() async throws {
-        try await EngineFixture.run { fixture in
-            fixture.upstream.answer(
-                try fixture.url("/w"),
-                with: .reply(status: 204),
-                .reply("no", status: 403),
-                .reply("no", status: 403)
-            )
-            // What is settled is asked for again.
-            for _ in 0..<3 { fixture.upstream.answer(try fixture.url("/a"), with: .json("{}")) }
-            let effects: [Effect] = [.merge(.object([])), .merge(.object([])), .none]
-            for (number, effect) in effects.enumerated() {
-                let id = try await merge(fixture, "m-\(number)", effect)
-                _ = try await fixture.settled(id)
-            }
-            let held = try await merge(fixture, "m-9", hold: .seconds(3_600))
-            _ = try await merge(fixture, "m-9", hold: .seconds(3_600))
-            try await fixture.engine.modifiers.remove(held, fixture.scope, discarding: false)
-            let counts = fixture.engine.monitor.stats().modifiers
-            #expect(counts.accepted == 4)
-            #expect(counts.confirmed == 1)
-            #expect(counts.dead == 2)
-            #expect(counts.reverts == 1)
-            #expect(counts.cancelled == 1)
-            #expect(counts.attempts == 3)
+        fixture.upstream.answer(
+            try fixture.url("/w"),
+            with: .reply(status: 204),
+            .reply("no", status: 403),
+            .reply("no", status: 403)
+        )
+        // What is settled is asked for again.
+        for _ in 0..<3 { fixture.upstream.answer(try fixture.url("/a"), with: .json("{}")) }
+        let effects: [Effect] = [.merge(.object([])), .merge(.object([])), .none]
+        for (number, effect) in effects.enumerated() {
+            let id = try await merge(fixture, "m-\(number)", effect)
+            _ = try await fixture.settled(id)
         }
+        let held = try await merge(fixture, "m-9", hold: .seconds(3_600))
+        _ = try await merge(fixture, "m-9", hold: .seconds(3_600))
+        try await fixture.engine.modifiers.remove(held, fixture.scope, discarding: false)
+        let counts = fixture.engine.monitor.stats().modifiers
+        #expect(counts.accepted == 4)
+        #expect(counts.confirmed == 1)
+        #expect(counts.dead == 2)
+        #expect(counts.reverts == 1)
+        #expect(counts.cancelled == 1)
+        #expect(counts.attempts == 3)
     }
 }

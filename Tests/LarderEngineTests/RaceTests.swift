@@ -9,8 +9,10 @@ import Testing
 @testable import LarderEngine
 
 /// What can come at an awkward moment, each moment fixed by a gate, a held step or the clock.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)), .engine)
 struct RaceTests {
+    private let fixture = EngineFixture.running
+
     @Test("A cache answer that comes after the network's is dropped")
     func lateCacheAnswer() async throws {
         let hold = StepHold()
@@ -39,27 +41,25 @@ struct RaceTests {
 
     @Test("network-first shows the cache after network_wait, and the late answer follows")
     func lateNetworkAnswer() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            try await fixture.cache(url, .json("[1]"))
-            let last = try fixture.step()
-            fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
-            let fetch = fixture.start(url, .networkFirst)
-            let wait = Duration.milliseconds(300)
-            try await fixture.clock.sleepers(until: wait)
-            fixture.clock.advance(by: wait)
-            let cached = try FetchFrame.snapshot(.cache, last.next(-1), url, json: "[1]", age: wait)
-            #expect(try await fetch.frames.element(0) == cached)
-            gate.open()
-            #expect(
-                try await fetch.result().frames == [
-                    cached,
-                    .snapshot(.network, last.next(), url, json: "[2]", storedAt: wait),
-                    .end(.network, last.next(), network: wait),
-                ]
-            )
-        }
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        try await fixture.cache(url, .json("[1]"))
+        let last = try fixture.step()
+        fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
+        let fetch = fixture.start(url, .networkFirst)
+        let wait = Duration.milliseconds(300)
+        try await fixture.clock.sleepers(until: wait)
+        fixture.clock.advance(by: wait)
+        let cached = try FetchFrame.snapshot(.cache, last.next(-1), url, json: "[1]", age: wait)
+        #expect(try await fetch.frames.element(0) == cached)
+        gate.open()
+        #expect(
+            try await fetch.result().frames == [
+                cached,
+                .snapshot(.network, last.next(), url, json: "[2]", storedAt: wait),
+                .end(.network, last.next(), network: wait),
+            ]
+        )
     }
 
     @Test(
@@ -105,53 +105,47 @@ struct RaceTests {
 
     @Test("Of two clients one hangs up, and the other gets the answer to the one request")
     func hangUpOfOneOfTwo() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            try await fixture.cache(url, .json("[1]"))
-            fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
-            let leaves = fixture.start(url)
-            let stays = fixture.start(url)
-            _ = try await leaves.frames.element(0)
-            _ = try await stays.frames.element(0)
-            leaves.hangUp()
-            #expect(try await leaves.result().shape == ["cache"])
-            gate.open()
-            #expect(try await stays.result().shape == ["cache", "network", "end network"])
-            #expect(fixture.upstream.asked.all.count == 2)
-        }
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        try await fixture.cache(url, .json("[1]"))
+        fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
+        let leaves = fixture.start(url)
+        let stays = fixture.start(url)
+        _ = try await leaves.frames.element(0)
+        _ = try await stays.frames.element(0)
+        leaves.hangUp()
+        #expect(try await leaves.result().shape == ["cache"])
+        gate.open()
+        #expect(try await stays.result().shape == ["cache", "network", "end network"])
+        #expect(fixture.upstream.asked.all.count == 2)
     }
 
     @Test("A client that reads no frame any more is sent none")
     func hangUpAtFrame() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
-            fixture.upstream.answer(url, with: .json("[2]"))
-            let fetch = fixture.start(url, reading: { _ in false })
-            #expect(try await fetch.result().shape == ["cache"])
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        fixture.upstream.answer(url, with: .json("[2]"))
+        let fetch = fixture.start(url, reading: { _ in false })
+        #expect(try await fetch.result().shape == ["cache"])
     }
 
     @Test("A slow reader gets every frame, in order, when it reads on")
     func slowReader() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let reading = Gate()
-            try await fixture.cache(url, .json("[1]"))
-            fixture.upstream.answer(url, with: .json("[2]"))
-            let slow = fixture.start(
-                url,
-                reading: { _ in
-                    (try? await reading.wait()) != nil
-                }
-            )
-            _ = try await slow.frames.element(0)
-            let other = fixture.start(url)
-            _ = try await other.frames.element(0)
-            reading.open()
-            #expect(try await slow.result().shape == ["cache", "network", "end network"])
-        }
+        let url = try fixture.url("/a")
+        let reading = Gate()
+        try await fixture.cache(url, .json("[1]"))
+        fixture.upstream.answer(url, with: .json("[2]"))
+        let slow = fixture.start(
+            url,
+            reading: { _ in
+                (try? await reading.wait()) != nil
+            }
+        )
+        _ = try await slow.frames.element(0)
+        let other = fixture.start(url)
+        _ = try await other.frames.element(0)
+        reading.open()
+        #expect(try await slow.result().shape == ["cache", "network", "end network"])
     }
 
     @Test("A deadline during the store's write ends the client's wait and not the write")
@@ -182,47 +176,43 @@ struct RaceTests {
 
     @Test("A 304 for an entry that was deleted meanwhile is asked again without the validator")
     func notModifiedForDeleted() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
-            fixture.upstream.answer(
-                url,
-                with: .notModified.held(by: gate),
-                .json("[1]", etag: "\"v1\"")
-            )
-            let fetch = fixture.start(url)
-            _ = try await fetch.frames.element(0)
-            #expect(try await fixture.engine.entries.remove(EntryID(url), fixture.scope))
-            gate.open()
-            #expect(try await fetch.result().shape == ["cache", "network", "end network"])
-            let validators = fixture.upstream.asked.all.map { $0.headers["If-None-Match"] }
-            #expect(validators == [nil, "\"v1\"", nil])
-            #expect(try await fixture.cached(url).shape == ["cache", "end cache"])
-        }
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
+        fixture.upstream.answer(
+            url,
+            with: .notModified.held(by: gate),
+            .json("[1]", etag: "\"v1\"")
+        )
+        let fetch = fixture.start(url)
+        _ = try await fetch.frames.element(0)
+        #expect(try await fixture.engine.entries.remove(EntryID(url), fixture.scope))
+        gate.open()
+        #expect(try await fetch.result().shape == ["cache", "network", "end network"])
+        let validators = fixture.upstream.asked.all.map { $0.headers["If-None-Match"] }
+        #expect(validators == [nil, "\"v1\"", nil])
+        #expect(try await fixture.cached(url).shape == ["cache", "end cache"])
     }
 
     @Test("A 304 for an entry that another answer replaced meanwhile is asked again, too")
     func notModifiedForReplaced() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
-            fixture.upstream.answer(
-                url,
-                with: .notModified.held(by: gate),
-                .json("[2]", etag: "\"v2\"")
-            )
-            let fetch = fixture.start(url)
-            _ = try await fetch.frames.element(0)
-            // With a header that nothing varies by, it is another flight to the same id.
-            fixture.upstream.answer(url, with: .json("[3]", etag: "\"v3\""))
-            let other = fixture.start(url) { $0.headers.append("X-Trace", "1") }
-            _ = try await fixture.upstream.asked.element(2)
-            _ = try await other.result()
-            gate.open()
-            #expect(try await fetch.result().shape == ["cache", "network", "end network"])
-            #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
-        }
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
+        fixture.upstream.answer(
+            url,
+            with: .notModified.held(by: gate),
+            .json("[2]", etag: "\"v2\"")
+        )
+        let fetch = fixture.start(url)
+        _ = try await fetch.frames.element(0)
+        // With a header that nothing varies by, it is another flight to the same id.
+        fixture.upstream.answer(url, with: .json("[3]", etag: "\"v3\""))
+        let other = fixture.start(url) { $0.headers.append("X-Trace", "1") }
+        _ = try await fixture.upstream.asked.element(2)
+        _ = try await other.result()
+        gate.open()
+        #expect(try await fetch.result().shape == ["cache", "network", "end network"])
+        #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
     }
 }

@@ -6,48 +6,44 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite("Answers of requests that started earlier", .timeLimit(.minutes(5)))
+@Suite("Answers of requests that started earlier", .timeLimit(.minutes(5)), .engine)
 struct ReadOrderTests {
+    private let fixture = EngineFixture.running
+
     @Test(
         "An answer that arrives last does not replace one whose request started after its own",
         arguments: [ScriptedAnswer.json("[1]"), .reply(status: 404)]
     )
     func late(answer: ScriptedAnswer) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            try await fixture.cache(url, .json("[0]", headers: ["ETag": "\"0\""]))
-            fixture.upstream.answer(url, with: answer.held(by: gate), .json("[2]"))
-            let older = fixture.start(url, .networkOnly)
-            _ = try await fixture.upstream.asked.element(1)
-            let newer = fixture.start(url, .networkOnly) {
-                $0.headers.append("Accept-Language", "de")
-            }
-            #expect(try await newer.result().shape == ["network", "end network"])
-            gate.open()
-            let frames = try await older.result().frames
-            guard case .snapshot(let told)? = frames.first else {
-                Issue.record("\(frames)")
-                return
-            }
-            #expect(told.entry.body == .json(Array("[2]".utf8)))
-            let kept = try await fixture.start(url, .cacheOnly).result().frames
-            guard case .snapshot(let cached)? = kept.first else {
-                Issue.record("\(kept)")
-                return
-            }
-            #expect(cached.entry.body == .json(Array("[2]".utf8)))
-            #expect(cached.revision == told.revision)
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        try await fixture.cache(url, .json("[0]", headers: ["ETag": "\"0\""]))
+        fixture.upstream.answer(url, with: answer.held(by: gate), .json("[2]"))
+        let older = fixture.start(url, .networkOnly)
+        _ = try await fixture.upstream.asked.element(1)
+        let newer = fixture.start(url, .networkOnly) {
+            $0.headers.append("Accept-Language", "de")
         }
+        #expect(try await newer.result().shape == ["network", "end network"])
+        gate.open()
+        let frames = try await older.result().frames
+        guard case .snapshot(let told)? = frames.first else {
+            Issue.record("\(frames)")
+            return
+        }
+        #expect(told.entry.body == .json(Array("[2]".utf8)))
+        let kept = try await fixture.start(url, .cacheOnly).result().frames
+        guard case .snapshot(let cached)? = kept.first else {
+            Issue.record("\(kept)")
+            return
+        }
+        #expect(cached.entry.body == .json(Array("[2]".utf8)))
+        #expect(cached.revision == told.revision)
     }
 
     @Test("Only a later request for the same row makes an answer late, and only while in flight")
     func order() async throws {
-        try await EngineFixture.run { try order(in: $0.scope) }
-    }
-
-    private func order(in scope: ScopeKey) throws {
-        let order = ReadOrder()
+        let (order, scope) = (ReadOrder(), fixture.scope)
         let (a, b) = (try EntryID("https://a.example/a"), try EntryID("https://a.example/b"))
         let first = order.readStarted(a, in: scope)
         let second = order.readStarted(a, in: scope)

@@ -8,39 +8,37 @@ import Testing
 @testable import LarderEngine
 
 /// Repetitions, what an origin's failures tell of it, portals and redirects.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)), .engine)
 struct RetryTests {
+    private let fixture = EngineFixture.running
+
     @Test("A failed connection is repeated twice, each time after a pause by chance")
     func jitter() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .unreachable, .unreachable, .json("[1]"))
-            let fetch = fixture.start(url)
-            let first = Limits.retryBase * fixture.chance(0)
-            try await fixture.clock.sleepers(until: first)
-            fixture.clock.advance(by: first)
-            let second = Limits.retryBase * 2 * fixture.chance(1)
-            try await fixture.clock.sleepers(until: first + second)
-            fixture.clock.advance(by: second)
-            #expect(try await fetch.result().shape == ["network", "end network"])
-            #expect(fixture.upstream.asked.all.count == 3)
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .unreachable, .unreachable, .json("[1]"))
+        let fetch = fixture.start(url)
+        let first = Limits.retryBase * fixture.chance(0)
+        try await fixture.clock.sleepers(until: first)
+        fixture.clock.advance(by: first)
+        let second = Limits.retryBase * 2 * fixture.chance(1)
+        try await fixture.clock.sleepers(until: first + second)
+        fixture.clock.advance(by: second)
+        #expect(try await fetch.result().shape == ["network", "end network"])
+        #expect(fixture.upstream.asked.all.count == 3)
     }
 
     @Test("Retry-After is waited for where it asks for more than chance does")
     func retryAfter() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(
-                url,
-                with: .reply(status: 503, headers: ["Retry-After": "3"]),
-                .json("[1]")
-            )
-            let fetch = fixture.start(url)
-            try await fixture.clock.sleepers(until: .seconds(3))
-            fixture.clock.advance(by: .seconds(3))
-            #expect(try await fetch.result().shape == ["network", "end network"])
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(
+            url,
+            with: .reply(status: 503, headers: ["Retry-After": "3"]),
+            .json("[1]")
+        )
+        let fetch = fixture.start(url)
+        try await fixture.clock.sleepers(until: .seconds(3))
+        fixture.clock.advance(by: .seconds(3))
+        #expect(try await fetch.result().shape == ["network", "end network"])
     }
 
     @Test(
@@ -51,29 +49,25 @@ struct RetryTests {
         ]
     )
     func reportedAtOnce(answer: ScriptedAnswer) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: answer)
-            let refusal = try await fixture.fetch(url).refusal
-            #expect(refusal?.kind == .originStatus)
-            #expect(refusal?.quotedBody == Array("no".utf8))
-            #expect(fixture.upstream.asked.all.count == 1)
-            #expect(await fixture.originState == .online)
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: answer)
+        let refusal = try await fixture.fetch(url).refusal
+        #expect(refusal?.kind == .originStatus)
+        #expect(refusal?.quotedBody == Array("no".utf8))
+        #expect(fixture.upstream.asked.all.count == 1)
+        #expect(await fixture.originState == .online)
     }
 
     @Test("A refusal's body is quoted up to 64 KiB")
     func longRefusal() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let piece = [UInt8](repeating: 0x78, count: 50_000)
-            fixture.upstream.answer(
-                url,
-                with: .reply(pieces: [.bytes(piece), .bytes(piece), .bytes(piece)], 400)
-            )
-            let refusal = try await fixture.fetch(url).refusal
-            #expect(refusal?.quotedBody == [UInt8](repeating: 0x78, count: 65_536))
-        }
+        let url = try fixture.url("/a")
+        let piece = [UInt8](repeating: 0x78, count: 50_000)
+        fixture.upstream.answer(
+            url,
+            with: .reply(pieces: [.bytes(piece), .bytes(piece), .bytes(piece)], 400)
+        )
+        let refusal = try await fixture.fetch(url).refusal
+        #expect(refusal?.quotedBody == [UInt8](repeating: 0x78, count: 65_536))
     }
 
     @Test("No pause reaches past the deadline")
@@ -88,56 +82,50 @@ struct RetryTests {
 
     @Test("An offline origin is asked once, and its cached answer is not held back")
     func offline() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
-            try await fixture.goOffline()
-            let asked = fixture.upstream.asked.all.count
-            let gate = Gate()
-            fixture.upstream.answer(url, with: ScriptedAnswer.unreachable.held(by: gate))
-            let fetch = fixture.start(url, .networkFirst)
-            // No time passes: network_wait is not waited for.
-            _ = try await fetch.frames.element(0)
-            gate.open()
-            #expect(try await fetch.result().shape == ["cache", "error unreachable", "end error"])
-            #expect(fixture.upstream.asked.all.count == asked + 1)
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        try await fixture.goOffline()
+        let asked = fixture.upstream.asked.all.count
+        let gate = Gate()
+        fixture.upstream.answer(url, with: ScriptedAnswer.unreachable.held(by: gate))
+        let fetch = fixture.start(url, .networkFirst)
+        // No time passes: network_wait is not waited for.
+        _ = try await fetch.frames.element(0)
+        gate.open()
+        #expect(try await fetch.result().shape == ["cache", "error unreachable", "end error"])
+        #expect(fixture.upstream.asked.all.count == asked + 1)
     }
 
     @Test("An offline origin that answers is online again, and network-first holds back again")
     func comingBack() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
-            try await fixture.goOffline()
-            #expect(await fixture.originState == .offline)
-            let gate = Gate()
-            fixture.upstream.answer(url, with: .json("[2]").held(by: gate), .json("[3]"))
-            let fetch = fixture.start(url, .networkFirst)
-            _ = try await fetch.frames.element(0)
-            gate.open()
-            #expect(try await fetch.result().shape == ["cache", "network", "end network"])
-            #expect(await fixture.originState == .online)
-            let next = try await fixture.fetch(url, .networkFirst)
-            #expect(next.shape == ["network", "end network"])
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        try await fixture.goOffline()
+        #expect(await fixture.originState == .offline)
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .json("[2]").held(by: gate), .json("[3]"))
+        let fetch = fixture.start(url, .networkFirst)
+        _ = try await fetch.frames.element(0)
+        gate.open()
+        #expect(try await fetch.result().shape == ["cache", "network", "end network"])
+        #expect(await fixture.originState == .online)
+        let next = try await fixture.fetch(url, .networkFirst)
+        #expect(next.shape == ["network", "end network"])
     }
 
     @Test("Ten seconds without an answer mark the origin offline, and the request goes on")
     func silence() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            fixture.upstream.answer(url, with: .json("[1]").held(by: gate))
-            let fetch = fixture.start(url)
-            try await fixture.clock.sleepers(until: .seconds(10))
-            fixture.clock.advance(by: .seconds(10))
-            let line = "an origin's state changed origin=example state=offline"
-            #expect(try await fixture.log.lines.element(0) == line)
-            gate.open()
-            #expect(try await fetch.result().shape == ["network", "end network"])
-            #expect(await fixture.originState == .online)
-        }
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .json("[1]").held(by: gate))
+        let fetch = fixture.start(url)
+        try await fixture.clock.sleepers(until: .seconds(10))
+        fixture.clock.advance(by: .seconds(10))
+        let line = "an origin's state changed origin=example state=offline"
+        #expect(try await fixture.log.lines.element(0) == line)
+        gate.open()
+        #expect(try await fetch.result().shape == ["network", "end network"])
+        #expect(await fixture.originState == .online)
     }
 
     @Test(
@@ -186,29 +174,25 @@ struct RetryTests {
 
     @Test("A redirect to the same host is followed, and the answer is kept under the first URL")
     func redirect() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let target = try fixture.url("/b?c")
-            fixture.upstream.answer(url, with: .reply(status: 302, headers: ["Location": "/b?c"]))
-            fixture.upstream.answer(target, with: .json("[1]"))
-            #expect(try await fixture.fetch(url).shape == ["network", "end network"])
-            #expect(fixture.upstream.asked.all.map(\.url) == [url, target])
-            #expect(try await fixture.cached(url).shape == ["cache", "end cache"])
-            #expect(try await fixture.cached(target).refusal?.kind == .miss)
-        }
+        let url = try fixture.url("/a")
+        let target = try fixture.url("/b?c")
+        fixture.upstream.answer(url, with: .reply(status: 302, headers: ["Location": "/b?c"]))
+        fixture.upstream.answer(target, with: .json("[1]"))
+        #expect(try await fixture.fetch(url).shape == ["network", "end network"])
+        #expect(fixture.upstream.asked.all.map(\.url) == [url, target])
+        #expect(try await fixture.cached(url).shape == ["cache", "end cache"])
+        #expect(try await fixture.cached(target).refusal?.kind == .miss)
     }
 
     @Test("A redirect to another host is refused with its name")
     func redirectElsewhere() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(
-                url,
-                with: .reply(status: 301, headers: ["Location": "https://other.example/"])
-            )
-            let refusal = Problem(FlightFailure.redirectRefused(host: "other.example"), url: url)
-            #expect(try await fixture.fetch(url) == .refused(refusal))
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(
+            url,
+            with: .reply(status: 301, headers: ["Location": "https://other.example/"])
+        )
+        let refusal = Problem(FlightFailure.redirectRefused(host: "other.example"), url: url)
+        #expect(try await fixture.fetch(url) == .refused(refusal))
     }
 
     @Test("A redirect over plain http to another host is a portal's")
@@ -234,22 +218,11 @@ struct RetryTests {
 
     @Test("Redirects in a circle come to an end")
     func redirectLoop() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let again = ScriptedAnswer.reply(status: 302, headers: ["Location": "/a"])
-            fixture.upstream.answer(url, with: again, again, again, again, again, again)
-            #expect(try await fixture.fetch(url).refusal?.kind == .badAnswer)
-            #expect(fixture.upstream.asked.all.count == Limits.redirectsMax + 1)
-        }
-    }
-
-    @Test("A URL of no origin is refused")
-    func unknownOrigin() async throws {
-        try await EngineFixture.run { fixture in
-            let refusal = try await fixture.fetch(WebURL("https://other.example/")).refusal
-            #expect(refusal?.kind == .unknownOrigin)
-            #expect(fixture.upstream.asked.all.isEmpty)
-        }
+        let url = try fixture.url("/a")
+        let again = ScriptedAnswer.reply(status: 302, headers: ["Location": "/a"])
+        fixture.upstream.answer(url, with: again, again, again, again, again, again)
+        #expect(try await fixture.fetch(url).refusal?.kind == .badAnswer)
+        #expect(fixture.upstream.asked.all.count == Limits.redirectsMax + 1)
     }
 }
 

@@ -8,507 +8,461 @@ import Testing
 @testable import LarderEngine
 
 /// An origin whose answers are everybody's, and two users of it (case 29, P-09).
-@Suite("A shared origin", .timeLimit(.minutes(10)))
+@Suite("A shared origin", .timeLimit(.minutes(10)), .sharedEngine)
 struct SharedTests {
+    private let fixture = EngineFixture.running
     private let alice = EngineFixture.scope
     private let bob = Scope.own(uid: 2_000, account: .default)
 
-    private func setup() throws -> EngineSetup {
-        try EngineSetup.with { setup in
-            setup.origin.scope = .shared
-            setup.origin.fetch.ttl = .seconds(3_600)
-        }
-    }
-
     @Test("P-09: it is asked once for all users, whose rows it becomes, and only those of its own")
     func singleFlight() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let (url, gate) = (try fixture.url("/a"), Gate())
-            try await fixture.cache(url, .json("[1]"), as: alice)
-            fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
-            let work = Scope.own(uid: 2_000, account: try AccountName("work"))
-            let fetches = [alice, bob, work].map { fixture.start(url, as: $0) }
-            for fetch in fetches { _ = try await fetch.frames.element(0) }
-            gate.open()
-            for fetch in fetches {
-                #expect(try await fetch.result().shape == ["cache", "network", "end network"])
-            }
-            #expect(fixture.upstream.asked.all.count == 2)
-            for scope in [alice, bob, work] {
-                #expect(try fixture.view(url, scope) == "[2]")
-                #expect(try await fixture.ids(scope).isEmpty)
-            }
-            #expect(try await fixture.ids(.shared) == [url.text])
-            let report = try await fixture.engine.entries.explain(EntryID(url), fixture.key(bob))
-            #expect(report?.item.scope == .shared)
-            try await fixture.putBlob("note", "mine", as: alice)
-            #expect(try fixture.view(EntryID("note"), bob) == nil)
+        let (url, gate) = (try fixture.url("/a"), Gate())
+        try await fixture.cache(url, .json("[1]"), as: alice)
+        fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
+        let work = Scope.own(uid: 2_000, account: try AccountName("work"))
+        let fetches = [alice, bob, work].map { fixture.start(url, as: $0) }
+        for fetch in fetches { _ = try await fetch.frames.element(0) }
+        gate.open()
+        for fetch in fetches {
+            #expect(try await fetch.result().shape == ["cache", "network", "end network"])
         }
+        #expect(fixture.upstream.asked.all.count == 2)
+        for scope in [alice, bob, work] {
+            #expect(try fixture.view(url, scope) == "[2]")
+            #expect(try await fixture.ids(scope).isEmpty)
+        }
+        #expect(try await fixture.ids(.shared) == [url.text])
+        let report = try await fixture.engine.entries.explain(EntryID(url), fixture.key(bob))
+        #expect(report?.item.scope == .shared)
+        try await fixture.putBlob("note", "mine", as: alice)
+        #expect(try fixture.view(EntryID("note"), bob) == nil)
     }
 
     @Test("P-09: what the origin calls private is given to nobody else, not even of one flight")
     func privateAnswer() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let (url, gate) = (try fixture.url("/a"), Gate())
-            func mine(_ body: String) -> ScriptedAnswer {
-                .json(body, headers: ["Cache-Control": "max-age=60, Private"])
-            }
-            fixture.upstream.answer(
-                url,
-                with: mine(#""first""#).held(by: gate),
-                mine(#""second""#),
-                mine(#""third""#)
-            )
-            let own = fixture.start(url, as: alice)
-            _ = try await fixture.upstream.asked.element(0)
-            let other = fixture.start(url, as: bob)
-            while fixture.engine.context.meter.counts.flightsJoined == 0 { await Task.yield() }
-            gate.open()
-            #expect(try await own.result().lastShown?.text == #""first""#)
-            #expect(try await other.result().lastShown?.text == #""second""#)
-            #expect(try fixture.view(url, alice) == #""first""#)
-            #expect(try fixture.view(url, bob) == #""second""#)
-            #expect(try await fixture.ids(.shared).isEmpty)
-            for scope in [alice, bob] { #expect(try await fixture.ids(scope) == [url.text]) }
-            let third = Scope.own(uid: 3_000, account: .default)
-            #expect(try await fixture.fetch(url, .cacheOnly, as: third).refusal?.kind == .miss)
-            try await fixture.fetch(url, as: third)
-            #expect(try fixture.view(url, alice) == #""first""#)
+        let (url, gate) = (try fixture.url("/a"), Gate())
+        func mine(_ body: String) -> ScriptedAnswer {
+            .json(body, headers: ["Cache-Control": "max-age=60, Private"])
         }
+        fixture.upstream.answer(
+            url,
+            with: mine(#""first""#).held(by: gate),
+            mine(#""second""#),
+            mine(#""third""#)
+        )
+        let own = fixture.start(url, as: alice)
+        _ = try await fixture.upstream.asked.element(0)
+        let other = fixture.start(url, as: bob)
+        while fixture.engine.context.meter.counts.flightsJoined == 0 { await Task.yield() }
+        gate.open()
+        #expect(try await own.result().lastShown?.text == #""first""#)
+        #expect(try await other.result().lastShown?.text == #""second""#)
+        #expect(try fixture.view(url, alice) == #""first""#)
+        #expect(try fixture.view(url, bob) == #""second""#)
+        #expect(try await fixture.ids(.shared).isEmpty)
+        for scope in [alice, bob] { #expect(try await fixture.ids(scope) == [url.text]) }
+        let third = Scope.own(uid: 3_000, account: .default)
+        #expect(try await fixture.fetch(url, .cacheOnly, as: third).refusal?.kind == .miss)
+        try await fixture.fetch(url, as: third)
+        #expect(try fixture.view(url, alice) == #""first""#)
     }
 
     @Test("P-09: a shared answer that becomes private is asked for anew, and its own from then on")
     func becomesPrivate() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]", headers: ["ETag": "\"v1\""]), as: alice)
-            fixture.upstream.answer(
-                url,
-                with: .reply(status: 304, headers: ["Cache-Control": "private"]),
-                .json("[2]", headers: ["Cache-Control": "private"])
-            )
-            let got = try await fixture.fetch(url, as: bob)
-            #expect(got.shape == ["cache", "network", "end network"])
-            #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
-            #expect(try fixture.view(url, bob) == "[2]")
-            #expect(try fixture.view(url, alice) == "[1]")
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]", headers: ["ETag": "\"v1\""]), as: alice)
+        fixture.upstream.answer(
+            url,
+            with: .reply(status: 304, headers: ["Cache-Control": "private"]),
+            .json("[2]", headers: ["Cache-Control": "private"])
+        )
+        let got = try await fixture.fetch(url, as: bob)
+        #expect(got.shape == ["cache", "network", "end network"])
+        #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
+        #expect(try fixture.view(url, bob) == "[2]")
+        #expect(try fixture.view(url, alice) == "[1]")
     }
 
     @Test("P-09: what is asked with a credential of one's own is one's own, and comes first")
     func ownCredential() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json(#""all""#), as: alice)
-            fixture.upstream.answer(url, with: .json(#""bob's""#))
-            let own = try await fixture.fetch(url, as: bob) { command in
-                command.headers.append("Authorization", "Bearer b")
-            }
-            #expect(own.shape == ["network", "end network"], "not even the cache is everybody's")
-            #expect(try fixture.view(url, bob) == #""bob's""#)
-            #expect(try fixture.view(url, alice) == #""all""#)
-            let id = try EntryID(url)
-            #expect(try await fixture.batched(id, bob) == [#""bob's""#])
-            #expect(try await fixture.batched(id, alice) == [#""all""#])
-            // Its own row is what it sees, so it is that which is asked for again.
-            fixture.upstream.answer(url, with: .json(#""anew""#))
-            try await fixture.fetch(url, as: bob)
-            #expect(try fixture.view(url, alice) == #""all""#)
-            #expect(try await fixture.engine.entries.remove(id, fixture.key(bob)))
-            #expect(try fixture.view(url, bob) == nil, "what everybody sees may be older")
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json(#""all""#), as: alice)
+        fixture.upstream.answer(url, with: .json(#""bob's""#))
+        let own = try await fixture.fetch(url, as: bob) { command in
+            command.headers.append("Authorization", "Bearer b")
         }
+        #expect(own.shape == ["network", "end network"], "not even the cache is everybody's")
+        #expect(try fixture.view(url, bob) == #""bob's""#)
+        #expect(try fixture.view(url, alice) == #""all""#)
+        let id = try EntryID(url)
+        #expect(try await fixture.batched(id, bob) == [#""bob's""#])
+        #expect(try await fixture.batched(id, alice) == [#""all""#])
+        // Its own row is what it sees, so it is that which is asked for again.
+        fixture.upstream.answer(url, with: .json(#""anew""#))
+        try await fixture.fetch(url, as: bob)
+        #expect(try fixture.view(url, alice) == #""all""#)
+        #expect(try await fixture.engine.entries.remove(id, fixture.key(bob)))
+        #expect(try fixture.view(url, bob) == nil, "what everybody sees may be older")
     }
 
     @Test("Case 29: a like shows to its own user; settled, the shared row is asked for again")
     func like() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let (url, sent, read) = (try fixture.url("/a"), Gate(), Gate())
-            try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
-            fixture.clock.advance(by: .seconds(1))
-            fixture.upstream.answer(
-                url,
-                with: .reply(status: 204).held(by: sent),
-                .json(#"{"liked":true,"by":1}"#).held(by: read)
-            )
-            let id = try await fixture.like(url, alice)
-            #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
-            #expect(try fixture.view(url, bob) == #"{"liked":false}"#)
-            sent.open()
-            let key = fixture.key(alice)
-            let report = try await fixture.settled(id, key)
-            #expect(report.state == .accepted)
-            #expect(report.marks == [.answered], "it counts as confirmed")
-            #expect(report.waitingFor?.reason == "confirmation")
-            #expect(try fixture.view(url, bob) == #"{"liked":false}"#, "no base is written there")
-            #expect(try fixture.isStale(url, bob))
-            #expect(try fixture.view(url, alice) == #"{"liked":true}"#, "it does not flicker")
-            #expect(try await fixture.cached(url).lastShown?.pending == 0)
-            try await fixture.engine.store.maintain()
-            #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
-            let watch = try await Watch(fixture, as: bob)
-            read.open()
-            #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
-            for scope in [alice, bob] {
-                #expect(try fixture.view(url, scope) == #"{"liked":true,"by":1}"#)
-                #expect(try !fixture.isStale(url, scope))
-            }
-            try await fixture.engine.store.maintain()
-            #expect(try await fixture.ids(alice).isEmpty, "nothing of its own is left")
-            #expect(try fixture.view(url, alice) == #"{"liked":true,"by":1}"#)
-            #expect(fixture.upstream.asked.all.count == 3)
-            let settled = try await fixture.engine.modifiers.modifier(id, key)
-            #expect(settled.state == .confirmed && settled.marks.isEmpty)
-            watch.hangUp()
+        let (url, sent, read) = (try fixture.url("/a"), Gate(), Gate())
+        try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+        fixture.clock.advance(by: .seconds(1))
+        fixture.upstream.answer(
+            url,
+            with: .reply(status: 204).held(by: sent),
+            .json(#"{"liked":true,"by":1}"#).held(by: read)
+        )
+        let id = try await fixture.like(url, alice)
+        #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
+        #expect(try fixture.view(url, bob) == #"{"liked":false}"#)
+        sent.open()
+        let key = fixture.key(alice)
+        let report = try await fixture.settled(id, key)
+        #expect(report.state == .accepted)
+        #expect(report.marks == [.answered], "it counts as confirmed")
+        #expect(report.waitingFor?.reason == "confirmation")
+        #expect(try fixture.view(url, bob) == #"{"liked":false}"#, "no base is written there")
+        #expect(try fixture.isStale(url, bob))
+        #expect(try fixture.view(url, alice) == #"{"liked":true}"#, "it does not flicker")
+        #expect(try await fixture.cached(url).lastShown?.pending == 0)
+        try await fixture.engine.store.maintain()
+        #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
+        let watch = try await Watch(fixture, as: bob)
+        read.open()
+        #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
+        for scope in [alice, bob] {
+            #expect(try fixture.view(url, scope) == #"{"liked":true,"by":1}"#)
+            #expect(try !fixture.isStale(url, scope))
         }
+        try await fixture.engine.store.maintain()
+        #expect(try await fixture.ids(alice).isEmpty, "nothing of its own is left")
+        #expect(try fixture.view(url, alice) == #"{"liked":true,"by":1}"#)
+        #expect(fixture.upstream.asked.all.count == 3)
+        let settled = try await fixture.engine.modifiers.modifier(id, key)
+        #expect(settled.state == .confirmed && settled.marks.isEmpty)
+        watch.hangUp()
     }
 
     @Test("Case 29: a refused like leaves its user with what everybody sees")
     func refused() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let (url, read) = (try fixture.url("/a"), Gate())
-            try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
-            fixture.upstream.answer(
-                url,
-                with: .reply("no", status: 422),
-                .json(#"{"liked":false}"#).held(by: read)
-            )
-            let id = try await fixture.like(url, alice)
-            let key = fixture.key(alice)
-            let report = try await fixture.settled(id, key)
-            #expect(report.state == .dead)
-            #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
-            try await fixture.engine.store.maintain()
-            #expect(!fixture.engine.store.isClaimed(key, try EntryID(url)))
-            #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
-            read.open()
-        }
+        let (url, read) = (try fixture.url("/a"), Gate())
+        try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+        fixture.upstream.answer(
+            url,
+            with: .reply("no", status: 422),
+            .json(#"{"liked":false}"#).held(by: read)
+        )
+        let id = try await fixture.like(url, alice)
+        let key = fixture.key(alice)
+        let report = try await fixture.settled(id, key)
+        #expect(report.state == .dead)
+        #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
+        try await fixture.engine.store.maintain()
+        #expect(!fixture.engine.store.isClaimed(key, try EntryID(url)))
+        #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
+        read.open()
     }
 
     @Test("Case 29: no time ends an answered write, but an answer does that differs from it")
     func answered() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
-            fixture.clock.advance(by: .seconds(1))
-            fixture.upstream.answer(url, with: .reply(status: 204))
-            let id = try await fixture.like(url, alice)
-            let key = fixture.key(alice)
-            _ = try await fixture.settled(id, key)
-            // Nothing more is scripted: the origin is away.
-            _ = try await fixture.upstream.asked.element(2)
-            let seen = try fixture.revision(url, alice)
-            for _ in 0..<3 {
-                fixture.clock.advance(by: .seconds(86_400))
-                try await fixture.engine.store.maintain()
-                #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
-                #expect(try fixture.view(url, bob) == #"{"liked":false}"#)
-            }
-            let watch = try await Watch(fixture) { command in
-                command.types = [.put]
-                command.heartbeat = .seconds(3_600)
-            }
-            fixture.upstream.answer(url, with: .json(#"{"liked":false}"#))
-            try await fixture.fetch(url, as: bob)
-            #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
-            #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
-            #expect(try fixture.revision(url, alice) > seen)
-            watch.hangUp()
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+        fixture.clock.advance(by: .seconds(1))
+        fixture.upstream.answer(url, with: .reply(status: 204))
+        let id = try await fixture.like(url, alice)
+        let key = fixture.key(alice)
+        _ = try await fixture.settled(id, key)
+        // Nothing more is scripted: the origin is away.
+        _ = try await fixture.upstream.asked.element(2)
+        let seen = try fixture.revision(url, alice)
+        for _ in 0..<3 {
+            fixture.clock.advance(by: .seconds(86_400))
+            try await fixture.engine.store.maintain()
+            #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
+            #expect(try fixture.view(url, bob) == #"{"liked":false}"#)
         }
+        let watch = try await Watch(fixture) { command in
+            command.types = [.put]
+            command.heartbeat = .seconds(3_600)
+        }
+        fixture.upstream.answer(url, with: .json(#"{"liked":false}"#))
+        try await fixture.fetch(url, as: bob)
+        #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
+        #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
+        #expect(try fixture.revision(url, alice) > seen)
+        watch.hangUp()
     }
 
     @Test("Case 29: a 304 and a final refusal of a read settle an answered write, 401 does not")
     func confirmedUnchanged() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let url = try fixture.url("/a")
-            let first = ScriptedAnswer.json(#"{"liked":false}"#, headers: ["ETag": "\"v1\""])
-            for last in [ScriptedAnswer.reply(status: 304), .reply("no", status: 403)] {
-                try await fixture.cache(url, first, as: bob)
-                fixture.upstream.answer(url, with: .reply(status: 204), .reply("who?", status: 401))
-                let id = try await fixture.like(url, alice)
-                let key = fixture.key(alice)
-                let asked = fixture.upstream.asked.all.count
-                _ = try await fixture.settled(id, key)
-                _ = try await fixture.upstream.asked.element(asked + 1)
-                #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
-                let modifiers = fixture.engine.modifiers
-                #expect(try await modifiers.modifier(id, key).marks == [.answered])
-                fixture.upstream.answer(url, with: last)
-                try await fixture.fetch(url, as: bob)
-                #expect(try await modifiers.modifier(id, key).state == .confirmed)
-                #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
-            }
+        let url = try fixture.url("/a")
+        let first = ScriptedAnswer.json(#"{"liked":false}"#, headers: ["ETag": "\"v1\""])
+        for last in [ScriptedAnswer.reply(status: 304), .reply("no", status: 403)] {
+            try await fixture.cache(url, first, as: bob)
+            fixture.upstream.answer(url, with: .reply(status: 204), .reply("who?", status: 401))
+            let id = try await fixture.like(url, alice)
+            let key = fixture.key(alice)
+            let asked = fixture.upstream.asked.all.count
+            _ = try await fixture.settled(id, key)
+            _ = try await fixture.upstream.asked.element(asked + 1)
+            #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
+            let modifiers = fixture.engine.modifiers
+            #expect(try await modifiers.modifier(id, key).marks == [.answered])
+            fixture.upstream.answer(url, with: last)
+            try await fixture.fetch(url, as: bob)
+            #expect(try await modifiers.modifier(id, key).state == .confirmed)
+            #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
         }
     }
 
     @Test("Case 29: an answered write is out of its lanes, and shows beneath the next one")
     func outOfLanes() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json(#"{"n":1}"#), as: bob)
-            fixture.upstream.answer(url, with: .reply(status: 204))
-            let id = try await fixture.like(url, alice, #"{"n":2}"#)
-            let key = fixture.key(alice)
-            _ = try await fixture.settled(id, key)
-            let next = try await fixture.like(url, alice, #"{"m":3}"#)
-            let report = try await fixture.engine.modifiers.modifier(next, key)
-            #expect(report.waitingFor?.reason != "lane")
-            #expect(try fixture.view(url, alice) == #"{"n":2,"m":3}"#)
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json(#"{"n":1}"#), as: bob)
+        fixture.upstream.answer(url, with: .reply(status: 204))
+        let id = try await fixture.like(url, alice, #"{"n":2}"#)
+        let key = fixture.key(alice)
+        _ = try await fixture.settled(id, key)
+        let next = try await fixture.like(url, alice, #"{"m":3}"#)
+        let report = try await fixture.engine.modifiers.modifier(next, key)
+        #expect(report.waitingFor?.reason != "lane")
+        #expect(try fixture.view(url, alice) == #"{"n":2,"m":3}"#)
     }
 
     @Test("Case 29, P-12: each hears of what changes for it: its own view, or everybody's row")
     func watched() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let (url, sent) = (try fixture.url("/a"), Gate())
-            let carol = Scope.own(uid: 3_000, account: .default)
-            let held = ScriptedAnswer.reply(status: 204).held(by: sent)
-            try await fixture.cache(url, .json(#"{"liked":false,"n":1}"#), as: bob)
-            var watches: [Watch] = []
-            for scope in [alice, bob, carol] {
-                watches.append(try await Watch(fixture, as: scope) { $0.types = [.put] })
-            }
-            fixture.upstream.answer(url, with: held, held, .json(#"{"liked":true,"n":1}"#))
-            _ = try await fixture.like(url, alice)
-            _ = try await fixture.like(url, bob, #"{"n":7}"#)
-            // None of the puts stands for another one then.
-            for watch in watches.prefix(2) { _ = try await watch.frames(upTo: 2) }
-            _ = try await fixture.upstream.asked.element(2)
-            // It is what alice's view shows already; bob's and carol's change by it.
-            try await fixture.fetch(url, as: carol)
-            #expect(try fixture.view(url, alice) == #"{"liked":true,"n":1}"#)
-            #expect(try fixture.view(url, bob) == #"{"liked":true,"n":7}"#)
-            #expect(try fixture.view(url, carol) == #"{"liked":true,"n":1}"#)
-            for scope in [alice, bob, carol] { try await fixture.putBlob("end", "1", as: scope) }
-            var told: [[String]] = []
-            for watch in watches {
-                var count = 1
-                var names: [String] = []
-                while names.last != "put end" {
-                    count += 1
-                    names = try await watch.frames(upTo: count).map(\.name)
-                }
-                told.append(names)
-                watch.hangUp()
-            }
-            #expect(told[0] == ["bookmark", "put \(url)", "put end"], "only its own like")
-            #expect(told[1] == ["bookmark", "put \(url)", "put \(url)", "put end"])
-            #expect(told[2] == ["bookmark", "put \(url)", "put end"])
-            sent.open()
+        let (url, sent) = (try fixture.url("/a"), Gate())
+        let carol = Scope.own(uid: 3_000, account: .default)
+        let held = ScriptedAnswer.reply(status: 204).held(by: sent)
+        try await fixture.cache(url, .json(#"{"liked":false,"n":1}"#), as: bob)
+        var watches: [Watch] = []
+        for scope in [alice, bob, carol] {
+            watches.append(try await Watch(fixture, as: scope) { $0.types = [.put] })
         }
+        fixture.upstream.answer(url, with: held, held, .json(#"{"liked":true,"n":1}"#))
+        _ = try await fixture.like(url, alice)
+        _ = try await fixture.like(url, bob, #"{"n":7}"#)
+        // None of the puts stands for another one then.
+        for watch in watches.prefix(2) { _ = try await watch.frames(upTo: 2) }
+        _ = try await fixture.upstream.asked.element(2)
+        // It is what alice's view shows already; bob's and carol's change by it.
+        try await fixture.fetch(url, as: carol)
+        #expect(try fixture.view(url, alice) == #"{"liked":true,"n":1}"#)
+        #expect(try fixture.view(url, bob) == #"{"liked":true,"n":7}"#)
+        #expect(try fixture.view(url, carol) == #"{"liked":true,"n":1}"#)
+        for scope in [alice, bob, carol] { try await fixture.putBlob("end", "1", as: scope) }
+        var told: [[String]] = []
+        for watch in watches {
+            var count = 1
+            var names: [String] = []
+            while names.last != "put end" {
+                count += 1
+                names = try await watch.frames(upTo: count).map(\.name)
+            }
+            told.append(names)
+            watch.hangUp()
+        }
+        #expect(told[0] == ["bookmark", "put \(url)", "put end"], "only its own like")
+        #expect(told[1] == ["bookmark", "put \(url)", "put \(url)", "put end"])
+        #expect(told[2] == ["bookmark", "put \(url)", "put end"])
+        sent.open()
     }
 
     @Test("P-12: who comes back, or begins with what there is, is told what it sees")
     func replayed() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let url = try fixture.url("/a")
-            let first = try fixture.step()
-            try await fixture.cache(url, .json("[1]"), as: alice)
-            let back = try await Watch(fixture, as: bob) { $0.since = first }
-            #expect(try await back.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
-            let initial = try await Watch(fixture, as: bob) { $0.listsFirst = true }
-            #expect(try await initial.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
-            back.hangUp()
-            initial.hangUp()
-        }
+        let url = try fixture.url("/a")
+        let first = try fixture.step()
+        try await fixture.cache(url, .json("[1]"), as: alice)
+        let back = try await Watch(fixture, as: bob) { $0.since = first }
+        #expect(try await back.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
+        let initial = try await Watch(fixture, as: bob) { $0.listsFirst = true }
+        #expect(try await initial.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
+        back.hangUp()
+        initial.hangUp()
     }
 
     @Test("Case 29: what there is is told once: a row of its own, else the shared one")
     func listed() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let urls = try ["/a", "/b", "/c"].map { try fixture.url($0) }
-            for url in urls { try await fixture.cache(url, .json("[1]"), as: alice) }
-            fixture.upstream.answer(urls[1], with: .json("[2]"))
-            try await fixture.fetch(urls[1], as: bob) { command in
-                command.headers.append("Authorization", "Bearer b")
-            }
-            let all = try await Watch(fixture, as: bob) { $0.listsFirst = true }
-            let names = [1, 0, 2].map { "put \(urls[$0])" }
-            #expect(try await all.frames(upTo: 4).map(\.name) == names + ["bookmark"])
-            let some = try await Watch(fixture, as: bob) { command in
-                command.listsFirst = true
-                command.ids = (try? [EntryID(urls[2])]) ?? []
-                command.prefixes = ["https://"]
-            }
-            let others = [2, 1, 0].map { "put \(urls[$0])" }
-            #expect(try await some.frames(upTo: 4).map(\.name) == others + ["bookmark"])
-            all.hangUp()
-            some.hangUp()
+        let urls = try ["/a", "/b", "/c"].map { try fixture.url($0) }
+        for url in urls { try await fixture.cache(url, .json("[1]"), as: alice) }
+        fixture.upstream.answer(urls[1], with: .json("[2]"))
+        try await fixture.fetch(urls[1], as: bob) { command in
+            command.headers.append("Authorization", "Bearer b")
         }
+        let all = try await Watch(fixture, as: bob) { $0.listsFirst = true }
+        let names = [1, 0, 2].map { "put \(urls[$0])" }
+        #expect(try await all.frames(upTo: 4).map(\.name) == names + ["bookmark"])
+        let some = try await Watch(fixture, as: bob) { command in
+            command.listsFirst = true
+            command.ids = (try? [EntryID(urls[2])]) ?? []
+            command.prefixes = ["https://"]
+        }
+        let others = [2, 1, 0].map { "put \(urls[$0])" }
+        #expect(try await some.frames(upTo: 4).map(\.name) == others + ["bookmark"])
+        all.hangUp()
+        some.hangUp()
     }
 
     @Test("That an own row goes is a put of the newer shared one, also without evictions")
     func revealed() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let (url, alone) = (try fixture.url("/a"), try fixture.url("/b"))
-            try await fixture.cache(url, .json("[1]"), as: alice)
-            for url in [url, alone] {
-                fixture.upstream.answer(url, with: .json("[2]"))
-                try await fixture.fetch(url, as: bob) { command in
-                    command.headers.append("Authorization", "Bearer b")
-                }
+        let (url, alone) = (try fixture.url("/a"), try fixture.url("/b"))
+        try await fixture.cache(url, .json("[1]"), as: alice)
+        for url in [url, alone] {
+            fixture.upstream.answer(url, with: .json("[2]"))
+            try await fixture.fetch(url, as: bob) { command in
+                command.headers.append("Authorization", "Bearer b")
             }
-            try await fixture.cache(url, .json("[3]"), as: alice)
-            let first = try fixture.step()
-            let live = try await Watch(fixture, as: bob) { $0.types = [.put] }
-            for url in [alone, url] {
-                #expect(try await fixture.engine.entries.remove(EntryID(url), fixture.key(bob)))
-            }
-            try await fixture.putBlob("end", "1", as: bob)
-            let names = ["put \(url)", "put end"]
-            #expect(try await live.frames(upTo: 3).map(\.name) == ["bookmark"] + names)
-            let back = try await Watch(fixture, as: bob) { command in
-                (command.types, command.since) = ([.put], first)
-            }
-            #expect(try await back.frames(upTo: 3).map(\.name) == names + ["bookmark"])
-            live.hangUp()
-            back.hangUp()
         }
+        try await fixture.cache(url, .json("[3]"), as: alice)
+        let first = try fixture.step()
+        let live = try await Watch(fixture, as: bob) { $0.types = [.put] }
+        for url in [alone, url] {
+            #expect(try await fixture.engine.entries.remove(EntryID(url), fixture.key(bob)))
+        }
+        try await fixture.putBlob("end", "1", as: bob)
+        let names = ["put \(url)", "put end"]
+        #expect(try await live.frames(upTo: 3).map(\.name) == ["bookmark"] + names)
+        let back = try await Watch(fixture, as: bob) { command in
+            (command.types, command.since) = ([.put], first)
+        }
+        #expect(try await back.frames(upTo: 3).map(\.name) == names + ["bookmark"])
+        live.hangUp()
+        back.hangUp()
     }
 
     @Test("A stream that follows shows what another user's fetch has brought")
     func followed() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"), as: alice)
-            let follower = fixture.start(url, .cacheOnly, as: bob) { $0.follows = true }
-            _ = try await follower.frames.element(0)
-            try await fixture.cache(url, .json("[2]"), as: alice)
-            guard case .snapshot(let shown) = try await follower.frames.element(1) else {
-                Issue.record("no snapshot")
-                return
-            }
-            #expect(shown.entry.body == .json(Array("[2]".utf8)))
-            follower.hangUp()
-            _ = try await follower.result()
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"), as: alice)
+        let follower = fixture.start(url, .cacheOnly, as: bob) { $0.follows = true }
+        _ = try await follower.frames.element(0)
+        try await fixture.cache(url, .json("[2]"), as: alice)
+        guard case .snapshot(let shown) = try await follower.frames.element(1) else {
+            Issue.record("no snapshot")
+            return
         }
+        #expect(shown.entry.body == .json(Array("[2]".utf8)))
+        follower.hangUp()
+        _ = try await follower.result()
     }
 
     @Test("P-09: no user takes away what others see, and an administrator may")
     func removal() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let url = try fixture.url("/a")
-            let id = try EntryID(url)
-            try await fixture.cache(url, .json("[1]"), as: alice)
-            let all = try await fixture.engine.eviction.evict(
-                EvictCommand(.ids([id])),
-                .one(fixture.key(bob))
-            )
-            #expect(all.evicted == 0)
-            let refusal = await #expect(throws: Problem.self) {
-                _ = try await fixture.engine.entries.remove(id, fixture.key(bob))
-            }
-            #expect(refusal?.kind == .notPermitted)
-            #expect(refusal?.detail.contains("is seen by all users") == true)
-            #expect(try fixture.view(url, alice) == "[1]")
-            let shared = fixture.engine.store.key(for: .shared)
-            let isGone = try await fixture.engine.entries.remove(id, shared)
-            #expect(isGone)
-            #expect(try fixture.view(url, alice) == nil)
+        let url = try fixture.url("/a")
+        let id = try EntryID(url)
+        try await fixture.cache(url, .json("[1]"), as: alice)
+        let all = try await fixture.engine.eviction.evict(
+            EvictCommand(.ids([id])),
+            .one(fixture.key(bob))
+        )
+        #expect(all.evicted == 0)
+        let refusal = await #expect(throws: Problem.self) {
+            _ = try await fixture.engine.entries.remove(id, fixture.key(bob))
         }
+        #expect(refusal?.kind == .notPermitted)
+        #expect(refusal?.detail.contains("is seen by all users") == true)
+        #expect(try fixture.view(url, alice) == "[1]")
+        let shared = fixture.engine.store.key(for: .shared)
+        let isGone = try await fixture.engine.entries.remove(id, shared)
+        #expect(isGone)
+        #expect(try fixture.view(url, alice) == nil)
     }
 
     @Test("A pin keeps the shared row as it is, with each new answer, and nobody's evict takes it")
     func pin() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let url = try fixture.url("/a")
-            let (id, key) = (try EntryID(url), fixture.key(alice))
-            try await fixture.cache(url, .json("[1]"), as: bob)
-            guard case .held = try await fixture.engine.pins.pin(id, key) else {
-                Issue.record("it is not held")
-                return
-            }
-            let watch = try await Watch(fixture) { $0.types = [.put] }
-            try await fixture.cache(url, .json("[2, 3]"), as: bob)
-            for scope in [alice, bob] { #expect(try fixture.view(url, scope) == "[2, 3]") }
-            #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
-            let pin = try await fixture.engine.pins.list(PinListCommand(), key).items[0]
-            #expect(pin.state == .held && pin.byteCount == 6)
-            _ = try await fixture.engine.eviction.evict(
-                EvictCommand(.all),
-                .one(fixture.engine.store.key(for: .shared))
-            )
-            #expect(try fixture.view(url, alice) == "[2, 3]")
-            #expect(try await fixture.engine.pins.unpin(id, key))
-            try await fixture.engine.store.maintain()
-            #expect(!fixture.engine.store.isClaimed(fixture.key(.shared), id))
-            #expect(try fixture.view(url, bob) == "[2, 3]")
-            watch.hangUp()
+        let url = try fixture.url("/a")
+        let (id, key) = (try EntryID(url), fixture.key(alice))
+        try await fixture.cache(url, .json("[1]"), as: bob)
+        guard case .held = try await fixture.engine.pins.pin(id, key) else {
+            Issue.record("it is not held")
+            return
         }
+        let watch = try await Watch(fixture) { $0.types = [.put] }
+        try await fixture.cache(url, .json("[2, 3]"), as: bob)
+        for scope in [alice, bob] { #expect(try fixture.view(url, scope) == "[2, 3]") }
+        #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
+        let pin = try await fixture.engine.pins.list(PinListCommand(), key).items[0]
+        #expect(pin.state == .held && pin.byteCount == 6)
+        _ = try await fixture.engine.eviction.evict(
+            EvictCommand(.all),
+            .one(fixture.engine.store.key(for: .shared))
+        )
+        #expect(try fixture.view(url, alice) == "[2, 3]")
+        #expect(try await fixture.engine.pins.unpin(id, key))
+        try await fixture.engine.store.maintain()
+        #expect(!fixture.engine.store.isClaimed(fixture.key(.shared), id))
+        #expect(try fixture.view(url, bob) == "[2, 3]")
+        watch.hangUp()
     }
 
     @Test("A pin of a shared row that its origin deletes keeps its bytes for its user alone")
     func gonePin() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let url = try fixture.url("/a")
-            let (id, key) = (try EntryID(url), fixture.key(alice))
-            try await fixture.cache(url, .json("[1]"), as: bob)
-            _ = try await fixture.engine.pins.pin(id, key)
-            fixture.upstream.answer(url, with: .reply(status: 410))
-            try await fixture.fetch(url, as: bob)
-            #expect(try fixture.view(url, alice) == "[1]")
-            #expect(try fixture.view(url, bob) != "[1]")
-            #expect(try await fixture.cached(url, as: bob).lastShown == nil)
-            let pin = try await fixture.engine.pins.list(PinListCommand(), key).items[0]
-            #expect(pin.state == .gone && pin.byteCount == 3)
-        }
+        let url = try fixture.url("/a")
+        let (id, key) = (try EntryID(url), fixture.key(alice))
+        try await fixture.cache(url, .json("[1]"), as: bob)
+        _ = try await fixture.engine.pins.pin(id, key)
+        fixture.upstream.answer(url, with: .reply(status: 410))
+        try await fixture.fetch(url, as: bob)
+        #expect(try fixture.view(url, alice) == "[1]")
+        #expect(try fixture.view(url, bob) != "[1]")
+        #expect(try await fixture.cached(url, as: bob).lastShown == nil)
+        let pin = try await fixture.engine.pins.list(PinListCommand(), key).items[0]
+        #expect(pin.state == .gone && pin.byteCount == 3)
     }
 
     @Test("P-06: an answer that set out before another user's write does not undo it for anybody")
     func overtaken() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let (url, old) = (try fixture.url("/a"), Gate())
-            try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
-            fixture.upstream.answer(
-                url,
-                with: .json(#"{"liked":false,"old":1}"#).held(by: old),
-                .reply(status: 204),
-                .json(#"{"liked":true}"#)
-            )
-            let fetch = fixture.start(url, as: bob)
-            _ = try await fixture.upstream.asked.element(1)
-            let id = try await fixture.like(url, alice)
-            let key = fixture.key(alice)
-            let report = try await fixture.settled(id, key)
-            #expect(report.isDone)
-            old.open()
-            let frames = try await fetch.result()
-            #expect(frames.lastShown?.entry.body == .json(Array(#"{"liked":true}"#.utf8)))
-            for scope in [alice, bob] {
-                #expect(try fixture.view(url, scope) == #"{"liked":true}"#)
-            }
+        let (url, old) = (try fixture.url("/a"), Gate())
+        try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+        fixture.upstream.answer(
+            url,
+            with: .json(#"{"liked":false,"old":1}"#).held(by: old),
+            .reply(status: 204),
+            .json(#"{"liked":true}"#)
+        )
+        let fetch = fixture.start(url, as: bob)
+        _ = try await fixture.upstream.asked.element(1)
+        let id = try await fixture.like(url, alice)
+        let key = fixture.key(alice)
+        let report = try await fixture.settled(id, key)
+        #expect(report.isDone)
+        old.open()
+        let frames = try await fetch.result()
+        #expect(frames.lastShown?.entry.body == .json(Array(#"{"liked":true}"#.utf8)))
+        for scope in [alice, bob] {
+            #expect(try fixture.view(url, scope) == #"{"liked":true}"#)
         }
     }
 
     @Test("Case 7, 29: what another user's read shows confirms what was answered 202")
     func confirmedByRead() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
-            fixture.upstream.answer(url, with: .reply(status: 202), .json(#"{"liked":true}"#))
-            let watch = try await Watch(fixture) { $0.types = [.modifier] }
-            let id = try await fixture.like(url, alice)
-            let told = try await watch.frames(upTo: 3).map(\.name)
-            #expect(told == ["bookmark", "modifier queued", "modifier accepted"])
-            try await fixture.fetch(url, as: bob)
-            let key = fixture.key(alice)
-            let report = try await fixture.settled(id, key)
-            #expect(report.state == .confirmed)
-            watch.hangUp()
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+        fixture.upstream.answer(url, with: .reply(status: 202), .json(#"{"liked":true}"#))
+        let watch = try await Watch(fixture) { $0.types = [.modifier] }
+        let id = try await fixture.like(url, alice)
+        let told = try await watch.frames(upTo: 3).map(\.name)
+        #expect(told == ["bookmark", "modifier queued", "modifier accepted"])
+        try await fixture.fetch(url, as: bob)
+        let key = fixture.key(alice)
+        let report = try await fixture.settled(id, key)
+        #expect(report.state == .confirmed)
+        watch.hangUp()
     }
 
     @Test("P-09: once an origin is shared no more, nobody sees what was")
     func noMore() async throws {
-        try await EngineFixture.run(setup()) { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"), as: alice)
-            let context = fixture.engine.context
-            var origin = context.origins.known[0]
-            origin.settings.scope = .user
-            context.replaceOrigins(context.origins.with(origin))
-            for scope in [alice, bob] { #expect(try fixture.view(url, scope) == nil) }
-            #expect(try await fixture.cached(url, as: bob).refusal?.kind == .miss)
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"), as: alice)
+        let context = fixture.engine.context
+        var origin = context.origins.known[0]
+        origin.settings.scope = .user
+        context.replaceOrigins(context.origins.with(origin))
+        for scope in [alice, bob] { #expect(try fixture.view(url, scope) == nil) }
+        #expect(try await fixture.cached(url, as: bob).refusal?.kind == .miss)
     }
 }
 

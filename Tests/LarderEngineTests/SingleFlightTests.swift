@@ -9,49 +9,46 @@ import Testing
 @testable import LarderEngine
 
 /// One request for any number of clients that want the same.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)), .engine)
 struct SingleFlightTests {
+    private let fixture = EngineFixture.running
+
     @Test("A hundred clients that ask for the same URL make one request")
     func hundredClients() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            try await fixture.cache(url, .json("[1]"))
-            fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
-            let fetches = (0..<100).map { _ in fixture.start(url) }
-            // A client that was shown the cache has asked the network before.
-            for fetch in fetches { _ = try await fetch.frames.element(0) }
-            #expect(await fixture.engine.monitor.status(connections: 100).flights == 1)
-            gate.open()
-            for fetch in fetches {
-                #expect(try await fetch.result().shape == ["cache", "network", "end network"])
-            }
-            #expect(fixture.upstream.asked.all.count == 2)
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        try await fixture.cache(url, .json("[1]"))
+        fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
+        let fetches = (0..<100).map { _ in fixture.start(url) }
+        // A client that was shown the cache has asked the network before.
+        for fetch in fetches { _ = try await fetch.frames.element(0) }
+        #expect(await fixture.engine.monitor.status(connections: 100).flights == 1)
+        gate.open()
+        for fetch in fetches {
+            #expect(try await fetch.result().shape == ["cache", "network", "end network"])
         }
+        #expect(fixture.upstream.asked.all.count == 2)
     }
 
     @Test("Other uids, accounts, headers and URLs make requests of their own")
     func differentKeys() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            let held = ScriptedAnswer.json("[1]").held(by: gate)
-            fixture.upstream.answer(url, with: held, held, held, held)
-            fixture.upstream.answer(try fixture.url("/a?"), with: held)
-            let work = try AccountName("work")
-            // The first and the fourth have one row: neither is to see what the other has just stored.
-            let fetches = [
-                fixture.start(url, .networkFirst),
-                fixture.start(url, as: .own(uid: 1_001, account: .default)),
-                fixture.start(url, as: .own(uid: 1_000, account: work)),
-                fixture.start(url, .networkFirst) { $0.headers.append("Accept-Language", "de") },
-                fixture.start(try fixture.url("/a?")),
-            ]
-            _ = try await fixture.upstream.asked.element(4)
-            gate.open()
-            for fetch in fetches {
-                #expect(try await fetch.result().shape == ["network", "end network"])
-            }
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        let held = ScriptedAnswer.json("[1]").held(by: gate)
+        fixture.upstream.answer(url, with: held, held, held, held)
+        fixture.upstream.answer(try fixture.url("/a?"), with: held)
+        let work = try AccountName("work")
+        let fetches = [
+            fixture.start(url),
+            fixture.start(url, as: .own(uid: 1_001, account: .default)),
+            fixture.start(url, as: .own(uid: 1_000, account: work)),
+            fixture.start(url) { $0.headers.append("Accept-Language", "de") },
+            fixture.start(try fixture.url("/a?")),
+        ]
+        _ = try await fixture.upstream.asked.element(4)
+        gate.open()
+        for fetch in fetches {
+            #expect(try await fetch.result().shape == ["network", "end network"])
         }
     }
 
@@ -95,13 +92,11 @@ struct SingleFlightTests {
 
     @Test("A fetch after the landing sets out anew")
     func afterLanding() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
-            try await fixture.cache(url, .notModified)
-            #expect(fixture.upstream.asked.all.count == 2)
-            #expect(await fixture.engine.monitor.status(connections: 0).flights == 0)
-        }
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
+        try await fixture.cache(url, .notModified)
+        #expect(fixture.upstream.asked.all.count == 2)
+        #expect(await fixture.engine.monitor.status(connections: 0).flights == 0)
     }
 
     @Test("Who comes after the origin's own time does not wait for a flight that may be dead")
@@ -122,46 +117,44 @@ struct SingleFlightTests {
 
     @Test("More flights of one scope than there may be are refused, and the cache still answers")
     func tooManyFlights() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            try await fixture.cache(url, .json("[1]"))
-            let engine = fixture.engine
-            func sendOff(_ number: Int, _ scope: ScopeKey) throws -> Bool {
-                let key = Flight.Key(
-                    scope: scope,
-                    url: try fixture.url("/\(number)"),
-                    headers: HeaderFields()
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .json("[1]"))
+        let engine = fixture.engine
+        func sendOff(_ number: Int, _ scope: ScopeKey) throws -> Bool {
+            let key = Flight.Key(
+                scope: scope,
+                url: try fixture.url("/\(number)"),
+                headers: HeaderFields()
+            )
+            let plan = Flight.Plan(
+                key: key,
+                payer: scope,
+                origin: engine.context.origins.origins[0],
+                cached: nil,
+                isOriginDown: false,
+                rules: nil,
+                client: nil,
+                handover: nil
+            )
+            let joined = engine.context.flights.join(plan, now: .zero) {
+                Flight(
+                    plan,
+                    context: engine.context,
+                    deadline: .seconds(1),
+                    boardingEnds: .seconds(1)
                 )
-                let plan = Flight.Plan(
-                    key: key,
-                    payer: scope,
-                    origin: engine.context.origins.origins[0],
-                    cached: nil,
-                    isOriginDown: false,
-                    rules: nil,
-                    client: nil,
-                    handover: nil
-                )
-                let joined = engine.context.flights.join(plan, now: .zero) {
-                    Flight(
-                        plan,
-                        context: engine.context,
-                        deadline: .seconds(1),
-                        boardingEnds: .seconds(1)
-                    )
-                }
-                return joined != nil
             }
-            for number in 0..<Limits.flightsPerScopeMax {
-                #expect(try sendOff(number, fixture.scope))
-            }
-            #expect(try !sendOff(Limits.flightsPerScopeMax, fixture.scope))
-            let other = engine.store.key(for: .own(uid: 77, account: .default))
-            #expect(try sendOff(0, other))
-            let shape = try await fixture.fetch(url).shape
-            #expect(shape == ["cache", "error overloaded", "end error"])
-            let refusal = Problem(FlightFailure.overloaded, url: url)
-            #expect(try await fixture.fetch(fixture.url("/b")) == .refused(refusal))
+            return joined != nil
         }
+        for number in 0..<Limits.flightsPerScopeMax {
+            #expect(try sendOff(number, fixture.scope))
+        }
+        #expect(try !sendOff(Limits.flightsPerScopeMax, fixture.scope))
+        let other = engine.store.key(for: .own(uid: 77, account: .default))
+        #expect(try sendOff(0, other))
+        let shape = try await fixture.fetch(url).shape
+        #expect(shape == ["cache", "error overloaded", "end error"])
+        let refusal = Problem(FlightFailure.overloaded, url: url)
+        #expect(try await fixture.fetch(fixture.url("/b")) == .refused(refusal))
     }
 }

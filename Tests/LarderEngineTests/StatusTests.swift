@@ -6,74 +6,70 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)), .engine)
 struct StatusTests {
+    private let fixture = EngineFixture.running
+
     @Test("Status tells sizes, reads, origins and the time since the start")
     func report() async throws {
-        try await EngineFixture.run { fixture in
-            fixture.clock.advance(by: .seconds(30))
-            try await fixture.cache(fixture.url("/a"), .json("[1]"))
-            fixture.clock.advance(by: .seconds(60))
-            let status = await fixture.engine.monitor.status(connections: 7)
-            let totals = fixture.engine.store.totals
-            #expect(status.version == "1.2.3")
-            #expect(status.uptime == .seconds(90))
-            #expect(status.state == .ok)
-            #expect(status.warnings == [])
-            #expect(status.connections == 7)
-            #expect(status.flights == 0)
-            #expect(status.cache.bytes == totals.bytes)
-            #expect(status.cache.entries == 1)
-            #expect(status.cache.maxBytes == 512 << 20)
-            #expect(status.cache.databaseBytes > 0)
-            #expect(
-                status.origins == [
-                    StatusReport.Origin(
-                        name: try OriginName("example"),
-                        baseURL: try WebURL("https://api.example.com"),
-                        condition: OriginCondition(
-                            state: .online,
-                            since: ManualClock.start.advanced(by: .seconds(30))
-                        )
+        fixture.clock.advance(by: .seconds(30))
+        try await fixture.cache(fixture.url("/a"), .json("[1]"))
+        fixture.clock.advance(by: .seconds(60))
+        let status = await fixture.engine.monitor.status(connections: 7)
+        let totals = fixture.engine.store.totals
+        #expect(status.version == "1.2.3")
+        #expect(status.uptime == .seconds(90))
+        #expect(status.state == .ok)
+        #expect(status.warnings == [])
+        #expect(status.connections == 7)
+        #expect(status.flights == 0)
+        #expect(status.cache.bytes == totals.bytes)
+        #expect(status.cache.entries == 1)
+        #expect(status.cache.maxBytes == 512 << 20)
+        #expect(status.cache.databaseBytes > 0)
+        #expect(
+            status.origins == [
+                StatusReport.Origin(
+                    name: try OriginName("example"),
+                    baseURL: try WebURL("https://api.example.com"),
+                    condition: OriginCondition(
+                        state: .online,
+                        since: ManualClock.start.advanced(by: .seconds(30))
                     )
-                ]
-            )
-        }
+                )
+            ]
+        )
     }
 
     @Test("The hit rate is of the last minute, ten and sixty, by fetches and reads alike")
     func hitRate() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let none = StatusReport.HitRate(oneMinute: nil, tenMinutes: nil, sixtyMinutes: nil)
-            #expect(await fixture.engine.monitor.status(connections: 0).cache.hitRate == none)
-            try await fixture.cache(url, .json("[1]"))
-            #expect(await fixture.engine.monitor.status(connections: 0).cache.misses == 1)
-            fixture.clock.advance(by: .seconds(5 * 60))
-            for _ in 0..<3 { _ = try await fixture.cached(url) }
-            _ = try fixture.read("none")
-            var cache = await fixture.engine.monitor.status(connections: 0).cache
-            #expect((cache.hits, cache.misses) == (3, 2))
-            #expect(
-                cache.hitRate
-                    == StatusReport.HitRate(oneMinute: 0.75, tenMinutes: 0.6, sixtyMinutes: 0.6)
-            )
-            fixture.clock.advance(by: .seconds(30 * 60))
-            cache = await fixture.engine.monitor.status(connections: 0).cache
-            #expect(
-                cache.hitRate
-                    == StatusReport.HitRate(oneMinute: nil, tenMinutes: nil, sixtyMinutes: 0.6)
-            )
-        }
+        let url = try fixture.url("/a")
+        let none = StatusReport.HitRate(oneMinute: nil, tenMinutes: nil, sixtyMinutes: nil)
+        #expect(await fixture.engine.monitor.status(connections: 0).cache.hitRate == none)
+        try await fixture.cache(url, .json("[1]"))
+        #expect(await fixture.engine.monitor.status(connections: 0).cache.misses == 1)
+        fixture.clock.advance(by: .seconds(5 * 60))
+        for _ in 0..<3 { _ = try await fixture.cached(url) }
+        _ = try fixture.read("none")
+        var cache = await fixture.engine.monitor.status(connections: 0).cache
+        #expect((cache.hits, cache.misses) == (3, 2))
+        #expect(
+            cache.hitRate
+                == StatusReport.HitRate(oneMinute: 0.75, tenMinutes: 0.6, sixtyMinutes: 0.6)
+        )
+        fixture.clock.advance(by: .seconds(30 * 60))
+        cache = await fixture.engine.monitor.status(connections: 0).cache
+        #expect(
+            cache.hitRate
+                == StatusReport.HitRate(oneMinute: nil, tenMinutes: nil, sixtyMinutes: 0.6)
+        )
     }
 
     @Test("An origin of which nothing was asked is unknown, since no moment")
     func unknownOrigin() async throws {
-        try await EngineFixture.run { fixture in
-            let origin = await fixture.engine.monitor.status(connections: 0).origins[0]
-            #expect(origin.state == .unknown)
-            #expect(origin.since == nil)
-        }
+        let origin = await fixture.engine.monitor.status(connections: 0).origins[0]
+        #expect(origin.state == .unknown)
+        #expect(origin.since == nil)
     }
 
     @Test("A disk that is short of space is warned of")

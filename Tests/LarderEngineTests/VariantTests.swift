@@ -8,8 +8,10 @@ import Testing
 @testable import LarderEngine
 
 /// Writes to a URL of which only answers to certain headers are cached.
-@Suite("Variants of what is written", .timeLimit(.minutes(5)))
+@Suite("Variants of what is written", .timeLimit(.minutes(5)), .engine)
 struct VariantTests {
+    private let fixture = EngineFixture.running
+
     private static let old = #"{"liked":false}"#
     private static let new = #"{"liked":true}"#
     private static let languages = ["de", "en"]
@@ -19,12 +21,12 @@ struct VariantTests {
         return .json(body, headers: headers)
     }
 
-    private func id(_ fixture: EngineFixture, _ language: String) throws -> EntryID {
+    private func id(_ language: String) throws -> EntryID {
         try EntryID(try fixture.url("/a").text + " accept-language=\(language)")
     }
 
     /// Has both variants in the cache.
-    private func cache(_ fixture: EngineFixture) async throws {
+    private func cache() async throws {
         let url = try fixture.url("/a")
         for language in Self.languages {
             fixture.upstream.answer(url, with: answer(Self.old))
@@ -32,10 +34,7 @@ struct VariantTests {
         }
     }
 
-    private func shown(
-        _ fixture: EngineFixture,
-        _ language: String
-    ) async throws -> SnapshotFrame? {
+    private func shown(_ language: String) async throws -> SnapshotFrame? {
         try await fixture.fetch(try fixture.url("/a"), .cacheOnly) { command in
             command.headers.append("Accept-Language", language)
         }.lastShown
@@ -43,7 +42,6 @@ struct VariantTests {
 
     /// Writes to the URL; the request goes elsewhere, so that answers to reads stay apart.
     private func write(
-        _ fixture: EngineFixture,
         _ effect: String = #"{"type":"merge","value":{"liked":true}}"#
     ) async throws -> ModifierID {
         let (url, likes) = (try fixture.url("/a"), try fixture.url("/likes"))
@@ -52,7 +50,6 @@ struct VariantTests {
 
     /// Follows a variant; each view with how many writes it shows.
     private func follow(
-        _ fixture: EngineFixture,
         _ language: String,
         _ policy: FetchPolicy,
         _ shown: Recorder<String>
@@ -74,144 +71,136 @@ struct VariantTests {
         "P-04: refused, a write is taken back in each variant, and who follows or watches hears it"
     )
     func refused() async throws {
-        try await EngineFixture.run { fixture in
-            try await cache(fixture)
-            let sent = Gate()
-            fixture.upstream.answer(
-                try fixture.url("/likes"),
-                with: .reply("no", status: 422).held(by: sent)
-            )
-            let (de, en) = (try id(fixture, "de"), try id(fixture, "en"))
-            let watch = try await Watch(fixture) { command in
-                command.ids = [de]
-                command.types = [.put]
-            }
-            let all = try await Watch(fixture) { $0.types = [.put] }
-            let shown = Recorder<String>()
-            let follower = try follow(fixture, "en", .cacheOnly, shown)
-            #expect(try await shown.element(0) == "\(Self.old) 0")
-            let m1 = try await write(fixture)
-            #expect(try await shown.element(1) == "\(Self.new) 1")
-            for language in Self.languages {
-                let frame = try await self.shown(fixture, language)
-                #expect(frame?.text == Self.new)
-                #expect(frame?.pendingIDs == ["m1"])
-            }
-            _ = try await watch.frames(upTo: 2)
-            _ = try await all.frames(upTo: 4)
-            sent.open()
-            #expect(try await fixture.settled(m1).state == .dead)
-            #expect(try await shown.element(2) == "\(Self.old) 0")
-            for language in Self.languages {
-                let frame = try await self.shown(fixture, language)
-                #expect(frame?.text == Self.old)
-                #expect(frame?.failed == 1)
-                #expect(frame?.isStale == false)
-            }
-            let told = try await watch.frames(upTo: 3)
-            #expect(told.map(\.name) == ["bookmark", "put \(de)", "put \(de)"])
-            for frame in told.dropFirst() {
-                guard case .put(let put) = frame else { continue }
-                #expect(put.source == "modifier" && put.cause == "modifier:m1")
-            }
-            let names = try await all.frames(upTo: 6).map(\.name)
-            #expect(names.count { $0 == "put \(de)" } == 2)
-            #expect(names.count { $0 == "put \(en)" } == 2)
-            for watch in [watch, all] { watch.hangUp() }
-            follower.hangUp()
+        try await cache()
+        let sent = Gate()
+        fixture.upstream.answer(
+            try fixture.url("/likes"),
+            with: .reply("no", status: 422).held(by: sent)
+        )
+        let (de, en) = (try id("de"), try id("en"))
+        let watch = try await Watch(fixture) { command in
+            command.ids = [de]
+            command.types = [.put]
         }
+        let all = try await Watch(fixture) { $0.types = [.put] }
+        let shown = Recorder<String>()
+        let follower = try follow("en", .cacheOnly, shown)
+        #expect(try await shown.element(0) == "\(Self.old) 0")
+        let m1 = try await write()
+        #expect(try await shown.element(1) == "\(Self.new) 1")
+        for language in Self.languages {
+            let frame = try await self.shown(language)
+            #expect(frame?.text == Self.new)
+            #expect(frame?.pendingIDs == ["m1"])
+        }
+        _ = try await watch.frames(upTo: 2)
+        _ = try await all.frames(upTo: 4)
+        sent.open()
+        #expect(try await fixture.settled(m1).state == .dead)
+        #expect(try await shown.element(2) == "\(Self.old) 0")
+        for language in Self.languages {
+            let frame = try await self.shown(language)
+            #expect(frame?.text == Self.old)
+            #expect(frame?.failed == 1)
+            #expect(frame?.isStale == false)
+        }
+        let told = try await watch.frames(upTo: 3)
+        #expect(told.map(\.name) == ["bookmark", "put \(de)", "put \(de)"])
+        for frame in told.dropFirst() {
+            guard case .put(let put) = frame else { continue }
+            #expect(put.source == "modifier" && put.cause == "modifier:m1")
+        }
+        let names = try await all.frames(upTo: 6).map(\.name)
+        #expect(names.count { $0 == "put \(de)" } == 2)
+        #expect(names.count { $0 == "put \(en)" } == 2)
+        for watch in [watch, all] { watch.hangUp() }
+        follower.hangUp()
     }
 
     @Test(
         "Confirmed, a write stays in each variant, which is stale and asked for by who follows it"
     )
     func confirmed() async throws {
-        try await EngineFixture.run { fixture in
-            try await cache(fixture)
-            let (sent, read) = (Gate(), Gate())
-            let (url, likes) = (try fixture.url("/a"), try fixture.url("/likes"))
-            fixture.upstream.answer(likes, with: .reply(status: 204).held(by: sent))
-            let shown = Recorder<String>()
-            let follower = try follow(fixture, "en", .cacheFirst, shown)
-            #expect(try await shown.element(0) == "\(Self.old) 0")
-            let m1 = try await write(fixture)
-            #expect(try await shown.element(1) == "\(Self.new) 1")
-            let later = #"{"liked":true,"n":2}"#
-            // The target's own answer, and the follower's.
-            fixture.upstream.answer(
-                url,
-                with: answer(later).held(by: read),
-                answer(later).held(by: read)
-            )
-            sent.open()
-            #expect(try await fixture.settled(m1).state == .confirmed)
-            for language in Self.languages {
-                let frame = try await self.shown(fixture, language)
-                #expect(frame?.text == Self.new)
-                #expect(frame?.pending == 0)
-                #expect(frame?.isStale == true)
-            }
-            read.open()
-            var count = 1
-            repeat { count += 1 } while try await shown.element(count) != "\(later) 0"
-            #expect(shown.all[2..<count].allSatisfy { $0 == "\(Self.new) 0" })
-            follower.hangUp()
+        try await cache()
+        let (sent, read) = (Gate(), Gate())
+        let (url, likes) = (try fixture.url("/a"), try fixture.url("/likes"))
+        fixture.upstream.answer(likes, with: .reply(status: 204).held(by: sent))
+        let shown = Recorder<String>()
+        let follower = try follow("en", .cacheFirst, shown)
+        #expect(try await shown.element(0) == "\(Self.old) 0")
+        let m1 = try await write()
+        #expect(try await shown.element(1) == "\(Self.new) 1")
+        let later = #"{"liked":true,"n":2}"#
+        // The target's own answer, and the follower's.
+        fixture.upstream.answer(
+            url,
+            with: answer(later).held(by: read),
+            answer(later).held(by: read)
+        )
+        sent.open()
+        #expect(try await fixture.settled(m1).state == .confirmed)
+        for language in Self.languages {
+            let frame = try await self.shown(language)
+            #expect(frame?.text == Self.new)
+            #expect(frame?.pending == 0)
+            #expect(frame?.isStale == true)
         }
+        read.open()
+        var count = 1
+        repeat { count += 1 } while try await shown.element(count) != "\(later) 0"
+        #expect(shown.all[2..<count].allSatisfy { $0 == "\(Self.new) 0" })
+        follower.hangUp()
     }
 
     @Test("What a write deletes is deleted in each variant, and is there again when it is refused")
     func deleted() async throws {
-        try await EngineFixture.run { fixture in
-            try await cache(fixture)
-            let sent = Gate()
-            fixture.upstream.answer(
-                try fixture.url("/likes"),
-                with: .reply("no", status: 422).held(by: sent)
-            )
-            let de = try id(fixture, "de")
-            let watch = try await Watch(fixture) { command in
-                command.ids = [de]
-                command.types = [.put, .delete]
-            }
-            let shown = Recorder<String>()
-            let follower = try follow(fixture, "de", .cacheOnly, shown)
-            _ = try await shown.element(0)
-            let m1 = try await write(fixture, #"{"type":"delete"}"#)
-            #expect(try await shown.element(1) == "deleted modifier")
-            _ = try await watch.frames(upTo: 2)
-            sent.open()
-            #expect(try await fixture.settled(m1).state == .dead)
-            #expect(try await shown.element(2) == "\(Self.old) 0")
-            let names = try await watch.frames(upTo: 3).map(\.name)
-            #expect(names == ["bookmark", "delete \(de)", "put \(de)"])
-            watch.hangUp()
-            follower.hangUp()
+        try await cache()
+        let sent = Gate()
+        fixture.upstream.answer(
+            try fixture.url("/likes"),
+            with: .reply("no", status: 422).held(by: sent)
+        )
+        let de = try id("de")
+        let watch = try await Watch(fixture) { command in
+            command.ids = [de]
+            command.types = [.put, .delete]
         }
+        let shown = Recorder<String>()
+        let follower = try follow("de", .cacheOnly, shown)
+        _ = try await shown.element(0)
+        let m1 = try await write(#"{"type":"delete"}"#)
+        #expect(try await shown.element(1) == "deleted modifier")
+        _ = try await watch.frames(upTo: 2)
+        sent.open()
+        #expect(try await fixture.settled(m1).state == .dead)
+        #expect(try await shown.element(2) == "\(Self.old) 0")
+        let names = try await watch.frames(upTo: 3).map(\.name)
+        #expect(names == ["bookmark", "delete \(de)", "put \(de)"])
+        watch.hangUp()
+        follower.hangUp()
     }
 
     @Test("P-06: a variant's answer that set out before a write was confirmed does not undo it")
     func overtaken() async throws {
-        try await EngineFixture.run { fixture in
-            try await cache(fixture)
-            let (url, read) = (try fixture.url("/a"), Gate())
-            // What set out before; the target's own, and what is asked for in its place.
-            fixture.upstream.answer(
-                url,
-                with: answer(Self.old).held(by: read),
-                answer(Self.new),
-                answer(Self.new)
-            )
-            let asked = fixture.upstream.asked.all.count
-            let fetch = fixture.start(url, .networkOnly) { command in
-                command.headers.append("Accept-Language", "de")
-            }
-            _ = try await fixture.upstream.asked.element(asked)
-            fixture.upstream.answer(try fixture.url("/likes"), with: .reply(status: 204))
-            let m1 = try await write(fixture)
-            #expect(try await fixture.settled(m1).state == .confirmed)
-            read.open()
-            _ = try await fetch.result()
-            #expect(try await shown(fixture, "de")?.text == Self.new)
+        try await cache()
+        let (url, read) = (try fixture.url("/a"), Gate())
+        // What set out before; the target's own, and what is asked for in its place.
+        fixture.upstream.answer(
+            url,
+            with: answer(Self.old).held(by: read),
+            answer(Self.new),
+            answer(Self.new)
+        )
+        let asked = fixture.upstream.asked.all.count
+        let fetch = fixture.start(url, .networkOnly) { command in
+            command.headers.append("Accept-Language", "de")
         }
+        _ = try await fixture.upstream.asked.element(asked)
+        fixture.upstream.answer(try fixture.url("/likes"), with: .reply(status: 204))
+        let m1 = try await write()
+        #expect(try await fixture.settled(m1).state == .confirmed)
+        read.open()
+        _ = try await fetch.result()
+        #expect(try await shown("de")?.text == Self.new)
     }
 }

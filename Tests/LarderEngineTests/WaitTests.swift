@@ -10,8 +10,10 @@ import Testing
 @testable import LarderEngine
 
 /// Clients that wait, the ends of their waits, and what is left of them: nothing.
-@Suite("Waits", .timeLimit(.minutes(5)))
+@Suite("Waits", .timeLimit(.minutes(5)), .engine)
 struct WaitTests {
+    private let fixture = EngineFixture.running
+
     private static let hold = Duration.seconds(7_200)
 
     /// A modifier that nothing becomes of by itself.
@@ -24,7 +26,7 @@ struct WaitTests {
     }
 
     /// When those are to be woken who sleep neither for the housekeeping nor until a hold is over.
-    private func sleepers(_ fixture: EngineFixture) -> [Duration] {
+    private func sleepers() -> [Duration] {
         let others = [Limits.touchFlushTime, Limits.quietTime, Self.hold]
         return fixture.clock.dues.filter { !others.contains($0) }
     }
@@ -33,175 +35,153 @@ struct WaitTests {
 
     @Test("A wait ends when what it is for comes about, and nobody sleeps on")
     func cameAbout() async throws {
-        try await EngineFixture.run { fixture in
-            let (engine, scope) = (fixture.engine, fixture.scope)
-            let id = try await held(fixture)
-            async let report = engine.modifiers.modifier(id, scope, wait: .seconds(61))
-            try await fixture.clock.sleepers(until: .seconds(61))
-            var list = ModifierListCommand()
-            list.selection = .unsettled
-            list.wait = .seconds(62)
-            async let page = engine.modifiers.list(list, .one(scope))
-            try await fixture.clock.sleepers(until: .seconds(62))
-            try await engine.modifiers.remove(id, scope, discarding: false)
-            #expect(try await report.state == .cancelled)
-            #expect(try await page.items.isEmpty)
-            #expect(sleepers(fixture) == [])
-            #expect(engine.context.sessions.count == 0)
-        }
+        let (engine, scope) = (fixture.engine, fixture.scope)
+        let id = try await held(fixture)
+        async let report = engine.modifiers.modifier(id, scope, wait: .seconds(61))
+        try await fixture.clock.sleepers(until: .seconds(61))
+        var list = ModifierListCommand()
+        list.selection = .unsettled
+        list.wait = .seconds(62)
+        async let page = engine.modifiers.list(list, .one(scope))
+        try await fixture.clock.sleepers(until: .seconds(62))
+        try await engine.modifiers.remove(id, scope, discarding: false)
+        #expect(try await report.state == .cancelled)
+        #expect(try await page.items.isEmpty)
+        #expect(sleepers() == [])
+        #expect(engine.context.sessions.count == 0)
     }
 
     @Test("A wait ends with its time: what is known then is answered")
     func timeIsOver() async throws {
-        try await EngineFixture.run { fixture in
-            let (engine, scope) = (fixture.engine, fixture.scope)
-            let id = try await held(fixture)
-            async let report = engine.modifiers.modifier(id, scope, wait: .seconds(1))
-            try await fixture.clock.sleepers(until: .seconds(1))
-            fixture.clock.advance(by: .seconds(1))
-            #expect(try await report.state == .held)
-            #expect(try await engine.modifiers.modifier(id, scope, wait: .zero).state == .held)
-            #expect(sleepers(fixture) == [])
-            #expect(engine.context.sessions.count == 0)
-        }
+        let (engine, scope) = (fixture.engine, fixture.scope)
+        let id = try await held(fixture)
+        async let report = engine.modifiers.modifier(id, scope, wait: .seconds(1))
+        try await fixture.clock.sleepers(until: .seconds(1))
+        fixture.clock.advance(by: .seconds(1))
+        #expect(try await report.state == .held)
+        #expect(try await engine.modifiers.modifier(id, scope, wait: .zero).state == .held)
+        #expect(sleepers() == [])
+        #expect(engine.context.sessions.count == 0)
     }
 
     @Test("A wait ends when its client hangs up")
     func clientLeft() async throws {
-        try await EngineFixture.run { fixture in
-            let (engine, scope) = (fixture.engine, fixture.scope)
-            let id = try await held(fixture)
-            let interest = Interest()
-            async let report = engine.modifiers.modifier(
-                id,
-                scope,
-                wait: .seconds(61),
-                interest: interest
-            )
-            try await fixture.clock.sleepers(until: .seconds(61))
-            interest.giveUp()
-            _ = try await report
-            #expect(sleepers(fixture) == [])
-            #expect(engine.context.sessions.count == 0)
-        }
+        let (engine, scope) = (fixture.engine, fixture.scope)
+        let id = try await held(fixture)
+        let interest = Interest()
+        async let report = engine.modifiers.modifier(
+            id,
+            scope,
+            wait: .seconds(61),
+            interest: interest
+        )
+        try await fixture.clock.sleepers(until: .seconds(61))
+        interest.giveUp()
+        _ = try await report
+        #expect(sleepers() == [])
+        #expect(engine.context.sessions.count == 0)
     }
 
     @Test("The daemon's end ends a wait, and says so")
     func daemonEnds() async throws {
-        try await EngineFixture.run { fixture in
-            let (engine, scope) = (fixture.engine, fixture.scope)
-            let id = try await held(fixture)
-            async let one = problem {
-                try await engine.modifiers.modifier(id, scope, wait: .seconds(61))
-            }
-            try await fixture.clock.sleepers(until: .seconds(61))
-            var list = ModifierListCommand()
-            list.selection = .unsettled
-            list.wait = .seconds(62)
-            let ready = list
-            async let all = problem { try await engine.modifiers.list(ready, .one(scope)) }
-            try await fixture.clock.sleepers(until: .seconds(62))
-            engine.drain()
-            #expect(await one == .daemonEnds)
-            #expect(await all == .daemonEnds)
-            #expect(sleepers(fixture) == [])
+        let (engine, scope) = (fixture.engine, fixture.scope)
+        let id = try await held(fixture)
+        async let one = problem {
+            try await engine.modifiers.modifier(id, scope, wait: .seconds(61))
         }
+        try await fixture.clock.sleepers(until: .seconds(61))
+        var list = ModifierListCommand()
+        list.selection = .unsettled
+        list.wait = .seconds(62)
+        let ready = list
+        async let all = problem { try await engine.modifiers.list(ready, .one(scope)) }
+        try await fixture.clock.sleepers(until: .seconds(62))
+        engine.drain()
+        #expect(await one == .daemonEnds)
+        #expect(await all == .daemonEnds)
+        #expect(sleepers() == [])
     }
 
     @Test("A pin's wait and a long poll end with their clients, and nobody sleeps on")
     func others() async throws {
-        try await EngineFixture.run { fixture in
-            let (engine, scope) = (fixture.engine, fixture.scope)
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
-            let pinning = Interest()
-            async let pin = engine.pins.pin(
-                EntryID(url),
-                scope,
-                wait: .seconds(61),
-                interest: pinning
-            )
-            try await fixture.clock.sleepers(until: .seconds(61))
-            pinning.giveUp()
-            guard case .waiting = try await pin else {
-                Issue.record("it is held")
-                return
-            }
-            var watch = WatchCommand()
-            watch.timeout = .seconds(62)
-            let (polling, command) = (Interest(), watch)
-            async let report = engine.watches.poll(
-                command,
-                scope: scope,
-                client: nil,
-                interest: polling
-            )
-            try await fixture.clock.sleepers(until: .seconds(62))
-            polling.giveUp()
-            #expect(try await report.events.isEmpty)
-            #expect(sleepers(fixture).filter { $0 > .seconds(60) } == [])
-            #expect(engine.context.sessions.count == 0)
+        let (engine, scope) = (fixture.engine, fixture.scope)
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
+        let pinning = Interest()
+        async let pin = engine.pins.pin(EntryID(url), scope, wait: .seconds(61), interest: pinning)
+        try await fixture.clock.sleepers(until: .seconds(61))
+        pinning.giveUp()
+        guard case .waiting = try await pin else {
+            Issue.record("it is held")
+            return
         }
+        var watch = WatchCommand()
+        watch.timeout = .seconds(62)
+        let (polling, command) = (Interest(), watch)
+        async let report = engine.watches.poll(
+            command,
+            scope: scope,
+            client: nil,
+            interest: polling
+        )
+        try await fixture.clock.sleepers(until: .seconds(62))
+        polling.giveUp()
+        #expect(try await report.events.isEmpty)
+        #expect(sleepers().filter { $0 > .seconds(60) } == [])
+        #expect(engine.context.sessions.count == 0)
     }
 
     // MARK: What they cost
 
     @Test("10,000 settlements of others are one flag for who waits: it looks once more")
     func oneFlag() async throws {
-        try await EngineFixture.run { fixture in
-            let engine = fixture.engine
-            let (news, interest, looks, gate) = (Listeners(), Interest(), Recorder<Int>(), Gate())
-            let count = Mutex(0)
-            async let outcome: Bool = {
-                let outcome = try await engine.context.wait(upTo: .seconds(61), interest, on: news)
-                {
-                    () async throws(Problem) -> Void? in
-                    let look = count.withLock { count in
-                        count += 1
-                        return count
-                    }
-                    looks.record(look)
-                    if look == 1 { try? await gate.wait() }
-                    return look == 3 ? () : nil
+        let engine = fixture.engine
+        let (news, interest, looks, gate) = (Listeners(), Interest(), Recorder<Int>(), Gate())
+        let count = Mutex(0)
+        async let outcome: Bool = {
+            let outcome = try await engine.context.wait(upTo: .seconds(61), interest, on: news) {
+                () async throws(Problem) -> Void? in
+                let look = count.withLock { count in
+                    count += 1
+                    return count
                 }
-                if case .came = outcome { return true }
-                return false
-            }()
-            _ = try await looks.element(0)
-            for _ in 0..<10_000 { news.tell() }
-            gate.open()
-            _ = try await looks.element(1)
-            #expect(looks.all == [1, 2])
-            news.tell()
-            #expect(try await outcome)
-            #expect(looks.all == [1, 2, 3])
-        }
+                looks.record(look)
+                if look == 1 { try? await gate.wait() }
+                return look == 3 ? () : nil
+            }
+            if case .came = outcome { return true }
+            return false
+        }()
+        _ = try await looks.element(0)
+        for _ in 0..<10_000 { news.tell() }
+        gate.open()
+        _ = try await looks.element(1)
+        #expect(looks.all == [1, 2])
+        news.tell()
+        #expect(try await outcome)
+        #expect(looks.all == [1, 2, 3])
     }
 
     @Test("No DELETE of a modifier leaves anybody asleep")
     func deletes() async throws {
-        try await EngineFixture.run { fixture in
-            for number in 0..<10 {
-                let id = try await held(fixture, "/\(number)")
-                try await fixture.engine.modifiers.remove(id, fixture.scope, discarding: false)
-            }
-            #expect(sleepers(fixture) == [])
+        for number in 0..<10 {
+            let id = try await held(fixture, "/\(number)")
+            try await fixture.engine.modifiers.remove(id, fixture.scope, discarding: false)
         }
+        #expect(sleepers() == [])
     }
 
     @Test("However many are held beside one that is stuck, one task sleeps until the first is due")
     func oneAlarm() async throws {
-        try await EngineFixture.run { fixture in
-            try await fixture.clock.sleepers(until: Limits.touchFlushTime)
-            _ = try await held(fixture, "/stuck", for: .seconds(80_000))
-            try await fixture.clock.sleepers(until: .seconds(80_000))
-            for number in 0..<10 {
-                let hold = Duration.seconds(100 - number)
-                _ = try await held(fixture, "/\(number)", for: hold)
-                try await fixture.clock.sleepers(until: hold)
-                let others = [Limits.touchFlushTime, Limits.quietTime]
-                #expect(fixture.clock.dues == (others + [hold]).sorted())
-            }
+        try await fixture.clock.sleepers(until: Limits.touchFlushTime)
+        _ = try await held(fixture, "/stuck", for: .seconds(80_000))
+        try await fixture.clock.sleepers(until: .seconds(80_000))
+        for number in 0..<10 {
+            let hold = Duration.seconds(100 - number)
+            _ = try await held(fixture, "/\(number)", for: hold)
+            try await fixture.clock.sleepers(until: hold)
+            let others = [Limits.touchFlushTime, Limits.quietTime]
+            #expect(fixture.clock.dues == (others + [hold]).sorted())
         }
     }
 

@@ -9,8 +9,10 @@ import Testing
 @testable import LarderEngine
 
 /// Writes that wait, and the change that takes the reason away.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)), .engine)
 struct WakingTests {
+    private let fixture = EngineFixture.running
+
     private static let base = "https://new.example"
 
     private func settings(_ token: String, _ rest: String = "") throws -> OriginCommand {
@@ -18,132 +20,113 @@ struct WakingTests {
         return try OriginCommand(try OriginName("new"), json: Array(json.utf8))
     }
 
-    private func write(
-        _ fixture: EngineFixture,
-        _ path: String,
-        _ method: String = "PUT"
-    ) async throws -> ModifierID {
+    private func write(_ path: String, _ method: String = "PUT") async throws -> ModifierID {
         try await fixture.write(.url(WebURL(Self.base + path)), .none, method)
     }
 
-    private func state(_ fixture: EngineFixture, _ id: ModifierID) async throws -> ModifierState {
+    private func state(_ id: ModifierID) async throws -> ModifierState {
         try await fixture.settled(id).state
     }
 
     @Test("Another header of an origin sends all writes that wait for a credential")
     func header() async throws {
-        try await EngineFixture.run { fixture in
-            _ = try await fixture.engine.origins.add(try settings("old"))
-            let urls = try ["/1", "/2"].map { try WebURL(Self.base + $0) }
-            fixture.upstream.answer(urls[0], with: .reply(status: 401), .reply(status: 204))
-            fixture.upstream.answer(urls[1], with: .reply(status: 204))
-            let watch = try await Watch(fixture) { $0.types = [.auth] }
-            let first = try await write(fixture, "/1")
-            #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "auth needed"])
-            let second = try await write(fixture, "/2")
-            _ = try await fixture.engine.origins.replace(try settings("new"))
-            #expect(try await state(fixture, first) == .confirmed)
-            #expect(try await state(fixture, second) == .confirmed)
-            let sent = fixture.upstream.asked.all.filter { $0.method == "PUT" }
-            #expect(sent.first?.origin.headers["Authorization"] == "old")
-            #expect(sent.last?.origin.headers["Authorization"] == "new")
-            watch.hangUp()
-        }
+        _ = try await fixture.engine.origins.add(try settings("old"))
+        let urls = try ["/1", "/2"].map { try WebURL(Self.base + $0) }
+        fixture.upstream.answer(urls[0], with: .reply(status: 401), .reply(status: 204))
+        fixture.upstream.answer(urls[1], with: .reply(status: 204))
+        let watch = try await Watch(fixture) { $0.types = [.auth] }
+        let first = try await write("/1")
+        #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "auth needed"])
+        let second = try await write("/2")
+        _ = try await fixture.engine.origins.replace(try settings("new"))
+        #expect(try await state(first) == .confirmed)
+        #expect(try await state(second) == .confirmed)
+        let sent = fixture.upstream.asked.all.filter { $0.method == "PUT" }
+        #expect(sent.first?.origin.headers["Authorization"] == "old")
+        #expect(sent.last?.origin.headers["Authorization"] == "new")
+        watch.hangUp()
     }
 
     @Test("A header that is replaced while the server refuses the one before is used")
     func headerInFlight() async throws {
-        try await EngineFixture.run { fixture in
-            _ = try await fixture.engine.origins.add(try settings("old"))
-            let gate = Gate()
-            fixture.upstream.answer(
-                try WebURL(Self.base + "/1"),
-                with: .reply(status: 401).held(by: gate),
-                .reply(status: 204)
-            )
-            let id = try await write(fixture, "/1")
-            _ = try await fixture.upstream.asked.element(0)
-            _ = try await fixture.engine.origins.replace(try settings("new"))
-            gate.open()
-            #expect(try await state(fixture, id) == .confirmed)
-        }
+        _ = try await fixture.engine.origins.add(try settings("old"))
+        let gate = Gate()
+        fixture.upstream.answer(
+            try WebURL(Self.base + "/1"),
+            with: .reply(status: 401).held(by: gate),
+            .reply(status: 204)
+        )
+        let id = try await write("/1")
+        _ = try await fixture.upstream.asked.element(0)
+        _ = try await fixture.engine.origins.replace(try settings("new"))
+        gate.open()
+        #expect(try await state(id) == .confirmed)
     }
 
     @Test("A corrected rule sends again a POST that waits for a person")
     func rule() async throws {
-        try await EngineFixture.run { fixture in
-            _ = try await fixture.engine.origins.add(try settings("a"))
-            fixture.upstream.answer(
-                try WebURL(Self.base + "/1"),
-                with: .reply(status: 504),
-                .reply(status: 204)
-            )
-            let watch = try await Watch(fixture) { $0.types = [.modifier] }
-            let id = try await write(fixture, "/1", "POST")
-            #expect(try await watch.frames(upTo: 3).last?.name == "modifier unknown")
-            let rules = #","modifiers":{"idempotency":{"honoured":true}}"#
-            _ = try await fixture.engine.origins.replace(try settings("a", rules))
-            #expect(try await state(fixture, id) == .confirmed)
-            watch.hangUp()
-        }
+        _ = try await fixture.engine.origins.add(try settings("a"))
+        fixture.upstream.answer(
+            try WebURL(Self.base + "/1"),
+            with: .reply(status: 504),
+            .reply(status: 204)
+        )
+        let watch = try await Watch(fixture) { $0.types = [.modifier] }
+        let id = try await write("/1", "POST")
+        #expect(try await watch.frames(upTo: 3).last?.name == "modifier unknown")
+        let rules = #","modifiers":{"idempotency":{"honoured":true}}"#
+        _ = try await fixture.engine.origins.replace(try settings("a", rules))
+        #expect(try await state(id) == .confirmed)
+        watch.hangUp()
     }
 
     @Test("A reload replaces the configured origins, keeps those that were added, and wakes writes")
     func reload() async throws {
-        try await EngineFixture.run { fixture in
-            _ = try await fixture.engine.origins.add(try settings("a"))
-            let url = try fixture.url("/1")
-            fixture.upstream.answer(url, with: .reply(status: 401), .reply(status: 204))
-            let watch = try await Watch(fixture) { $0.types = [.auth] }
-            let id = try await fixture.write(.url(url), .none, "PUT")
-            #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "auth needed"])
-            var origin = try #require(fixture.engine.context.origins.origin(of: url))
-            origin.headers.append("Authorization", "new")
-            let known = KnownOrigin(origin, from: .file("larder.yaml"))
-            let changed = try await fixture.engine.origins.reload { (replace) throws(Problem) in
-                try replace([known])
-            }
-            #expect(changed.map(\.text) == ["example"])
-            #expect(try await state(fixture, id) == .confirmed)
-            let names = fixture.engine.context.origins.known.map(\.name.text)
-            #expect(names == ["example", "new"])
-            watch.hangUp()
+        _ = try await fixture.engine.origins.add(try settings("a"))
+        let url = try fixture.url("/1")
+        fixture.upstream.answer(url, with: .reply(status: 401), .reply(status: 204))
+        let watch = try await Watch(fixture) { $0.types = [.auth] }
+        let id = try await fixture.write(.url(url), .none, "PUT")
+        #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "auth needed"])
+        var origin = try #require(fixture.engine.context.origins.origin(of: url))
+        origin.headers.append("Authorization", "new")
+        let known = KnownOrigin(origin, from: .file("larder.yaml"))
+        let changed = try await fixture.engine.origins.reload { (replace) throws(Problem) in
+            try replace([known])
         }
+        #expect(changed.map(\.text) == ["example"])
+        #expect(try await state(id) == .confirmed)
+        let names = fixture.engine.context.origins.known.map(\.name.text)
+        #expect(names == ["example", "new"])
+        watch.hangUp()
     }
 
     @Test("A reload is refused whole where one of its origins has the address of an added one")
     func refusedReload() async throws {
-        try await EngineFixture.run { fixture in
-            _ = try await fixture.engine.origins.add(try settings("a"))
-            let before = fixture.engine.context.origins.known
-            let other = OriginSettings(
-                name: try OriginName("other"),
-                baseURL: try WebURL(Self.base)
-            )
-            let problem = await #expect(throws: Problem.self) {
-                try await fixture.engine.origins.reload { (replace) throws(Problem) in
-                    try replace([KnownOrigin(other, from: .file("larder.yaml"))])
-                }
+        _ = try await fixture.engine.origins.add(try settings("a"))
+        let before = fixture.engine.context.origins.known
+        let other = OriginSettings(name: try OriginName("other"), baseURL: try WebURL(Self.base))
+        let problem = await #expect(throws: Problem.self) {
+            try await fixture.engine.origins.reload { (replace) throws(Problem) in
+                try replace([KnownOrigin(other, from: .file("larder.yaml"))])
             }
-            #expect(problem?.detail.contains("cachectl origin rm new") == true)
-            #expect(fixture.engine.context.origins.known == before)
         }
+        #expect(problem?.detail.contains("cachectl origin rm new") == true)
+        #expect(fixture.engine.context.origins.known == before)
     }
 
     @Test("A pin that its origin refused is asked for again with other settings of the origin")
     func failedPin() async throws {
-        try await EngineFixture.run { fixture in
-            _ = try await fixture.engine.origins.add(try settings("old"))
-            let url = try WebURL(Self.base + "/pinned")
-            fixture.upstream.answer(url, with: .reply(status: 401), .json("[1]"))
-            let id = try EntryID(url)
-            await #expect(throws: Problem.self) {
-                _ = try await fixture.engine.pins.pin(id, fixture.scope)
-            }
-            _ = try await fixture.engine.origins.replace(try settings("new"))
-            let second = try await fixture.upstream.asked.element(1)
-            #expect(second.origin.headers["Authorization"] == "new")
+        _ = try await fixture.engine.origins.add(try settings("old"))
+        let url = try WebURL(Self.base + "/pinned")
+        fixture.upstream.answer(url, with: .reply(status: 401), .json("[1]"))
+        let id = try EntryID(url)
+        await #expect(throws: Problem.self) {
+            _ = try await fixture.engine.pins.pin(id, fixture.scope)
         }
+        _ = try await fixture.engine.origins.replace(try settings("new"))
+        let second = try await fixture.upstream.asked.element(1)
+        #expect(second.origin.headers["Authorization"] == "new")
     }
 
     @Test("A pin that had no room is asked for again once there may be room")

@@ -9,295 +9,265 @@ import Testing
 @testable import LarderStore
 
 /// Who watches hears of every change, whoever brings it.
-@Suite("Watching", .timeLimit(.minutes(10)))
+@Suite("Watching", .timeLimit(.minutes(10)), .engine)
 struct WatchTests {
+    private let fixture = EngineFixture.running
+
     @Test("What comes from the network, and that it goes, is told with its cause")
     func network() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let watch = try await Watch(fixture) { $0.types = [.put, .delete] }
-            try await fixture.cache(url, .json("[1]"))
-            try await fixture.cache(url, .json("[1]"))
-            try await fixture.cache(url, .reply(status: 410))
-            let frames = try await watch.frames(upTo: 3)
-            #expect(frames.map(\.type) == ["bookmark", "put", "delete"])
-            guard case .put(let put) = frames[1] else { return }
-            #expect(put.id.text == url.text)
-            #expect(put.source == "network")
-            #expect(put.cause == "fetch:\(url)")
-            watch.hangUp()
-        }
+        let url = try fixture.url("/a")
+        let watch = try await Watch(fixture) { $0.types = [.put, .delete] }
+        try await fixture.cache(url, .json("[1]"))
+        try await fixture.cache(url, .json("[1]"))
+        try await fixture.cache(url, .reply(status: 410))
+        let frames = try await watch.frames(upTo: 3)
+        #expect(frames.map(\.type) == ["bookmark", "put", "delete"])
+        guard case .put(let put) = frames[1] else { return }
+        #expect(put.id.text == url.text)
+        #expect(put.source == "network")
+        #expect(put.cause == "fetch:\(url)")
+        watch.hangUp()
     }
 
     @Test("What a client does is its own where it says the same name, and nobody else's")
     func own() async throws {
-        try await EngineFixture.run { fixture in
-            let phone = ClientTag(uid: 1_000, name: "phone")
-            let watch = try await Watch(fixture, client: phone)
-            // Each is heard before the next one, which would stand for it.
-            try await fixture.putBlob("a", "1", client: phone)
-            _ = try await watch.frames(upTo: 2)
-            try await fixture.putBlob("a", "2", client: ClientTag(uid: 1_000, name: "laptop"))
-            _ = try await watch.frames(upTo: 3)
-            try await fixture.putBlob("a", "3")
-            _ = try await watch.frames(upTo: 4)
-            _ = try await fixture.engine.entries.remove(EntryID("a"), fixture.scope, client: phone)
-            let frames = try await watch.frames(upTo: 5)
-            let own = frames.dropFirst().map { $0.encodedText.contains(#""self":true"#) }
-            #expect(own == [true, false, false, true])
-            watch.hangUp()
-        }
+        let phone = ClientTag(uid: 1_000, name: "phone")
+        let watch = try await Watch(fixture, client: phone)
+        // Each is heard before the next one, which would stand for it.
+        try await fixture.putBlob("a", "1", client: phone)
+        _ = try await watch.frames(upTo: 2)
+        try await fixture.putBlob("a", "2", client: ClientTag(uid: 1_000, name: "laptop"))
+        _ = try await watch.frames(upTo: 3)
+        try await fixture.putBlob("a", "3")
+        _ = try await watch.frames(upTo: 4)
+        _ = try await fixture.engine.entries.remove(EntryID("a"), fixture.scope, client: phone)
+        let frames = try await watch.frames(upTo: 5)
+        let own = frames.dropFirst().map { $0.encodedText.contains(#""self":true"#) }
+        #expect(own == [true, false, false, true])
+        watch.hangUp()
     }
 
     @Test("Another user's and another account's rows are told to nobody else")
     func scopes() async throws {
-        try await EngineFixture.run { fixture in
-            let other = Scope.own(uid: 1_001, account: .default)
-            let work = Scope.own(uid: 1_000, account: try AccountName("work"))
-            let watch = try await Watch(fixture)
-            try await fixture.putBlob("a", "1", as: other)
-            try await fixture.putBlob("a", "1", as: work)
-            try await fixture.putBlob("b", "1")
-            let frames = try await watch.frames(upTo: 2)
-            #expect(frames[1].encodedText.contains(#""id":"b""#))
-            watch.hangUp()
-        }
+        let other = Scope.own(uid: 1_001, account: .default)
+        let work = Scope.own(uid: 1_000, account: try AccountName("work"))
+        let watch = try await Watch(fixture)
+        try await fixture.putBlob("a", "1", as: other)
+        try await fixture.putBlob("a", "1", as: work)
+        try await fixture.putBlob("b", "1")
+        let frames = try await watch.frames(upTo: 2)
+        #expect(frames[1].encodedText.contains(#""id":"b""#))
+        watch.hangUp()
     }
 
     @Test("P-12: coming back with since tells what happened in between, once, and goes on live")
     func since() async throws {
-        try await EngineFixture.run { fixture in
-            let first = try await fixture.putBlob("a", "1")
-            try await fixture.putBlob("b", "1")
-            try await fixture.putBlob("a", "2")
-            let watch = try await Watch(fixture) { $0.since = first }
-            let caughtUp = try await watch.frames(upTo: 3)
-            #expect(caughtUp.map(\.name) == ["put b", "put a", "bookmark"])
-            try await fixture.putBlob("c", "1")
-            #expect(try await watch.frames(upTo: 4).last?.name == "put c")
-            watch.hangUp()
-        }
+        let first = try await fixture.putBlob("a", "1")
+        try await fixture.putBlob("b", "1")
+        try await fixture.putBlob("a", "2")
+        let watch = try await Watch(fixture) { $0.since = first }
+        let caughtUp = try await watch.frames(upTo: 3)
+        #expect(caughtUp.map(\.name) == ["put b", "put a", "bookmark"])
+        try await fixture.putBlob("c", "1")
+        #expect(try await watch.frames(upTo: 4).last?.name == "put c")
+        watch.hangUp()
     }
 
     @Test("A since that the log does not have is refused with where it begins")
     func tooOld() async throws {
-        try await EngineFixture.run { fixture in
-            let start = fixture.engine.store.changes.start
-            var command = WatchCommand()
-            command.since = Revision(1 << 40)
-            let problem = await fixture.watch(command)
-            #expect(problem?.kind == .sinceTooOld)
-            #expect(problem?.status == 410)
-            #expect(problem?.oldest == start)
-        }
+        let start = fixture.engine.store.changes.start
+        var command = WatchCommand()
+        command.since = Revision(1 << 40)
+        let problem = await fixture.watch(command)
+        #expect(problem?.kind == .sinceTooOld)
+        #expect(problem?.status == 410)
+        #expect(problem?.oldest == start)
     }
 
     @Test("The entries that there are come first, then a bookmark, then what changes")
     func initial() async throws {
-        try await EngineFixture.run { fixture in
-            for number in 0..<250 { try await fixture.putBlob("p/\(number)", "1") }
-            try await fixture.putBlob("q", "1")
-            let watch = try await Watch(fixture) { command in
-                command.listsFirst = true
-                command.prefixes = ["p/"]
-            }
-            let frames = try await watch.frames(upTo: 251)
-            #expect(frames.dropLast().allSatisfy { $0.encodedText.contains(#""initial":true"#) })
-            #expect(frames.last?.encodedText.contains(#""initial_done":true"#) == true)
-            try await fixture.putBlob("p/7", "2")
-            #expect(try await watch.frames(upTo: 252).last?.name == "put p/7")
-            watch.hangUp()
+        for number in 0..<250 { try await fixture.putBlob("p/\(number)", "1") }
+        try await fixture.putBlob("q", "1")
+        let watch = try await Watch(fixture) { command in
+            command.listsFirst = true
+            command.prefixes = ["p/"]
         }
+        let frames = try await watch.frames(upTo: 251)
+        #expect(frames.dropLast().allSatisfy { $0.encodedText.contains(#""initial":true"#) })
+        #expect(frames.last?.encodedText.contains(#""initial_done":true"#) == true)
+        try await fixture.putBlob("p/7", "2")
+        #expect(try await watch.frames(upTo: 252).last?.name == "put p/7")
+        watch.hangUp()
     }
 
     @Test("What there is is told once, though several ids and prefixes cover it")
     func initialOnce() async throws {
-        try await EngineFixture.run { fixture in
-            for id in ["p/1", "p/2", "q", "r"] { try await fixture.putBlob(id, "1") }
-            let watch = try await Watch(fixture) { command in
-                command.listsFirst = true
-                command.ids = ["q", "p/2", "q"].compactMap { try? EntryID($0) }
-                command.prefixes = ["p/1", "p/", "q", "p/", "p/2"]
-            }
-            let told = try await watch.frames(upTo: 4).map(\.name)
-            #expect(told == ["put q", "put p/2", "put p/1", "bookmark"])
-            watch.hangUp()
+        for id in ["p/1", "p/2", "q", "r"] { try await fixture.putBlob(id, "1") }
+        let watch = try await Watch(fixture) { command in
+            command.listsFirst = true
+            command.ids = ["q", "p/2", "q"].compactMap { try? EntryID($0) }
+            command.prefixes = ["p/1", "p/", "q", "p/", "p/2"]
         }
+        let told = try await watch.frames(upTo: 4).map(\.name)
+        #expect(told == ["put q", "put p/2", "put p/1", "bookmark"])
+        watch.hangUp()
     }
 
     @Test("P-12: who reads nothing gets the puts of an id as one, and too much is a lag to heal")
     func slow() async throws {
-        try await EngineFixture.run { fixture in
-            let gate = Gate()
-            let watch = try await Watch(fixture, holding: gate)
-            try await fixture.putBlob("held", "0")
-            try await watch.isHeld()
-            for number in 1...5 { try await fixture.putBlob("a", "\(number)") }
-            for number in 0..<Limits.watchNoticesMax {
-                try await fixture.putBlob("id\(number)", "1")
-            }
-            // Handed out before it reads on, so that they wait.
-            fixture.engine.context.watchers.distribute()
-            gate.open()
-            let frames = try await watch.all()
-            guard case .lagged(_, let droppedAfter)? = frames.last else {
-                Issue.record("\(frames.suffix(2))")
-                return
-            }
-            #expect(frames.contains { $0.encodedText.contains(#""coalesced":5"#) })
-            let rest = try await Watch(fixture) { $0.since = droppedAfter }
-            let told = frames.filter { $0.type == "put" }.count
-            // Held, a, and all of the others.
-            let missing = 2 + Limits.watchNoticesMax - told
-            let frame = try await rest.frames(upTo: missing + 1).last
-            #expect(frame?.type == "bookmark")
-            rest.hangUp()
+        let gate = Gate()
+        let watch = try await Watch(fixture, holding: gate)
+        try await fixture.putBlob("held", "0")
+        try await watch.isHeld()
+        for number in 1...5 { try await fixture.putBlob("a", "\(number)") }
+        for number in 0..<Limits.watchNoticesMax {
+            try await fixture.putBlob("id\(number)", "1")
         }
+        // Handed out before it reads on, so that they wait.
+        fixture.engine.context.watchers.distribute()
+        gate.open()
+        let frames = try await watch.all()
+        guard case .lagged(_, let droppedAfter)? = frames.last else {
+            Issue.record("\(frames.suffix(2))")
+            return
+        }
+        #expect(frames.contains { $0.encodedText.contains(#""coalesced":5"#) })
+        let rest = try await Watch(fixture) { $0.since = droppedAfter }
+        let told = frames.filter { $0.type == "put" }.count
+        // Held, a, and all of the others.
+        let missing = 2 + Limits.watchNoticesMax - told
+        let frame = try await rest.frames(upTo: missing + 1).last
+        #expect(frame?.type == "bookmark")
+        rest.hangUp()
     }
 
     @Test("An origin's new state is told, with the revision at that moment")
     func origins() async throws {
-        try await EngineFixture.run { fixture in
-            let watch = try await Watch(fixture) { $0.types = [.origin] }
-            fixture.engine.context.originStates.noteConnectFailure(try OriginName("example"))
-            let frames = try await watch.frames(upTo: 2)
-            guard case .origin(_, let name, let state) = frames[1] else { return }
-            #expect((name.text, state) == ("example", "offline"))
-            watch.hangUp()
-        }
+        let watch = try await Watch(fixture) { $0.types = [.origin] }
+        fixture.engine.context.originStates.noteConnectFailure(try OriginName("example"))
+        let frames = try await watch.frames(upTo: 2)
+        guard case .origin(_, let name, let state) = frames[1] else { return }
+        #expect((name.text, state) == ("example", "offline"))
+        watch.hangUp()
     }
 
     @Test("On the daemon's end every watch gets its end frame")
     func drain() async throws {
-        try await EngineFixture.run { fixture in
-            let watch = try await Watch(fixture)
-            fixture.engine.drain()
-            let frames = try await watch.all()
-            #expect(frames.count == 2)
-            #expect(frames.last == .end(.shutdown, frames.first?.revision))
-        }
+        let watch = try await Watch(fixture)
+        fixture.engine.drain()
+        let frames = try await watch.all()
+        #expect(frames.count == 2)
+        #expect(frames.last == .end(.shutdown, frames.first?.revision))
     }
 
     @Test("P-12: a list of what there is that the daemon's end cuts off names no revision")
     func drainInList() async throws {
-        try await EngineFixture.run { fixture in
-            for number in 0..<(3 * Limits.pageRowsDefault) {
-                try await fixture.putBlob("\(number)", "1")
-            }
-            let gate = Gate()
-            let watch = try await Watch(fixture, holding: gate) { $0.listsFirst = true }
-            try await watch.isHeld()
-            fixture.engine.drain()
-            gate.open()
-            let frames = try await watch.all()
-            #expect(frames.count == 2 * Limits.pageRowsDefault + 1)
-            #expect(frames.dropLast().allSatisfy { $0.type == "put" && $0.resumption == nil })
-            #expect(frames.last == .end(.shutdown, nil))
+        for number in 0..<(3 * Limits.pageRowsDefault) {
+            try await fixture.putBlob("\(number)", "1")
         }
+        let gate = Gate()
+        let watch = try await Watch(fixture, holding: gate) { $0.listsFirst = true }
+        try await watch.isHeld()
+        fixture.engine.drain()
+        gate.open()
+        let frames = try await watch.all()
+        #expect(frames.count == 2 * Limits.pageRowsDefault + 1)
+        #expect(frames.dropLast().allSatisfy { $0.type == "put" && $0.resumption == nil })
+        #expect(frames.last == .end(.shutdown, nil))
     }
 
     @Test("A list that has not begun when the daemon ends is refused with that")
     func drainBeforeList() async throws {
-        try await EngineFixture.run { fixture in
-            try await fixture.putBlob("a", "1")
-            fixture.engine.context.isDraining = true
-            var command = WatchCommand()
-            command.listsFirst = true
-            let problem = await fixture.watch(command) { frames in
-                Issue.record("it is told \(frames)")
-                return true
-            }
-            #expect(problem?.kind == .shuttingDown)
+        try await fixture.putBlob("a", "1")
+        fixture.engine.context.isDraining = true
+        var command = WatchCommand()
+        command.listsFirst = true
+        let problem = await fixture.watch(command) { frames in
+            Issue.record("it is told \(frames)")
+            return true
         }
+        #expect(problem?.kind == .shuttingDown)
     }
 
     @Test("A stream for a time ends then, also where there is always something to tell")
     func timeout() async throws {
-        try await EngineFixture.run { fixture in
-            var command = WatchCommand()
-            command.timeout = .seconds(30)
-            var told: [String] = []
-            let problem = await fixture.watch(command) { frames in
-                told += frames.map(\.name)
-                guard told.count < 20, frames.last?.type != "end" else { return true }
-                if told.count == 3 { fixture.clock.advance(by: .seconds(30)) }
-                // The next one is there before this one is told.
-                _ = try? await fixture.putBlob("\(told.count)", "1")
-                fixture.engine.context.watchers.distribute()
-                return true
-            }
-            #expect(problem == nil)
-            #expect(told == ["bookmark", "put 1", "put 2", "put 3", "put 4", "end timeout"])
+        var command = WatchCommand()
+        command.timeout = .seconds(30)
+        var told: [String] = []
+        let problem = await fixture.watch(command) { frames in
+            told += frames.map(\.name)
+            guard told.count < 20, frames.last?.type != "end" else { return true }
+            if told.count == 3 { fixture.clock.advance(by: .seconds(30)) }
+            // The next one is there before this one is told.
+            _ = try? await fixture.putBlob("\(told.count)", "1")
+            fixture.engine.context.watchers.distribute()
+            return true
         }
+        #expect(problem == nil)
+        #expect(told == ["bookmark", "put 1", "put 2", "put 3", "put 4", "end timeout"])
     }
 
     @Test("P-12: a long poll from what was seen on goes back to below what is still open")
     func openBelow() async throws {
-        try await EngineFixture.run { fixture in
-            // A step that the writer has not done with: nothing that it does meanwhile closes it.
-            let gate = WriterGate()
-            defer { gate.letGo() }
-            let opened = Recorder<Revision>()
-            fixture.engine.store.commits.post { writer throws(StoreError) in
-                opened.record(try writer.cache.nextRevision())
-                gate.hold()
-            }
-            try await gate.waitUntilHeld()
-            let open = try await opened.element(0)
-            let poll = { (since: Revision) in
-                var command = WatchCommand()
-                (command.since, command.timeout) = (since, .zero)
-                return try await fixture.engine.watches.poll(
-                    command,
-                    scope: fixture.scope,
-                    client: nil,
-                    interest: Interest()
-                )
-            }
-            let first = try await poll(open)
-            #expect(first.events.isEmpty)
-            #expect(first.revision < open)
-            gate.letGo()
-            try await fixture.putBlob("own", "1")
-            #expect(try await poll(first.revision).events.map(\.name) == ["put own"])
+        // A step that the writer has not done with: nothing that it does meanwhile closes it.
+        let gate = WriterGate()
+        defer { gate.letGo() }
+        let opened = Recorder<Revision>()
+        fixture.engine.store.commits.post { writer throws(StoreError) in
+            opened.record(try writer.cache.nextRevision())
+            gate.hold()
         }
+        try await gate.waitUntilHeld()
+        let open = try await opened.element(0)
+        let poll = { (since: Revision) in
+            var command = WatchCommand()
+            (command.since, command.timeout) = (since, .zero)
+            return try await fixture.engine.watches.poll(
+                command,
+                scope: fixture.scope,
+                client: nil,
+                interest: Interest()
+            )
+        }
+        let first = try await poll(open)
+        #expect(first.events.isEmpty)
+        #expect(first.revision < open)
+        gate.letGo()
+        try await fixture.putBlob("own", "1")
+        #expect(try await poll(first.revision).events.map(\.name) == ["put own"])
     }
 
     @Test("A quiet stream is told how far it is, whatever it is about, and which types it asks for")
     func heartbeat() async throws {
-        try await EngineFixture.run { fixture in
-            let first = try await fixture.putBlob("x", "0")
-            let watch = try await Watch(fixture) { command in
-                command.heartbeat = .seconds(7)
-                command.types = [.delete]
-                command.ids = (try? [EntryID("x")]) ?? []
-            }
-            try await fixture.clock.sleepers(until: .seconds(7))
-            fixture.clock.advance(by: .seconds(7))
-            #expect(try await watch.beat(0) == first)
-            let last = try await fixture.putBlob("y", "1")
-            try await fixture.clock.sleepers(until: .seconds(14))
-            fixture.clock.advance(by: .seconds(7))
-            let frames = try await watch.frames(upTo: 2)
-            #expect(frames.last == .bookmark(last, isInitialDone: false))
-            try await fixture.clock.sleepers(until: .seconds(21))
-            fixture.clock.advance(by: .seconds(7))
-            #expect(try await watch.beat(1) == last)
-            watch.hangUp()
+        let first = try await fixture.putBlob("x", "0")
+        let watch = try await Watch(fixture) { command in
+            command.heartbeat = .seconds(7)
+            command.types = [.delete]
+            command.ids = (try? [EntryID("x")]) ?? []
         }
+        try await fixture.clock.sleepers(until: .seconds(7))
+        fixture.clock.advance(by: .seconds(7))
+        #expect(try await watch.beat(0) == first)
+        let last = try await fixture.putBlob("y", "1")
+        try await fixture.clock.sleepers(until: .seconds(14))
+        fixture.clock.advance(by: .seconds(7))
+        let frames = try await watch.frames(upTo: 2)
+        #expect(frames.last == .bookmark(last, isInitialDone: false))
+        try await fixture.clock.sleepers(until: .seconds(21))
+        fixture.clock.advance(by: .seconds(7))
+        #expect(try await watch.beat(1) == last)
+        watch.hangUp()
     }
 
     @Test("What is watched by its id is not evicted")
     func held() async throws {
-        try await EngineFixture.run { fixture in
-            try await fixture.putBlob("a", "1")
-            let watch = try await Watch(fixture) { $0.ids = (try? [EntryID("a")]) ?? [] }
-            _ = try await watch.frames(upTo: 1)
-            #expect(fixture.engine.store.isProtected(fixture.scope, try EntryID("a")))
-            watch.hangUp()
-            _ = try await watch.all()
-            #expect(!fixture.engine.store.isProtected(fixture.scope, try EntryID("a")))
-        }
+        try await fixture.putBlob("a", "1")
+        let watch = try await Watch(fixture) { $0.ids = (try? [EntryID("a")]) ?? [] }
+        _ = try await watch.frames(upTo: 1)
+        #expect(fixture.engine.store.isProtected(fixture.scope, try EntryID("a")))
+        watch.hangUp()
+        _ = try await watch.all()
+        #expect(!fixture.engine.store.isProtected(fixture.scope, try EntryID("a")))
     }
 
     private static func join(_ hub: WatchHub) -> Int? {

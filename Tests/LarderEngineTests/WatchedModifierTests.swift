@@ -8,98 +8,92 @@ import Testing
 @testable import LarderEngine
 
 /// What watchers and followers see of writes.
-@Suite("Watching what is written", .timeLimit(.minutes(10)))
+@Suite("Watching what is written", .timeLimit(.minutes(10)), .engine)
 struct WatchedModifierTests {
+    private let fixture = EngineFixture.running
+
     @Test("P-12: a write shows, and is told; refused, it shows no more, and why is told")
     func refused() async throws {
-        try await EngineFixture.run { fixture in
-            let (url, sent) = (try fixture.url("/likes"), Gate())
-            fixture.upstream.answer(url, with: .reply("no", status: 422).held(by: sent))
-            let phone = ClientTag(uid: 1_000, name: "phone")
-            let watch = try await Watch(fixture, client: phone) { $0.types = [.put, .modifier] }
-            let other = try await Watch(fixture) { $0.types = [.modifier] }
-            // Each put is heard before the next one, which would stand for it.
-            try await fixture.putBlob("note", #"{"liked":false}"#)
-            _ = try await watch.frames(upTo: 2)
-            try await fixture.like("note", to: url, id: "m1", client: phone)
-            _ = try await watch.frames(upTo: 4)
-            sent.open()
-            let frames = try await watch.frames(upTo: 6)
-            #expect(
-                frames.map(\.name) == [
-                    "bookmark", "put note", "put note", "modifier queued", "put note",
-                    "modifier dead",
-                ]
-            )
-            guard case .put(let put) = frames[2], case .modifier(let dead) = frames[5] else {
-                return
-            }
-            #expect(put.source == "modifier" && put.cause == "modifier:m1" && put.isOwn)
-            #expect(put.hasMore, "it is one step with the modifier")
-            #expect(dead.change.targets.map(\.text) == ["note"])
-            #expect(dead.change.reason == .refused && dead.isOwn && !dead.hasMore)
-            let problem = try Problem(decoding: dead.change.problem)
-            #expect(problem.kind == .originStatus && problem.originStatus == 422)
-            #expect(problem.quotedBody == Array("no".utf8))
-            let told = try await other.frames(upTo: 3)
-            #expect(told.map(\.name) == ["bookmark", "modifier queued", "modifier dead"])
-            #expect(!told[2].encodedText.contains("self"))
-            watch.hangUp()
-            other.hangUp()
-        }
+        let (url, sent) = (try fixture.url("/likes"), Gate())
+        fixture.upstream.answer(url, with: .reply("no", status: 422).held(by: sent))
+        let phone = ClientTag(uid: 1_000, name: "phone")
+        let watch = try await Watch(fixture, client: phone) { $0.types = [.put, .modifier] }
+        let other = try await Watch(fixture) { $0.types = [.modifier] }
+        // Each put is heard before the next one, which would stand for it.
+        try await fixture.putBlob("note", #"{"liked":false}"#)
+        _ = try await watch.frames(upTo: 2)
+        try await fixture.like("note", to: url, id: "m1", client: phone)
+        _ = try await watch.frames(upTo: 4)
+        sent.open()
+        let frames = try await watch.frames(upTo: 6)
+        #expect(
+            frames.map(\.name) == [
+                "bookmark", "put note", "put note", "modifier queued", "put note",
+                "modifier dead",
+            ]
+        )
+        guard case .put(let put) = frames[2], case .modifier(let dead) = frames[5] else { return }
+        #expect(put.source == "modifier" && put.cause == "modifier:m1" && put.isOwn)
+        #expect(put.hasMore, "it is one step with the modifier")
+        #expect(dead.change.targets.map(\.text) == ["note"])
+        #expect(dead.change.reason == .refused && dead.isOwn && !dead.hasMore)
+        let problem = try Problem(decoding: dead.change.problem)
+        #expect(problem.kind == .originStatus && problem.originStatus == 422)
+        #expect(problem.quotedBody == Array("no".utf8))
+        let told = try await other.frames(upTo: 3)
+        #expect(told.map(\.name) == ["bookmark", "modifier queued", "modifier dead"])
+        #expect(!told[2].encodedText.contains("self"))
+        watch.hangUp()
+        other.hangUp()
     }
 
     @Test("P-12: what became of writes is told to who comes back, and again to the next")
     func since() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/likes")
-            fixture.upstream.answer(url, with: .reply(status: 204))
-            let first = try await fixture.putBlob("note", #"{"liked":false}"#)
-            let live = try await Watch(fixture) { $0.types = [.modifier] }
-            try await fixture.like("note", to: url, id: "m1")
-            let names = ["modifier queued", "modifier confirmed"]
-            #expect(try await live.frames(upTo: 3).map(\.name) == ["bookmark"] + names)
-            for _ in 0..<2 {
-                let back = try await Watch(fixture) { $0.since = first }
-                let frames = try await back.frames(upTo: 4)
-                #expect(frames.map(\.name) == ["put note"] + names + ["bookmark"])
-                back.hangUp()
-            }
-            live.hangUp()
+        let url = try fixture.url("/likes")
+        fixture.upstream.answer(url, with: .reply(status: 204))
+        let first = try await fixture.putBlob("note", #"{"liked":false}"#)
+        let live = try await Watch(fixture) { $0.types = [.modifier] }
+        try await fixture.like("note", to: url, id: "m1")
+        let names = ["modifier queued", "modifier confirmed"]
+        #expect(try await live.frames(upTo: 3).map(\.name) == ["bookmark"] + names)
+        for _ in 0..<2 {
+            let back = try await Watch(fixture) { $0.since = first }
+            let frames = try await back.frames(upTo: 4)
+            #expect(frames.map(\.name) == ["put note"] + names + ["bookmark"])
+            back.hangUp()
         }
+        live.hangUp()
     }
 
     @Test("Case 23: who has to give a credential is told, and that it goes on")
     func credential() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/likes")
-            fixture.upstream.answer(url, with: .reply(status: 401), .reply(status: 204))
-            let watch = try await Watch(fixture) { $0.types = [.auth, .modifier] }
-            let stranger = try await Watch(fixture) { command in
-                command.types = [.auth, .put]
-                command.account = (try? AccountName("work")) ?? .default
-            }
-            try await fixture.like("note", to: url, id: "m1")
-            let refused = try await watch.frames(upTo: 4)
-            #expect(
-                refused.map(\.name).sorted() == [
-                    "auth needed", "bookmark", "modifier auth_wait", "modifier queued",
-                ]
-            )
-            let auth = #""origin":"example","account":"default","state":"needed""#
-            #expect(refused.contains { $0.encodedText.contains(auth) })
-            _ = try await fixture.engine.modifiers.retry(ModifierID("m1"), fixture.scope)
-            let goesOn = try await watch.frames(upTo: 7).dropFirst(4)
-            #expect(
-                goesOn.map(\.name).sorted() == [
-                    "auth resumed", "modifier confirmed", "modifier queued",
-                ]
-            )
-            try await fixture.putBlob("after", "1", as: stranger.scope)
-            #expect(try await stranger.frames(upTo: 2).map(\.name) == ["bookmark", "put after"])
-            watch.hangUp()
-            stranger.hangUp()
+        let url = try fixture.url("/likes")
+        fixture.upstream.answer(url, with: .reply(status: 401), .reply(status: 204))
+        let watch = try await Watch(fixture) { $0.types = [.auth, .modifier] }
+        let stranger = try await Watch(fixture) { command in
+            command.types = [.auth, .put]
+            command.account = (try? AccountName("work")) ?? .default
         }
+        try await fixture.like("note", to: url, id: "m1")
+        let refused = try await watch.frames(upTo: 4)
+        #expect(
+            refused.map(\.name).sorted() == [
+                "auth needed", "bookmark", "modifier auth_wait", "modifier queued",
+            ]
+        )
+        let auth = #""origin":"example","account":"default","state":"needed""#
+        #expect(refused.contains { $0.encodedText.contains(auth) })
+        _ = try await fixture.engine.modifiers.retry(ModifierID("m1"), fixture.scope)
+        let goesOn = try await watch.frames(upTo: 7).dropFirst(4)
+        #expect(
+            goesOn.map(\.name).sorted() == [
+                "auth resumed", "modifier confirmed", "modifier queued",
+            ]
+        )
+        try await fixture.putBlob("after", "1", as: stranger.scope)
+        #expect(try await stranger.frames(upTo: 2).map(\.name) == ["bookmark", "put after"])
+        watch.hangUp()
+        stranger.hangUp()
     }
 
     @Test("Case 10: a write that is refused for now again and again is told as stalled, once")
@@ -131,78 +125,72 @@ struct WatchedModifierTests {
 
     @Test("Case 18: what was held is told, and its cancellation")
     func cancelled() async throws {
-        try await EngineFixture.run { fixture in
-            let watch = try await Watch(fixture)
-            let url = try fixture.url("/likes")
-            try await fixture.like("note", to: url, id: "m1", more: #","hold":"10s""#)
-            _ = try await watch.frames(upTo: 3)
-            try await fixture.cancel("m1")
-            let frames = try await watch.frames(upTo: 5)
-            #expect(
-                frames.map(\.name) == [
-                    "bookmark", "put note", "modifier held", "delete note", "modifier cancelled",
-                ]
-            )
-            #expect(frames[4].encodedText.contains(#""reverted":["note"]"#))
-            watch.hangUp()
-        }
+        let watch = try await Watch(fixture)
+        let url = try fixture.url("/likes")
+        try await fixture.like("note", to: url, id: "m1", more: #","hold":"10s""#)
+        _ = try await watch.frames(upTo: 3)
+        try await fixture.cancel("m1")
+        let frames = try await watch.frames(upTo: 5)
+        #expect(
+            frames.map(\.name) == [
+                "bookmark", "put note", "modifier held", "delete note", "modifier cancelled",
+            ]
+        )
+        #expect(frames[4].encodedText.contains(#""reverted":["note"]"#))
+        watch.hangUp()
     }
 
     @Test("What there is at first is what shows: with what writes made, without what they deleted")
     func initial() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/likes")
-            for id in ["a", "b", "c"] { try await fixture.putBlob(id, "{}") }
-            try await fixture.like("b", to: url, id: "m1", more: #","hold":"1h""#)
-            try await fixture.like("new", to: url, id: "m2", more: #","hold":"1h""#)
-            let delete = """
-                {"request":{"method":"PUT","url":"\(url)"},"hold":"1h",\
-                "changes":[{"target":{"id":"c"},"effect":{"type":"delete"}}]}
-                """
-            let command = try ModifiersCommand(json: Array(delete.utf8))
-            _ = try await fixture.engine.modifiers.accept(command, fixture.scope)
-            let watch = try await Watch(fixture) { $0.listsFirst = true }
-            let names = ["put a", "put b", "put new", "bookmark"]
-            #expect(try await watch.frames(upTo: 4).map(\.name) == names)
-            let named = try await Watch(fixture) { command in
-                command.listsFirst = true
-                command.ids = ["c", "new"].compactMap { try? EntryID($0) }
-            }
-            #expect(try await named.frames(upTo: 2).map(\.name) == ["put new", "bookmark"])
-            watch.hangUp()
-            named.hangUp()
+        let url = try fixture.url("/likes")
+        for id in ["a", "b", "c"] { try await fixture.putBlob(id, "{}") }
+        try await fixture.like("b", to: url, id: "m1", more: #","hold":"1h""#)
+        try await fixture.like("new", to: url, id: "m2", more: #","hold":"1h""#)
+        let delete = """
+            {"request":{"method":"PUT","url":"\(url)"},"hold":"1h",\
+            "changes":[{"target":{"id":"c"},"effect":{"type":"delete"}}]}
+            """
+        let command = try ModifiersCommand(json: Array(delete.utf8))
+        _ = try await fixture.engine.modifiers.accept(command, fixture.scope)
+        let watch = try await Watch(fixture) { $0.listsFirst = true }
+        let names = ["put a", "put b", "put new", "bookmark"]
+        #expect(try await watch.frames(upTo: 4).map(\.name) == names)
+        let named = try await Watch(fixture) { command in
+            command.listsFirst = true
+            command.ids = ["c", "new"].compactMap { try? EntryID($0) }
         }
+        #expect(try await named.frames(upTo: 2).map(\.name) == ["put new", "bookmark"])
+        watch.hangUp()
+        named.hangUp()
     }
 
     @Test("A follower sees what a write makes of the row, and what a revert leaves")
     func followed() async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
-            try await fixture.cache(url, .json(#"{"liked":false}"#))
-            fixture.upstream.answer(url, with: .reply(status: 422).held(by: gate))
-            let shown = Recorder<String>()
-            let follower = fixture.start(url, .cacheOnly) { command in
-                command.follows = true
-            } reading: { frame in
-                if case .snapshot(let view) = frame, case .json(let bytes) = view.entry.body {
-                    shown.record("\(String(decoding: bytes, as: UTF8.self)) \(view.pending)")
-                }
-                return true
+        let url = try fixture.url("/a")
+        let gate = Gate()
+        try await fixture.cache(url, .json(#"{"liked":false}"#))
+        fixture.upstream.answer(url, with: .reply(status: 422).held(by: gate))
+        let shown = Recorder<String>()
+        let follower = fixture.start(url, .cacheOnly) { command in
+            command.follows = true
+        } reading: { frame in
+            if case .snapshot(let view) = frame, case .json(let bytes) = view.entry.body {
+                shown.record("\(String(decoding: bytes, as: UTF8.self)) \(view.pending)")
             }
-            _ = try await shown.element(0)
-            try await fixture.like(url.text, to: url, id: "m1")
-            _ = try await shown.element(1)
-            gate.open()
-            _ = try await shown.element(2)
-            #expect(
-                shown.all == [
-                    #"{"liked":false} 0"#, #"{"liked":true} 1"#, #"{"liked":false} 0"#,
-                ]
-            )
-            follower.hangUp()
-            _ = try await follower.result()
+            return true
         }
+        _ = try await shown.element(0)
+        try await fixture.like(url.text, to: url, id: "m1")
+        _ = try await shown.element(1)
+        gate.open()
+        _ = try await shown.element(2)
+        #expect(
+            shown.all == [
+                #"{"liked":false} 0"#, #"{"liked":true} 1"#, #"{"liked":false} 0"#,
+            ]
+        )
+        follower.hangUp()
+        _ = try await follower.result()
     }
 }
 

@@ -5,7 +5,9 @@ package import LarderWire
 
 /// A running engine between a real store, a scripted upstream, a clock that stands still and
 /// chance from a seed; there for one test, and ended in order after it.
-package struct EngineFixture {
+///
+/// Unchecked: only the store's directory may change, between the runs of one test.
+package struct EngineFixture: @unchecked Sendable {
     package let engine: Engine
     package let upstream = ScriptedUpstream()
     package let clock = ManualClock()
