@@ -123,13 +123,13 @@ extension EntityExplanation {
         _ interest: Interest
     ) throws(StoreError) {
         let (id, reader) = (EntryID(name), look.reader)
-        guard !interest.isGivenUp, let row = try reader.row(place, id),
+        guard !interest.isGivenUp, let row = try reader.lists.row(place, id),
             let listed = try look.listed(row, inAnyScope: true), let item = EntityListItem(listed)
         else { return nil }
         var baseLook = look
         baseLook.form = .base
         let viewer = baseLook.viewer
-        let held = try reader.entity(place, id, for: viewer, now: look.now, isUse: false)?.held
+        let held = try reader.answers.entity(place, id, for: viewer, now: look.now, isUse: false)?.held
         let base: EntryView<ViewReport>? = try baseLook.view(of: name, expanding: 0)
         let view = ViewReport(base)
         var references: [Reference] = []
@@ -139,7 +139,7 @@ extension EntityExplanation {
         case .deleted(let told): stamp = told
         case .present(let body, let told): (references, stamp) = (body.references, told)
         }
-        let target = try reader.target(look.scope, id)
+        let target = try reader.targets.target(look.scope, id)
         let pending = try target.map { target throws(StoreError) in
             try PendingExplanation(of: target, on: target.base, id, reader, interest)
         }

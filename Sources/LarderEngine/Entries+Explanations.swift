@@ -53,7 +53,7 @@ extension Entries {
             var look = look
             look.isHead = true
             let (scope, reader, now) = (look.scope, look.reader, look.now)
-            let target = try reader.target(scope, id)
+            let target = try reader.targets.target(scope, id)
             let view = try look.view(of: id, in: sight) { row, _ in row.entry() }
             var found = try Self.row(id, scope, isTarget: target != nil, reader, now)
             let isOfShared = target.map(\.isOfSharedRow) ?? (found == nil)

@@ -221,7 +221,7 @@ extension EntryReader {
         if answer.entry.body.byteCount <= left {
             if case .bytes(let whole) = answer.body { bytes = whole }
             if let body = answer.chunkedJSON {
-                bytes = try reader.wholeBody(body)
+                bytes = try reader.bodies.whole(body)
                 // A chunk of it is missing or damaged, so the row has to go.
                 guard bytes != nil else {
                     context.store.bodies.drop(body, of: answer.place, id)

@@ -141,11 +141,11 @@ struct EntryReader {
         try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
             var overlay = Overlay.none
             if form == .view {
-                if let changes = try reader.changes(ofVariant: id, scope) {
+                if let changes = try reader.targets.changes(ofVariant: id, scope) {
                     let base = try base(of: id, in: (sight ?? context.sight(scope, id)).scopes)
                     return try view(of: id, changes, on: base, row)
                 }
-                if let target = try reader.target(scope, id) {
+                if let target = try reader.targets.target(scope, id) {
                     return try view(of: id, target.changes, on: base(of: target), row)
                 }
                 overlay.failed = try reader.targets.failures(scope, id)
@@ -279,7 +279,7 @@ struct EntryReader {
     func base(of target: Target) throws(StoreError) -> Base {
         let place = target.isOfSharedRow ? context.sharedScope : scope
         guard case .value(let entry, _?) = target.base,
-            let (shown, came) = try reader.rebuilt(
+            let (shown, came) = try reader.answers.rebuilt(
                 saved: entry.id,
                 place,
                 for: .view(of: scope),
@@ -320,7 +320,7 @@ struct EntryReader {
                 guard let entry = row.entry else { continue }
                 var bytes = row.bytes
                 if let chunks = row.chunks, entry.body.isJSON {
-                    bytes = try reader.wholeBody(chunks)
+                    bytes = try reader.bodies.whole(chunks)
                 }
                 base.value = .value(entry, bytes)
                 base.known = entry
@@ -335,7 +335,7 @@ struct EntryReader {
     }
 }
 
-extension StoreReader {
+extension TargetReader {
     /// The unsettled changes of a variant, which are those of its URL, in their order; nil where
     /// there are none.
     func changes(ofVariant id: EntryID, _ scope: ScopeKey) throws(StoreError) -> [OpenChange]? {

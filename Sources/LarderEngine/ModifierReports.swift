@@ -200,7 +200,7 @@ struct ModifierReports: EnginePart {
             let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
             var effects: [ModifierReport.Effect] = []
             for id in ids {
-                guard let target = try reader.target(scope, id) else { continue }
+                guard let target = try reader.targets.target(scope, id) else { continue }
                 let base = try look.base(of: target).value
                 let before = Array(target.changes.prefix { $0.number < number })
                 let through = Array(target.changes.prefix { $0.number <= number })

@@ -56,7 +56,7 @@ extension Monitor {
     /// Where the bytes of some scopes are, and how the files and the disk are.
     package func usage(_ scopes: RowScopes) async throws(Problem) -> UsageReport {
         let usage = try await context.read { reader throws(StoreError) in
-            try reader.usage(scopes)
+            try reader.usage.of(scopes)
         }
         let (totals, pins) = (store.totals, store.pins.totals)
         var report = UsageReport(

@@ -8,7 +8,7 @@ import LarderWire
 ///
 /// Computed at each read from base and the modifiers' effects, in their order (P-04).
 struct ShownEntry: Sendable {
-    let entry: Entry?
+    private(set) var entry: Entry?
     /// The bytes that take the place of base's; nil where base's own are shown.
     let bytes: [UInt8]?
     let overlay: Overlay

@@ -150,7 +150,7 @@ struct ExplanationTests {
         #expect(try await fixture.engine.entries.explain(id, scope, interest: interest) == nil)
         // One that goes while its explanation is being worked out.
         let pending = try await fixture.engine.store.read { reader throws(StoreError) in
-            try reader.target(scope, id).map { target throws(StoreError) in
+            try reader.targets.target(scope, id).map { target throws(StoreError) in
                 try PendingExplanation(of: target, on: target.base, id, reader, interest)
             }
         }

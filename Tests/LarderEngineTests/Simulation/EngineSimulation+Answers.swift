@@ -43,7 +43,17 @@ extension EngineSimulation {
         }
     }
 
-    private func tell(_ request: SimulatedOrigin.Request, _ resource: SimulatedServer.Resource) {
+    private func tell(
+        _ request: SimulatedOrigin.Request,
+        _ resource: SimulatedServer.Resource
+    ) {
+        // One that may be private to more than one user.
+        guard var reading = reading(request) else { return fail(request, Self.broken) }
+        var headers: [String: String] = [:]
+        if isShared, let sender = senders[request.number]?.payer, chance(1, of: 5) {
+            headers["Cache-Control"] = "private"
+            reading = PlainReading(since: reading.since, user: sender)
+        }
         guard let value = resource.value else {
             // Where a pin waits for it, a deletion may cost others the tombstone.
             guard !hasWaitingPin(request.path) else {
