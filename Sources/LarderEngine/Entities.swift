@@ -134,7 +134,7 @@ package struct Entities: EnginePart {
         filter.prefix = EntryID.entityPrefix(origin, type: command.type)
         let (cursor, limit) = (try command.cursor.map(RowCursor.init), command.limit)
         let page = try await storing(
-            await context.page(filter, order: .id, after: cursor, limit: limit)
+            await Entries(context: context).page(filter, order: .id, after: cursor, limit: limit)
         )
         let items = page.views.compactMap { view in
             var item = EntityListItem(view)

@@ -114,7 +114,7 @@ package struct Entries: EnginePart {
         let (cursor, limit) = (try command.cursor.map(RowCursor.init), command.limit)
         let page = try await storingAll { [filter] () async throws(StoreError) in
             if command.sort == .used { try await store.flushTouches() }
-            return try await context.page(filter, order: order, after: cursor, limit: limit)
+            return try await self.page(filter, order: order, after: cursor, limit: limit)
         }
         let now = clock.now()
         let items = page.views.map { view in

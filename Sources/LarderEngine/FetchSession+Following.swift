@@ -39,12 +39,11 @@ extension FetchSession {
         let released = context.store.changes.released
         var before: Machine?
         do throws(StoreError) {
-            let isPartial = request.isPartial
-            let row = try await context.answer(
+            let row = try await Entries(context: context).answer(
                 sight,
                 following.id,
                 on: reader,
-                isPartial: isPartial
+                isPartial: request.isPartial
             )
             following.rowWasRead(bytes: Int64(row?.entry.body.byteCount ?? 0), in: row?.place)
             // A variant whose URL nothing more is written to is asked for again, as its target is:

@@ -10,7 +10,7 @@ struct ListedView: Sendable {
     let source: AnswerSource
 }
 
-extension EngineContext {
+extension Entries {
     /// A page of a list, and where the next one begins; nil on the last.
     ///
     /// Rows under which nothing shows are left out, so a page may have fewer rows than its limit, or
@@ -22,14 +22,14 @@ extension EngineContext {
         limit: Int
     ) async throws(StoreError) -> (views: [ListedView], next: RowCursor?) {
         let now = clock.now()
-        return try await store.read { reader throws(StoreError) in
+        return try await store.read { [context] reader throws(StoreError) in
             defer { reader.endTransaction() }
             let rows = try reader.lists.page(filter, order: order, after: cursor, limit: limit)
             var views: [ListedView] = []
             var bytesLeft = Limits.batchBytesMax
             for row in rows {
-                let scope = self.store.key(for: row.scope)
-                let look = EntryReader(context: self, scope: scope, reader: reader, now: now)
+                let scope = context.store.key(for: row.scope)
+                let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
                 guard let view = try look.listed(row) else { continue }
                 views.append(view)
                 // Its bytes were made at this read.

@@ -16,6 +16,7 @@ struct NetworkLook {
     let request: FetchRequest
     let scope: ScopeKey
     let cached: ShownAnswer?
+    private var entries: Entries { Entries(context: context) }
 
     /// What a client sees of what a flight came to.
     ///
@@ -35,7 +36,7 @@ struct NetworkLook {
         case .passed(let head): said = .failed(.passed(head))
         }
         guard let id = try? EntryID(request.url), context.isTargeted(scope, id),
-            let row = try await context.answer(context.sight(scope, request), id, on: reader)
+            let row = try await entries.answer(context.sight(scope, request), id, on: reader)
         else { return said }
         if row.isDeletedByModifier { return deleted(row) }
         guard case .deleted = said, row.entry.kind != .tombstone else { return said }
@@ -67,7 +68,7 @@ struct NetworkLook {
             return .current(known(answer))
         }
         let (sight, isPartial) = (context.sight(scope, request), request.isPartial)
-        let row = try await context.answer(sight, id, on: reader, isPartial: isPartial)
+        let row = try await entries.answer(sight, id, on: reader, isPartial: isPartial)
         guard let row else { return came.map { .current($0) } ?? .gone }
         return row.entry.kind == .tombstone ? deleted(row) : .current(known(row))
     }

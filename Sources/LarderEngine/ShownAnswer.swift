@@ -88,7 +88,7 @@ extension EntryReader {
     }
 }
 
-extension EngineContext {
+extension Entries {
     /// What a client sees under an id, read on its event loop, or off it where that is long; nil for a
     /// miss.
     func answer(
@@ -98,8 +98,8 @@ extension EngineContext {
         isPartial: Bool = false
     ) async throws(StoreError) -> ShownAnswer? {
         let now = clock.now()
-        return try await store.read(on: loop) { reader throws(StoreError) in
-            var look = EntryReader(context: self, scope: sight.own, reader: reader, now: now)
+        return try await store.read(on: loop) { [context] reader throws(StoreError) in
+            var look = EntryReader(context: context, scope: sight.own, reader: reader, now: now)
             look.isPartial = isPartial
             return try look.answer(of: id, in: sight)
         }

@@ -47,7 +47,8 @@ extension WatchSession {
         var cursor: RowCursor?
         repeat {
             filter.shownAt = context.clock.now()
-            let page = try await context.page(filter, order: .id, after: cursor, limit: limit)
+            let entries = Entries(context: context)
+            let page = try await entries.page(filter, order: .id, after: cursor, limit: limit)
             cursor = page.next
             let views = page.views.filter { !told.contains($0.entry.id) }
             var heads = views.map { EntryHead(entry: $0.entry, source: $0.source, place: place) }
