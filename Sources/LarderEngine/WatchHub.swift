@@ -222,14 +222,15 @@ final class WatchHub: Sendable {
     /// An origin may be in another state, which is looked up in here, so that of two that say so the
     /// later look is told last; told where it is.
     func originChanged(_ name: OriginName, _ look: () -> String) {
-        let waking = state.withLock { state -> [@Sendable () -> Void] in
+        let waking = state.withLock { state -> [@Sendable () -> Void]? in
             let newState = look()
-            guard state.origins[name] ?? "unknown" != newState else { return [] }
+            guard state.origins[name] ?? "unknown" != newState else { return nil }
             state.origins[name] = newState
             var waking: [@Sendable () -> Void] = []
             tell(Array(state.watchers.keys), .origin(name), newState, &state, &waking)
             return waking
         }
+        guard let waking else { return }
         for wake in waking { wake() }
         originListeners.tell()
     }
