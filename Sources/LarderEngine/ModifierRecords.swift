@@ -127,10 +127,7 @@ struct ModifierRecords: Sendable {
             scope: modifier.scope,
             origin: modifier.origin,
             lanes: modifier.lanes,
-            resends: ModifierRequest(modifier, on: .unknown, context).resends(
-                modifier.afterUnknown ?? rules.afterUnknown,
-                isHonoured: rules.idempotency.isHonoured
-            )
+            resends: ModifierRequest(modifier, on: .unknown, context).resends(modifier, rules)
         )
         record.holds = (modifier.afterUnknown ?? rules.afterUnknown) == .hold
         record.dependsOn = modifier.dependsOn
@@ -151,14 +148,20 @@ struct ModifierRecords: Sendable {
 }
 
 extension ModifierRequest {
+    /// Whether a modifier is sent again after no clear answer, by the rules of its origin.
+    func resends(_ modifier: StoredModifier, _ rules: ModifierRules) -> Bool {
+        resends(
+            modifier.afterUnknown ?? rules.afterUnknown,
+            isHonoured: rules.idempotency.isHonoured
+        )
+    }
+
     init(_ modifier: StoredModifier, on base: TargetBase, _ context: EngineContext) {
-        var headers = modifier.headers
-        if let type = modifier.mediaType { headers.set("Content-Type", type) }
         let origin = context.origins[modifier.origin]?.settings
         self.init(
             method: modifier.method,
             url: modifier.url,
-            headers: headers,
+            headers: modifier.typedHeaders,
             targets: modifier.targets,
             baseIsJSON: base.isJSON,
             baseIsHTML: base.isHTML,

@@ -298,18 +298,9 @@ extension BaseUpdate {
         _ origin: OriginName,
         _ now: Timestamp
     ) -> BaseUpdate {
-        let isBlob = base.entry?.kind == .blob
-        let isJSON = bytes.count <= Limits.inlineJSONBytesMax && JSONValidator.accepts(bytes)
-        var entry = Entry(
-            id: id,
-            kind: isBlob ? .blob : .fetched,
-            storedAt: now,
-            revision: Revision(0),
-            body: BodySummary(of: bytes, isJSON: isJSON)
-        )
-        entry.origin = isBlob ? nil : base.entry?.origin ?? origin
-        entry.mediaType = mediaType
-        entry.freshUntil = isBlob ? base.entry?.freshUntil : nil
+        var entry = Entry(id, base.entry, bytes, mediaType: mediaType, by: [])
+        (entry.storedAt, entry.revision, entry.headers) = (now, Revision(0), HeaderFields())
+        entry.origin = entry.kind == .blob ? nil : entry.origin ?? origin
         return .put(entry, bytes)
     }
 }

@@ -102,10 +102,7 @@ final class ModifierSteps: Sendable {
             facts: request,
             headers: headers(of: whole.modifier, origin),
             body: whole.body.isEmpty && !whole.modifier.hasBody ? nil : whole.body,
-            isRepeatable: request.resends(
-                whole.modifier.afterUnknown ?? origin.modifiers.afterUnknown,
-                isHonoured: origin.modifiers.idempotency.isHonoured
-            )
+            isRepeatable: request.resends(whole.modifier, origin.modifiers)
         )
         guard var end = await attempt.run() else { return nil }
         if end.verdict != .neverLeft { context.meter.count { $0.modifiers.attempts += 1 } }
@@ -163,8 +160,7 @@ final class ModifierSteps: Sendable {
     }
 
     private func headers(of modifier: StoredModifier, _ origin: OriginSettings) -> HeaderFields {
-        var headers = modifier.headers
-        if let type = modifier.mediaType { headers.set("Content-Type", type) }
+        var headers = modifier.typedHeaders
         headers.set(origin.modifiers.idempotency.header, modifier.idempotencyKey)
         return headers
     }
@@ -299,4 +295,11 @@ extension StoredModifier {
     }
 
     var hasBody: Bool { mediaType != nil }
+
+    /// Its header fields with the type of its body.
+    var typedHeaders: HeaderFields {
+        var headers = headers
+        if let mediaType { headers.set("Content-Type", mediaType) }
+        return headers
+    }
 }

@@ -88,7 +88,7 @@ extension Entry {
     ///
     /// Its validators are none that an origin knows, and it is stale; it is as old as base, or where
     /// there is none as the last change.
-    fileprivate init(
+    init(
         _ id: EntryID,
         _ base: Entry?,
         _ bytes: [UInt8],
