@@ -96,8 +96,8 @@ extension EngineSimulation {
         let now = clock.now()
         defer { reader.endTransaction() }
         let base = try base(id, reader, now)
-        let read = try daemon.engine.view(of: id, for: scopeKey, reader, now: now) { _, overlay in
-            overlay
+        let read = try daemon.engine.view(of: id, for: scopeKey, reader, now: now) { row, _ in
+            row.entry()?.revision ?? Revision(0)
         }
         guard let found = read else { return PlainQueue.Shown(base, .unknown, nil) }
         let overlay = found.overlay
