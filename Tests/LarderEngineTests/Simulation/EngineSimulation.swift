@@ -253,29 +253,7 @@ final class EngineSimulation {
             user = index
             sights.append(try sight())
         }
-        window.inputs = window.inputs.compactMap { input in
-            switch input.certainty {
-            case .open: return input
-            case .done:
-                if case .accepted(let new) = input.event { accepted.formUnion(new.map(\.id)) }
-                return input
-            case .refused(let problem):
-                note("  \(input.number) is refused: \(problem.kind.rawValue)")
-                if [.diskFull, .storage].contains(problem.kind), let doubtful = input.doubtful {
-                    return doubtful
-                }
-                // It stays, and says why it has no bytes.
-                if input.isPin { return input }
-                guard case .removed(let id, isDiscarded: false) = input.event else { return nil }
-                return SimulationInput(
-                    number: input.number,
-                    of: input.user,
-                    at: input.moment,
-                    event: .notCancelled(id),
-                    call: input.call
-                )
-            }
-        }
+        window.inputs = window.inputs.compactMap(known)
         if window.end == nil,
             let open = window.inputs.first(where: {
                 $0.certainty.isOpen && !$0.isPin
@@ -309,6 +287,31 @@ final class EngineSimulation {
         lastQuiet = inputCount
         lastAsked = origin.waiting.last?.number ?? lastAsked
         origin.mark(input: inputCount, quiet: lastQuiet)
+    }
+
+    /// An input as the judge is told of it; nil for one that was refused and has changed nothing.
+    private func known(_ input: SimulationInput) -> SimulationInput? {
+        switch input.certainty {
+        case .open: return input
+        case .done:
+            if case .accepted(let new) = input.event { accepted.formUnion(new.map(\.id)) }
+            return input
+        case .refused(let problem):
+            note("  \(input.number) is refused: \(problem.kind.rawValue)")
+            if [.diskFull, .storage].contains(problem.kind), let doubtful = input.doubtful {
+                return doubtful
+            }
+            // It stays, and says why it has no bytes.
+            if input.isPin { return input }
+            guard case .removed(let id, isDiscarded: false) = input.event else { return nil }
+            return SimulationInput(
+                number: input.number,
+                of: input.user,
+                at: input.moment,
+                event: .notCancelled(id),
+                call: input.call
+            )
+        }
     }
 
     /// Whether somebody has harmed the `cache.db` that is in use.

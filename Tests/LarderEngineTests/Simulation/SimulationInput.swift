@@ -173,6 +173,26 @@ struct SimulationInput {
         case .unpinned(let path): after.unpin(path)
         case .attemptEnded(let id, let verdict):
             guard after.attemptEnded(id, verdict, input: number, at: moment) else { return [] }
+        case .answeredRead, .refusedRead, .confirmedRead:
+            return outcomesOfRead(in: queue, isAlone: isAlone)
+        case .answeredCheck(let path, let answer):
+            guard after.checkEnded(path, answer, input: number, at: moment) else { return [] }
+        case .othersConfirmed(let paths, let isSure):
+            for path in paths { after.rows.confirmations[path] = number }
+            return isSure ? [after] : [after, queue]
+        case .mayBeLost(let path, let isShared):
+            let answerless = queue.answerless(path)
+            let found = queue.evicted(path, isShared: isShared, number) + [queue]
+            return found + (answerless == queue ? [] : [answerless])
+        case .cacheLost: return queue.losses(number)
+        }
+        return [after]
+    }
+
+    /// What a read may have made of what is known.
+    private func outcomesOfRead(in queue: PlainQueue, isAlone: Bool) -> [PlainQueue] {
+        var after = queue
+        switch event {
         case .answeredRead(let path, let base, let reading):
             let isOvertaken = queue.isOvertaken(path, reading)
             guard isOvertaken != true else {
@@ -210,17 +230,7 @@ struct SimulationInput {
             var unsaved = queue
             unsaved.say(path, base, isLookedAt: true, isNew: false)
             return (isSure ? [after] : [after, queue]) + (unsaved == after ? [] : [unsaved])
-        case .answeredCheck(let path, let answer):
-            guard after.checkEnded(path, answer, input: number, at: moment) else { return [] }
-        case .othersConfirmed(let paths, let isSure):
-            for path in paths { after.rows.confirmations[path] = number }
-            return isSure ? [after] : [after, queue]
-        case .mayBeLost(let path, let isShared):
-            let answerless = queue.answerless(path)
-            let found = queue.evicted(path, isShared: isShared, number) + [queue]
-            return found + (answerless == queue ? [] : [answerless])
-        case .cacheLost: return queue.losses(number)
+        default: return [queue]
         }
-        return [after]
     }
 }
