@@ -156,12 +156,11 @@ struct ChangeLog {
         in connection: SQLiteConnection,
         _ state: inout ChangeLogState
     ) throws(StoreError) {
-        let statement = try connection.prepare(
-            """
+        let sql = """
             DELETE FROM change_log WHERE \(scopes.condition)
             RETURNING \(Self.size(hasModifiers: hasModifiers))
             """
-        )
+        let statement = try connection.prepare(sql)
         scopes.bind(to: statement)
         while try statement.step() {
             state.rows -= 1

@@ -67,7 +67,8 @@ package struct ChangeReader {
             try ChangeLogReader(file.connection, hasModifiers: false)
                 .changes(after: first, through: last, of: scope, limit: limit)
         }
-        let saved = try reader.stateReader()
+        let state = try reader.stateReader().connection
+        let saved = try ChangeLogReader(state, hasModifiers: true)
             .changes(after: first, through: last, of: scope, limit: limit)
         return [cached, saved].compactMap { $0 }
     }
@@ -81,17 +82,5 @@ extension Change {
             id.entity.map { ($0, cause) }
         case .evict, .modifier: nil
         }
-    }
-}
-
-extension StateReader {
-    fileprivate func changes(
-        after first: Revision,
-        through last: Revision,
-        of scope: Scope,
-        limit: Int
-    ) throws(StoreError) -> (changes: [Change], through: Revision) {
-        try ChangeLogReader(connection, hasModifiers: true)
-            .changes(after: first, through: last, of: scope, limit: limit)
     }
 }

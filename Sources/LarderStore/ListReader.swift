@@ -39,8 +39,11 @@ package struct ListReader {
             last = page.last?.cursor(order)
         }
         let query = RowQuery(filter: filter, order: order, cursor: cursor, table: .claimedEntries)
-        let saved = try reader.stateReader().listed(query, limit: limit) { row throws(StoreError) in
-            try isListed(row, filter)
+        let state = try reader.stateReader().connection
+        let saved = try query.rows(ListedRow.columnsOfState, in: state, limit: limit) {
+            row throws(StoreError) -> ListedRow? in
+            guard let row = ListedRow(saved: row), try isListed(row, filter) else { return nil }
+            return row
         }
         let rows = ListedRow.merged(cached.map(marked), saved.map(named), by: order, limit: limit)
         let made = try entitiesByURL(filter, order: order, after: cursor, limit: limit)
@@ -78,13 +81,15 @@ package struct ListReader {
         targets.part = .entities
         targets.prefix = filter.origin.map { EntryID.entityPrefix($0) }
         let query = RowQuery(filter: targets, order: .id, cursor: nil, table: .claimedEntries)
-        var found: [ListedRow] = []
-        _ = try reader.stateReader().listed(query, limit: .max) { row throws(StoreError) in
-            guard let name = row.entry.id.entity, let id = shared.origins.ownID(name),
+        let state = try reader.stateReader().connection
+        let found = try query.rows(ListedRow.columnsOfState, in: state, limit: .max) {
+            row throws(StoreError) -> ListedRow? in
+            guard let row = ListedRow(saved: row), let name = row.entry.id.entity,
+                let id = shared.origins.ownID(name),
                 filter.prefix.map({ id.text.utf8.starts(with: $0.utf8) }) ?? true,
                 filter.storedBefore.map({ row.entry.storedAt < $0 }) ?? true,
                 (shared.claims.place(reader.key(for: row.scope), row.entry.id)?.targets ?? 0) > 0
-            else { return false }
+            else { return nil }
             let byURL = ListedRow(
                 bare: id,
                 of: row.scope,
@@ -93,9 +98,7 @@ package struct ListReader {
                 size: row.size,
                 lastUsed: row.lastUsed
             )
-            let isAfter = cursor?.precedes(byURL.cursor(order), in: order) ?? true
-            if isAfter { found.append(byURL) }
-            return false
+            return cursor?.precedes(byURL.cursor(order), in: order) ?? true ? byURL : nil
         }
         var rows: [ListedRow] = []
         for row in found.sorted(by: { $0.precedes($1, in: order) }) {
@@ -128,35 +131,39 @@ package struct ListReader {
         limit: Int
     ) throws(StoreError) -> [ListedRow] {
         defer { reader.endTransaction() }
-        let rows = try reader.reading { file throws(StoreError) in
-            let columns = ListedRow.columnsOfCache
-            let statement = try select(columns, filter, order: order, after: cursor, file)
-            return try statement.all(ListedRow.init(cached:), atMost: limit)
-        }
-        return rows ?? []
+        let query = RowQuery(filter: filter, order: order, cursor: cursor)
+        let columns = ListedRow.columnsOfCache
+        return try reader.reading { file throws(StoreError) in
+            try query.rows(columns, in: file.connection, limit: limit, ListedRow.init(cached:))
+        } ?? []
     }
 
     /// One id's row as a list shows it; nil when there is none.
     package func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
-        guard shared.claims.covers(scope, id) else { return try cachedRow(scope, id) }
+        let cached = { () throws(StoreError) in
+            try cachedRow(scope, id, ListedRow.columnsOfCache, ListedRow.init(cached:))
+        }
+        guard shared.claims.covers(scope, id) else { return try cached() }
         let saved = try reader.stateReader().listed(scope, id)
         if let saved, !saved.isBare { return saved }
-        return try cachedRow(scope, id).map(marked) ?? saved.map(named)
+        return try cached().map(marked) ?? saved.map(named)
     }
 
-    private func cachedRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
+    /// One id's row in the cache, in a transaction of its own.
+    private func cachedRow<Row>(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ columns: String,
+        _ read: (SQLiteStatement) -> Row?
+    ) throws(StoreError) -> Row? {
         defer { reader.endTransaction() }
-        let row = try reader.reading { file throws(StoreError) -> ListedRow? in
-            let statement = try file.connection.statement(
-                """
-                SELECT \(ListedRow.columnsOfCache) FROM entry JOIN recency USING (key)
-                WHERE scope = :scope AND id = :id
-                """
-            )
-            statement.bind((":scope", scope.text), (":id", id.text))
-            return try statement.step() ? ListedRow(cached: statement) : nil
-        }
-        return row ?? nil
+        let sql = """
+            SELECT \(columns) FROM entry JOIN recency USING (key)
+            WHERE scope = :scope AND id = :id
+            """
+        return try reader.reading { file throws(StoreError) in
+            try file.connection.statement(sql, (":scope", scope.text), (":id", id.text)).first(read)
+        } ?? nil
     }
 
     /// Rows to evict: a page of them.
@@ -167,24 +174,16 @@ package struct ListReader {
         limit: Int
     ) throws(StoreError) -> [EvictionCandidate] {
         defer { reader.endTransaction() }
-        let candidates = try reader.reading { file throws(StoreError) in
-            let statement = try select(
-                EvictionCandidate.columns,
-                filter,
-                order: order,
-                after: cursor,
-                file
-            )
-            var candidates: [EvictionCandidate] = []
-            while candidates.count < limit, try statement.step() {
-                guard let candidate = EvictionCandidate(statement) else { continue }
-                let scope = statement.scope(EntryColumn.scope).map(reader.key(for:))
-                if let scope, try isSaved(scope, candidate.id) { continue }
-                candidates.append(candidate)
+        let query = RowQuery(filter: filter, order: order, cursor: cursor)
+        return try reader.reading { file throws(StoreError) in
+            try query.rows(EvictionCandidate.columns, in: file.connection, limit: limit) {
+                row throws(StoreError) -> EvictionCandidate? in
+                guard let candidate = EvictionCandidate(row) else { return nil }
+                let scope = row.scope(EntryColumn.scope).map(reader.key(for:))
+                if let scope, try isSaved(scope, candidate.id) { return nil }
+                return candidate
             }
-            return candidates
-        }
-        return candidates ?? []
+        } ?? []
     }
 
     /// The row of one id as an eviction names it; nil when there is none.
@@ -192,22 +191,8 @@ package struct ListReader {
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) -> EvictionCandidate? {
-        defer { reader.endTransaction() }
         guard try !isSaved(scope, id) else { return nil }
-        let found = try reader.reading { file throws(StoreError) -> EvictionCandidate? in
-            let statement = try file.connection.statement(
-                """
-                SELECT \(EvictionCandidate.columns) FROM entry JOIN recency USING (key)
-                WHERE key = :key
-                """
-            )
-            statement.bind(":key", RowKey(scope, id).number)
-            guard try statement.step(), statement.isText(EntryColumn.scope, scope.text),
-                statement.isText(EntryColumn.id, id.text)
-            else { return nil }
-            return EvictionCandidate(statement)
-        }
-        return found ?? nil
+        return try cachedRow(scope, id, EvictionCandidate.columns, EvictionCandidate.init)
     }
 
     /// Claimed rows that an eviction names: a page of them, in the order of their ids; those without
@@ -220,8 +205,9 @@ package struct ListReader {
         guard !shared.claims.isEmpty else { return [] }
         let query = RowQuery(filter: filter, order: .id, cursor: cursor, table: .claim)
         let state = try reader.stateReader()
-        return try state.rows(query, limit: limit).map { row throws(StoreError) in
-            try row.marked(by: state)
+        return try query.rows(ClaimRow.columns, in: state.connection, limit: limit) {
+            row throws(StoreError) in
+            try ClaimRow(row)?.marked(by: state)
         }
     }
 
@@ -230,19 +216,6 @@ package struct ListReader {
         guard shared.claims.covers(scope, id) else { return nil }
         let state = try reader.stateReader()
         return try state.row(scope, id)?.marked(by: state)
-    }
-
-    private func select(
-        _ columns: String,
-        _ filter: RowFilter,
-        order: RowOrder,
-        after cursor: RowCursor?,
-        _ file: ReaderFile
-    ) throws(StoreError) -> SQLiteStatement {
-        let query = RowQuery(filter: filter, order: order, cursor: cursor)
-        let statement = try file.connection.statement(query.sql(columns))
-        query.bind(to: statement)
-        return statement
     }
 }
 

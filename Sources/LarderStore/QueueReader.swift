@@ -12,13 +12,11 @@ struct QueueReader {
         limit: Int,
         isKnown: (([UInt8]) -> Bool)? = nil
     ) throws(StoreError) -> [FoundModifier] {
-        let statement = try connection.statement(
-            """
+        let sql = """
             SELECT \(ModifierColumn.withoutBytes) FROM modifier NOT INDEXED
             WHERE settled_at IS NULL AND number > :after ORDER BY number LIMIT :limit
             """
-        )
-        statement.bind((":after", number), (":limit", limit))
+        let statement = try connection.statement(sql, (":after", number), (":limit", limit))
         return try found(statement, after: number, isKnown: isKnown)
     }
 
@@ -43,19 +41,16 @@ struct QueueReader {
         after last: Int64,
         isKnown: (([UInt8]) -> Bool)? = nil
     ) throws(StoreError) -> [FoundModifier] {
-        let targets = try connection.statement(
-            """
+        let sql = """
             SELECT \(ChangeColumn.list([.id, .effect, .scope])) FROM change
             WHERE modifier = :modifier ORDER BY position
             """
-        )
         return try statement.page(by: ModifierColumn.number, after: last) {
             row throws(StoreError) -> FoundModifier? in
             let number = ModifierNumber(row.integer(ModifierColumn.number))
             guard var modifier = StoredModifier(row) else { return .unreadable(number) }
-            targets.bind(":modifier", number.value)
-            defer { targets.reset() }
             let scope = modifier.scope.text
+            let targets = try connection.statement(sql, (":modifier", number.value))
             modifier.targets = try targets.all { row in
                 if let isKnown, !isKnown(Array(row.bytes(ChangeColumn.effect))) { return nil }
                 return row.isText(ChangeColumn.scope, scope) ? row.entryID(ChangeColumn.id) : nil
@@ -68,22 +63,16 @@ struct QueueReader {
     func modifier(_ number: ModifierNumber) throws(StoreError) -> WholeModifier? {
         try state.inTransaction { () throws(StoreError) in
             let statement = try connection.statement(
-                """
-                SELECT \(ModifierColumn.whole) FROM modifier WHERE number = :number
-                """
+                "SELECT \(ModifierColumn.whole) FROM modifier WHERE number = :number",
+                (":number", number.value)
             )
-            statement.bind(":number", number.value)
             guard try statement.step(), var modifier = StoredModifier(statement) else {
                 return nil
             }
-            let rows = try connection.statement(
-                """
-                SELECT \(ChangeColumn.list()) FROM change
-                WHERE modifier = :modifier ORDER BY position
-                """
-            )
-            rows.bind(":modifier", number.value)
-            let changes = try rows.all(StoredChange.init)
+            let changes = try connection.statement(
+                "SELECT \(ChangeColumn.list()) FROM change WHERE modifier = :modifier ORDER BY position",
+                (":modifier", number.value)
+            ).all(StoredChange.init)
             modifier.targets = changes.map(\.id)
             let answer = modifier.answerStatus.map { status in
                 StoredAnswer(
@@ -109,28 +98,26 @@ struct QueueReader {
         of number: ModifierNumber,
         bytesMax: Int
     ) throws(StoreError) -> [UInt8]? {
-        let statement = try connection.statement(
-            """
+        let sql = """
             SELECT substr(answer_body, 1, :bytes) FROM modifier
             WHERE number = :number AND answer_status IS NOT NULL
             """
-        )
+        let statement = try connection.statement(sql)
         statement.bind((":number", number.value), (":bytes", bytesMax))
-        return try statement.step() ? Array(statement.bytes(.only)) : nil
+        return try statement.first { Array($0.bytes(.only)) }
     }
 
     /// The id and the state of one that is unsettled, or a dead letter, whatever else its row says.
     func head(
         of number: ModifierNumber
     ) throws(StoreError) -> (id: ModifierID?, state: ModifierState?, isAnswered: Bool)? {
-        let statement = try connection.statement(
-            "SELECT id, state, answered FROM modifier WHERE number = :number"
-        )
-        statement.bind(":number", number.value)
-        guard try statement.step() else { return nil }
-        let id = statement.text("id").flatMap { try? ModifierID($0) }
-        let state = statement.text("state").flatMap(ModifierState.init(rawValue:))
-        return (id, state, statement.isTrue("answered"))
+        try connection.statement(
+            "SELECT id, state, answered FROM modifier WHERE number = :number",
+            (":number", number.value)
+        ).first { row in
+            let id = row.text("id").flatMap { try? ModifierID($0) }
+            return (id, row.text("state").flatMap(ModifierState.init), row.isTrue("answered"))
+        }
     }
 
     /// Whether a modifier is a dead letter, or was one, or was cancelled; the last word counts, as a
@@ -138,9 +125,9 @@ struct QueueReader {
     func hasFailed(_ number: ModifierNumber) throws(StoreError) -> Bool {
         if let head = try head(of: number) { return head.state == .dead }
         let statement = try connection.statement(
-            "SELECT outcome FROM history WHERE number = :number ORDER BY history DESC LIMIT 1"
+            "SELECT outcome FROM history WHERE number = :number ORDER BY history DESC LIMIT 1",
+            (":number", number.value)
         )
-        statement.bind(":number", number.value)
         guard try statement.step() else { return false }
         return statement.text(.only) != ModifierState.confirmed.rawValue
     }
@@ -158,8 +145,7 @@ struct QueueReader {
             WHERE scope = :scope AND id = :id ORDER BY history DESC LIMIT 1
             """,
         ] {
-            let statement = try connection.statement(sql)
-            statement.bind((":scope", scope.text), (":id", id.text))
+            let statement = try connection.statement(sql, (":scope", scope.text), (":id", id.text))
             guard try statement.step() else { continue }
             let targets = (statement.text("targets") ?? "").split(separator: "\n")
             return Submission(
@@ -189,12 +175,11 @@ struct QueueReader {
         before place: Int64,
         limit: Int
     ) throws(StoreError) -> [SettledModifier] {
-        let statement = try connection.statement(
-            """
+        let sql = """
             SELECT \(HistoryColumn.list) FROM history NOT INDEXED
             WHERE history < :before AND \(scopes.condition) ORDER BY history DESC LIMIT :limit
             """
-        )
+        let statement = try connection.statement(sql)
         scopes.bind(to: statement)
         statement.bind((":before", place), (":limit", limit))
         return try statement.all(SettledModifier.init)
@@ -204,19 +189,17 @@ struct QueueReader {
         _ number: ModifierNumber,
         of scope: ScopeKey
     ) throws(StoreError) -> SettledModifier? {
-        let statement = try connection.statement(
-            """
+        let sql = """
             SELECT \(HistoryColumn.list) FROM history
             WHERE number = :number AND scope = :scope ORDER BY history DESC LIMIT 1
             """
-        )
+        let statement = try connection.statement(sql)
         statement.bind((":number", number.value), (":scope", scope.text))
-        return try statement.step() ? SettledModifier(statement) : nil
+        return try statement.first(SettledModifier.init)
     }
 
     func pausedLanes() throws(StoreError) -> [(scope: Scope, lane: Lane)] {
-        let statement = try connection.statement("SELECT scope, lane FROM paused_lane")
-        return try statement.all { row in
+        try connection.statement("SELECT scope, lane FROM paused_lane").all { row in
             guard let scope = row.scope("scope"),
                 let lane = row.text("lane").flatMap({ try? Lane($0) })
             else { return nil }
@@ -237,14 +220,11 @@ extension ModifierFilter {
         let index: String
         if target != nil {
             index = "NOT INDEXED"
-            let changes =
-                conditions + [
-                    "id = :target", "settled IN (\(settled))", "modifier > :after",
-                ]
             conditions.append(
                 """
                 number IN (SELECT modifier FROM change INDEXED BY change_target
-                    WHERE \(changes.joined(separator: " AND ")))
+                    WHERE \(scopes.condition) AND id = :target AND settled IN (\(settled))
+                        AND modifier > :after)
                 """
             )
         } else {

@@ -24,6 +24,18 @@ struct RowQuery {
         }
     }
 
+    /// The first so many of its rows, as far as they can be read.
+    func rows<Row>(
+        _ columns: String,
+        in connection: SQLiteConnection,
+        limit: Int,
+        _ read: (SQLiteStatement) throws(StoreError) -> Row?
+    ) throws(StoreError) -> [Row] {
+        let statement = try connection.statement(sql(columns))
+        bind(to: statement)
+        return try statement.all(atMost: limit, read)
+    }
+
     func bind(to statement: SQLiteStatement) {
         filter.scopes.bind(to: statement)
         if let prefix = filter.prefix { statement.bind(":prefix", prefix) }

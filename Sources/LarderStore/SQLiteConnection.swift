@@ -82,6 +82,16 @@ final class SQLiteConnection {
         return SQLiteStatement(handle: handle, connection: self, sql: sql, isLent: true)
     }
 
+    /// A statement for one use with the values of its parameters.
+    func statement<each Value: SQLiteValue>(
+        _ sql: String,
+        _ values: repeat (String, each Value)
+    ) throws(StoreError) -> SQLiteStatement {
+        let statement = try statement(sql)
+        statement.bind(repeat each values)
+        return statement
+    }
+
     func takeBack(_ handle: OpaquePointer, _ sql: String) {
         guard idle.count < Limits.idleStatementsMax, idle[sql] == nil else {
             sqlite3_finalize(handle)

@@ -13,59 +13,39 @@ extension StateReader {
         _ damaged: inout Digest?
     ) throws(StoreError) -> Target {
         try inTransaction { () throws(StoreError) in
-            let changes = try openChanges(scope, id, upTo: last, changesMax)
-            var target = Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
-            guard let (row, isShared) = try baseRow(scope, id) else { return target }
+            let unknown = Target(changes: try openChanges(scope, id, upTo: last, changesMax))
+            guard let (row, isShared) = try baseRow(scope, id) else { return unknown }
+            var target = unknown
             target.isOfSharedRow = isShared
-            let unknown = target
             guard let entry = row.entry else {
                 damaged = row.digest
-                return unknown
+                return target
             }
-            if row.isDeleted || entry.kind == .tombstone {
-                return Target(
-                    entry: entry,
-                    isDeleted: true,
-                    body: row.body,
-                    isOfSharedRow: isShared,
-                    changes: changes
-                )
-            }
+            (target.entry, target.body) = (entry, row.body)
+            target.isDeleted = row.isDeleted || entry.kind == .tombstone
+            if target.isDeleted { return target }
             if let normalized = row.normalized {
                 try allowance.take(bytes: normalized.template.count)
                 guard case .shown(let shown) = try rebuild(normalized) else { return unknown }
-                let body = Target.Body.inline(shown.answer.bytes)
-                return Target(
-                    entry: shown.entry,
-                    isDeleted: false,
-                    body: body,
-                    isOfSharedRow: isShared,
-                    changes: changes
-                )
+                (target.entry, target.body) = (shown.entry, .inline(shown.answer.bytes))
+                return target
             }
-            var body = row.body
-            if case .chunked(let chunked) = body, entry.body.isJSON {
+            switch row.body {
+            case .chunked(let chunked):
+                guard entry.body.isJSON else { return target }
                 try allowance.admitChunks()
                 do throws(StoreError) {
-                    body = .inline(try chunks.bytes(of: chunked))
+                    target.body = .inline(try chunks.bytes(of: chunked))
                 } catch .badChunk {
                     damaged = entry.body.digest
-                    return unknown
                 }
-            } else if case .inline(let bytes) = body {
+            case .inline(let bytes):
                 try allowance.take(bytes: bytes.count)
-                guard bytes.withUnsafeBytes({ Checksum.digest($0) }) == entry.body.digest else {
+                if bytes.withUnsafeBytes({ Checksum.digest($0) }) != entry.body.digest {
                     damaged = entry.body.digest
-                    return unknown
                 }
             }
-            return Target(
-                entry: entry,
-                isDeleted: false,
-                body: body,
-                isOfSharedRow: isShared,
-                changes: changes
-            )
+            return damaged == nil ? target : unknown
         }
     }
 
@@ -80,9 +60,9 @@ extension StateReader {
         guard get.isTrue(ClaimColumn.shared) else { return BaseRow(get, scope).map { ($0, false) } }
         let place = shared.claims.sharedScope
         guard try sharedRows.isHidden(id, from: scope) == false else { return nil }
-        let row = try claim(BaseRow.columns, place.text, id)
-        guard try row.step() else { return nil }
-        return BaseRow(row, place).map { ($0, true) }
+        return try claim(BaseRow.columns, place.text, id).first { row in
+            BaseRow(row, place).map { ($0, true) }
+        }
     }
 
     /// Puts a normalized answer together of what origins have said of its entities.
@@ -104,15 +84,14 @@ extension StateReader {
         upTo last: ModifierNumber,
         _ changesMax: Int
     ) throws(StoreError) -> [OpenChange] {
-        let statement = try connection.statement(
-            """
+        let sql = """
             SELECT \(OpenChangeColumn.list) FROM change INDEXED BY change_target
                 JOIN modifier ON number = change.modifier AND modifier.scope = change.scope
             WHERE change.scope = :scope AND change.id = :id AND settled = 0
                 AND change.modifier <= :last
             ORDER BY change.modifier, position LIMIT :limit
             """
-        )
+        let statement = try connection.statement(sql)
         statement.bind(
             (":scope", scope.text),
             (":id", id.text),
@@ -132,53 +111,41 @@ extension StateReader {
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) -> (count: Int64, bytes: Int64) {
-        let statement = try connection.statement(
-            """
+        let sql = """
             SELECT count(*) AS count, coalesce(sum(length(effect)), 0) AS bytes FROM change INDEXED BY change_target
             WHERE scope = :scope AND id = :id AND settled = 0
             """
-        )
-        statement.bind((":scope", scope.text), (":id", id.text))
-        return try statement.step()
-            ? (statement.integer("count"), statement.integer("bytes")) : (0, 0)
+        let statement = try connection.statement(sql, (":scope", scope.text), (":id", id.text))
+        return try statement.first { ($0.integer("count"), $0.integer("bytes")) } ?? (0, 0)
     }
 
     /// The body of a modifier's request with its type; nil where it has none.
     func requestBody(
         of number: ModifierNumber
     ) throws(StoreError) -> (bytes: [UInt8], mediaType: String?)? {
-        let statement = try connection.statement(
-            "SELECT body, media_type FROM modifier WHERE number = :number AND body IS NOT NULL"
-        )
-        statement.bind(":number", number.value)
-        guard try statement.step() else { return nil }
-        return (Array(statement.bytes("body")), statement.text("media_type"))
+        try connection.statement(
+            "SELECT body, media_type FROM modifier WHERE number = :number AND body IS NOT NULL",
+            (":number", number.value)
+        ).first { (Array($0.bytes("body")), $0.text("media_type")) }
     }
 
     /// What the changes of dead letters target, one for each change; without what cannot be read.
     func deadTargets() throws(StoreError) -> [(scope: Scope, id: EntryID)] {
-        let statement = try connection.prepare(
+        try connection.prepare(
             "SELECT scope, id FROM change INDEXED BY change_target WHERE settled = 1"
-        )
-        var targets: [(scope: Scope, id: EntryID)] = []
-        while try statement.step() {
-            guard let scope = statement.scope("scope"), let id = statement.entryID("id") else {
-                continue
-            }
-            targets.append((scope, id))
+        ).all { row in
+            guard let scope = row.scope("scope"), let id = row.entryID("id") else { return nil }
+            return (scope, id)
         }
-        return targets
     }
 
     func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
-        let statement = try connection.statement(
-            """
+        let sql = """
             SELECT count(DISTINCT modifier) FROM change INDEXED BY change_target
             WHERE scope = :scope AND id = :id AND settled = 1
             """
-        )
-        statement.bind((":scope", scope.text), (":id", id.text))
-        return try statement.step() ? Int(statement.integer(.only)) : 0
+        let statement = try connection.statement(sql, (":scope", scope.text), (":id", id.text))
+        return try statement.first { Int($0.integer(.only)) } ?? 0
     }
 }
 

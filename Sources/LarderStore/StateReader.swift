@@ -10,7 +10,6 @@ final class StateReader {
     /// Whether every read sees one commit: while it is held, and always inside a transaction of the
     /// writer.
     private(set) var isHeld: Bool
-    private let last: SQLiteStatement
     /// That of the reader that it belongs to.
     var allowance = ReadAllowance()
     let chunks: ChunkReader
@@ -33,12 +32,6 @@ final class StateReader {
             """
         )
         chunks = try ChunkReader(connection)
-        last = try connection.prepare(
-            """
-            SELECT max(coalesce((SELECT max(change) FROM change_log), 0) / \(ChangeLog.places),
-                coalesce((SELECT rev FROM change_log_start), 0))
-            """
-        )
     }
 
     /// Hands a claimed row that has an entry to `read` as the row of an entry; nil when there is none.
@@ -49,18 +42,18 @@ final class StateReader {
     ) throws(StoreError) -> Value? {
         get.bind(EntryColumn.scope, scope.text)
         get.bind(EntryColumn.id, id.text)
-        defer { get.reset() }
-        guard try get.step() else { return nil }
-        let row = EntryRow(get, file: .state)
-        return read(row)
+        return try get.first { row in
+            let row = EntryRow(row, file: .state)
+            return read(row)
+        }
     }
 
     /// That of an id's row; nil where there is none.
     func revision(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Revision? {
-        let statement = try claim("rev", scope.text, id)
-        guard try statement.step() else { return nil }
-        var numbers = RowNumbers(statement)
-        return numbers.revision(.only)
+        try claim("rev", scope.text, id).first { row in
+            var numbers = RowNumbers(row)
+            return numbers.revision(.only)
+        }
     }
 
     /// Columns of an id's row, if it is one of which the condition holds.
@@ -70,17 +63,20 @@ final class StateReader {
         _ id: EntryID,
         _ condition: String = ""
     ) throws(StoreError) -> SQLiteStatement {
-        let statement = try connection.statement(
-            "SELECT \(columns) FROM claim WHERE scope = :scope AND id = :id \(condition)"
+        try connection.statement(
+            "SELECT \(columns) FROM claim WHERE scope = :scope AND id = :id \(condition)",
+            (":scope", scope),
+            (":id", id.text)
         )
-        statement.bind((":scope", scope), (":id", id.text))
-        return statement
     }
 
     /// The last step that has changed what anybody sees, as of the commit that is read.
     func lastStep() throws(StoreError) -> Revision {
-        defer { last.reset() }
-        return Revision(try last.step() ? last.integer(.only) : 0)
+        let sql = """
+            SELECT max(coalesce((SELECT max(change) FROM change_log), 0) / \(ChangeLog.places),
+                coalesce((SELECT rev FROM change_log_start), 0))
+            """
+        return Revision(try connection.statement(sql).first { $0.integer(.only) } ?? 0)
     }
 
     /// Reads several things as of one commit.
@@ -113,13 +109,12 @@ final class StateReader {
 
     /// What is known of an id's pin; nil when there is none.
     func pin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Pin? {
-        let statement = try claim(Pin.columns, scope.text, id, "AND pinned_at IS NOT NULL")
-        return try withShared(try statement.step() ? Pin(statement) : nil)
+        try claim(Pin.columns, scope.text, id, "AND pinned_at IS NOT NULL").first(wholePin)
     }
 
     /// A pin with the entry of the shared row that it keeps, where it does.
-    private func withShared(_ pin: Pin?) throws(StoreError) -> Pin? {
-        guard var pin, pin.keepsShared else { return pin }
+    private func wholePin(_ row: SQLiteStatement) throws(StoreError) -> Pin? {
+        guard var pin = Pin(row), pin.keepsShared else { return Pin(row) }
         let scope = shared.key(for: pin.scope)
         guard try sharedRows.isHidden(pin.id, from: scope) != true else { return pin }
         let row = try claim(Pin.columns, Scope.shared.text, pin.id)
@@ -133,31 +128,23 @@ final class StateReader {
         after cursor: String?,
         limit: Int
     ) throws(StoreError) -> [Pin] {
-        let statement = try connection.statement(
-            """
+        let sql = """
             SELECT \(Pin.columns) FROM claim INDEXED BY claim_pinned
             WHERE scope = :scope AND id > :id AND pinned_at IS NOT NULL ORDER BY id LIMIT :limit
             """
-        )
+        let statement = try connection.statement(sql)
         statement.bind((":scope", scope.text), (":id", cursor ?? ""), (":limit", limit))
-        let pins = try statement.all(Pin.init)
-        var whole: [Pin] = []
-        for pin in pins { if let pin = try withShared(pin) { whole.append(pin) } }
-        return whole
+        return try statement.all(wholePin)
     }
 
     /// Pins that are to be fetched, in the order of their numbers.
     func wantedPins(after number: Int64, limit: Int) throws(StoreError) -> [Pin] {
-        let statement = try connection.statement(
-            """
+        let sql = """
             SELECT \(Pin.columns) FROM claim
             WHERE claim > :after AND wanted = 1 ORDER BY claim LIMIT :limit
             """
-        )
-        statement.bind((":after", number), (":limit", limit))
-        return try statement.page(by: EntryColumn.key, after: number) { row throws(StoreError) in
-            Pin(row)
-        }
+        let statement = try connection.statement(sql, (":after", number), (":limit", limit))
+        return try statement.page(by: EntryColumn.key, after: number, Pin.init)
     }
 
     /// Pins without bytes that gave up in a state, in the order of their numbers.
@@ -166,31 +153,27 @@ final class StateReader {
         after number: Int64,
         limit: Int
     ) throws(StoreError) -> [Pin] {
-        let statement = try connection.statement(
-            """
+        let sql = """
             SELECT \(Pin.columns) FROM claim
             WHERE claim > :after AND pinned_at IS NOT NULL AND state = :state AND kind IS NULL
                 AND wanted = 0
             ORDER BY claim LIMIT :limit
             """
-        )
+        let statement = try connection.statement(sql)
         statement.bind((":after", number), (":state", state.rawValue), (":limit", limit))
-        return try statement.page(by: EntryColumn.key, after: number) { row throws(StoreError) in
-            Pin(row)
-        }
+        return try statement.page(by: EntryColumn.key, after: number, Pin.init)
     }
 
     /// Adds up the pins of some scopes, also those without bytes.
     func usage(_ scopes: RowScopes) throws(StoreError) -> PinUsage {
         let waiting = PinState.waiting.rawValue
-        let statement = try connection.statement(
-            """
+        let sql = """
             SELECT coalesce(sum(pinned_at IS NOT NULL AND payer IS NULL), 0) AS count,
                 coalesce(sum(\(SQLiteStatement.countedSize)), 0) AS bytes,
                 coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0) AS waiting
             FROM claim WHERE \(scopes.condition) AND (pinned_at IS NOT NULL OR in_pins = 1)
             """
-        )
+        let statement = try connection.statement(sql)
         scopes.bind(to: statement)
         guard try statement.step() else { return PinUsage(count: 0, bytes: 0, waiting: 0) }
         return PinUsage(
@@ -204,20 +187,18 @@ final class StateReader {
 
     /// All rows.
     func allRows() throws(StoreError) -> [ClaimRow] {
-        try connection.prepare("SELECT \(ClaimRow.columns) FROM claim NOT INDEXED").all(
-            ClaimRow.init
-        )
+        try connection.prepare("SELECT \(ClaimRow.columns) FROM claim NOT INDEXED")
+            .all(ClaimRow.init)
     }
 
     /// A page of all rows in the order of their numbers.
     func rows(after number: Int64, limit: Int) throws(StoreError) -> [ClaimRow] {
         let statement = try connection.statement(
-            "SELECT \(ClaimRow.columns) FROM claim WHERE claim > :after ORDER BY claim LIMIT :limit"
+            "SELECT \(ClaimRow.columns) FROM claim WHERE claim > :after ORDER BY claim LIMIT :limit",
+            (":after", number),
+            (":limit", limit)
         )
-        statement.bind((":after", number), (":limit", limit))
-        return try statement.page(by: EntryColumn.key, after: number) { row throws(StoreError) in
-            ClaimRow(row)
-        }
+        return try statement.page(by: EntryColumn.key, after: number, ClaimRow.init)
     }
 
     /// Whether something keeps a row: a pin, a change, a URL of which it is a variant, or a reference from
@@ -225,55 +206,29 @@ final class StateReader {
     ///
     /// So an answer goes before its entities, and what is pinned again meanwhile has them all.
     func isKept(_ row: Int64) throws(StoreError) -> Bool {
-        let keeper = try connection.statement(
-            """
+        let sql = """
             WITH RECURSIVE above (row) AS (
                 SELECT :row UNION SELECT parent FROM reference JOIN above ON child = row)
             SELECT 1 FROM above JOIN claim ON claim = row
             WHERE pinned_at IS NOT NULL OR targeted = 1 OR held = 1
                 OR skeleton IS NOT NULL AND row <> :row LIMIT 1
             """
-        )
-        keeper.bind(":row", row)
-        defer { keeper.reset() }
+        let keeper = try connection.statement(sql, (":row", row))
         return try keeper.step()
     }
 
     /// One id's row; nil when it is not claimed.
     func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
-        let statement = try claim(ClaimRow.columns, scope.text, id)
-        return try statement.step() ? ClaimRow(statement) : nil
-    }
-
-    /// The rows that a query names, also those without an entry.
-    func rows(_ query: RowQuery, limit: Int) throws(StoreError) -> [ClaimRow] {
-        let statement = try connection.statement(query.sql(ClaimRow.columns))
-        query.bind(to: statement)
-        return try statement.all(ClaimRow.init, atMost: limit)
+        try claim(ClaimRow.columns, scope.text, id).first(ClaimRow.init)
     }
 
     // MARK: Lists of entries
 
-    /// The rows of a list that are wanted, bare ones among them.
-    func listed(
-        _ query: RowQuery,
-        limit: Int,
-        where isWanted: (ListedRow) throws(StoreError) -> Bool
-    ) throws(StoreError) -> [ListedRow] {
-        let statement = try connection.statement(query.sql(ListedRow.columnsOfState))
-        query.bind(to: statement)
-        var rows: [ListedRow] = []
-        while rows.count < limit, try statement.step() {
-            if let row = ListedRow(saved: statement), try isWanted(row) { rows.append(row) }
-        }
-        return rows
-    }
-
     /// One id's row as a list shows it; nil while it is neither an entry nor a target.
     func listed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
         let condition = "AND (kind IS NOT NULL OR targeted > 0)"
-        let statement = try claim(ListedRow.columnsOfState, scope.text, id, condition)
-        return try statement.step() ? ListedRow(saved: statement) : nil
+        return try claim(ListedRow.columnsOfState, scope.text, id, condition)
+            .first(ListedRow.init(saved:))
     }
 }
 
@@ -295,25 +250,31 @@ extension SQLiteStatement {
         after last: Int64,
         _ read: (SQLiteStatement) throws(StoreError) -> Row?
     ) throws(StoreError) -> [Row] {
-        var rows: [Row] = []
         var last = last
-        while try step() {
-            guard integer(number) > last else { throw damaged() }
-            last = integer(number)
+        return try all { row throws(StoreError) in
+            guard row.integer(number) > last else { throw row.damaged() }
+            last = row.integer(number)
+            return try read(row)
+        }
+    }
+
+    /// The rows that it answers; one that cannot be read is left out.
+    func all<Row>(
+        atMost limit: Int = .max,
+        _ read: (SQLiteStatement) throws(StoreError) -> Row?
+    ) throws(StoreError) -> [Row] {
+        var rows: [Row] = []
+        while rows.count < limit, try step() {
             if let row = try read(self) { rows.append(row) }
         }
         return rows
     }
 
-    /// The rows that it answers; one that cannot be read is left out.
-    func all<Row>(
-        _ read: (SQLiteStatement) -> Row?,
-        atMost limit: Int = .max
-    ) throws(StoreError) -> [Row] {
-        var rows: [Row] = []
-        while rows.count < limit, try step() {
-            if let row = read(self) { rows.append(row) }
-        }
-        return rows
+    /// The first row; nil where it answers none, or one that cannot be read.
+    func first<Row>(
+        _ read: (SQLiteStatement) throws(StoreError) -> Row?
+    ) throws(StoreError) -> Row? {
+        defer { reset() }
+        return try step() ? try read(self) : nil
     }
 }

@@ -5,12 +5,12 @@ package struct Target: Sendable {
     /// The entry in its row; nil while nothing is known.
     ///
     /// Also that of a pin whose origin has deleted it, see ``isDeleted``.
-    package let entry: Entry?
+    package internal(set) var entry: Entry?
     /// Whether the server has deleted it.
-    package let isDeleted: Bool
-    package let body: Body
+    package internal(set) var isDeleted = false
+    package internal(set) var body = Body.inline([])
     /// Whether the entry is that of the shared row.
-    package var isOfSharedRow = false
+    package internal(set) var isOfSharedRow = false
     /// In the order of their numbers.
     package internal(set) var changes: [OpenChange]
 

@@ -26,13 +26,8 @@ package struct TargetReader {
         }
         try reader.allowance.admit(changes: place.targets)
         var damaged: Digest?
-        let target = try reader.stateReader().target(
-            scope,
-            id,
-            upTo: last,
-            changesMax: changesMax,
-            &damaged
-        )
+        let target = try reader.stateReader()
+            .target(scope, id, upTo: last, changesMax: changesMax, &damaged)
         if let damaged { dropDamaged(scope, id, damaged) }
         // What is being accepted is not there yet, what was settled is not there any more.
         return target.changes.isEmpty ? nil : target
@@ -41,11 +36,8 @@ package struct TargetReader {
     /// Drops the base of a target whose bytes are damaged, in whichever row they stand.
     func dropDamaged(_ scope: ScopeKey, _ id: EntryID, _ damaged: Digest) {
         let claims = shared.claims
-        reader.state.dropDamaged(
-            claims.keepsShared(scope, id) ? claims.sharedScope : scope,
-            id,
-            damaged
-        )
+        let place = claims.keepsShared(scope, id) ? claims.sharedScope : scope
+        reader.state.dropDamaged(place, id, damaged)
     }
 
     /// The body of a modifier's request with its type; nil where it has none.
@@ -71,18 +63,17 @@ package struct TargetReader {
         of id: ModifierID,
         in scope: ScopeKey
     ) throws(StoreError) -> (state: ModifierState, effect: [UInt8])? {
-        let statement = try reader.stateReader().connection.statement(
-            """
+        let sql = """
             SELECT state, effect FROM modifier JOIN change ON modifier = number
             WHERE modifier.scope = :scope AND modifier.id = :id AND settled_at IS NULL
             ORDER BY change.id >= '\(EntryID.firstOfEntries)', position LIMIT 1
             """
-        )
-        statement.bind((":scope", scope.text), (":id", id.text))
-        defer { statement.reset() }
-        guard try statement.step(),
-            let state = statement.text("state").flatMap(ModifierState.init(rawValue:))
-        else { return nil }
-        return (state, Array(statement.bytes("effect")))
+        let connection = try reader.stateReader().connection
+        return try connection.statement(sql, (":scope", scope.text), (":id", id.text)).first {
+            row in
+            row.text("state").flatMap(ModifierState.init(rawValue:)).map { state in
+                (state, Array(row.bytes("effect")))
+            }
+        }
     }
 }

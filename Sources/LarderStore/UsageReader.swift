@@ -110,13 +110,12 @@ package struct UsageReader {
             CASE WHEN skeleton IS NOT NULL THEN 0
             ELSE min(\(bytes), \(size)) END
             """
-        let statement = try file.connection.statement(
-            """
+        let sql = """
             SELECT \(column ?? "NULL") AS name, count(*) AS count, coalesce(sum(\(size)), 0) AS total,
                 coalesce(sum(\(bodyBytes)), 0) AS body_total
             FROM entry JOIN recency USING (key) WHERE \(scopes.condition) \(grouping ?? "")
             """
-        )
+        let statement = try file.connection.statement(sql)
         scopes.bind(to: statement)
         defer { statement.reset() }
         var groups: [UsageGroup] = []
