@@ -80,66 +80,27 @@ package struct AnswerReader {
     ) throws(StoreError) -> ShownRow<Value>? {
         try reader.atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
             if reader.isHidden(id, in: scope, from: sight.scope) { return nil }
-            let saved = try savedRow(scope, id, sight, now, isPartial, isUse, read)
-            if let saved { return saved }
-            return try cachedRow(scope, id, sight, now, isPartial, isUse, read)
-        }
-    }
-
-    /// What `cache.db` has under an id, put together where it is normalized.
-    private func cachedRow<Value>(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        _ sight: EntitySight,
-        _ now: Timestamp,
-        _ isPartial: Bool,
-        _ isUse: Bool,
-        _ read: (borrowing EntryRow) -> Value
-    ) throws(StoreError) -> ShownRow<Value>? {
-        let found = try reader.withCached(scope, id, now: now, isUse: isUse) { row in
-            row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
-        }
-        switch found {
-        case nil: return nil
-        case .whole(let value)?: return .whole(value)
-        case .normalized(let row)?:
-            let rebuilt = try rebuild(
-                row,
-                for: sight,
-                now: now,
-                isPartial: isPartial,
-                isUse: isUse
-            )
-            return .normalized(rebuilt, of: row.entry)
-        }
-    }
-
-    /// What is saved under an id, put together where it is normalized.
-    private func savedRow<Value>(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        _ sight: EntitySight,
-        _ now: Timestamp,
-        _ isPartial: Bool,
-        _ isUse: Bool,
-        _ read: (borrowing EntryRow) -> Value
-    ) throws(StoreError) -> ShownRow<Value>?? {
-        let saved = try reader.withSaved(scope, id, now: now) { row in
-            row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
-        }
-        guard let saved else { return nil }
-        switch saved {
-        case nil: return .some(nil)
-        case .normalized(let row)?:
-            let rebuilt = try rebuild(
-                row,
-                for: sight,
-                now: now,
-                isPartial: isPartial,
-                isUse: isUse
-            )
-            return .normalized(rebuilt, of: row.entry)
-        case .whole(let value)?: return .whole(value)
+            func found(_ row: borrowing EntryRow) -> FoundRow<Value> {
+                row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
+            }
+            let saved = try reader.withSaved(scope, id, now: now, found)
+            let found =
+                if let saved { saved } else {
+                    try reader.withCached(scope, id, now: now, isUse: isUse, found)
+                }
+            switch found {
+            case nil: return nil
+            case .whole(let value)?: return .whole(value)
+            case .normalized(let row)?:
+                let rebuilt = try rebuild(
+                    row,
+                    for: sight,
+                    now: now,
+                    isPartial: isPartial,
+                    isUse: isUse
+                )
+                return .normalized(rebuilt, of: row.entry)
+            }
         }
     }
 
@@ -156,9 +117,11 @@ package struct AnswerReader {
         for sight: EntitySight,
         now: Timestamp
     ) throws(StoreError) -> (shown: RebuiltEntry, came: Entry)? {
-        let row = try savedRow(scope, id, sight, now, false, true) { _ in () }
-        guard case .normalized(.shown(let shown), let came)? = row ?? nil else { return nil }
-        return (shown, came)
+        let saved = try reader.withSaved(scope, id, now: now) { $0.normalized(in: scope) }
+        guard let row = (saved ?? nil) ?? nil,
+            case .shown(let shown) = try rebuild(row, for: sight, now: now)
+        else { return nil }
+        return (shown, row.entry)
     }
 
     /// The entities in a normalized answer's own text, with the members that it shows of each.
@@ -186,11 +149,7 @@ package struct AnswerReader {
     ) throws(StoreError) -> KnownEntity? {
         if let saved = try savedEntity(scope, id, for: sight) { return saved }
         if reader.isHidden(id, in: scope, from: sight.scope) { return nil }
-        let cached = try reader.withCached(scope, id, now: now, isUse: isUse) { row in
-            row.held.map {
-                KnownEntity(held: $0, revision: row.revision, storedAt: row.storedAt)
-            }
-        }
+        let cached = try reader.withCached(scope, id, now: now, isUse: isUse) { $0.entity }
         guard let known = cached ?? nil else { return nil }
         try reader.allowance.take(bytes: known.held.byteCount, entities: 1)
         return known
@@ -205,11 +164,9 @@ package struct AnswerReader {
         now: Timestamp,
         isUse: Bool = true
     ) throws(StoreError) -> KnownEntity? {
-        guard var found = try entity(scope, id, for: sight, now: now, isUse: isUse) else {
-            return nil
-        }
-        if case .view(let own) = sight {
-            found.pending.failed = try reader.targets.deadLetters(own, id)
+        var found = try entity(scope, id, for: sight, now: now, isUse: isUse)
+        if found != nil, case .view(let own) = sight {
+            found?.pending.failed = try reader.targets.deadLetters(own, id)
         }
         return found
     }
@@ -281,21 +238,17 @@ package struct AnswerReader {
             )
         }
         let limit = Limits.followedOnReturnMax
-        let references = ReferenceReader(tables: try referenceTables(), claims: shared.claims)
-        let showing = try references.entries(
-            showing: changes,
-            in: scope,
-            limit: limit,
-            where: isWanted
-        )
+        let showing = try references()
+            .entries(showing: changes, in: scope, limit: limit, where: isWanted)
         return showing.isWhole ? Array(showing.entries.values) : nil
     }
 
     /// The references of both files, as far as they have any.
-    private func referenceTables() throws(StoreError) -> [ReferenceTable] {
+    private func references() throws(StoreError) -> ReferenceReader {
         let saved = shared.claims.isEmpty ? nil : try reader.stateReader().references
         let cached = try reader.reading { file throws(StoreError) in try file.references() }
-        return [saved, cached].compactMap { $0 }
+        let tables = [saved, cached].compactMap { $0 }
+        return ReferenceReader(tables: tables, claims: shared.claims)
     }
 
     /// The rows that refer to an entity, each with where.
@@ -305,15 +258,12 @@ package struct AnswerReader {
     ) throws(StoreError) -> [(id: EntryID, place: Reference.Place, skeleton: Skeleton?)] {
         let id = EntryID(name)
         var rows: [(id: EntryID, place: Reference.Place, skeleton: Skeleton?)] = []
-        for table in try referenceTables() {
-            let parents = try table.parents(of: RowKey(scope, id), TargetName(scope, id))
-            for parent in parents
-            where table.file == .state || !shared.claims.isGarbage(parent.key) {
-                let skeleton = try parent.skeleton.map { number throws(StoreError) in
-                    try table.skeleton(number)
-                }
-                rows.append((parent.id, parent.place, skeleton ?? nil))
+        let parents = try references().parents(of: RowKey(scope, id), in: scope, id, limit: .max)
+        for (parent, table) in parents {
+            let skeleton = try parent.skeleton.map { number throws(StoreError) in
+                try table.skeleton(number)
             }
+            rows.append((parent.id, parent.place, skeleton ?? nil))
         }
         return rows
     }
@@ -350,5 +300,12 @@ package struct AnswerReader {
         return try reader.reading { file throws(StoreError) in
             try file.references().skeleton(row.skeleton)
         } ?? nil
+    }
+}
+
+extension EntryRow {
+    /// What the row of an entity says of it; nil for another row, and for a damaged one.
+    var entity: KnownEntity? {
+        held.map { KnownEntity(held: $0, revision: revision, storedAt: storedAt) }
     }
 }

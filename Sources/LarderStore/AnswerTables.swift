@@ -6,48 +6,9 @@ import LarderNormalize
 ///
 /// A row is named by its key: in `cache.db` that of `entry`, in `state.db` that of `claim`.
 final class AnswerTables {
-    private enum Statement: Int, PreparedStatement {
-        case references, deleteReference, putReference, deleteReferences, findSkeleton,
-            insertSkeleton, countSkeleton, deleteSkeleton
-
-        var sql: String {
-            switch self {
-            case .references:
-                "SELECT \(ReferenceColumn.list([.child, .members])) FROM reference WHERE parent = :parent"
-            case .deleteReference: "DELETE FROM reference WHERE child = :child AND parent = :parent"
-            case .putReference:
-                """
-                INSERT INTO reference (child, parent, members) VALUES (:child, :parent, :members)
-                ON CONFLICT (child, parent) DO UPDATE SET members = :members
-                """
-            case .deleteReferences: "DELETE FROM reference WHERE parent = :parent RETURNING child"
-            case .findSkeleton:
-                """
-                SELECT skeleton FROM skeleton
-                WHERE digest_high = :digest_high AND digest_low = :digest_low AND data = :data
-                """
-            case .insertSkeleton:
-                """
-                INSERT INTO skeleton (digest_high, digest_low, answers, data)
-                VALUES (:digest_high, :digest_low, 1, :data)
-                """
-            case .countSkeleton:
-                "UPDATE skeleton SET answers = answers + :added WHERE skeleton = :skeleton"
-            case .deleteSkeleton:
-                """
-                DELETE FROM skeleton WHERE skeleton = :skeleton AND answers <= 0 RETURNING length(data)
-                """
-            }
-        }
-    }
-
     private let connection: SQLiteConnection
-    private let statements: PreparedStatements<Statement>
 
-    init(_ connection: SQLiteConnection) throws(StoreError) {
-        self.connection = connection
-        statements = try PreparedStatements(connection)
-    }
+    init(connection: SQLiteConnection) { self.connection = connection }
 
     // MARK: References
 
@@ -70,34 +31,35 @@ final class AnswerTables {
                 if now == members { missing[child] = nil }
                 continue
             }
-            try statements[.deleteReference].run((":child", child), (":parent", parent))
+            try connection
+                .statement("DELETE FROM reference WHERE child = :child AND parent = :parent")
+                .run((":child", child), (":parent", parent))
             removed.append(child)
         }
+        let put = """
+            INSERT INTO reference (child, parent, members) VALUES (:child, :parent, :members)
+            ON CONFLICT (child, parent) DO UPDATE SET members = :members
+            """
         for (child, members) in missing {
-            try statements[.putReference].run(
-                (":child", child),
-                (":parent", parent),
-                (":members", members)
-            )
+            try connection.statement(put)
+                .run((":child", child), (":parent", parent), (":members", members))
         }
         return removed
     }
 
     private func references(of parent: Int64) throws(StoreError) -> [(Int64, [UInt8])] {
-        let statement = statements[.references]
-        statement.bind(":parent", parent)
-        defer { statement.reset() }
-        return try statement.all {
-            ($0.integer(ReferenceColumn.child), Array($0.bytes(ReferenceColumn.members)))
-        }
+        try connection.statement(
+            "SELECT child, members FROM reference WHERE parent = :parent",
+            (":parent", parent)
+        ).all { ($0.integer(.only), Array($0.bytes("members"))) }
     }
 
     /// Forgets to which rows a row refers; these.
     func removeReferences(of parent: Int64) throws(StoreError) -> [Int64] {
-        let statement = statements[.deleteReferences]
-        statement.bind(":parent", parent)
-        defer { statement.reset() }
-        return try statement.all { $0.integer(.only) }
+        try connection.statement(
+            "DELETE FROM reference WHERE parent = :parent RETURNING child",
+            (":parent", parent)
+        ).all { $0.integer(.only) }
     }
 
     // MARK: Skeletons
@@ -113,18 +75,22 @@ final class AnswerTables {
         insteadOf old: Int64?
     ) throws(StoreError) -> (number: Int64, added: Int64) {
         let digest = skeleton.bytes.withUnsafeBytes { Checksum.digest($0) }
-        let find = statements[.findSkeleton]
+        let found = """
+            SELECT skeleton FROM skeleton
+            WHERE digest_high = :digest_high AND digest_low = :digest_low AND data = :data
+            """
+        let find = try connection.statement(found)
         find.bind(SkeletonColumn.digestHigh, .digestLow, digest)
         find.bind(SkeletonColumn.data, skeleton.bytes)
-        defer { find.reset() }
-        if try find.step() {
-            let number = find.integer(.only)
-            if number != old {
-                try statements[.countSkeleton].run((":skeleton", number), (":added", 1))
-            }
+        if let number = try find.first({ $0.integer(.only) }) {
+            if number != old { try count(number, 1) }
             return (number, 0)
         }
-        let insert = statements[.insertSkeleton]
+        let new = """
+            INSERT INTO skeleton (digest_high, digest_low, answers, data)
+            VALUES (:digest_high, :digest_low, 1, :data)
+            """
+        let insert = try connection.statement(new)
         insert.bind(SkeletonColumn.digestHigh, .digestLow, digest)
         insert.bind(SkeletonColumn.data, skeleton.bytes)
         try insert.run()
@@ -134,11 +100,18 @@ final class AnswerTables {
     /// Removes an answer from those that share a skeleton, and the skeleton with the last of them; returns
     /// the bytes by which the file's size shrinks.
     func giveBack(_ number: Int64) throws(StoreError) -> Int64 {
-        try statements[.countSkeleton].run((":skeleton", number), (":added", -1))
-        let delete = statements[.deleteSkeleton]
-        delete.bind(":skeleton", number)
-        defer { delete.reset() }
-        return try delete.step() ? Self.skeletonSize(delete.integer(.only)) : 0
+        try count(number, -1)
+        let delete = try connection.statement(
+            "DELETE FROM skeleton WHERE skeleton = :skeleton AND answers <= 0 RETURNING length(data)",
+            (":skeleton", number)
+        )
+        return try delete.first { Self.skeletonSize($0.integer(.only)) } ?? 0
+    }
+
+    private func count(_ skeleton: Int64, _ added: Int) throws(StoreError) {
+        try connection
+            .statement("UPDATE skeleton SET answers = answers + :added WHERE skeleton = :skeleton")
+            .run((":skeleton", skeleton), (":added", added))
     }
 }
 

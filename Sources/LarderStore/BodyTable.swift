@@ -5,32 +5,8 @@ import LarderModel
 ///
 /// What is in memory of them is ``BodyState``, which goes back with the writer's transaction.
 struct BodyTable {
-    private let connection: SQLiteConnection
-    private let file: BodyFile
-    private let insertBody: SQLiteStatement
-    private let setBody: SQLiteStatement
-    private let deleteBody: SQLiteStatement
-    private let insertChunk: SQLiteStatement
-    private let deleteChunks: SQLiteStatement
-
-    init(_ connection: SQLiteConnection, of file: BodyFile) throws(StoreError) {
-        self.connection = connection
-        self.file = file
-        insertBody = try connection.prepare("INSERT INTO body (size, linked) VALUES (0, 0)")
-        setBody = try connection.prepare(
-            "UPDATE body SET size = :size, linked = :linked WHERE body = :body"
-        )
-        deleteBody = try connection.prepare("DELETE FROM body WHERE body = :body")
-        insertChunk = try connection.prepare(
-            "INSERT OR REPLACE INTO chunk (chunk, checksum, data) VALUES (:chunk, :checksum, :data)"
-        )
-        deleteChunks = try connection.prepare(
-            """
-            DELETE FROM chunk WHERE chunk IN
-                (SELECT chunk FROM chunk WHERE chunk >= :first AND chunk < :end LIMIT :limit)
-            """
-        )
-    }
+    let connection: SQLiteConnection
+    let file: BodyFile
 
     /// Begins a body; `replaced` is what a pin counts now that it is to take the place of, nil where it
     /// counts against no bound of pins while it comes.
@@ -38,7 +14,7 @@ struct BodyTable {
         replacing replaced: Int64? = nil,
         _ state: inout BodyState
     ) throws(StoreError) -> UploadID {
-        try insertBody.run()
+        try connection.statement("INSERT INTO body (size, linked) VALUES (0, 0)").run()
         let body = connection.lastInsertedRow
         guard Limits.bodies.contains(body) else { throw connection.damaged("number a body") }
         state.uploads[body] = BodyState.Upload(replaced: replaced)
@@ -52,7 +28,10 @@ struct BodyTable {
         _ state: inout BodyState
     ) throws(StoreError) {
         var progress = try state.upload(upload)
-        try insertChunk.run(
+        let sql = """
+            INSERT OR REPLACE INTO chunk (chunk, checksum, data) VALUES (:chunk, :checksum, :data)
+            """
+        try connection.statement(sql).run(
             (":chunk", Self.chunkKey(upload.body, progress.chunks)),
             (":checksum", chunk.withUnsafeBytes { Checksum.chunk($0) }),
             (":data", chunk)
@@ -84,7 +63,10 @@ struct BodyTable {
     }
 
     private func mark(_ body: Int64, size: Int64, isLinked: Bool) throws(StoreError) {
-        try setBody.run((":body", body), (":size", size), (":linked", isLinked))
+        try connection.statement(
+            "UPDATE body SET size = :size, linked = :linked WHERE body = :body"
+        )
+        .run((":body", body), (":size", size), (":linked", isLinked))
     }
 
     /// Takes away at most 256 chunks of bodies that nobody names and nobody reads.
@@ -92,13 +74,17 @@ struct BodyTable {
         guard let index = state.unlinked.firstIndex(where: { !leases.isHeld($0) }) else { return }
         let body = state.unlinked[index]
         let before = connection.totalChanges
-        try deleteChunks.run(
+        let sql = """
+            DELETE FROM chunk WHERE chunk IN
+                (SELECT chunk FROM chunk WHERE chunk >= :first AND chunk < :end LIMIT :limit)
+            """
+        try connection.statement(sql).run(
             (":first", Self.chunkKey(body, 0)),
             (":end", Self.chunkKey(body + 1, 0)),
             (":limit", Limits.evictionBatchRowsMax)
         )
         guard connection.totalChanges - before < Limits.evictionBatchRowsMax else { return }
-        try deleteBody.run((":body", body))
+        try connection.statement("DELETE FROM body WHERE body = :body").run((":body", body))
         state.unlinked.remove(at: index)
     }
 
@@ -162,30 +148,26 @@ struct BodyState {
 
 /// Reads the chunks of bodies in one file.
 struct ChunkReader {
-    private let chunk: SQLiteStatement
-    private let body: SQLiteStatement
-
-    init(_ connection: SQLiteConnection) throws(StoreError) {
-        chunk = try connection.prepare("SELECT checksum, data FROM chunk WHERE chunk = :chunk")
-        body = try connection.prepare("SELECT size FROM body WHERE body = :body AND linked = 1")
-    }
+    let connection: SQLiteConnection
 
     /// Whether a body has as many chunks as its row says, and a row names it.
     func isWhole(_ chunked: ChunkedBody) throws(StoreError) -> Bool {
-        body.bind(":body", chunked.number)
-        defer { body.reset() }
-        return try body.step() && body.integer(.only) == chunked.accountedBytes
+        let sql = "SELECT size FROM body WHERE body = :body AND linked = 1"
+        let size = try connection.statement(sql, (":body", chunked.number)).first {
+            $0.integer(.only)
+        }
+        return size == chunked.accountedBytes
     }
 
     /// One chunk of a body; throws `badChunk` when it is missing or damaged.
     func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
-        chunk.bind(":chunk", BodyTable.chunkKey(body.number, position))
-        defer { chunk.reset() }
-        guard try chunk.step(), Checksum.chunk(chunk.bytes("data")) == chunk.integer("checksum")
-        else {
-            throw .badChunk
-        }
-        return Array(chunk.bytes("data"))
+        let chunk = try connection.statement(
+            "SELECT data, checksum FROM chunk WHERE chunk = :chunk",
+            (":chunk", BodyTable.chunkKey(body.number, position))
+        )
+        guard try chunk.step(), Checksum.chunk(chunk.bytes(.only)) == chunk.integer("checksum")
+        else { throw .badChunk }
+        return Array(chunk.bytes(.only))
     }
 
     /// All of a body; throws `badChunk` for one that is missing a part, or damaged.
@@ -236,18 +218,12 @@ enum Keeping: Sendable {
 extension NewBody {
     /// The upload that it is; nil for one that stands in its row.
     var upload: UploadID? {
-        switch self {
-        case .inline: nil
-        case .uploaded(let upload): upload
-        }
+        if case .uploaded(let upload) = self { upload } else { nil }
     }
 
     /// The bytes that its row holds; nil for chunks.
     var bytes: [UInt8]? {
-        switch self {
-        case .inline(let bytes): bytes
-        case .uploaded: nil
-        }
+        if case .inline(let bytes) = self { bytes } else { nil }
     }
 
     var isUploaded: Bool { upload != nil }

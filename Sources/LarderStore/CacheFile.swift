@@ -32,10 +32,10 @@ final class CacheFile {
         self.connection = connection
         statements = try PreparedStatements(connection)
         log = try ChangeLog(connection, hasModifiers: false)
-        bodies = try BodyTable(connection, of: .cache)
-        chunks = try ChunkReader(connection)
+        bodies = BodyTable(connection: connection, file: .cache)
+        chunks = ChunkReader(connection: connection)
         references = try ReferenceTable(connection, of: .cache)
-        tables = try AnswerTables(connection)
+        tables = AnswerTables(connection: connection)
         wal = WriteAheadLog(of: connection)
         stamp = FileStamp(database.path)
         walStamp = FileStamp(database.path + "-wal")

@@ -56,7 +56,7 @@ struct CacheLog {
     func forget(_ scopes: RowScopes) throws(StoreError) {
         guard let file = cache.file else { return }
         try cache.hiding.removeMarks(of: scopes)
-        try file.log.remove(scopes, in: file.connection, &cache.state.log)
+        try file.log.remove(scopes, &cache.state.log)
     }
 }
 

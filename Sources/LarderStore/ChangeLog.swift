@@ -25,15 +25,13 @@ struct ChangeLog {
     /// Changes of one step.
     static let places: Int64 = 512
 
+    private let connection: SQLiteConnection
     private let insert: SQLiteStatement
-    private let oldest: SQLiteStatement
-    private let setStart: SQLiteStatement
-    private let clear: SQLiteStatement
     private let hasModifiers: Bool
 
     /// `hasModifiers` says that it is the log of `state.db`.
     init(_ connection: SQLiteConnection, hasModifiers: Bool) throws(StoreError) {
-        self.hasModifiers = hasModifiers
+        (self.connection, self.hasModifiers) = (connection, hasModifiers)
         let columns = ChangeLogColumn.all(hasModifiers: hasModifiers)
         insert = try connection.prepare(
             """
@@ -41,16 +39,6 @@ struct ChangeLog {
             VALUES (\(ChangeLogColumn.parameters(columns)))
             """
         )
-        let size = Self.size(hasModifiers: hasModifiers)
-        oldest = try connection.prepare(
-            """
-            DELETE FROM change_log WHERE change IN
-                (SELECT change FROM change_log ORDER BY change LIMIT :limit)
-            RETURNING change, \(size) AS bytes
-            """
-        )
-        clear = try connection.prepare("DELETE FROM change_log")
-        setStart = try connection.prepare("UPDATE change_log_start SET rev = :rev WHERE one = 1")
     }
 
     /// What a row counts: its texts, and a fixed overhead.
@@ -139,7 +127,7 @@ struct ChangeLog {
 
     /// Begins anew with the next step: this one has changed more than can be written down.
     private func restart(after change: Change, _ state: inout ChangeLogState) throws(StoreError) {
-        try clear.run()
+        try connection.statement("DELETE FROM change_log").run()
         (state.rows, state.bytes) = (0, 0)
         state.start = max(state.start, change.revision)
         try begin(state)
@@ -147,13 +135,13 @@ struct ChangeLog {
 
     /// Says after which revision the log is whole.
     func begin(_ state: ChangeLogState) throws(StoreError) {
-        try setStart.run((":rev", state.start.number))
+        try connection.statement("UPDATE change_log_start SET rev = :rev WHERE one = 1")
+            .run((":rev", state.start.number))
     }
 
     /// Takes the changes of some scopes away.
     func remove(
         _ scopes: RowScopes,
-        in connection: SQLiteConnection,
         _ state: inout ChangeLogState
     ) throws(StoreError) {
         let sql = """
@@ -171,7 +159,6 @@ struct ChangeLog {
     /// Forgets that some scopes have a view of their own of what has changed.
     func forgetViews(
         _ scopes: RowScopes,
-        in connection: SQLiteConnection,
         _ state: inout ChangeLogState
     ) throws(StoreError) {
         let name =
@@ -192,8 +179,12 @@ struct ChangeLog {
     }
 
     private func trim(_ state: inout ChangeLogState) throws(StoreError) {
-        oldest.bind(":limit", Limits.changeLogBatchRows)
-        defer { oldest.reset() }
+        let sql = """
+            DELETE FROM change_log WHERE change IN
+                (SELECT change FROM change_log ORDER BY change LIMIT :limit)
+            RETURNING change, \(Self.size(hasModifiers: hasModifiers)) AS bytes
+            """
+        let oldest = try connection.statement(sql, (":limit", Limits.changeLogBatchRows))
         while try oldest.step() {
             state.rows -= 1
             state.bytes -= oldest.integer("bytes")

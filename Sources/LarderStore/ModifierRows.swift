@@ -248,8 +248,8 @@ struct ModifierRows {
         scopes.bind(to: history)
         try history.run()
         try state.rows.removeMarks(of: scopes)
-        try state.log.remove(scopes, in: state.connection, &state.memory.log)
-        try state.log.forgetViews(scopes, in: state.connection, &state.memory.log)
+        try state.log.remove(scopes, &state.memory.log)
+        try state.log.forgetViews(scopes, &state.memory.log)
     }
 
     // MARK: Lanes

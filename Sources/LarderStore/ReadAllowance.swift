@@ -23,23 +23,6 @@ package final class ReadAllowance {
 
     func end() { left = nil }
 
-    /// What an answer may have and take when it is rebuilt, of what it may have elsewhere.
-    func rebuildMax(bytesMax: Int) -> (bytes: Int, work: Int) {
-        guard isBounded else { return (bytesMax, Limits.rebuildWorkMax(bytesMax: bytesMax)) }
-        return (min(bytesMax, Limits.inlineBodyBytesMax), Limits.loopRebuildWorkMax)
-    }
-
-    /// The steps that a view may take.
-    var steps: Int { left?.steps ?? Limits.viewStepsMax }
-
-    /// A view has left so many of them; where they did not suffice, `isCut`, it has to be made
-    /// elsewhere.
-    func leave(steps: Int, isCut: Bool) throws(StoreError) {
-        guard isBounded else { return }
-        if isCut { throw .longRead }
-        left?.steps = steps
-    }
-
     /// Takes what is read, with so many changes and entities; refuses what is too much.
     func take(bytes: Int, changes: Int = 0, entities: Int = 0) throws(StoreError) {
         guard var left else { return }
@@ -65,17 +48,21 @@ package final class ReadAllowance {
     package func viewing<View>(
         _ make: (inout Int) -> (View, isCut: Bool)
     ) throws(StoreError) -> View {
-        var steps = self.steps
+        var steps = left?.steps ?? Limits.viewStepsMax
         let (view, isCut) = make(&steps)
-        try leave(steps: steps, isCut: isCut)
+        if isCut, isBounded { throw .longRead }
+        left?.steps = steps
         return view
     }
 
     /// Puts answers of one origin together within what may be taken here; what comes out too large is
     /// to be given to ``check(_:)``.
     package func rebuilder(_ rules: EntityRules, bytesMax: Int) -> Rebuilder {
-        let max = rebuildMax(bytesMax: bytesMax)
-        return Rebuilder(rules, bytesMax: max.bytes, workMax: max.work)
+        let (bytes, work) =
+            isBounded
+            ? (min(bytesMax, Limits.inlineBodyBytesMax), Limits.loopRebuildWorkMax)
+            : (bytesMax, Limits.rebuildWorkMax(bytesMax: bytesMax))
+        return Rebuilder(rules, bytesMax: bytes, workMax: work)
     }
 
     /// Throws `longRead` for what is too large here, and may not be elsewhere.

@@ -8,8 +8,6 @@ final class ReaderFile {
     let end: SQLiteStatement
     let get: SQLiteStatement
     let chunks: ChunkReader
-    private let last: SQLiteStatement
-    private let hidden: SQLiteStatement
     /// Made when a normalized answer is first read.
     private var madeReferences: ReferenceTable?
 
@@ -23,9 +21,7 @@ final class ReaderFile {
         begin = try connection.prepare("BEGIN")
         end = try connection.prepare("COMMIT")
         get = try connection.prepare("SELECT \(EntryColumn.list) FROM entry WHERE key = :key")
-        chunks = try ChunkReader(connection)
-        last = try connection.prepare("SELECT value FROM meta WHERE name = 'rev'")
-        hidden = try connection.prepare(CacheStatement.isHiddenSQL)
+        chunks = ChunkReader(connection: connection)
     }
 
     /// Leads ``get`` to an id's row; false when there is none.
@@ -38,15 +34,14 @@ final class ReaderFile {
 
     /// Whether a shared row is hidden from the user of a scope.
     func isHidden(_ key: RowKey, from scope: ScopeKey) throws(StoreError) -> Bool {
-        defer { hidden.reset() }
-        hidden.bind((":key", key.number), (":scope", scope.text))
-        return try hidden.step()
+        let sql = CacheStatement.isHiddenSQL
+        return try connection.statement(sql, (":key", key.number), (":scope", scope.text)).step()
     }
 
     /// The last step that is in the file, as of the open transaction.
     func lastStep() throws(StoreError) -> Revision {
-        defer { last.reset() }
-        return Revision(try last.step() ? last.integer(.only) : 0)
+        let last = try connection.statement("SELECT value FROM meta WHERE name = 'rev'")
+        return Revision(try last.first { $0.integer(.only) } ?? 0)
     }
 
     /// Reads skeletons and references.

@@ -20,14 +20,14 @@ final class ReferenceTable {
     }
 
     let file: BodyFile
+    private let connection: SQLiteConnection
     private let parentsOf: SQLiteStatement
-    private let skeletonData: SQLiteStatement
     /// Those read last; skeletons never change under their numbers.
     private var skeletons: [Int64: Skeleton] = [:]
     private var keptBytes = 0
 
     init(_ connection: SQLiteConnection, of file: BodyFile) throws(StoreError) {
-        self.file = file
+        (self.connection, self.file) = (connection, file)
         parentsOf = try connection.prepare(
             file == .cache
                 ? """
@@ -38,9 +38,6 @@ final class ReferenceTable {
                 SELECT \(ReferenceColumn.ofParents) FROM reference JOIN claim ON claim = parent
                 WHERE child = (SELECT claim FROM claim WHERE scope = :scope AND id = :id)
                 """
-        )
-        skeletonData = try connection.prepare(
-            "SELECT data FROM skeleton WHERE skeleton = :skeleton"
         )
     }
 
@@ -57,32 +54,28 @@ final class ReferenceTable {
             parentsOf.bind((":scope", name.scope.text), (":id", name.id.text))
         }
         defer { parentsOf.reset() }
-        var parents: [Parent] = []
-        while parents.count < limit, try parentsOf.step() {
-            guard let id = parentsOf.entryID(ReferenceColumn.id) else { continue }
-            let skeleton = parentsOf.integerOrNil(ReferenceColumn.skeleton)
-            let bytes = parentsOf.bytes(ReferenceColumn.members)
-            parents.append(
-                Parent(
-                    key: name.map { RowKey($0.scope, id) }
-                        ?? RowKey(parentsOf.integer(ReferenceColumn.parent)),
-                    id: id,
-                    skeleton: skeleton,
-                    place: skeleton == nil ? .init(membersIn: bytes) : .init(listsIn: bytes)
-                )
+        return try parentsOf.all(atMost: limit) { row in
+            guard let id = row.entryID(ReferenceColumn.id) else { return nil }
+            let skeleton = row.integerOrNil(ReferenceColumn.skeleton)
+            let bytes = row.bytes(ReferenceColumn.members)
+            return Parent(
+                key: name.map { RowKey($0.scope, id) }
+                    ?? RowKey(row.integer(ReferenceColumn.parent)),
+                id: id,
+                skeleton: skeleton,
+                place: skeleton == nil ? .init(membersIn: bytes) : .init(listsIn: bytes)
             )
         }
-        return parents
     }
 
     /// A skeleton by its number; nil where there is none, or it is damaged.
     func skeleton(_ number: Int64) throws(StoreError) -> Skeleton? {
         if let known = skeletons[number] { return known }
-        skeletonData.bind(":skeleton", number)
-        defer { skeletonData.reset() }
-        guard try skeletonData.step(),
-            let skeleton = try? Skeleton(Array(skeletonData.bytes(.only)))
-        else { return nil }
+        let sql = "SELECT data FROM skeleton WHERE skeleton = :skeleton"
+        let found = try connection.statement(sql, (":skeleton", number)).first { row in
+            try? Skeleton(Array(row.bytes(.only)))
+        }
+        guard let skeleton = found else { return nil }
         guard skeleton.bytes.count <= Limits.skeletonsKeptBytesMax / 8 else { return skeleton }
         if keptBytes + skeleton.bytes.count > Limits.skeletonsKeptBytesMax { forget() }
         skeletons[number] = skeleton
@@ -131,7 +124,7 @@ struct ReferenceReader {
     let claims: ClaimIndex
 
     /// The rows of both files that refer to an entity, without garbage.
-    private func parents(
+    func parents(
         of child: RowKey,
         in scope: ScopeKey,
         _ id: EntryID,

@@ -70,11 +70,7 @@ extension StateReader {
         let rebuilding = RowRebuilding(ofBasesIn: row, shared)
         let skeleton = try references.skeleton(row.skeleton)
         return try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
-            try withEntry(row.scope, id) { row -> KnownEntity? in
-                row.held.map {
-                    KnownEntity(held: $0, revision: row.revision, storedAt: row.storedAt)
-                }
-            } ?? nil
+            try withEntry(row.scope, id) { $0.entity } ?? nil
         }
     }
 

@@ -31,7 +31,7 @@ final class StateReader {
             WHERE scope = :scope AND id = :id AND kind IS NOT NULL
             """
         )
-        chunks = try ChunkReader(connection)
+        chunks = ChunkReader(connection: connection)
     }
 
     /// Hands a claimed row that has an entry to `read` as the row of an entry; nil when there is none.

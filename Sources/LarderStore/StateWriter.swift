@@ -46,8 +46,8 @@ final class StateWriter {
         wal = WriteAheadLog(of: connection)
         self.configuration = configuration
         statements = try PreparedStatements(connection)
-        bodies = try BodyTable(connection, of: .state)
-        tables = try AnswerTables(connection)
+        bodies = BodyTable(connection: connection, file: .state)
+        tables = AnswerTables(connection: connection)
         queue = try PreparedStatements(connection)
         memory = try StateWriterState(reading: connection, pinsMaxBytes: index.pinTotals.maxBytes)
         saved = memory

@@ -1,7 +1,8 @@
 package import LarderModel
 import Synchronization
 
-/// Where the store keeps its files, and how much it may keep.
+/// Where the store keeps its files, and how much it may keep; each of ``limits`` is a property of it.
+@dynamicMemberLookup
 package struct StoreConfiguration: Sendable {
     package var cacheDirectory: String
     package var stateDirectory: String
@@ -42,6 +43,11 @@ package struct StoreConfiguration: Sendable {
     package init(cacheDirectory: String, stateDirectory: String) {
         self.cacheDirectory = cacheDirectory
         self.stateDirectory = stateDirectory
+    }
+
+    package subscript<Value>(dynamicMember limit: WritableKeyPath<StoreLimits, Value>) -> Value {
+        get { limits[keyPath: limit] }
+        set { limits[keyPath: limit] = newValue }
     }
 
     /// The same, whose limits follow ``setLimits(_:)`` in each copy.
@@ -91,33 +97,6 @@ package struct StoreLimits: Equatable, Sendable {
     package var queue = QueueLimits()
 
     package init() {}
-}
-
-extension StoreConfiguration {
-    package var maxBytes: ByteSize {
-        get { limits.maxBytes }
-        set { limits.maxBytes = newValue }
-    }
-    package var maxEntryBytes: ByteSize {
-        get { limits.maxEntryBytes }
-        set { limits.maxEntryBytes = newValue }
-    }
-    package var lowWatermark: Double {
-        get { limits.lowWatermark }
-        set { limits.lowWatermark = newValue }
-    }
-    package var minFreeBytes: ByteSize {
-        get { limits.minFreeBytes }
-        set { limits.minFreeBytes = newValue }
-    }
-    package var pinsMaxBytes: ByteSize {
-        get { limits.pinsMaxBytes }
-        set { limits.pinsMaxBytes = newValue }
-    }
-    package var queue: QueueLimits {
-        get { limits.queue }
-        set { limits.queue = newValue }
-    }
 }
 
 /// The limits that an open store goes by; guarded by a lock.

@@ -101,11 +101,7 @@ extension StoreError {
         case .sqlite(_, let step, _, let message) where Self.isSQL(step):
             "\(Self.line(step)): \(message)"
         case .corrupt(_, let step) where Self.isSQL(step): Self.line(step)
-        case .sqlite, .diskFull, .corrupt, .cannotOpen, .inUse, .newer, .unusable, .tooLarge,
-            .noRoom, .keyTaken, .pinned, .targeted, .conditionFailed, .queueFull, .modifierExists,
-            .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .longRead, .closed, .badChunk,
-            .noFile, .uploadLost:
-            nil
+        case _: nil
         }
     }
 
@@ -138,12 +134,7 @@ extension StoreError {
     var file: String? {
         switch self {
         case .sqlite(let file, _, _, _), .diskFull(let file, _), .corrupt(let file, _): file
-        case .cannotOpen, .inUse, .newer, .unusable, .tooLarge, .noRoom, .keyTaken, .pinned,
-            .targeted,
-            .conditionFailed, .queueFull, .modifierExists, .pinsFull, .tooManyPins, .overloaded,
-            .tooManyReads,
-            .longRead, .closed, .badChunk, .noFile, .uploadLost:
-            nil
+        case _: nil
         }
     }
 

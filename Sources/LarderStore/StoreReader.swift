@@ -146,42 +146,23 @@ package final class StoreReader {
     ) throws(StoreError) -> Value? {
         do throws(StoreError) {
             guard let file = try cache.openTransaction() else { return nil }
-            return try readEntry(file, scope, id, now: now, isUse: isUse, read)
+            let key = RowKey(scope, id)
+            notes?.add(key)
+            defer { file.get.reset() }
+            guard try file.find(key, scope, id) else { return nil }
+            let row = EntryRow(file.get)
+            guard row.isSound else {
+                shared.countDamagedRow()
+                return nil
+            }
+            if row.isExpired(at: now) { return nil }
+            if isUse { noteUse(of: key) }
+            return read(row)
         } catch {
             guard cache.wasLost(after: error) else { throw error }
             if error.meansDamage(of: cache.database) { shared.countDamagedRow() }
             return nil
         }
-    }
-
-    /// Hands a row to `read` as the transaction that is open has it.
-    @inline(__always)
-    func readEntry<Value>(
-        _ file: ReaderFile,
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        now: Timestamp,
-        isUse: Bool = true,
-        _ read: (borrowing EntryRow) -> Value
-    ) throws(StoreError) -> Value? {
-        let get = file.get
-        let key = RowKey(scope, id)
-        notes?.add(key)
-        defer { get.reset() }
-        guard try file.find(key, scope, id) else { return nil }
-        let row = EntryRow(get)
-        guard row.isSound else {
-            shared.countDamagedRow()
-            return nil
-        }
-        if row.isExpired(at: now) { return nil }
-        if isUse { noteUse(of: key) }
-        return read(row)
-    }
-
-    /// Has the writer take over the uses that are in memory.
-    func requestFlush() {
-        state.commits.post { writer throws(StoreError) in try writer.cache.flushTouches() }
     }
 
     @inline(__always)
@@ -199,7 +180,8 @@ package final class StoreReader {
     /// So many rows have come to be among the `count` of which the log has a use.
     private func noted(_ rows: Int, of count: Int) {
         if count == rows { shared.upkeep.want() }
-        if count / Limits.touchesMax > (count - rows) / Limits.touchesMax { requestFlush() }
+        guard count / Limits.touchesMax > (count - rows) / Limits.touchesMax else { return }
+        state.commits.post { writer throws(StoreError) in try writer.cache.flushTouches() }
     }
 
     /// Hands the row that `cache.db` has under an id to `read`, sound or not, which is no use of it;
