@@ -5,10 +5,8 @@ import LarderNormalize
 /// writer has them.
 ///
 /// A row is named by its key: in `cache.db` that of `entry`, in `state.db` that of `claim`.
-final class AnswerTables {
-    private let connection: SQLiteConnection
-
-    init(connection: SQLiteConnection) { self.connection = connection }
+struct AnswerTables {
+    let connection: SQLiteConnection
 
     // MARK: References
 

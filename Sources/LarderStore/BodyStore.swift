@@ -93,10 +93,7 @@ package struct BodyStore: Sendable {
             return try writer.state.beginUpload(scope, id, as: keeping)
         }
         do throws(StoreError) {
-            var progress = ChunkProgress(large.body)
-            while let position = progress.next {
-                let chunk = try await chunk(position, of: large.body)
-                try progress.take(chunk)
+            try await eachChunk(of: large.body) { chunk throws(StoreError) in
                 try await append(chunk, to: upload, now: now)
             }
             return upload
@@ -158,13 +155,20 @@ package struct BodyStore: Sendable {
             )
             var bytes: [UInt8] = []
             bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
-            var progress = ChunkProgress(body)
-            while let position = progress.next {
-                let chunk = try await chunk(position, of: body)
-                try progress.take(chunk)
-                bytes += chunk
-            }
+            try await eachChunk(of: body) { bytes += $0 }
             return bytes
+        }
+    }
+
+    private func eachChunk(
+        of body: ChunkedBody,
+        _ take: ([UInt8]) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        var progress = ChunkProgress(body)
+        while let position = progress.next {
+            let chunk = try await chunk(position, of: body)
+            try progress.take(chunk)
+            try await take(chunk)
         }
     }
 

@@ -15,6 +15,8 @@ enum ChangeLogColumn: Int32, TableColumn {
 
 /// Changes as they stand in one file's log.
 struct ChangeLogReader {
+    private typealias Column = ChangeLogColumn
+
     private let statement: SQLiteStatement
     private let hasModifiers: Bool
 
@@ -50,7 +52,7 @@ struct ChangeLogReader {
         var highest = first
         while try statement.step() {
             rows += 1
-            highest = Revision(statement.integer(ChangeLogColumn.change) / ChangeLog.places)
+            highest = Revision(statement.integer(Column.change) / ChangeLog.places)
             // What cannot be read is damage; the row's id is heard of with its next change.
             if !isHidden(from: scope) { changes += self.changes(highest) }
         }
@@ -62,13 +64,13 @@ struct ChangeLogReader {
 
     /// Whether one sees something of their own in place of the shared row.
     private func isHidden(from scope: Scope) -> Bool {
-        guard let scopes = statement.text(ChangeLogColumn.hiddenFrom) else { return false }
+        guard let scopes = statement.text(Column.hiddenFrom) else { return false }
         return scopes.split(separator: "\n").contains { $0 == scope.text }
     }
 
     private func changes(_ revision: Revision) -> [Change] {
-        guard let scope = statement.scope(ChangeLogColumn.scope),
-            let ids = statement.text(ChangeLogColumn.id)
+        guard let scope = statement.scope(Column.scope),
+            let ids = statement.text(Column.id)
         else { return [] }
         return ids.split(separator: "\n").compactMap { id in
             event(String(id)).map { Change(revision, scope, $0) }
@@ -76,13 +78,13 @@ struct ChangeLogReader {
     }
 
     private func event(_ text: String) -> Change.Event? {
-        let client = statement.text(ChangeLogColumn.client).flatMap(ClientTag.init(text:))
-        switch statement.integer(ChangeLogColumn.kind) {
+        let client = statement.text(Column.client).flatMap(ClientTag.init(text:))
+        switch statement.integer(Column.kind) {
         case 0: return entry(text, client).map { .put($0, $1) }
         case 1: return entry(text, client).map { .delete($0, $1) }
         case 2:
             guard let id = try? EntryID(stored: text),
-                let reason = EvictionReason(rawValue: statement.integer(ChangeLogColumn.reason))
+                let reason = EvictionReason(rawValue: statement.integer(Column.reason))
             else { return nil }
             return .evict(id, reason, client: client)
         case 3 where hasModifiers: return modifier(text, client).map { .modifier($0) }
@@ -92,28 +94,24 @@ struct ChangeLogReader {
 
     private func entry(_ text: String, _ client: ClientTag?) -> (EntryID, ChangeCause)? {
         guard let id = try? EntryID(stored: text),
-            let source = ChangeCause.Source(rawValue: statement.integer(ChangeLogColumn.source))
+            let source = ChangeCause.Source(rawValue: statement.integer(Column.source))
         else { return nil }
-        return (
-            id, ChangeCause(source, text: statement.text(ChangeLogColumn.cause), client: client)
-        )
+        return (id, ChangeCause(source, text: statement.text(Column.cause), client: client))
     }
 
     private func modifier(_ text: String, _ client: ClientTag?) -> ModifierChange? {
         guard let id = try? ModifierID(text),
-            let state = statement.text(ChangeLogColumn.state).flatMap(ModifierState.init(rawValue:))
+            let state = statement.text(Column.state).flatMap(ModifierState.init(rawValue:))
         else { return nil }
-        let targets = (statement.text(ChangeLogColumn.targets) ?? "").split(separator: "\n")
+        let targets = (statement.text(Column.targets) ?? "").split(separator: "\n")
         var change = ModifierChange(
             id: id,
             state: state,
             targets: targets.compactMap { try? EntryID(stored: String($0)) }
         )
-        change.mark = statement.text(ChangeLogColumn.mark).flatMap(
-            ModifierChange.Mark.init(rawValue:)
-        )
-        change.reason = statement.text(ChangeLogColumn.why).flatMap(ModifierReason.init(rawValue:))
-        change.problem = Array(statement.bytes(ChangeLogColumn.problem))
+        change.mark = statement.text(Column.mark).flatMap(ModifierChange.Mark.init(rawValue:))
+        change.reason = statement.text(Column.why).flatMap(ModifierReason.init(rawValue:))
+        change.problem = Array(statement.bytes(Column.problem))
         change.client = client
         return change
     }

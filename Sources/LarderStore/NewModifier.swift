@@ -135,10 +135,7 @@ package enum Acceptance: Equatable, Sendable {
     case existing(ModifierNumber, Revision, isSettled: Bool)
 
     package var isNew: Bool {
-        switch self {
-        case .accepted: true
-        case .existing: false
-        }
+        if case .accepted = self { true } else { false }
     }
 
     package var number: ModifierNumber {

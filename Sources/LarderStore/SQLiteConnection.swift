@@ -32,11 +32,7 @@ final class SQLiteConnection {
     ) throws(StoreError) {
         Self.setUp
         var opened: OpaquePointer?
-        let access =
-            switch mode {
-            case .readWrite: SQLITE_OPEN_READWRITE
-            case .readOnly: SQLITE_OPEN_READONLY
-            }
+        let access = mode == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
         if let code = faults?.failure(before: "open \(path)", of: path) {
             throw StoreError(code: code, file: path, step: "open \(path)", message: "injected")
         }

@@ -54,11 +54,7 @@ final class SharedCacheState: Sendable {
         maxEntryBytes: Int64 = .max
     ) {
         sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
-        claims = ClaimIndex(
-            pinsMaxBytes: pinsMaxBytes,
-            keySeed: keySeed,
-            hashMask: hashMask
-        )
+        claims = ClaimIndex(pinsMaxBytes: pinsMaxBytes, keySeed: keySeed, hashMask: hashMask)
         self.keySeed = keySeed
         self.hashMask = hashMask
         setMaxEntryBytes(maxEntryBytes)

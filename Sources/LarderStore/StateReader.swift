@@ -175,7 +175,7 @@ final class StateReader {
             """
         let statement = try connection.statement(sql)
         scopes.bind(to: statement)
-        guard try statement.step() else { return PinUsage(count: 0, bytes: 0, waiting: 0) }
+        _ = try statement.step()
         return PinUsage(
             count: statement.integer("count"),
             bytes: statement.integer("bytes"),

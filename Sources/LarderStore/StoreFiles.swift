@@ -22,10 +22,7 @@ package struct StoreFiles: Sendable {
     }
 
     /// The lengths of `cache.db` and its WAL.
-    package var sizes: (database: Int64, wal: Int64) {
-        let wal = DiskSpace.fileBytes(at: cache.path + "-wal")
-        return (DiskSpace.fileBytes(at: cache.path), wal)
-    }
+    package var sizes: (database: Int64, wal: Int64) { (lengths[0].bytes, lengths[0].walBytes) }
 
     /// Bytes that are free where the cache's file lies; nil where it cannot be told.
     package var diskFreeBytes: Int64? { configuration.freeBytes(configuration.cacheDirectory) }
@@ -62,12 +59,11 @@ package struct StoreFiles: Sendable {
     /// When the bytes of the row that was stored last were given; nil in an empty cache.
     package func latestStoredAt() async throws(StoreError) -> Timestamp? {
         try await store.read { reader throws(StoreError) in
-            let latest = try reader.reading { file throws(StoreError) -> Timestamp? in
-                let statement = try file.connection.prepare("SELECT max(stored_at) FROM recency")
-                guard try statement.step() else { return nil }
-                return statement.integerOrNil(.only).map(Timestamp.init(milliseconds:))
-            }
-            return latest ?? nil
+            try reader.reading { file throws(StoreError) in
+                try file.connection.statement("SELECT max(stored_at) FROM recency").first {
+                    $0.integerOrNil(.only).map(Timestamp.init(milliseconds:))
+                }
+            } ?? nil
         }
     }
 

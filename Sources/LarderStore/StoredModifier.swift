@@ -8,27 +8,27 @@ package struct StoredModifier: Equatable, Sendable {
     package let origin: OriginName
     package let state: ModifierState
     /// Of a dead letter.
-    package let reason: ModifierReason?
+    package private(set) var reason: ModifierReason?
     package let lane: LaneName?
     package let dependsOn: [ModifierNumber]
     package let holdUntil: Timestamp?
     package let expiresAt: Timestamp?
     package let attemptsMax: Int?
     /// Counted ones.
-    package let attempts: Int
-    package let answersNotApplied: Int
-    package let isStalled: Bool
-    package let nextAttemptAt: Timestamp?
+    package private(set) var attempts: Int = 0
+    package private(set) var answersNotApplied: Int = 0
+    package private(set) var isStalled: Bool = false
+    package private(set) var nextAttemptAt: Timestamp?
     package let afterUnknown: ModifierRules.UnknownRule?
     /// The idempotency key of its first round.
     package let key: String?
-    package let round: Int
+    package private(set) var round: Int = 1
     package let acceptedAt: Timestamp
     /// When the last answer came.
-    package let answerAt: Timestamp?
+    package private(set) var answerAt: Timestamp?
     /// Of the first answer that left open whether it was applied.
-    package let unclearStatus: Int?
-    package let settledAt: Timestamp?
+    package private(set) var unclearStatus: Int?
+    package private(set) var settledAt: Timestamp?
     package let revision: Revision
     package let client: String?
     package let digest: Digest
@@ -36,11 +36,11 @@ package struct StoredModifier: Equatable, Sendable {
     package let method: String
     package let url: WebURL
     package let mediaType: String?
-    package let answerStatus: Int?
+    package private(set) var answerStatus: Int?
     package let headers: HeaderFields
     package let bodyByteCount: Int
     /// Whether the server has confirmed it, and a shared row does not show it yet.
-    package let isAnswered: Bool
+    package private(set) var isAnswered: Bool = false
     /// In the order of its changes.
     package internal(set) var targets: [EntryID] = []
     let changeCount: Int
@@ -83,9 +83,7 @@ package struct StoredModifier: Equatable, Sendable {
         answersNotApplied = numbers.count(Column.notApplied)
         isStalled = row.isTrue(Column.stalled)
         nextAttemptAt = numbers.momentOrNil(Column.nextAttemptAt)
-        afterUnknown = row.text(Column.afterUnknown).flatMap(
-            ModifierRules.UnknownRule.init(rawValue:)
-        )
+        afterUnknown = row.text(Column.afterUnknown).flatMap(ModifierRules.UnknownRule.init)
         key = row.text(Column.key)
         round = numbers.count(Column.round)
         acceptedAt = numbers.moment(Column.acceptedAt)
@@ -120,21 +118,14 @@ package struct StoredModifier: Equatable, Sendable {
         id = new.id
         origin = new.origin
         state = new.state
-        reason = nil
         lane = new.lane
         dependsOn = new.dependsOn
         holdUntil = new.holdUntil
         expiresAt = new.expiresAt
         attemptsMax = new.attemptsMax
-        attempts = 0
-        answersNotApplied = 0
-        isStalled = false
-        nextAttemptAt = nil
         afterUnknown = new.afterUnknown
         key = new.key
-        round = 1
         acceptedAt = now
-        settledAt = nil
         self.revision = revision
         client = new.client?.text
         digest = new.digest
@@ -142,12 +133,8 @@ package struct StoredModifier: Equatable, Sendable {
         method = new.request.method
         url = new.request.url
         mediaType = new.request.mediaType
-        answerStatus = nil
-        answerAt = nil
-        unclearStatus = nil
         headers = new.request.headers
         bodyByteCount = new.request.body.count
-        isAnswered = false
         targets = new.changes.map(\.id)
         changeCount = new.changes.count
     }
@@ -169,10 +156,7 @@ package enum FoundModifier: Equatable, Sendable {
 
     /// Nil for one that is not.
     package var readable: StoredModifier? {
-        switch self {
-        case .readable(let modifier): modifier
-        case .unreadable: nil
-        }
+        if case .readable(let modifier) = self { modifier } else { nil }
     }
 
     package var number: ModifierNumber {

@@ -64,12 +64,9 @@ package struct UsageReader {
         func sum(_ sql: String) throws(StoreError) -> NormalizedUsage.Count {
             let statement = try file.connection.statement(sql)
             scopes.bind(to: statement)
-            defer { statement.reset() }
-            guard try statement.step() else { return NormalizedUsage.Count() }
-            return NormalizedUsage.Count(
-                count: statement.integer("count"),
-                bytes: statement.integer("total")
-            )
+            return try statement.first { row in
+                NormalizedUsage.Count(count: row.integer("count"), bytes: row.integer("total"))
+            } ?? NormalizedUsage.Count()
         }
         let first = EntryID.firstOfEntries
         var usage = NormalizedUsage()
@@ -117,16 +114,13 @@ package struct UsageReader {
             """
         let statement = try file.connection.statement(sql)
         scopes.bind(to: statement)
-        defer { statement.reset() }
-        var groups: [UsageGroup] = []
-        while try statement.step() {
+        return try statement.all { row in
             let rows = UsageRows(
-                entries: statement.integer("count"),
-                bytes: statement.integer("total"),
-                bodyBytes: statement.integer("body_total")
+                entries: row.integer("count"),
+                bytes: row.integer("total"),
+                bodyBytes: row.integer("body_total")
             )
-            groups.append(UsageGroup(name: statement.text("name"), rows: rows))
+            return UsageGroup(name: row.text("name"), rows: rows)
         }
-        return groups
     }
 }

@@ -31,12 +31,7 @@ struct VariantQuery {
                 guard let statement = try connection?.statement(sql) else { continue }
                 statement.bind((":scope", scope.text), (":prefix", prefix), (":end", end))
                 if connection === cache { statement.bind(":shown_at", shownAt.milliseconds) }
-                while try statement.step() {
-                    guard let id = statement.entryID(.only) else {
-                        continue
-                    }
-                    found[id] = scope
-                }
+                for id in try statement.all({ $0.entryID(.only) }) { found[id] = scope }
             }
         }
         return found.map { VariantRow(id: $0.key, place: $0.value) }
