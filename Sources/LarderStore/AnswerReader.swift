@@ -1,14 +1,11 @@
 package import LarderModel
 package import LarderNormalize
 
-/// What is known of an entity, and since when.
 package struct KnownEntity: Sendable {
     package let held: HeldEntity
-    /// The step that last changed it.
     package let revision: Revision
     /// When it was last said.
     package let storedAt: Timestamp
-    /// What modifiers make of it.
     package var pending = PendingChanges()
     /// Whether only modifiers say that it is there, or that it is not.
     package var isMade = false
@@ -18,7 +15,6 @@ package struct KnownEntity: Sendable {
 package struct PendingChanges: Equatable, Sendable {
     /// The ids of modifiers that are not settled, by their numbers.
     package internal(set) var modifiers: [ModifierNumber: String] = [:]
-    /// Dead letters.
     package internal(set) var failed = 0
     /// Whether what is shown is all of it, and not only what effects said.
     package internal(set) var isComplete = true
@@ -32,7 +28,6 @@ package struct PendingChanges: Equatable, Sendable {
     }
 }
 
-/// What an id has.
 package enum ShownRow<Value> {
     /// What was made of the row of what is kept whole.
     case whole(Value)
@@ -55,7 +50,6 @@ package enum EntitySight: Sendable {
 }
 
 extension StoreReader {
-    /// Reads answers with their entities.
     package var answers: AnswerReader { AnswerReader(reader: self) }
 }
 
@@ -243,7 +237,6 @@ package struct AnswerReader {
         return showing.isWhole ? Array(showing.entries.values) : nil
     }
 
-    /// The references of both files, as far as they have any.
     private func references() throws(StoreError) -> ReferenceReader {
         let saved = shared.claims.isEmpty ? nil : try reader.stateReader().references
         let cached = try reader.reading { file throws(StoreError) in try file.references() }

@@ -52,7 +52,6 @@ struct AnswerTables {
         ).all { ($0.integer(.only), Array($0.bytes("members"))) }
     }
 
-    /// Forgets to which rows a row refers; these.
     func removeReferences(of parent: Int64) throws(StoreError) -> [Int64] {
         try connection.statement(
             "DELETE FROM reference WHERE parent = :parent RETURNING child",
@@ -113,7 +112,6 @@ struct AnswerTables {
     }
 }
 
-/// The columns of the table `skeleton` by which one is found.
 private enum SkeletonColumn: Int32, TableColumn {
     case digestHigh, digestLow, data
 }

@@ -41,7 +41,6 @@ final class BlockingReader: Sendable {
         queue.sync {}
     }
 
-    /// Begins nothing until ``release()``.
     func hold() {
         queue.suspend()
     }

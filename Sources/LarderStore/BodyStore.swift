@@ -4,13 +4,11 @@ package import LarderModel
 package struct BodyStore: Sendable {
     let file: StateFile
     let shared: SharedCacheState
-    /// Where chunks are read.
     let reader: BlockingReader
     private var commits: CommitQueue { file.commits }
 
     // MARK: As they come
 
-    /// Begins a body in the cache.
     package func begin() async throws(StoreError) -> UploadID {
         try await commits.submit { writer throws(StoreError) in try writer.cache.beginUpload() }
     }
@@ -34,7 +32,6 @@ package struct BodyStore: Sendable {
         return try await begin()
     }
 
-    /// Adds the next chunk; every chunk but the last has ``Limits/inlineBodyBytesMax`` bytes.
     package func append(
         _ chunk: [UInt8],
         to upload: UploadID,
@@ -172,7 +169,6 @@ package struct BodyStore: Sendable {
         }
     }
 
-    /// One chunk of a body; throws `badChunk` when it is missing or damaged.
     func chunk(_ position: Int64, of body: ChunkedBody) async throws(StoreError) -> [UInt8] {
         try await reader.read { reader throws(StoreError) in
             try reader.bodies.chunk(position, of: body)
@@ -191,7 +187,6 @@ package struct BodyStore: Sendable {
         }
     }
 
-    /// Which bodies of the file that one stands in are being read.
     func leases(beside body: ChunkedBody) -> BodyLeases {
         body.file == .cache ? shared.leases : file.leases
     }

@@ -96,7 +96,6 @@ struct BodyTable {
     }
 }
 
-/// What a writer remembers of the bodies in its file.
 struct BodyState {
     /// Those that are under way.
     fileprivate(set) var uploads: [Int64: Upload] = [:]
@@ -122,7 +121,6 @@ struct BodyState {
         uploads.values.reduce(0) { $0 + ($1.replaced == nil ? 0 : $1.size) }
     }
 
-    /// What a chunk counts.
     static func size(of chunk: [UInt8]) -> Int64 { Int64(chunk.count + Limits.chunkOverheadBytes) }
 
     func upload(_ upload: UploadID) throws(StoreError) -> Upload {
@@ -146,7 +144,6 @@ struct BodyState {
     }
 }
 
-/// Reads the chunks of bodies in one file.
 struct ChunkReader {
     let connection: SQLiteConnection
 
@@ -216,12 +213,10 @@ enum Keeping: Sendable {
 }
 
 extension NewBody {
-    /// The upload that it is; nil for one that stands in its row.
     var upload: UploadID? {
         if case .uploaded(let upload) = self { upload } else { nil }
     }
 
-    /// The bytes that its row holds; nil for chunks.
     var bytes: [UInt8]? {
         if case .inline(let bytes) = self { bytes } else { nil }
     }

@@ -93,7 +93,6 @@ final class CacheReader {
 
     // MARK: Failures
 
-    /// Reads in a transaction; nil while there is no file.
     func reading<Value>(
         _ work: (ReaderFile) throws(StoreError) -> Value
     ) throws(StoreError) -> Value? {

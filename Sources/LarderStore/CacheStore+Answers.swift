@@ -28,7 +28,6 @@ extension CacheStore {
         }
     }
 
-    /// Merges entities into what is known of them.
     @discardableResult
     package func put(
         _ entities: NewEntities,

@@ -8,7 +8,6 @@ package struct ChangePage: Sendable {
 }
 
 extension CacheStore {
-    /// What changes, as it is released.
     package var changes: ChangeFeed { shared.changes }
 
     /// A page of the changes of a scope and of what is shared, after one revision and up to a

@@ -2,10 +2,8 @@ package import LarderModel
 
 /// A row by which another thing is seen, although nobody has put it.
 package struct RowNews: Sendable {
-    /// Where the row stands.
     let place: ScopeKey
     let id: EntryID
-    /// Who sees it.
     let viewer: Scope
     let event: Change.Event
 

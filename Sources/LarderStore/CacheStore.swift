@@ -8,7 +8,6 @@ package final class CacheStore: Sendable {
     let configuration: StoreConfiguration
     let database: DatabaseFile
     let shared: SharedCacheState
-    /// The writer of both files.
     let commits: CommitQueue
     let stateFile: StateFile
     package let bodies: BodyStore
@@ -48,7 +47,6 @@ package final class CacheStore: Sendable {
 
     package var modifiers: ModifierStore { ModifierStore(store: self) }
 
-    /// How the files are.
     package var files: StoreFiles { StoreFiles(store: self) }
 
     /// What was done to the files and is as it should be, in words for the log.
@@ -58,7 +56,6 @@ package final class CacheStore: Sendable {
     /// with `state.db`.
     package var digestKey: DigestKey { stateFile.digestKey }
 
-    /// Makes a reader for an event loop to own.
     package func makeReader() throws(StoreError) -> StoreReader { readers.make(.eventLoop) }
 
     package var maxEntryBytes: Int64 { configuration.maxEntryBytes.bytes }
@@ -199,7 +196,6 @@ package final class CacheStore: Sendable {
         }
     }
 
-    /// How often an id is protected.
     package func protections(_ scope: ScopeKey, _ id: EntryID) -> Int {
         shared.protection.count(RowKey(scope, id))
     }
@@ -243,7 +239,6 @@ package final class CacheStore: Sendable {
         try await readers.read(.check) { reader throws(StoreError) in try reader.check() }
     }
 
-    /// How many writes each transaction took.
     package var groupSizes: Histogram { commits.groupSizes }
 
     package var totals: StoreTotals { shared.totals }
@@ -266,7 +261,6 @@ package final class CacheStore: Sendable {
 
     // MARK: Housekeeping
 
-    /// Writes down the uses that readers have seen.
     package func flushTouches() async throws(StoreError) {
         try await commits.submit { writer throws(StoreError) in try writer.cache.flushTouches() }
     }
@@ -276,7 +270,6 @@ package final class CacheStore: Sendable {
 
     var maintenance: Maintenance { Maintenance(store: self) }
 
-    /// When a round is wanted.
     package var upkeep: Upkeep { shared.upkeep }
 
     /// Forgets what was settled of some scopes, and the changes that were logged of them.

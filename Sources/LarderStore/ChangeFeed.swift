@@ -18,7 +18,6 @@ package final class ChangeFeed: Sendable {
     }
 
     private struct State {
-        /// The last number that was given.
         var last = Revision(0)
         /// The first that is open; nil for none.
         var firstOpen: Revision?
@@ -95,12 +94,10 @@ package final class ChangeFeed: Sendable {
         tell?()
     }
 
-    /// Whether somebody watches.
     var isWatched: Bool { state.withLock { $0.isWatched } }
 
     package var released: Revision { state.withLock { $0.released } }
 
-    /// The last number that was given.
     package var last: Revision { state.withLock { $0.last } }
 
     // MARK: Watching

@@ -1,6 +1,5 @@
 import LarderModel
 
-/// The columns of the table `change_log`.
 enum ChangeLogColumn: Int32, TableColumn {
     case change, scope, id, kind, source, reason, cause, client
     /// Columns that only `state.db` has.
@@ -13,7 +12,6 @@ enum ChangeLogColumn: Int32, TableColumn {
     }
 }
 
-/// Changes as they stand in one file's log.
 struct ChangeLogReader {
     private typealias Column = ChangeLogColumn
 

@@ -139,7 +139,6 @@ struct ChangeLog {
             .run((":rev", state.start.number))
     }
 
-    /// Takes the changes of some scopes away.
     func remove(
         _ scopes: RowScopes,
         _ state: inout ChangeLogState

@@ -1,11 +1,9 @@
 import LarderModel
 
 extension StoreReader {
-    /// Reads what has changed.
     package var changes: ChangeReader { ChangeReader(reader: self) }
 }
 
-/// Reads the logs of what has changed.
 package struct ChangeReader {
     let reader: StoreReader
     private var shared: SharedCacheState { reader.shared }
@@ -56,7 +54,6 @@ package struct ChangeReader {
         return all
     }
 
-    /// What each file's log has.
     func logged(
         after first: Revision,
         through last: Revision,

@@ -1,16 +1,13 @@
 import LarderModel
 
 extension StoreReader {
-    /// Reads bodies in chunks.
     package var bodies: ChunkSource { ChunkSource(reader: self) }
 }
 
-/// Reads the chunks of bodies from the file that has them.
 package struct ChunkSource {
     let reader: StoreReader
     private var shared: SharedCacheState { reader.shared }
 
-    /// Whether a body has as many chunks as its row says, and a row names it.
     func isWhole(_ body: ChunkedBody) throws(StoreError) -> Bool {
         try withChunks(of: body) { chunks throws(StoreError) in try chunks.isWhole(body) } ?? false
     }

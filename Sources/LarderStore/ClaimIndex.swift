@@ -8,7 +8,6 @@ import Synchronization
 /// that makes its row in `state.db` until after the one that takes it away, so whoever does not find
 /// it here need not look there.
 final class ClaimIndex: Sendable {
-    /// What is said of a claimed id.
     struct Place: Equatable {
         /// By the hash under which a row of the cache would stand.
         let row: RowKey
@@ -20,7 +19,6 @@ final class ClaimIndex: Sendable {
         /// Whether it keeps the shared row under its id, which is what its user sees.
         var keepsShared = false
 
-        /// Whether nothing keeps it any more.
         var isReleased: Bool { !isPinned && targets == 0 }
     }
 
@@ -72,14 +70,12 @@ final class ClaimIndex: Sendable {
 
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
-    /// What is said of an id; nil when it is not claimed.
     func place(_ scope: ScopeKey, _ id: EntryID) -> Place? {
         guard count.load(ordering: .acquiring) > 0 else { return nil }
         let key = ClaimKey(scope, id)
         return keys.withLock { $0.places[key] }
     }
 
-    /// Whether an id is claimed.
     func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         place(scope, id) != nil
     }
@@ -176,7 +172,6 @@ final class ClaimIndex: Sendable {
         garbage.withLock { $0.subtract(keys) }
     }
 
-    /// Some of the rows of the cache that may be garbage.
     func someGarbage(atMost limit: Int) -> [RowKey] {
         garbage.withLock { Array($0.prefix(limit)) }
     }
@@ -205,7 +200,6 @@ final class ClaimIndex: Sendable {
 
     // MARK: Shared rows
 
-    /// Says whether a scope's claim keeps the shared row.
     func setKeepsShared(_ scope: ScopeKey, _ id: EntryID, _ keepsShared: Bool) {
         change(scope, id) { $0.keepsShared = keepsShared }
     }
@@ -236,7 +230,6 @@ final class ClaimIndex: Sendable {
     /// Of each id that dead letters target how many of their changes do.
     var deadLetters: [ClaimKey: Int] { dead.withLock { $0 } }
 
-    /// Whether dead letters may target anything.
     var hasDeadLetters: Bool { deadCount.load(ordering: .acquiring) > 0 }
 
     // MARK: The writer's totals

@@ -1,15 +1,12 @@
 package import LarderModel
 
-/// What is known of a claimed row, without its entry.
 package struct ClaimRow: Equatable, Sendable {
     package let id: EntryID
     package let scope: Scope
     /// Nil while there is no entry.
     package let kind: EntryKind?
     package let isPinned: Bool
-    /// How many unsettled changes target it.
     package let targets: Int
-    /// Whether it keeps the shared row under its id.
     package let keepsShared: Bool
     /// The accounted size.
     package let size: Int64

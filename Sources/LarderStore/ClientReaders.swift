@@ -43,7 +43,6 @@ final class ClientReaders: Sendable {
         return try result.get()
     }
 
-    /// Begins every read that can be.
     private func beginNext() {
         while let (job, reader) = next() { job(reader) }
     }
@@ -68,7 +67,6 @@ final class ClientReaders: Sendable {
         beginNext()
     }
 
-    /// Begins nothing until ``release()``.
     func hold() {
         state.withLock { $0.isHeld = true }
     }

@@ -26,7 +26,6 @@ final class CommitQueue: Sendable {
         var isDraining = false
         var isClosed = false
 
-        /// True where the thread is to be started.
         mutating func append(_ item: Item) -> Bool {
             items.append(item)
             defer { isDraining = true }
@@ -102,7 +101,6 @@ final class CommitQueue: Sendable {
         case .optional:
             guard !shared.claims.isEmpty else { throw error }
             let second = await runWithoutCache(work)
-            // The command needs `cache.db` after all.
             if case .failure(.noFile) = second { throw error }
             return try second.get()
         case .readsBase:
@@ -141,7 +139,6 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Whether a failure is that of `cache.db`.
     private func isOfCache(_ error: StoreError) -> Bool {
         switch error {
         case .noFile, .noRoom, .keyTaken, .tooLarge, .uploadLost: true
@@ -149,7 +146,6 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Whether the `cache.db` of a generation is lost.
     private func isLost(_ generation: Generation) async throws(StoreError) -> Bool {
         let isGone = try await outsideTransaction { writer throws(StoreError) in
             writer.files.cache.isGone
@@ -196,7 +192,6 @@ final class CommitQueue: Sendable {
     /// How many commands each transaction took.
     var groupSizes: Histogram { sizes.withLock { $0 } }
 
-    /// Whether nothing waits.
     var isIdle: Bool { waiting.withLock { $0.items.isEmpty } }
 
     /// Returns once no housekeeping is left to be done, or none of it makes progress, and what the
@@ -282,7 +277,6 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Carries out as many commands as one transaction takes, and returns them.
     private func nextGroup(
         of waiting: ArraySlice<CommitCommand>,
         _ writer: StoreWriter
@@ -395,7 +389,6 @@ final class CommitQueue: Sendable {
     }
 }
 
-/// What somebody wants of the writer, and waits for.
 final class CommitCommand: Sendable {
     /// Whether it may be carried out once more after `state.db` has committed what it did there.
     let isRepeatable: Bool

@@ -97,7 +97,6 @@ extension StoreWriter {
 }
 
 extension StoreReader {
-    /// Where what a scope is shown may stand.
     package func places(of scope: ScopeKey) -> [ScopeKey] { shared.places(of: scope) }
 }
 
@@ -131,7 +130,6 @@ extension SharedCacheState {
 }
 
 extension EntityChange {
-    /// The change as one of the entity that another scope has under the name.
     fileprivate func moved(to scope: ScopeKey) -> EntityChange {
         var change = self
         change.key = RowKey(scope, EntryID(name))

@@ -11,7 +11,6 @@ enum EntryColumn: Int32, TableColumn {
 
     /// Columns for a list: SQLite reads the pages of the bytes for `data` and for all columns after it.
     static let listed = all(but: [.data, .skeleton, .checksum])
-    /// Columns that a put replaces.
     static let put = all(but: [.key, .scope, .id])
     /// Columns that a confirmation without a new body, as a 304, replaces.
     static let confirmed: Set<EntryColumn> = [
@@ -31,7 +30,6 @@ enum RecencyColumn: Int32, TableColumn {
 
     static var first: Int32 { EntryColumn.checksum.place + 1 }
 
-    /// A row of both tables.
     static func row(_ entry: Set<EntryColumn>) -> String {
         "\(EntryColumn.list(entry, [.storedAt: "entry.stored_at"])), \(list([.size, .lastUsed, .owner]))"
     }

@@ -22,7 +22,6 @@ package struct EntryRow: ~Copyable {
     package var freshUntil: Timestamp? {
         statement.integerOrNil(EntryColumn.freshUntil).map(Timestamp.init(milliseconds:))
     }
-    /// Whether it is a client's blob past its `ttl`.
     func isExpired(at now: Timestamp) -> Bool {
         guard kind == .blob, let end = freshUntil else { return false }
         return end <= now
@@ -39,7 +38,6 @@ package struct EntryRow: ~Copyable {
         var numbers = RowNumbers(statement)
         return numbers.byteCount(EntryColumn.bytes)
     }
-    /// Whether its body is one JSON text.
     var isJSON: Bool { statement.isTrue(EntryColumn.json) }
     package var digest: Digest {
         statement.digest(EntryColumn.digestHigh, .digestLow)
@@ -90,7 +88,6 @@ package struct EntryRow: ~Copyable {
         return withBody { Checksum.digest($0) == digest && $0.count == byteCount }
     }
 
-    /// The body that stands in the row.
     package func withBody<Value>(_ read: (UnsafeRawBufferPointer) -> Value) -> Value {
         read(statement.bytes(EntryColumn.data))
     }

@@ -1,7 +1,6 @@
 import LarderModel
 import Synchronization
 
-/// A sentence for the log about the files.
 package struct FileNews: Equatable, Sendable {
     package let sentence: String
     /// False where it is what a person may do, or what is right again.

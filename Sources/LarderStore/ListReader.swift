@@ -1,7 +1,6 @@
 package import LarderModel
 
 extension StoreReader {
-    /// Reads lists of rows.
     package var lists: ListReader { ListReader(reader: self) }
 }
 
@@ -123,7 +122,6 @@ package struct ListReader {
         return row
     }
 
-    /// A page of the cache's rows, in a transaction of its own.
     private func cachedRows(
         _ filter: RowFilter,
         order: RowOrder,
@@ -149,7 +147,6 @@ package struct ListReader {
         return try cached().map(marked) ?? saved.map(named)
     }
 
-    /// One id's row in the cache, in a transaction of its own.
     private func cachedRow<Row>(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -166,7 +163,6 @@ package struct ListReader {
         } ?? nil
     }
 
-    /// Rows to evict: a page of them.
     package func candidates(
         _ filter: RowFilter,
         order: RowOrder = .used,
@@ -228,7 +224,6 @@ extension ClaimRow {
 }
 
 extension EvictionCandidate {
-    /// Nil for a row whose id is none.
     fileprivate init?(_ row: SQLiteStatement) {
         guard let id = row.entryID(EntryColumn.id) else { return nil }
         key = RowKey(row.integer(EntryColumn.key))

@@ -102,7 +102,6 @@ extension ListedRow {
         return Array((rest + saved).sorted { $0.precedes($1, in: order) }.prefix(limit))
     }
 
-    /// Whether it comes before another row in a list.
     func precedes(_ other: ListedRow, in order: RowOrder) -> Bool {
         cursor(order).precedes(other.cursor(order), in: order)
     }

@@ -89,7 +89,6 @@ package struct VariantRows: Sendable {
     }
 }
 
-/// A row that shows a target although no change names it, and where it stands.
 package struct VariantRow: Hashable, Sendable {
     package let id: EntryID
     package let place: ScopeKey

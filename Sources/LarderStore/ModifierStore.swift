@@ -91,7 +91,6 @@ package struct ModifierStore: Sendable {
     /// Whether anything is kept at all; while nothing is, nothing is targeted.
     package var hasTargets: Bool { !shared.claims.isEmpty }
 
-    /// Whether unsettled changes target an id.
     package func isTarget(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         (shared.claims.place(scope, id)?.targets ?? 0) > 0
     }
@@ -184,7 +183,6 @@ package struct ModifierStore: Sendable {
 
     // MARK: Reads
 
-    /// Reads what the queue's rows say, off the event loops.
     private func inQueue<Value: Sendable>(
         _ read: @escaping @Sendable (QueueReader) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
@@ -206,7 +204,6 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// A page of the modifiers that a filter names, in the order of their numbers.
     package func page(
         _ filter: ModifierFilter,
         after number: ModifierNumber?,
@@ -239,8 +236,7 @@ package struct ModifierStore: Sendable {
 
     /// The id and the state of one that is unsettled, or a dead letter; nil where there is none.
     ///
-    /// It reads neither effects nor the body, which may have 16 MiB. What cannot be read
-    /// is nil.
+    /// It reads neither effects nor the body, which may have 16 MiB. What cannot be read is nil.
     package func head(
         _ number: ModifierNumber
     ) async throws(StoreError) -> (id: ModifierID?, state: ModifierState?, isAnswered: Bool)? {
@@ -286,7 +282,6 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// When the first of the unsettled modifiers was accepted.
     package func oldestAcceptedAt() async throws(StoreError) -> Timestamp? {
         try await inQueue { queue throws(StoreError) in try queue.oldestAcceptedAt() }
     }
@@ -298,7 +293,6 @@ package struct ModifierStore: Sendable {
         return totals
     }
 
-    /// Whether dead letters may target anything.
     package var hasDeadLetters: Bool { shared.claims.hasDeadLetters }
 
     /// Has `tell` called with those that an answer has settled, once that is on disk.

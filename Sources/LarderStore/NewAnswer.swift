@@ -45,7 +45,6 @@ extension NewEntities {
         return (template.bytes, AnswerForm(template, split.skeleton, of: origin))
     }
 
-    /// By their places.
     var ids: some Sequence<EntryID> {
         split.keys.lazy.map { EntryID(EntityName($0, of: origin)) }
     }
@@ -53,13 +52,11 @@ extension NewEntities {
 
 /// Entities of an answer that `state.db` keeps, with it merged into them there.
 struct SavedEntities: Sendable {
-    /// By their places in the answer.
     var merged: [Int: MergedEntity] = [:]
     /// The number of the step, which is open; nil where nothing was merged.
     var step: Revision?
 }
 
-/// An answer that is to be kept normalized: stored in one step with its entities.
 package struct NewAnswer: Sendable {
     /// Its body is the answer as it came, for where it is kept whole.
     package var entry: NewEntry
@@ -71,10 +68,8 @@ package struct NewAnswer: Sendable {
     }
 }
 
-/// What storing an answer came to.
 package struct AnswerReceipt: Equatable, Sendable {
     package let entry: PutReceipt
-    /// Whether it is kept normalized.
     package let isNormalized: Bool
 }
 

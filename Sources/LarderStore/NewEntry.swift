@@ -1,6 +1,5 @@
 package import LarderModel
 
-/// What a put brings.
 package struct NewEntry: Sendable {
     package var scope: ScopeKey
     /// Its revision is given by the writer.
@@ -51,10 +50,8 @@ package struct UploadID: Hashable, Sendable {
     var file = BodyFile.cache
 }
 
-/// What a put came to.
 package struct PutReceipt: Equatable, Sendable {
     package let revision: Revision
-    /// Whether there was no such row before.
     package internal(set) var isNew: Bool
     /// Whether the row had the same bytes already; the revision is then the old one.
     package let isSame: Bool
@@ -77,11 +74,9 @@ package struct EvictionCandidate: Equatable, Sendable {
     package let size: Int64
     let lastUsed: Int64
 
-    /// Where the page after this row begins.
     package var cursor: RowCursor { RowCursor(value: lastUsed, scope: scope, id: id.text) }
 }
 
-/// What an eviction took.
 package struct EvictionReceipt: Equatable, Sendable {
     package var evicted: [EvictionCandidate] = []
     /// Protected, or changed since they were named.

@@ -1,6 +1,5 @@
 package import LarderModel
 
-/// A modifier that is to be accepted.
 package struct NewModifier: Sendable {
     package let id: ModifierID
     /// Whether the id was made for it, so that nothing was accepted under it before.
@@ -10,7 +9,6 @@ package struct NewModifier: Sendable {
     package let origin: OriginName
     package var request: QueuedRequest
     package var changes: [NewChange]
-    /// Of what was submitted: the same id with the same digest is the same modifier.
     package var digest: Digest
     package var lane: LaneName?
     package var dependsOn: [ModifierNumber] = []
@@ -20,7 +18,6 @@ package struct NewModifier: Sendable {
     package var afterUnknown: ModifierRules.UnknownRule?
     /// The idempotency key of its first round.
     package var key: String?
-    /// Who accepts it, for watchers.
     package var client: ClientTag?
 
     package init(
@@ -56,7 +53,6 @@ package struct NewModifier: Sendable {
     }
 }
 
-/// What a modifier does to one target.
 package struct NewChange: Equatable, Sendable {
     package let id: EntryID
     /// As the engine writes it; the store does not look into it.
@@ -123,7 +119,6 @@ package struct Submission: Sendable {
 package struct RevivedModifier: Sendable {
     package let number: ModifierNumber
     package let cause: ChangeCause
-    /// The rows that show its targets although no change names them.
     package let variants: [VariantRow]
 }
 

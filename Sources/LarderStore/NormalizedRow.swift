@@ -27,7 +27,6 @@ package struct RebuiltEntry: Sendable {
     /// stale where something is missing.
     package let entry: Entry
     package let answer: RebuiltAnswer
-    /// What modifiers have made of the entities in it.
     package let pending: PendingChanges
 }
 

@@ -1,6 +1,5 @@
 package import LarderModel
 
-/// What is known of a pin, without its bytes.
 package struct Pin: Equatable, Sendable {
     package let id: EntryID
     package let scope: Scope
@@ -18,7 +17,6 @@ package struct Pin: Equatable, Sendable {
     package let isWanted: Bool
     /// In which order pins are walked through.
     package let number: Int64
-    /// Whether it keeps the shared row, whose entry is its own.
     let keepsShared: Bool
 
     /// Reads a row whose columns are ``columns``; nil for one with a scope or an id that is none,
@@ -57,7 +55,6 @@ package struct Pin: Equatable, Sendable {
     )
 }
 
-/// What pinning came to.
 package enum PinOutcome: Equatable, Sendable {
     /// Its bytes are kept; whether it was not pinned before.
     case held(isNew: Bool)

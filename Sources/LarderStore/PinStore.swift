@@ -95,19 +95,16 @@ package struct PinStore: Sendable {
         }
     }
 
-    /// Whether an id is pinned, whatever the pin's state.
     package func isPinned(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         claims.place(scope, id)?.isPinned == true
     }
 
-    /// What is known of an id's pin; nil when there is none.
     package func pin(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> Pin? {
         try await store.read { reader throws(StoreError) in
             try reader.stateReader().pin(scope, id)
         }
     }
 
-    /// A page of a scope's pins in the order of their ids.
     package func page(
         of scope: ScopeKey,
         after cursor: String?,

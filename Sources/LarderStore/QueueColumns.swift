@@ -5,7 +5,6 @@ enum ModifierColumn: Int32, TableColumn {
         acceptedAt, settledAt, rev, client, digestHigh, digestLow, size, method, url, mediaType,
         answerStatus, headers, changes, answerAt, unclearStatus, answered
     case answerHeaders, answerBody, body
-    /// The length of the body.
     case bodyBytes
 
     var sql: String { self == .bodyBytes ? "coalesce(length(body), 0)" : name }
@@ -19,12 +18,10 @@ enum ModifierColumn: Int32, TableColumn {
     static let withoutBytes = list(all(but: [.answerHeaders, .answerBody, .body]))
 }
 
-/// The columns of the table `change`.
 enum ChangeColumn: Int32, TableColumn {
     case change, modifier, position, scope, id, settled, effect, before, after
 }
 
-/// The columns of the table `history`.
 enum HistoryColumn: Int32, TableColumn {
     case history, number, scope, id, origin, method, url, outcome, reason, answerStatus, acceptedAt,
         settledAt, rev, targets, attempts, key, bytes, lane, answerAt

@@ -23,7 +23,6 @@ struct ReadTurns<Read> {
         self.shareMax = shareMax
     }
 
-    /// How many of a user's reads wait.
     func waitingCount(of user: Reading.User) -> Int { waiting[user]?.count ?? 0 }
 
     /// A user asks for a read; false where too many of theirs wait.
@@ -52,7 +51,6 @@ struct ReadTurns<Read> {
         return (user, read)
     }
 
-    /// A read of a user is over.
     mutating func ended(of user: Reading.User) {
         begunCount -= 1
         let left = begun[user, default: 1] - 1

@@ -44,7 +44,6 @@ final class ReaderFile {
         return Revision(try last.first { $0.integer(.only) } ?? 0)
     }
 
-    /// Reads skeletons and references.
     func references() throws(StoreError) -> ReferenceTable {
         if let madeReferences { return madeReferences }
         let made = try ReferenceTable(connection, of: .cache)

@@ -10,7 +10,6 @@ enum ReferenceColumn: Int32, TableColumn {
 
 /// Reads who refers to what in one file; confined to its owner's thread.
 final class ReferenceTable {
-    /// A row that refers to an entity.
     struct Parent {
         let key: RowKey
         let id: EntryID
@@ -113,7 +112,6 @@ struct ReferenceReader {
     /// The entries that show something, each with the entities in it that have changed.
     struct Showing {
         var entries: [RowKey: (id: EntryID, changed: [EntityKey])] = [:]
-        /// Whether they are all there are.
         var isWhole = true
         /// How many references might have been followed still.
         var left = 0
@@ -188,7 +186,6 @@ struct ReferenceReader {
             var roots: [(child: RowKey, lists: [Int])] = []
         }
 
-        /// The types of the entities.
         var types: [RowKey: [UInt8]] = [:]
         var edges: [RowKey: [Edge]] = [:]
         var answers: [RowKey: Answer] = [:]

@@ -1,13 +1,11 @@
 package import LarderModel
 
-/// Whose rows a list or an eviction is about.
 package enum RowScopes: Sendable, Hashable {
     case one(ScopeKey)
     /// Every account of a user.
     case user(UInt32)
     case all
 
-    /// What a row's scope has to be, in SQL.
     var condition: String {
         switch self {
         case .one: "scope = :scope"
@@ -35,7 +33,6 @@ package enum RowScopes: Sendable, Hashable {
     }
 }
 
-/// Which rows a list or an eviction is about.
 package struct RowFilter: Sendable {
     package var scopes: RowScopes
     package var prefix: String?
@@ -56,7 +53,6 @@ package struct RowFilter: Sendable {
     }
 }
 
-/// Which of the rows that stand beside each other.
 package enum RowPart: Sendable {
     case all
     case entries
@@ -87,15 +83,12 @@ package struct RowCursor: Equatable, Sendable {
     }
 }
 
-/// A row of a list.
 package struct ListedRow: Equatable, Sendable {
     package internal(set) var entry: Entry
     package let scope: Scope
-    /// The accounted size.
     package let size: Int64
     /// The logical clock's number of its last use.
     package let lastUsed: Int64
-    /// Whether its id is pinned.
     package internal(set) var isPinned: Bool
     /// Whether there is no entry in it: what shows is what modifiers make of it, if anything does,
     /// and of ``entry`` only its id, its origin and its time are known.

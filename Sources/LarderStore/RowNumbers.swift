@@ -31,10 +31,8 @@ struct RowNumbers {
         row.isNull(column) ? nil : Int(number(column, in: Limits.rowStatuses))
     }
 
-    /// What the row counts.
     mutating func size(_ column: some SQLiteColumn) -> Int64 { number(column, in: Limits.rowBytes) }
 
-    /// How many bytes its body has.
     mutating func byteCount(_ column: some SQLiteColumn) -> Int {
         let range = Limits.chunkedBodyBytes
         return Int(number(column, in: Int64(range.lowerBound)...Int64(range.upperBound)))

@@ -103,7 +103,6 @@ struct RowQuery {
         }
     }
 
-    /// The rows after the cursor's.
     private var after: String {
         let isAfterRow = isOfOneScope ? "id > :after_id" : "(scope, id) > (:after_scope, :after_id)"
         return switch order {

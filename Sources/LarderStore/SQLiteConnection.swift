@@ -15,7 +15,6 @@ final class SQLiteConnection {
     let handle: OpaquePointer
     let path: String
     private let faults: (any FaultPlan)?
-    /// Told of damage that is met.
     private let mark: DamageMark?
     /// What is lent out at times and is here now, by its text.
     private var idle: [String: OpaquePointer] = [:]
@@ -124,12 +123,10 @@ final class SQLiteConnection {
         try execute("PRAGMA cache_size=-\(max(64, bytes / 1_024))")
     }
 
-    /// How long it waits for another connection's lock.
     func setBusyTime(_ time: Duration) {
         sqlite3_busy_timeout(handle, Int32(clamping: time.milliseconds))
     }
 
-    /// Whether a transaction is open.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     /// Runs `work` in a transaction, which ends without its changes where something fails.

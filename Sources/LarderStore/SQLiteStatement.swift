@@ -2,7 +2,6 @@ import CSQLite
 import Glibc
 import LarderModel
 
-/// A prepared statement, whose columns and parameters have names.
 final class SQLiteStatement {
     let handle: OpaquePointer
     private unowned let connection: SQLiteConnection
@@ -132,7 +131,6 @@ final class SQLiteStatement {
     /// Whether the column has another number than 0.
     func isTrue(_ column: some SQLiteColumn) -> Bool { integer(column) != 0 }
 
-    /// The column as a text; nil for NULL.
     func text(_ column: some SQLiteColumn) -> String? {
         let place = column.place(in: self)
         guard let bytes = sqlite3_column_text(handle, place) else { return nil }
@@ -157,7 +155,6 @@ final class SQLiteStatement {
         isNull(column) ? nil : Array(bytes(column))
     }
 
-    /// A digest in two columns.
     func digest<Column: SQLiteColumn>(_ high: Column, _ low: Column) -> Digest {
         Digest(
             high: UInt64(bitPattern: integer(high)),

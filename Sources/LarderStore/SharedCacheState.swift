@@ -74,10 +74,8 @@ final class SharedCacheState: Sendable {
         protection.isHeld(key) || claims.covers(key)
     }
 
-    /// Whether there are such rows at all.
     var protectsAny: Bool { !protection.isEmpty || !claims.isEmpty }
 
-    /// Whether shared rows may be hidden from users.
     var mayHideRows: Bool { hasHiddenRows.load(ordering: .acquiring) }
 
     func noteHiddenRow() { hasHiddenRows.store(true, ordering: .releasing) }
@@ -103,13 +101,11 @@ final class SharedCacheState: Sendable {
 
     var generation: Generation { Generation(number: generations.load(ordering: .acquiring)) }
 
-    /// Why there is no file, while there is none.
     var absence: StoreError {
         get { whyAbsent.withLock { $0 } }
         set { whyAbsent.withLock { $0 = newValue } }
     }
 
-    /// A file is there, whole and ready for readers.
     func fileOpened(_ totals: StoreTotals) {
         generations.add(1, ordering: .releasing)
         publish(totals)
@@ -164,7 +160,6 @@ final class SharedCacheState: Sendable {
         }
     }
 
-    /// What is known of origins.
     var origins: OriginNames {
         get { knownOrigins.withLock { $0 } }
         set {

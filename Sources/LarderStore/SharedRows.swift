@@ -4,7 +4,6 @@ import LarderModel
 struct SharedRows {
     let reader: StateReader
 
-    /// Those whose claims keep a shared row.
     func keepers(of id: EntryID) throws(StoreError) -> [Scope] {
         try reader.connection.statement(
             "SELECT scope FROM claim INDEXED BY claim_keeper WHERE id = :id AND shared = 1",

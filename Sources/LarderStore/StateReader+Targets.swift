@@ -1,7 +1,6 @@
 import LarderModel
 import LarderNormalize
 
-/// Reads of what the queue's changes target.
 extension StateReader {
     /// The base and the changes of a target, in one transaction, so that no settlement comes
     /// between; `damaged` is set to the digest of bytes that do not match it.
@@ -115,7 +114,6 @@ extension StateReader {
         return try statement.first { ($0.integer("count"), $0.integer("bytes")) } ?? (0, 0)
     }
 
-    /// The body of a modifier's request with its type; nil where it has none.
     func requestBody(
         of number: ModifierNumber
     ) throws(StoreError) -> (bytes: [UInt8], mediaType: String?)? {
@@ -145,7 +143,6 @@ extension StateReader {
     }
 }
 
-/// The columns of an unsettled change and of its modifier.
 private enum OpenChangeColumn: Int32, TableColumn {
     case modifier, id, state, rev, effect, acceptedAt, answered
 

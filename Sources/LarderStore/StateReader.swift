@@ -10,7 +10,6 @@ final class StateReader {
     /// Whether every read sees one commit: while it is held, and always inside a transaction of the
     /// writer.
     private(set) var isHeld: Bool
-    /// That of the reader that it belongs to.
     var allowance = ReadAllowance()
     let chunks: ChunkReader
     let references: ReferenceTable
@@ -48,7 +47,6 @@ final class StateReader {
         }
     }
 
-    /// That of an id's row; nil where there is none.
     func revision(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Revision? {
         try claim("rev", scope.text, id).first { row in
             var numbers = RowNumbers(row)
@@ -102,12 +100,10 @@ final class StateReader {
         connection.rollBack()
     }
 
-    /// What the same connection reads of the modifier queue.
     var queue: QueueReader { QueueReader(state: self) }
 
     // MARK: Pins
 
-    /// What is known of an id's pin; nil when there is none.
     func pin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Pin? {
         try claim(Pin.columns, scope.text, id, "AND pinned_at IS NOT NULL").first(wholePin)
     }
@@ -122,7 +118,6 @@ final class StateReader {
         return pin
     }
 
-    /// A scope's pins in the order of their ids, after `cursor`.
     func pins(
         of scope: ScopeKey,
         after cursor: String?,
@@ -137,7 +132,6 @@ final class StateReader {
         return try statement.all(wholePin)
     }
 
-    /// Pins that are to be fetched, in the order of their numbers.
     func wantedPins(after number: Int64, limit: Int) throws(StoreError) -> [Pin] {
         let sql = """
             SELECT \(Pin.columns) FROM claim
@@ -147,7 +141,6 @@ final class StateReader {
         return try statement.page(by: EntryColumn.key, after: number, Pin.init)
     }
 
-    /// Pins without bytes that gave up in a state, in the order of their numbers.
     func failedPins(
         _ state: PinState,
         after number: Int64,
@@ -164,7 +157,6 @@ final class StateReader {
         return try statement.page(by: EntryColumn.key, after: number, Pin.init)
     }
 
-    /// Adds up the pins of some scopes, also those without bytes.
     func usage(_ scopes: RowScopes) throws(StoreError) -> PinUsage {
         let waiting = PinState.waiting.rawValue
         let sql = """
@@ -185,13 +177,11 @@ final class StateReader {
 
     // MARK: Rows
 
-    /// All rows.
     func allRows() throws(StoreError) -> [ClaimRow] {
         try connection.prepare("SELECT \(ClaimRow.columns) FROM claim NOT INDEXED")
             .all(ClaimRow.init)
     }
 
-    /// A page of all rows in the order of their numbers.
     func rows(after number: Int64, limit: Int) throws(StoreError) -> [ClaimRow] {
         let statement = try connection.statement(
             "SELECT \(ClaimRow.columns) FROM claim WHERE claim > :after ORDER BY claim LIMIT :limit",
@@ -217,7 +207,6 @@ final class StateReader {
         return try keeper.step()
     }
 
-    /// One id's row; nil when it is not claimed.
     func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
         try claim(ClaimRow.columns, scope.text, id).first(ClaimRow.init)
     }

@@ -72,7 +72,6 @@ package struct StoreConfiguration: Sendable {
         }
     }
 
-    /// What a connection to `cache.db` is for.
     enum CacheConnection {
         case eventLoop
         case writer
@@ -99,7 +98,6 @@ package struct StoreLimits: Equatable, Sendable {
     package init() {}
 }
 
-/// The limits that an open store goes by; guarded by a lock.
 private final class SharedLimits: Sendable {
     private let limits: Mutex<StoreLimits>
 

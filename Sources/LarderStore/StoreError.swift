@@ -8,7 +8,6 @@ import LarderModel
 package enum StoreError: Error, Equatable {
     /// A file or folder cannot be opened, made or locked.
     case cannotOpen(path: String, reason: String)
-    /// Another process holds the folder.
     case inUse(path: String)
     /// `state.db` was written by a later version of Larder; it is left untouched.
     case newer(path: String, found: Int, known: Int)
@@ -17,46 +16,33 @@ package enum StoreError: Error, Equatable {
     case unusable(path: String, reason: String)
     /// SQLite refused a step on a file: its extended result code and words.
     case sqlite(file: String, step: String, code: Int32, message: String)
-    /// The disk of a file is full.
     case diskFull(file: String, step: String)
-    /// A file is damaged.
     case corrupt(file: String, step: String)
     /// The entry alone is larger than an entry, or the whole cache, may be.
     case tooLarge(bytes: Int64, limit: Int64)
-    /// Protected rows alone leave no room for it.
     case noRoom(bytes: Int64)
     /// The row of another id has the key of this one.
     case keyTaken
-    /// It is pinned, so it can be replaced and not removed.
     case pinned
-    /// An unsettled modifier targets it.
     case targeted
-    /// What stands there is not what the write expects.
     case conditionFailed
     /// The queue takes no more: of what, and how much it takes.
     case queueFull(QueueBound, limit: Int64)
-    /// Another modifier has the same id.
     case modifierExists
     /// It does not fit into the room that pins have.
     case pinsFull(bytes: Int64, limit: Int64)
-    /// One user has no more pins.
     case tooManyPins(limit: Int)
-    /// More commands wait than the writer takes.
     case overloaded
-    /// As many reads of one user wait as may.
     case tooManyReads
     /// It is more than an event loop is kept busy with; nothing of it was shown.
     case longRead
-    /// The store was closed.
     case closed
-    /// A chunk of a large body is missing or does not match its checksum.
     case badChunk
     /// There is no `cache.db` now: nothing is stored and every read is a miss.
     case noFile(reason: String)
     /// `cache.db` was made anew, or the upload given up, while the body arrived.
     case uploadLost
 
-    /// One sentence for users.
     package var message: String {
         switch self {
         case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
@@ -125,7 +111,6 @@ extension StoreError {
         return line.count <= 300 ? line : "\(line.prefix(300))…"
     }
 
-    /// SQLite's words for a result code; those for a statement may repeat its SQL.
     private static func meaning(of code: Int32) -> String {
         String(cString: sqlite3_errstr(code))
     }
@@ -147,7 +132,6 @@ extension StoreError {
     }
 }
 
-/// Which bound of the queue is reached.
 package enum QueueBound: Equatable, Sendable {
     case modifiers
     case bytes

@@ -11,7 +11,6 @@ package struct StoreFiles: Sendable {
     private var cacheReserve: Reserve { store.reserves.cache }
     private var stateReserve: Reserve { store.reserves.state }
 
-    /// The names and lengths of the files, and of their WALs.
     package var lengths: [(name: String, bytes: Int64, walBytes: Int64)] {
         databaseFiles.map { file in
             (
@@ -21,13 +20,11 @@ package struct StoreFiles: Sendable {
         }
     }
 
-    /// The lengths of `cache.db` and its WAL.
     package var sizes: (database: Int64, wal: Int64) { (lengths[0].bytes, lengths[0].walBytes) }
 
     /// Bytes that are free where the cache's file lies; nil where it cannot be told.
     package var diskFreeBytes: Int64? { configuration.freeBytes(configuration.cacheDirectory) }
 
-    /// What the cache leaves free there.
     package var minFreeBytes: Int64 { configuration.minFreeBytes.bytes }
 
     /// Has SQLite look at the structure of both files, off the event loops, until it is done or
@@ -87,7 +84,6 @@ package struct StoreFiles: Sendable {
             && shared.totals.budget == configuration.maxBytes.bytes
     }
 
-    /// What is wrong now, in sentences.
     package var warnings: [String] {
         var warnings: [String] = []
         if !shared.generation.hasFile {

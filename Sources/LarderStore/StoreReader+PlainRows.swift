@@ -39,7 +39,6 @@ extension StoreReader {
         }
     }
 
-    /// Whether neither an unsettled modifier nor a dead letter changes an id.
     func mayBePlain(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         (shared.claims.place(scope, id)?.targets ?? 0) == 0
             && !shared.claims.mayHaveDeadLetters(scope, id)
@@ -47,7 +46,6 @@ extension StoreReader {
 }
 
 extension EntryRow {
-    /// Whether it is sound, and shown as it lies.
     fileprivate func isPlain(at now: Timestamp) -> Bool {
         switch kind {
         case .blob:

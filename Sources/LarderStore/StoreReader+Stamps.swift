@@ -7,19 +7,16 @@ package struct ReadStamp: Sendable {
     fileprivate let origins: Int
     /// What was asked for, where it was a plain row, of which nothing counts but what is said of that.
     package let plain: (scope: ScopeKey, id: EntryID)?
-    /// The numbers of the rows of ``use``.
     fileprivate let numbers: [UInt32]
     fileprivate let use: RowUse
 
     fileprivate static let rowsMax = 64
 }
 
-/// What a read has looked for.
 struct ReadNotes {
     /// The rows of `cache.db`, those too that were not there; no more than count, and one.
     private(set) var rows: [RowKey] = []
     var looksIntoState = false
-    /// What was handed out as a plain row.
     var plain: (scope: ScopeKey, id: EntryID)?
 
     mutating func add(_ key: RowKey) {

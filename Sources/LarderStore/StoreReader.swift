@@ -15,7 +15,6 @@ package final class StoreReader {
     package let allowance = ReadAllowance()
     /// What is looked for; nil while nobody wants to know.
     var notes: ReadNotes?
-    /// Opened when something claimed is first read.
     private var openedState: StateReader?
 
     init(
@@ -30,7 +29,6 @@ package final class StoreReader {
         touches = shared.makeTouchLog()
     }
 
-    /// Makes what an id is looked up by.
     package func key(for scope: Scope) -> ScopeKey {
         shared.key(for: scope)
     }
@@ -170,7 +168,6 @@ package final class StoreReader {
         if let count = touches.touch(key, at: shared.clock.tick()) { noted(1, of: count) }
     }
 
-    /// The same rows are used once more, in their order.
     @inline(__always)
     func noteUse(_ use: RowUse) {
         let rows = use.keys.count
@@ -201,7 +198,6 @@ package final class StoreReader {
         } ?? nil
     }
 
-    /// Everything of an entry but its bytes; nil when there is none.
     package func entry(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -226,7 +222,6 @@ package final class StoreReader {
         set { cache.transactionOpened = newValue }
     }
 
-    /// Ends the transaction that reads have opened, if one is open, and not while they see one moment.
     package func endTransaction() { cache.endTransaction() }
 
     /// Reads in a transaction of `cache.db`; nil while there is no file.

@@ -1,13 +1,11 @@
 /// The store's own readers, off the event loops.
 final class StoreReaders: Sendable {
-    /// Chunks of large bodies.
     let bodies: BlockingReader
     private let clients: ClientReaders
     /// What has to be known to send and to settle: behind nothing that a client asks.
     private let sending: BlockingReader
     /// Whether the store can be read at all, and adds up.
     private let check: BlockingReader
-    /// Makes one more.
     let make: @Sendable (StoreConfiguration.CacheConnection) -> sending StoreReader
 
     init(

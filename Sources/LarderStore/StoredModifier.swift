@@ -24,7 +24,6 @@ package struct StoredModifier: Equatable, Sendable {
     package let key: String?
     package private(set) var round: Int = 1
     package let acceptedAt: Timestamp
-    /// When the last answer came.
     package private(set) var answerAt: Timestamp?
     /// Of the first answer that left open whether it was applied.
     package private(set) var unclearStatus: Int?
@@ -154,7 +153,6 @@ package enum FoundModifier: Equatable, Sendable {
     /// Its row stays as it is; nobody knows what it would do.
     case unreadable(ModifierNumber)
 
-    /// Nil for one that is not.
     package var readable: StoredModifier? {
         if case .readable(let modifier) = self { modifier } else { nil }
     }
@@ -167,12 +165,10 @@ package enum FoundModifier: Equatable, Sendable {
     }
 }
 
-/// A modifier with everything that belongs to it.
 package struct WholeModifier: Equatable, Sendable {
     package let modifier: StoredModifier
     package let body: [UInt8]
     package let changes: [StoredChange]
-    /// The last answer.
     package let answer: StoredAnswer?
 
     package var request: QueuedRequest {
@@ -230,6 +226,5 @@ package struct OpenChange: Equatable, Sendable {
     package let revision: Revision
     package let acceptedAt: Timestamp
     package let effect: [UInt8]
-    /// Whether the server has confirmed it.
     package var isAnswered = false
 }

@@ -1,6 +1,5 @@
 import Glibc
 
-/// A column of a statement's rows.
 protocol SQLiteColumn {
     func place(in row: SQLiteStatement) -> Int32
 }
@@ -11,7 +10,6 @@ protocol SQLiteColumn {
 /// answers NULL in the places of the others. Where a row has the columns of two tables, those of the second
 /// come after all of the first.
 protocol TableColumn: SQLiteColumn, RawRepresentable<Int32>, CaseIterable, Hashable, Sendable {
-    /// The place of the first case.
     static var first: Int32 { get }
     /// The column in a select list: its name, or the expression that its values come from.
     var sql: String { get }
@@ -23,7 +21,6 @@ extension TableColumn {
     @inline(__always) var place: Int32 { Self.first + rawValue }
     @inline(__always) func place(in row: SQLiteStatement) -> Int32 { place }
 
-    /// The name of the case in snake case.
     var name: String {
         "\(self)".reduce(into: "") { name, letter in
             name += letter.isUppercase ? "_\(letter.lowercased())" : String(letter)

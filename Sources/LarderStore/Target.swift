@@ -6,10 +6,8 @@ package struct Target: Sendable {
     ///
     /// Also that of a pin whose origin has deleted it, see ``isDeleted``.
     package internal(set) var entry: Entry?
-    /// Whether the server has deleted it.
     package internal(set) var isDeleted = false
     package internal(set) var body = Body.inline([])
-    /// Whether the entry is that of the shared row.
     package internal(set) var isOfSharedRow = false
     /// In the order of their numbers.
     package internal(set) var changes: [OpenChange]
@@ -30,7 +28,6 @@ package struct Target: Sendable {
     }
 }
 
-/// Which modifiers a list is about.
 package struct ModifierFilter: Sendable {
     package var scopes: RowScopes
     package var state: ModifierState?
@@ -38,7 +35,6 @@ package struct ModifierFilter: Sendable {
     package var isUnsettled = false
     /// Without those that the server has confirmed.
     package var isUnanswered = false
-    /// Those that change this id.
     package var target: EntryID?
     package var laneName: LaneName?
 

@@ -3,7 +3,6 @@ package import LarderNormalize
 
 /// The last thing that the server, or a client of its own blob, said an id is.
 package enum TargetBase: Sendable {
-    /// Nothing is known of it.
     case unknown
     /// It is deleted; the entry says with which status.
     case deleted(Entry)
@@ -29,7 +28,6 @@ package enum TargetBase: Sendable {
         return entry.mediaType?.lowercased().hasPrefix("text/html") ?? false
     }
 
-    /// What is held of an entity by it.
     package var held: HeldEntity {
         if case .entity(_, let held) = self { held } else { .unknown }
     }

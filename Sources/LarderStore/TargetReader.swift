@@ -1,7 +1,6 @@
 package import LarderModel
 
 extension StoreReader {
-    /// Reads what modifiers target.
     package var targets: TargetReader { TargetReader(reader: self) }
 }
 
@@ -40,7 +39,6 @@ package struct TargetReader {
         reader.state.dropDamaged(place, id, damaged)
     }
 
-    /// The body of a modifier's request with its type; nil where it has none.
     package func requestBody(
         of number: ModifierNumber
     ) throws(StoreError) -> (bytes: [UInt8], mediaType: String?)? {

@@ -5,14 +5,12 @@ package struct PinUsage: Equatable, Sendable {
     package let count: Int64
     /// The accounted size.
     package let bytes: Int64
-    /// How many of them wait for their origins.
     package let waiting: Int64
 }
 
 /// Where the bytes of some scopes are, as of one commit of each file.
 package struct StoreUsage: Equatable, Sendable {
     package var total = UsageRows()
-    /// By the number of the kind.
     package var byKind: [UsageGroup] = []
     /// The largest first, at most ``Limits/usageGroupsMax``.
     package var byOrigin: [UsageGroup] = []
@@ -26,11 +24,9 @@ package struct StoreUsage: Equatable, Sendable {
 }
 
 extension StoreReader {
-    /// Adds up rows.
     package var usage: UsageReader { UsageReader(reader: self) }
 }
 
-/// Adds up the rows of both files.
 package struct UsageReader {
     let reader: StoreReader
 

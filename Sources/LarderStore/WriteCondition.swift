@@ -27,7 +27,6 @@ package struct WriteCondition: Sendable {
         let saved: Revision?
     }
 
-    /// Throws `conditionFailed` where it does not hold.
     func check(_ readers: StoreReaders) async throws(StoreError) -> Seen {
         try await readers.read(Reading.current) { [self] reader throws(StoreError) -> Seen in
             // The row first: what changes it after this look is seen by the writer.
