@@ -49,10 +49,6 @@ package enum EntitySight: Sendable {
     }
 }
 
-extension StoreReader {
-    package var answers: AnswerReader { AnswerReader(reader: self) }
-}
-
 /// Reads what a normalized answer is put together from, and puts it together.
 package struct AnswerReader {
     let reader: StoreReader
@@ -174,10 +170,7 @@ package struct AnswerReader {
         let scope = shared.claims.covers(sight.scope, id) ? sight.scope : home
         if scope == home, reader.isHidden(id, in: home, from: sight.scope) { return nil }
         guard let place = shared.claims.place(scope, id) else { return nil }
-        try reader.allowance.admit(changes: place.targets)
-        var damaged: Digest?
-        let target = try reader.stateReader(of: place).target(scope, id, &damaged)
-        if let damaged { reader.targets.dropDamaged(scope, id, damaged) }
+        let target = try reader.targets.read(scope, id, place, try reader.stateReader(of: place))
         // What is being accepted is not there yet, what was released is not there any more.
         guard target.entry != nil || !target.changes.isEmpty else { return nil }
         var pending = PendingChanges()

@@ -8,8 +8,6 @@ import LarderNormalize
 struct AnswerTables {
     let connection: SQLiteConnection
 
-    // MARK: References
-
     /// The bytes that references count against a budget, with their rows and those of the index.
     static func size(of references: [Reference]) -> Int64 {
         Int64(
@@ -58,8 +56,6 @@ struct AnswerTables {
             (":parent", parent)
         ).all { $0.integer(.only) }
     }
-
-    // MARK: Skeletons
 
     static func skeletonSize(_ bytes: Int64) -> Int64 { bytes + Int64(Limits.rowOverheadBytes) }
 

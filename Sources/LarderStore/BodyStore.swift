@@ -7,8 +7,6 @@ package struct BodyStore: Sendable {
     let reader: BlockingReader
     private var commits: CommitQueue { file.commits }
 
-    // MARK: As they come
-
     package func begin() async throws(StoreError) -> UploadID {
         try await commits.submit { writer throws(StoreError) in try writer.cache.beginUpload() }
     }
@@ -99,8 +97,6 @@ package struct BodyStore: Sendable {
             throw error
         }
     }
-
-    // MARK: As they are read
 
     /// A body that stays readable until ``BodyReader`` is gone, even if its row goes; nil when the
     /// row no longer names it.

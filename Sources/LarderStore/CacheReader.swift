@@ -91,8 +91,6 @@ final class CacheReader {
         return file
     }
 
-    // MARK: Failures
-
     func reading<Value>(
         _ work: (ReaderFile) throws(StoreError) -> Value
     ) throws(StoreError) -> Value? {

@@ -7,6 +7,21 @@ package struct ChangePage: Sendable {
     package let through: Revision
 }
 
+/// A row by which another thing is seen, although nobody has put it.
+package struct RowNews: Sendable {
+    let place: ScopeKey
+    let id: EntryID
+    let viewer: Scope
+    let event: Change.Event
+
+    package init(_ id: EntryID, in place: ScopeKey, seenBy viewer: Scope, _ event: Change.Event) {
+        self.id = id
+        self.place = place
+        self.viewer = viewer
+        self.event = event
+    }
+}
+
 extension CacheStore {
     package var changes: ChangeFeed { shared.changes }
 
@@ -36,5 +51,14 @@ extension CacheStore {
     /// The number of a step that leaves nothing in the store, such as an answer that is only told.
     package func nextRevision() throws(StoreError) -> Revision {
         try stateFile.revisions.spend()
+    }
+
+    /// Has rows say from a step of their own on what they say, and tells it to those who watch them.
+    ///
+    /// What has no row is told all the same.
+    package func renew(_ rows: [RowNews]) async throws(StoreError) {
+        try await commits.submit(cache: .optional) { writer throws(StoreError) in
+            try writer.entries.renew(rows)
+        }
     }
 }

@@ -38,8 +38,6 @@ package final class ChangeFeed: Sendable {
 
     private let state = Mutex(State())
 
-    // MARK: Numbers
-
     /// Numbers up to `last` were given by earlier processes.
     func begin(after last: Revision) {
         state.withLock { $0.last = last }
@@ -100,8 +98,6 @@ package final class ChangeFeed: Sendable {
 
     package var last: Revision { state.withLock { $0.last } }
 
-    // MARK: Watching
-
     /// Has `tell` called when there is something to take, on any thread.
     package func whenReleased(_ tell: @escaping @Sendable () -> Void) {
         state.withLock { $0.tell = tell }
@@ -127,8 +123,6 @@ package final class ChangeFeed: Sendable {
             state.isWatched = false
         }
     }
-
-    // MARK: The logs
 
     /// A file's log has every change after this number, from the next commit on.
     func setStart(_ file: BodyFile, _ revision: Revision) {

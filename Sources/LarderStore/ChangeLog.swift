@@ -76,8 +76,6 @@ struct ChangeLog {
         return state
     }
 
-    // MARK: Changes
-
     /// Appends what a step has changed, in the transaction that has changed it.
     func append(_ change: Change, to state: inout ChangeLogState) throws(StoreError) {
         try append(change, more: [], to: &state)

@@ -1,9 +1,5 @@
 import LarderModel
 
-extension StoreReader {
-    package var changes: ChangeReader { ChangeReader(reader: self) }
-}
-
 package struct ChangeReader {
     let reader: StoreReader
     private var shared: SharedCacheState { reader.shared }

@@ -1,9 +1,5 @@
 import LarderModel
 
-extension StoreReader {
-    package var bodies: ChunkSource { ChunkSource(reader: self) }
-}
-
 package struct ChunkSource {
     let reader: StoreReader
     private var shared: SharedCacheState { reader.shared }

@@ -86,8 +86,6 @@ final class ClaimIndex: Sendable {
         return keys.withLock { $0.counts[key] != nil }
     }
 
-    // MARK: Changes
-
     func insert(_ scope: ScopeKey, _ id: EntryID) {
         let (key, row) = (ClaimKey(scope, id), RowKey(scope, id))
         keys.withLock { keys in
@@ -161,8 +159,6 @@ final class ClaimIndex: Sendable {
         )
     }
 
-    // MARK: Garbage
-
     /// The row of the cache is read no more once the open group is committed.
     func addGarbage(_ keys: some Sequence<RowKey>) {
         garbage.withLock { $0.formUnion(keys) }
@@ -182,8 +178,6 @@ final class ClaimIndex: Sendable {
         return garbage.withLock { $0.contains(key) } && covers(key)
     }
 
-    // MARK: What nothing may keep
-
     /// Rows of `state.db` that nothing may keep any more: maintenance looks at them.
     func addReleasable(_ names: some Sequence<TargetName>) {
         releasable.withLock { $0.formUnion(names) }
@@ -198,8 +192,6 @@ final class ClaimIndex: Sendable {
         }
     }
 
-    // MARK: Shared rows
-
     func setKeepsShared(_ scope: ScopeKey, _ id: EntryID, _ keepsShared: Bool) {
         change(scope, id) { $0.keepsShared = keepsShared }
     }
@@ -207,8 +199,6 @@ final class ClaimIndex: Sendable {
     func keepsShared(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         place(scope, id)?.keepsShared == true
     }
-
-    // MARK: Dead letters
 
     /// Counts changes of dead letters that target an id.
     func addDeadLetters(_ scope: ScopeKey, _ id: EntryID, _ added: Int) {
@@ -232,8 +222,6 @@ final class ClaimIndex: Sendable {
 
     var hasDeadLetters: Bool { deadCount.load(ordering: .acquiring) > 0 }
 
-    // MARK: The writer's totals
-
     func publish(_ totals: PinTotals) {
         publishedPins.withLock { $0 = totals }
     }
@@ -246,8 +234,6 @@ final class ClaimIndex: Sendable {
 
     var queueTotals: QueueTotals { publishedQueue.withLock { $0 } }
 
-    // MARK: Whoever fetches what pins want
-
     /// Has `tell` called whenever a pin has got what it wanted, or has come to want it by itself.
     func whenNews(_ tell: @escaping @Sendable () -> Void) {
         listener.withLock { $0 = tell }
@@ -257,8 +243,6 @@ final class ClaimIndex: Sendable {
         listener.withLock { $0 }()
     }
 
-    // MARK: Modifiers that a read has settled
-
     /// Has `tell` called with those that an answer has settled, once it is committed.
     func whenLeft(_ tell: @escaping @Sendable ([ModifierNumber]) -> Void) {
         leavingListener.withLock { $0 = tell }
@@ -266,5 +250,16 @@ final class ClaimIndex: Sendable {
 
     func tellLeft(_ numbers: [ModifierNumber]) {
         leavingListener.withLock { $0 }(numbers)
+    }
+}
+
+/// Which claimed row: 128 bits of a keyed hash of scope and id, under a secret seed.
+///
+/// It routes: what it leads to is compared by scope and id in full before anything is read.
+struct ClaimKey: Hashable, Sendable {
+    private let digest: Digest
+
+    init(_ scope: ScopeKey, _ id: EntryID) {
+        digest = Checksum.keyedDigest(id.text, seed: scope.seed)
     }
 }

@@ -96,10 +96,6 @@ extension StoreWriter {
     }
 }
 
-extension StoreReader {
-    package func places(of scope: ScopeKey) -> [ScopeKey] { shared.places(of: scope) }
-}
-
 extension SharedCacheState {
     /// What a change of an entity is under its own URL; nil where that has a row, which shows what it
     /// shows, and where no modifier has a part in it.

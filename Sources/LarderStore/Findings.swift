@@ -33,10 +33,7 @@ final class Findings: Sendable {
 
     /// How many of so many evictions since the start were not taken before.
     func takeEvictions(of count: Int64) -> Int64 {
-        kept.withLock { kept in
-            defer { kept.toldEvictions = count }
-            return count - kept.toldEvictions
-        }
+        kept.withLock { count - exchange(&$0.toldEvictions, with: count) }
     }
 
     /// For status: the oldest first.
@@ -44,9 +41,6 @@ final class Findings: Sendable {
 
     /// For the log: what was not taken before.
     func takeUntold() -> [FileNews] {
-        kept.withLock { kept in
-            defer { kept.untold = [] }
-            return kept.untold
-        }
+        kept.withLock { exchange(&$0.untold, with: []) }
     }
 }

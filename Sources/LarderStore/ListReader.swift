@@ -1,9 +1,5 @@
 package import LarderModel
 
-extension StoreReader {
-    package var lists: ListReader { ListReader(reader: self) }
-}
-
 /// Reads lists of the rows of both files, and single rows as lists show them.
 package struct ListReader {
     let reader: StoreReader

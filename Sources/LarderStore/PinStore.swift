@@ -119,8 +119,7 @@ package struct PinStore: Sendable {
     /// their numbers.
     package func wanted(after number: Int64) async throws(StoreError) -> [Pin] {
         try await store.read { reader throws(StoreError) in
-            let limit = Limits.pageRowsMax
-            return try reader.stateReader().wantedPins(after: number, limit: limit)
+            try reader.stateReader().pins(where: "wanted = 1", after: number)
         }
     }
 
@@ -130,8 +129,10 @@ package struct PinStore: Sendable {
         after number: Int64
     ) async throws(StoreError) -> [Pin] {
         try await store.read { reader throws(StoreError) in
-            let limit = Limits.pageRowsMax
-            return try reader.stateReader().failedPins(state, after: number, limit: limit)
+            let condition = """
+                pinned_at IS NOT NULL AND state = \(state.rawValue) AND kind IS NULL AND wanted = 0
+                """
+            return try reader.stateReader().pins(where: condition, after: number)
         }
     }
 

@@ -6,7 +6,7 @@ package import LarderNormalize
 /// It counts and takes no time, so that the same answer is always made in the same place. One
 /// reader's, used on the thread of its owner.
 package final class ReadAllowance {
-    private struct Left {
+    fileprivate struct Left {
         var bytes = Limits.loopReadBytesMax
         var changes = Limits.loopChangesMax
         var entities = Limits.loopEntitiesMax
@@ -14,14 +14,9 @@ package final class ReadAllowance {
     }
 
     /// Nil where nobody waits.
-    private var left: Left?
+    fileprivate var left: Left?
 
     var isBounded: Bool { left != nil }
-
-    /// From now on reads are for one answer of an event loop, until ``end()``.
-    func begin() { left = Left() }
-
-    func end() { left = nil }
 
     /// Takes what is read, with so many changes and entities; refuses what is too much.
     func take(bytes: Int, changes: Int = 0, entities: Int = 0) throws(StoreError) {
@@ -81,8 +76,8 @@ extension StoreReader {
         _ work: (StoreReader) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         guard !allowance.isBounded else { return try work(self) }
-        allowance.begin()
-        defer { allowance.end() }
+        allowance.left = .init()
+        defer { allowance.left = nil }
         return try work(self)
     }
 }

@@ -139,8 +139,6 @@ struct ReferenceReader {
         return found
     }
 
-    // MARK: Who shows what has changed
-
     /// The entries that show what has changed.
     ///
     /// At most `limit` references are followed, upward and downward. `isWanted` says of which entries

@@ -108,14 +108,12 @@ final class SQLiteConnection {
 
     /// The first column of the first row, as an integer; nil for no row.
     func integer(_ sql: String) throws(StoreError) -> Int64? {
-        let statement = try prepare(sql)
-        return try statement.step() ? statement.integer(.only) : nil
+        try prepare(sql).first { $0.integer(.only) }
     }
 
     /// The first column of the first row, as a text; nil for no row or NULL.
     func text(_ sql: String) throws(StoreError) -> String? {
-        let statement = try prepare(sql)
-        return try statement.step() ? statement.text(.only) : nil
+        try prepare(sql).first { $0.text(.only) }
     }
 
     /// How much memory the connection may keep pages in, at least 64 KiB.
@@ -215,5 +213,22 @@ extension SQLiteConnection {
         guard let free = try integer("PRAGMA freelist_count"), free > 0 else { return false }
         try execute("PRAGMA incremental_vacuum(\(Limits.vacuumPagesMax))")
         return true
+    }
+
+    /// What SQLite finds wrong with the file's structure
+    /// (https://sqlite.org/pragma.html#pragma_quick_check): nothing in a sound one, and nil where
+    /// `checkBreak` ended it early.
+    func quickCheck(until checkBreak: CheckBreak) throws(StoreError) -> [String]? {
+        do throws(StoreError) {
+            return try checkBreak.during(self) { () throws(StoreError) in
+                let sql = "PRAGMA quick_check(\(Limits.checkFindingsMax))"
+                let findings = try prepare(sql).all { $0.text(.only) ?? "" }
+                return findings == ["ok"] ? [] : findings
+            }
+        } catch .sqlite(_, _, let code, _) where code & 0xFF == SQLITE_INTERRUPT {
+            return nil
+        } catch .corrupt(let file, let step) {
+            return [StoreError.corrupt(file: file, step: step).message]
+        }
     }
 }

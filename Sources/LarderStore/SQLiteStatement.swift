@@ -73,12 +73,6 @@ final class SQLiteStatement {
         return place
     }
 
-    /// Runs a statement that answers no row and has no parameters, or the same as the last time.
-    func run() throws(StoreError) {
-        _ = try step()
-        reset()
-    }
-
     /// Runs a statement that answers no row, with parameters by their names, and makes it ready for the
     /// next time.
     func run<each Value: SQLiteValue>(_ values: repeat (String, each Value)) throws(StoreError) {
@@ -251,4 +245,22 @@ extension Optional: SQLiteValue where Wrapped: SQLiteValue {
             sqlite3_bind_null(statement.handle, place)
         }
     }
+}
+
+/// The statements that a writer runs again and again, prepared when its file is opened.
+struct PreparedStatements<Name: PreparedStatement> {
+    private let statements: [SQLiteStatement]
+
+    init(_ connection: SQLiteConnection) throws(StoreError) {
+        var statements: [SQLiteStatement] = []
+        for name in Name.allCases { statements.append(try connection.prepare(name.sql)) }
+        self.statements = statements
+    }
+
+    subscript(name: Name) -> SQLiteStatement { statements[name.rawValue] }
+}
+
+/// The names of statements, numbered from 0.
+protocol PreparedStatement: CaseIterable, RawRepresentable<Int> {
+    var sql: String { get }
 }

@@ -97,8 +97,6 @@ final class SharedCacheState: Sendable {
 
     var commitNumber: Int64 { commits.load(ordering: .acquiring) }
 
-    // MARK: The file
-
     var generation: Generation { Generation(number: generations.load(ordering: .acquiring)) }
 
     var absence: StoreError {
@@ -154,10 +152,7 @@ final class SharedCacheState: Sendable {
     }
 
     func takeDirectUses() -> Set<RowKey> {
-        directUses.withLock { uses in
-            defer { uses = [] }
-            return uses
-        }
+        directUses.withLock { exchange(&$0, with: []) }
     }
 
     var origins: OriginNames {
@@ -176,10 +171,7 @@ final class SharedCacheState: Sendable {
     }
 
     func takeAbandoned() -> [UploadID] {
-        abandoned.withLock { abandoned in
-            defer { abandoned.removeAll() }
-            return abandoned
-        }
+        abandoned.withLock { exchange(&$0, with: []) }
     }
 
     func countDamagedRow() {

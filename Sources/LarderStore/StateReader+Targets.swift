@@ -3,23 +3,22 @@ import LarderNormalize
 
 extension StateReader {
     /// The base and the changes of a target, in one transaction, so that no settlement comes
-    /// between; `damaged` is set to the digest of bytes that do not match it.
+    /// between.
     func target(
         _ scope: ScopeKey,
         _ id: EntryID,
         upTo last: ModifierNumber = ModifierNumber(.max),
-        changesMax: Int = .max,
-        _ damaged: inout Digest?
+        changesMax: Int = .max
     ) throws(StoreError) -> Target {
         try inTransaction { () throws(StoreError) in
-            let unknown = Target(changes: try openChanges(scope, id, upTo: last, changesMax))
+            var unknown = Target(changes: try openChanges(scope, id, upTo: last, changesMax))
             guard let (row, isShared) = try baseRow(scope, id) else { return unknown }
-            var target = unknown
-            target.isOfSharedRow = isShared
+            unknown.isOfSharedRow = isShared
             guard let entry = row.entry else {
-                damaged = row.digest
-                return target
+                unknown.damaged = row.digest
+                return unknown
             }
+            var target = unknown
             (target.entry, target.body) = (entry, row.body)
             target.isDeleted = row.isDeleted || entry.kind == .tombstone
             if target.isDeleted { return target }
@@ -36,15 +35,15 @@ extension StateReader {
                 do throws(StoreError) {
                     target.body = .inline(try chunks.bytes(of: chunked))
                 } catch .badChunk {
-                    damaged = entry.body.digest
+                    unknown.damaged = entry.body.digest
                 }
             case .inline(let bytes):
                 try allowance.take(bytes: bytes.count)
                 if bytes.withUnsafeBytes({ Checksum.digest($0) }) != entry.body.digest {
-                    damaged = entry.body.digest
+                    unknown.damaged = entry.body.digest
                 }
             }
-            return damaged == nil ? target : unknown
+            return unknown.damaged == nil ? target : unknown
         }
     }
 

@@ -102,8 +102,6 @@ final class StateReader {
 
     var queue: QueueReader { QueueReader(state: self) }
 
-    // MARK: Pins
-
     func pin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Pin? {
         try claim(Pin.columns, scope.text, id, "AND pinned_at IS NOT NULL").first(wholePin)
     }
@@ -132,28 +130,13 @@ final class StateReader {
         return try statement.all(wholePin)
     }
 
-    func wantedPins(after number: Int64, limit: Int) throws(StoreError) -> [Pin] {
+    /// A page of the pins of which a condition holds, in the order of their numbers.
+    func pins(where condition: String, after number: Int64) throws(StoreError) -> [Pin] {
         let sql = """
             SELECT \(Pin.columns) FROM claim
-            WHERE claim > :after AND wanted = 1 ORDER BY claim LIMIT :limit
+            WHERE claim > :after AND \(condition) ORDER BY claim LIMIT \(Limits.pageRowsMax)
             """
-        let statement = try connection.statement(sql, (":after", number), (":limit", limit))
-        return try statement.page(by: EntryColumn.key, after: number, Pin.init)
-    }
-
-    func failedPins(
-        _ state: PinState,
-        after number: Int64,
-        limit: Int
-    ) throws(StoreError) -> [Pin] {
-        let sql = """
-            SELECT \(Pin.columns) FROM claim
-            WHERE claim > :after AND pinned_at IS NOT NULL AND state = :state AND kind IS NULL
-                AND wanted = 0
-            ORDER BY claim LIMIT :limit
-            """
-        let statement = try connection.statement(sql)
-        statement.bind((":after", number), (":state", state.rawValue), (":limit", limit))
+        let statement = try connection.statement(sql, (":after", number))
         return try statement.page(by: EntryColumn.key, after: number, Pin.init)
     }
 
@@ -174,8 +157,6 @@ final class StateReader {
             waiting: statement.integer("waiting")
         )
     }
-
-    // MARK: Rows
 
     func allRows() throws(StoreError) -> [ClaimRow] {
         try connection.prepare("SELECT \(ClaimRow.columns) FROM claim NOT INDEXED")
@@ -210,8 +191,6 @@ final class StateReader {
     func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
         try claim(ClaimRow.columns, scope.text, id).first(ClaimRow.init)
     }
-
-    // MARK: Lists of entries
 
     /// One id's row as a list shows it; nil while it is neither an entry nor a target.
     func listed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {

@@ -29,9 +29,17 @@ package final class StoreReader {
         touches = shared.makeTouchLog()
     }
 
-    package func key(for scope: Scope) -> ScopeKey {
-        shared.key(for: scope)
-    }
+    package var lists: ListReader { ListReader(reader: self) }
+    package var answers: AnswerReader { AnswerReader(reader: self) }
+    package var targets: TargetReader { TargetReader(reader: self) }
+    package var changes: ChangeReader { ChangeReader(reader: self) }
+    package var usage: UsageReader { UsageReader(reader: self) }
+    package var bodies: ChunkSource { ChunkSource(reader: self) }
+
+    package func key(for scope: Scope) -> ScopeKey { shared.key(for: scope) }
+
+    /// Where what a scope is shown may stand.
+    package func places(of scope: ScopeKey) -> [ScopeKey] { shared.places(of: scope) }
 
     /// Hands an id's row to `read`; nil when there is none.
     ///
@@ -213,8 +221,6 @@ package final class StoreReader {
             _ = try file.connection.integer("SELECT count(*) FROM meta")
         }
     }
-
-    // MARK: Transactions
 
     /// Told once whenever a transaction was opened, so that the owner can see to its end.
     package var transactionOpened: () -> Void {

@@ -9,6 +9,8 @@ package struct Target: Sendable {
     package internal(set) var isDeleted = false
     package internal(set) var body = Body.inline([])
     package internal(set) var isOfSharedRow = false
+    /// The digest of bytes that do not match it, which are left out.
+    var damaged: Digest?
     /// In the order of their numbers.
     package internal(set) var changes: [OpenChange]
 

@@ -1,9 +1,5 @@
 package import LarderModel
 
-extension StoreReader {
-    package var targets: TargetReader { TargetReader(reader: self) }
-}
-
 /// Reads what modifiers target, and what they do to it.
 package struct TargetReader {
     let reader: StoreReader
@@ -20,23 +16,30 @@ package struct TargetReader {
         changesMax: Int = .max
     ) throws(StoreError) -> Target? {
         guard let place = shared.claims.place(scope, id), place.targets > 0 || reader.looksIntoState
-        else {
-            return nil
-        }
-        try reader.allowance.admit(changes: place.targets)
-        var damaged: Digest?
-        let target = try reader.stateReader()
-            .target(scope, id, upTo: last, changesMax: changesMax, &damaged)
-        if let damaged { dropDamaged(scope, id, damaged) }
+        else { return nil }
+        let state = try reader.stateReader()
+        let target = try read(scope, id, place, state, upTo: last, changesMax: changesMax)
         // What is being accepted is not there yet, what was settled is not there any more.
         return target.changes.isEmpty ? nil : target
     }
 
-    /// Drops the base of a target whose bytes are damaged, in whichever row they stand.
-    func dropDamaged(_ scope: ScopeKey, _ id: EntryID, _ damaged: Digest) {
-        let claims = shared.claims
-        let place = claims.keepsShared(scope, id) ? claims.sharedScope : scope
-        reader.state.dropDamaged(place, id, damaged)
+    /// Reads a target from `state.db`, and drops a base whose bytes are damaged, in whichever row they
+    /// stand.
+    func read(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ place: ClaimIndex.Place,
+        _ state: StateReader,
+        upTo last: ModifierNumber = ModifierNumber(.max),
+        changesMax: Int = .max
+    ) throws(StoreError) -> Target {
+        try reader.allowance.admit(changes: place.targets)
+        let target = try state.target(scope, id, upTo: last, changesMax: changesMax)
+        if let damaged = target.damaged {
+            let row = place.keepsShared ? shared.sharedScope : scope
+            reader.state.dropDamaged(row, id, damaged)
+        }
+        return target
     }
 
     package func requestBody(

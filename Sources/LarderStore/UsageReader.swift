@@ -23,10 +23,6 @@ package struct StoreUsage: Equatable, Sendable {
     package var normalized = NormalizedUsage()
 }
 
-extension StoreReader {
-    package var usage: UsageReader { UsageReader(reader: self) }
-}
-
 package struct UsageReader {
     let reader: StoreReader
 

@@ -165,8 +165,7 @@ struct ViewLog {
 
     private func target(_ name: TargetName) throws(StoreError) -> Target {
         // A base whose bytes are damaged counts as unknown, as for every reader.
-        var damaged: Digest?
-        return try state.reader.target(name.scope, name.id, &damaged)
+        try state.reader.target(name.scope, name.id)
     }
 
     /// Writes down what a modifier has come to; nothing of one whose id cannot be read.
