@@ -17,10 +17,7 @@ struct AnswerTables {
 
     /// Writes down to which rows a row refers now, as far as it has not done so before; those to which
     /// it refers no more.
-    func setReferences(
-        of parent: Int64,
-        _ wanted: [Int64: [UInt8]]
-    ) throws(StoreError) -> [Int64] {
+    func setReferences(of parent: Int64, _ wanted: [Int64: [UInt8]]) throws(StoreError) -> [Int64] {
         var (missing, removed) = (wanted, [Int64]())
         for (child, members) in try references(of: parent) {
             if let now = missing[child] {

@@ -37,13 +37,9 @@ final class BlockingReader: Sendable {
     }
 
     /// Blocks the calling thread until what was asked for so far is done.
-    func wait() {
-        queue.sync {}
-    }
+    func wait() { queue.sync {} }
 
-    func hold() {
-        queue.suspend()
-    }
+    func hold() { queue.suspend() }
 
     /// Lets go, and blocks the calling thread until what was asked for so far is done.
     func release() {

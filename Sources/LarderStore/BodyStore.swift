@@ -75,10 +75,7 @@ package struct BodyStore: Sendable {
     }
 
     /// Copies each chunk in a transaction of its own.
-    private func copy(
-        _ large: LargeBody,
-        _ now: Timestamp
-    ) async throws(StoreError) -> UploadID {
+    private func copy(_ large: LargeBody, _ now: Timestamp) async throws(StoreError) -> UploadID {
         let (scope, id, keeping) = (large.name.scope, large.name.id, large.keeping)
         let upload = try await commits.submit { writer throws(StoreError) in
             guard large.file == .state else { return try writer.cache.beginUpload() }

@@ -91,9 +91,7 @@ struct BodyTable {
     /// A body's chunks stand together: body · 2^20 + position.
     ///
     /// 2^20 chunks are 64 GiB. The number of a body is within ``Limits/bodies``.
-    static func chunkKey(_ body: Int64, _ position: Int64) -> Int64 {
-        body << 20 | position
-    }
+    static func chunkKey(_ body: Int64, _ position: Int64) -> Int64 { body << 20 | position }
 }
 
 struct BodyState {
@@ -117,9 +115,7 @@ struct BodyState {
     /// What all that are under way count.
     var uploadedBytes: Int64 { uploads.values.reduce(0) { $0 + $1.size } }
     /// What those count that are to be pinned.
-    var pinnedBytes: Int64 {
-        uploads.values.reduce(0) { $0 + ($1.replaced == nil ? 0 : $1.size) }
-    }
+    var pinnedBytes: Int64 { uploads.values.reduce(0) { $0 + ($1.replaced == nil ? 0 : $1.size) } }
 
     static func size(of chunk: [UInt8]) -> Int64 { Int64(chunk.count + Limits.chunkOverheadBytes) }
 
@@ -139,9 +135,7 @@ struct BodyState {
     }
 
     /// Whether there are chunks that one ``BodyTable/removeStep(_:_:)`` can take away.
-    func hasRemovable(_ leases: BodyLeases) -> Bool {
-        unlinked.contains { !leases.isHeld($0) }
-    }
+    func hasRemovable(_ leases: BodyLeases) -> Bool { unlinked.contains { !leases.isHeld($0) } }
 }
 
 struct ChunkReader {

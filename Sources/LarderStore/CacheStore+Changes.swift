@@ -49,9 +49,7 @@ extension CacheStore {
     }
 
     /// The number of a step that leaves nothing in the store, such as an answer that is only told.
-    package func nextRevision() throws(StoreError) -> Revision {
-        try stateFile.revisions.spend()
-    }
+    package func nextRevision() throws(StoreError) -> Revision { try stateFile.revisions.spend() }
 
     /// Has rows say from a step of their own on what they say, and tells it to those who watch them.
     ///

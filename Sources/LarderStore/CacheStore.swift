@@ -186,9 +186,7 @@ package final class CacheStore: Sendable {
     }
 
     /// The positions of the candidates that ``evict(_:client:)`` would skip.
-    package func skipped(
-        _ candidates: [EvictionCandidate]
-    ) async throws(StoreError) -> Set<Int> {
+    package func skipped(_ candidates: [EvictionCandidate]) async throws(StoreError) -> Set<Int> {
         try await commits.submit { writer throws(StoreError) in
             try writer.cache.eviction.skipped(candidates)
         }
@@ -279,9 +277,7 @@ package final class CacheStore: Sendable {
     }
 
     /// Returns once there is nothing left to evict or to remove; for tests and an orderly end.
-    package func settle() async throws(StoreError) {
-        try await commits.settle()
-    }
+    package func settle() async throws(StoreError) { try await commits.settle() }
 
     /// Takes a step while the store's own threads begin nothing, then waits until they have done
     /// what it asked for.

@@ -39,9 +39,7 @@ package final class ChangeFeed: Sendable {
     private let state = Mutex(State())
 
     /// Numbers up to `last` were given by earlier processes.
-    func begin(after last: Revision) {
-        state.withLock { $0.last = last }
-    }
+    func begin(after last: Revision) { state.withLock { $0.last = last } }
 
     /// Gives the next number; that of a step of the writer is open until ``close()``.
     func next(isStep: Bool) -> Revision {
@@ -59,9 +57,7 @@ package final class ChangeFeed: Sendable {
     }
 
     /// Open steps have changed more than is told: whoever watches reads the log instead.
-    func isNotWhole() {
-        state.withLock { $0.isWhole = false }
-    }
+    func isNotWhole() { state.withLock { $0.isWhole = false } }
 
     /// The open steps are committed, or given up.
     func close() {

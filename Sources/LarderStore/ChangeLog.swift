@@ -137,10 +137,7 @@ struct ChangeLog {
             .run((":rev", state.start.number))
     }
 
-    func remove(
-        _ scopes: RowScopes,
-        _ state: inout ChangeLogState
-    ) throws(StoreError) {
+    func remove(_ scopes: RowScopes, _ state: inout ChangeLogState) throws(StoreError) {
         let sql = """
             DELETE FROM change_log WHERE \(scopes.condition)
             RETURNING \(Self.size(hasModifiers: hasModifiers))
@@ -154,10 +151,7 @@ struct ChangeLog {
     }
 
     /// Forgets that some scopes have a view of their own of what has changed.
-    func forgetViews(
-        _ scopes: RowScopes,
-        _ state: inout ChangeLogState
-    ) throws(StoreError) {
+    func forgetViews(_ scopes: RowScopes, _ state: inout ChangeLogState) throws(StoreError) {
         let name =
             switch scopes {
             case .one(let scope): scope.text + "\n"

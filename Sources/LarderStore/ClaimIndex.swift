@@ -59,9 +59,7 @@ final class ClaimIndex: Sendable {
         sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
     }
 
-    func key(for scope: Scope) -> ScopeKey {
-        ScopeKey(scope, seed: keySeed, hashMask: hashMask)
-    }
+    func key(for scope: Scope) -> ScopeKey { ScopeKey(scope, seed: keySeed, hashMask: hashMask) }
 
     /// How many groups have changed `state.db`.
     var commitNumber: Int { commits.load(ordering: .acquiring) }
@@ -76,9 +74,7 @@ final class ClaimIndex: Sendable {
         return keys.withLock { $0.places[key] }
     }
 
-    func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        place(scope, id) != nil
-    }
+    func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool { place(scope, id) != nil }
 
     /// Whether a row of the cache may be one of a claimed id.
     func covers(_ key: RowKey) -> Bool {
@@ -160,17 +156,11 @@ final class ClaimIndex: Sendable {
     }
 
     /// The row of the cache is read no more once the open group is committed.
-    func addGarbage(_ keys: some Sequence<RowKey>) {
-        garbage.withLock { $0.formUnion(keys) }
-    }
+    func addGarbage(_ keys: some Sequence<RowKey>) { garbage.withLock { $0.formUnion(keys) } }
 
-    func removeGarbage(_ keys: some Sequence<RowKey>) {
-        garbage.withLock { $0.subtract(keys) }
-    }
+    func removeGarbage(_ keys: some Sequence<RowKey>) { garbage.withLock { $0.subtract(keys) } }
 
-    func someGarbage(atMost limit: Int) -> [RowKey] {
-        garbage.withLock { Array($0.prefix(limit)) }
-    }
+    func someGarbage(atMost limit: Int) -> [RowKey] { garbage.withLock { Array($0.prefix(limit)) } }
 
     /// Whether the cache has a row under this key that is garbage, of a claimed id.
     func isGarbage(_ key: RowKey) -> Bool {
@@ -222,35 +212,25 @@ final class ClaimIndex: Sendable {
 
     var hasDeadLetters: Bool { deadCount.load(ordering: .acquiring) > 0 }
 
-    func publish(_ totals: PinTotals) {
-        publishedPins.withLock { $0 = totals }
-    }
+    func publish(_ totals: PinTotals) { publishedPins.withLock { $0 = totals } }
 
     var pinTotals: PinTotals { publishedPins.withLock { $0 } }
 
-    func publish(_ totals: QueueTotals) {
-        publishedQueue.withLock { $0 = totals }
-    }
+    func publish(_ totals: QueueTotals) { publishedQueue.withLock { $0 = totals } }
 
     var queueTotals: QueueTotals { publishedQueue.withLock { $0 } }
 
     /// Has `tell` called whenever a pin has got what it wanted, or has come to want it by itself.
-    func whenNews(_ tell: @escaping @Sendable () -> Void) {
-        listener.withLock { $0 = tell }
-    }
+    func whenNews(_ tell: @escaping @Sendable () -> Void) { listener.withLock { $0 = tell } }
 
-    func tellNews() {
-        listener.withLock { $0 }()
-    }
+    func tellNews() { listener.withLock { $0 }() }
 
     /// Has `tell` called with those that an answer has settled, once it is committed.
     func whenLeft(_ tell: @escaping @Sendable ([ModifierNumber]) -> Void) {
         leavingListener.withLock { $0 = tell }
     }
 
-    func tellLeft(_ numbers: [ModifierNumber]) {
-        leavingListener.withLock { $0 }(numbers)
-    }
+    func tellLeft(_ numbers: [ModifierNumber]) { leavingListener.withLock { $0 }(numbers) }
 }
 
 /// Which claimed row: 128 bits of a keyed hash of scope and id, under a secret seed.

@@ -67,9 +67,7 @@ final class ClientReaders: Sendable {
         beginNext()
     }
 
-    func hold() {
-        state.withLock { $0.isHeld = true }
-    }
+    func hold() { state.withLock { $0.isHeld = true } }
 
     /// Does what was asked for so far, one read after the other, while the calling thread waits.
     func release() {

@@ -232,14 +232,10 @@ final class CommitQueue: Sendable {
     }
 
     /// Refuses commands from now on; those that wait are still carried out.
-    func close() {
-        waiting.withLock { $0.isClosed = true }
-    }
+    func close() { waiting.withLock { $0.isClosed = true } }
 
     /// Starts the thread if there is housekeeping that it may have put off.
-    func wake() {
-        post { _ throws(StoreError) in }
-    }
+    func wake() { post { _ throws(StoreError) in } }
 
     func enqueue(_ command: CommitCommand) {
         let verdict: (refusal: StoreError?, mustStart: Bool) = waiting.withLock { waiting in
@@ -257,7 +253,8 @@ final class CommitQueue: Sendable {
         let writer = confined.writer
         while true {
             let (group, outside) = waiting.withLock { $0.takeTurn() }
-            if !group.isEmpty { carryOut(group, writer) }
+            var rest = group[...]
+            while !rest.isEmpty { rest = rest.dropFirst(nextGroup(of: rest, writer).count) }
             outside?(writer)
             let isIdle = !keepHouse(writer)
             let isDone = waiting.withLock { waiting in
@@ -266,14 +263,6 @@ final class CommitQueue: Sendable {
                 return true
             }
             if isDone { return }
-        }
-    }
-
-    private func carryOut(_ waiting: [CommitCommand], _ writer: StoreWriter) {
-        var rest = waiting[...]
-        while !rest.isEmpty {
-            let group = nextGroup(of: rest, writer)
-            rest = rest.dropFirst(group.count)
         }
     }
 
@@ -300,11 +289,7 @@ final class CommitQueue: Sendable {
     /// Carries a command out by itself, and once more where something could be done about its failure.
     ///
     /// What it has saved in `state.db`, now or in its group, stands, as of any other.
-    private func carryOutAlone(
-        _ command: CommitCommand,
-        _ writer: StoreWriter,
-        isSaved: Bool
-    ) {
+    private func carryOutAlone(_ command: CommitCommand, _ writer: StoreWriter, isSaved: Bool) {
         var isSaved = isSaved
         for isLast in [false, true] {
             var group = [command]
@@ -419,7 +404,5 @@ private final class Answer<Value: Sendable>: Sendable {
 
     var given: Result<Value, StoreError> { result.withLock { $0 } }
 
-    func give(_ result: Result<Value, StoreError>) {
-        self.result.withLock { $0 = result }
-    }
+    func give(_ result: Result<Value, StoreError>) { self.result.withLock { $0 = result } }
 }

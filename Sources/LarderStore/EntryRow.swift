@@ -39,9 +39,7 @@ package struct EntryRow: ~Copyable {
         return numbers.byteCount(EntryColumn.bytes)
     }
     var isJSON: Bool { statement.isTrue(EntryColumn.json) }
-    package var digest: Digest {
-        statement.digest(EntryColumn.digestHigh, .digestLow)
-    }
+    package var digest: Digest { statement.digest(EntryColumn.digestHigh, .digestLow) }
 
     /// How the bytes are coded, where the origin said so.
     ///
@@ -95,20 +93,14 @@ package struct EntryRow: ~Copyable {
     /// Everything but the bytes; nil for an id that is none and for numbers that no row has, which
     /// only damage leaves.
     package func entry() -> Entry? {
-        guard hasSoundNumbers, let id = statement.entryID(EntryColumn.id) else {
-            return nil
-        }
+        guard hasSoundNumbers, let id = statement.entryID(EntryColumn.id) else { return nil }
         var entry = Entry(
             id: id,
             kind: kind,
             status: Int(statement.integer(EntryColumn.status)),
             storedAt: storedAt,
             revision: revision,
-            body: BodySummary(
-                byteCount: byteCount,
-                digest: digest,
-                isJSON: isJSON
-            )
+            body: BodySummary(byteCount: byteCount, digest: digest, isJSON: isJSON)
         )
         entry.origin = statement.text(EntryColumn.origin).flatMap { try? OriginName($0) }
         entry.mediaType = mediaType

@@ -40,7 +40,5 @@ final class Findings: Sendable {
     var recent: [String] { kept.withLock { $0.recent } }
 
     /// For the log: what was not taken before.
-    func takeUntold() -> [FileNews] {
-        kept.withLock { exchange(&$0.untold, with: []) }
-    }
+    func takeUntold() -> [FileNews] { kept.withLock { exchange(&$0.untold, with: []) } }
 }

@@ -82,10 +82,7 @@ struct Maintenance {
     }
 
     /// Into the cache, synced there, and only then out of `state.db`.
-    private func removeReleased(
-        _ names: [TargetName],
-        _ now: Timestamp
-    ) async throws(StoreError) {
+    private func removeReleased(_ names: [TargetName], _ now: Timestamp) async throws(StoreError) {
         let generation = shared.generation
         let releases = try await prepare(names, now)
         let isSynced = try await commits.outsideTransaction { writer throws(StoreError) in
@@ -119,10 +116,7 @@ struct Maintenance {
 
     /// What becomes of a released row once its large body is copied into the cache; nil where that has
     /// to be tried again, which keeps no other row from going.
-    private func copied(
-        _ large: LargeBody,
-        _ now: Timestamp
-    ) async -> Release? {
+    private func copied(_ large: LargeBody, _ now: Timestamp) async -> Release? {
         do throws(StoreError) {
             return try await store.submit(now: now) {
                 (writer, copied) throws(StoreError) -> Entrance<Release?> in

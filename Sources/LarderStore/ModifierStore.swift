@@ -27,9 +27,7 @@ package struct ModifierStore: Sendable {
 
     /// Counts an attempt, as from now on bytes may have left; what is to be sent, nil for what is
     /// settled or cannot be read.
-    package func send(
-        _ number: ModifierNumber
-    ) async throws(StoreError) -> DepartingModifier? {
+    package func send(_ number: ModifierNumber) async throws(StoreError) -> DepartingModifier? {
         try await file.settle { writer throws(StoreError) in
             try writer.settling.send(number)
         }
@@ -38,19 +36,14 @@ package struct ModifierStore: Sendable {
     /// Writes down what a modifier's row says from now on; what it said before, nil for what is
     /// settled.
     @discardableResult
-    package func update(
-        _ change: ModifierUpdate
-    ) async throws(StoreError) -> ModifierTransition? {
+    package func update(_ change: ModifierUpdate) async throws(StoreError) -> ModifierTransition? {
         try await file.settle { writer throws(StoreError) in
             try writer.state.modifiers.update(change, try writer.revisions.next())
         }
     }
 
     /// Has modifiers leave the queue, all of them in one.
-    package func settle(
-        _ settlements: [Settlement],
-        now: Timestamp
-    ) async throws(StoreError) {
+    package func settle(_ settlements: [Settlement], now: Timestamp) async throws(StoreError) {
         try await file.settle(cache: .optional) { writer throws(StoreError) in
             try writer.settling.settle(settlements, now: now)
         }
@@ -177,115 +170,6 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    package func pausedLanes() async throws(StoreError) -> [(scope: Scope, lane: Lane)] {
-        try await inQueue { queue throws(StoreError) in try queue.pausedLanes() }
-    }
-
-    // MARK: Reads
-
-    private func inQueue<Value: Sendable>(
-        _ read: @escaping @Sendable (QueueReader) throws(StoreError) -> Value
-    ) async throws(StoreError) -> Value {
-        try await store.read { reader throws(StoreError) in try read(reader.stateReader().queue)
-        }
-    }
-
-    /// A page of the unsettled modifiers after `number`, in the order of their numbers; those that
-    /// cannot be read are among them.
-    ///
-    /// `isKnown` says of an effect's bytes whether there is such an effect; without it all are.
-    package func unsettled(
-        after number: ModifierNumber?,
-        limit: Int = Limits.pageRowsMax,
-        isKnown: (@Sendable ([UInt8]) -> Bool)? = nil
-    ) async throws(StoreError) -> [FoundModifier] {
-        try await inQueue { queue throws(StoreError) in
-            try queue.unsettled(after: number?.value ?? 0, limit: limit, isKnown: isKnown)
-        }
-    }
-
-    package func page(
-        _ filter: ModifierFilter,
-        after number: ModifierNumber?,
-        limit: Int
-    ) async throws(StoreError) -> [FoundModifier] {
-        try await inQueue { queue throws(StoreError) in
-            try queue.modifiers(filter, after: number?.value ?? 0, limit: limit)
-        }
-    }
-
-    /// The answers by which modifiers died, with at most `bytesMax` bytes of each body.
-    package func answerBodies(
-        of numbers: [ModifierNumber],
-        bytesMax: Int
-    ) async throws(StoreError) -> [ModifierNumber: [UInt8]] {
-        guard !numbers.isEmpty else { return [:] }
-        return try await inQueue { queue throws(StoreError) in
-            var bodies: [ModifierNumber: [UInt8]] = [:]
-            for number in numbers {
-                bodies[number] = try queue.answerBody(of: number, bytesMax: bytesMax)
-            }
-            return bodies
-        }
-    }
-
-    /// One modifier with everything that belongs to it; nil when there is none that can be read.
-    package func whole(_ number: ModifierNumber) async throws(StoreError) -> WholeModifier? {
-        try await inQueue { queue throws(StoreError) in try queue.modifier(number) }
-    }
-
-    /// The id and the state of one that is unsettled, or a dead letter; nil where there is none.
-    ///
-    /// It reads neither effects nor the body, which may have 16 MiB. What cannot be read is nil.
-    package func head(
-        _ number: ModifierNumber
-    ) async throws(StoreError) -> (id: ModifierID?, state: ModifierState?, isAnswered: Bool)? {
-        try await inQueue { queue throws(StoreError) in try queue.head(of: number) }
-    }
-
-    /// Whether a modifier was settled without being confirmed, as far as the history goes back.
-    package func hasFailed(_ number: ModifierNumber) async throws(StoreError) -> Bool {
-        try await inQueue { queue throws(StoreError) in try queue.hasFailed(number) }
-    }
-
-    /// A modifier with its targets as they are now, but for those of which nothing is known.
-    package func withTargets(
-        _ number: ModifierNumber
-    ) async throws(StoreError) -> (WholeModifier, [EntryID: Target])? {
-        try await store.read { [shared] reader throws(StoreError) in
-            guard let whole = try reader.stateReader().queue.modifier(number) else { return nil }
-            let scope = shared.key(for: whole.modifier.scope)
-            var targets: [EntryID: Target] = [:]
-            for id in whole.modifier.targets { targets[id] = try reader.targets.target(scope, id) }
-            return (whole, targets)
-        }
-    }
-
-    /// The number under which a scope's modifier stands, also one that is settled.
-    package func number(
-        _ id: ModifierID,
-        of scope: ScopeKey
-    ) async throws(StoreError) -> ModifierNumber? {
-        try await inQueue { queue throws(StoreError) in try queue.submission(of: id, scope)?.number
-        }
-    }
-
-    /// What was submitted under a scope's ids, as far as it is known, settled or not.
-    package func submissions(
-        of ids: [ModifierID],
-        _ scope: ScopeKey
-    ) async throws(StoreError) -> [ModifierID: Submission] {
-        try await inQueue { queue throws(StoreError) in
-            var found: [ModifierID: Submission] = [:]
-            for id in ids { found[id] = try queue.submission(of: id, scope) }
-            return found
-        }
-    }
-
-    package func oldestAcceptedAt() async throws(StoreError) -> Timestamp? {
-        try await inQueue { queue throws(StoreError) in try queue.oldestAcceptedAt() }
-    }
-
     package var totals: QueueTotals {
         var totals = shared.claims.queueTotals
         totals.maxModifiers = store.configuration.queue.maxModifiers
@@ -298,24 +182,5 @@ package struct ModifierStore: Sendable {
     /// Has `tell` called with those that an answer has settled, once that is on disk.
     package func whenLeft(_ tell: @escaping @Sendable ([ModifierNumber]) -> Void) {
         shared.claims.whenLeft(tell)
-    }
-
-    /// What is remembered of one that was settled; nil where it is forgotten.
-    package func settled(
-        _ number: ModifierNumber,
-        of scope: ScopeKey
-    ) async throws(StoreError) -> SettledModifier? {
-        try await inQueue { queue throws(StoreError) in try queue.settled(number, of: scope) }
-    }
-
-    /// A page of what was settled before `number`, the last first.
-    package func history(
-        of scopes: RowScopes,
-        before number: Int64?,
-        limit: Int
-    ) async throws(StoreError) -> [SettledModifier] {
-        try await inQueue { queue throws(StoreError) in
-            try queue.history(of: scopes, before: number ?? .max, limit: limit)
-        }
     }
 }

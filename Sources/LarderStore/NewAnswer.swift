@@ -45,9 +45,7 @@ extension NewEntities {
         return (template.bytes, AnswerForm(template, split.skeleton, of: origin))
     }
 
-    var ids: some Sequence<EntryID> {
-        split.keys.lazy.map { EntryID(EntityName($0, of: origin)) }
-    }
+    var ids: some Sequence<EntryID> { split.keys.lazy.map { EntryID(EntityName($0, of: origin)) } }
 }
 
 /// Entities of an answer that `state.db` keeps, with it merged into them there.

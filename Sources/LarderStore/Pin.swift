@@ -69,9 +69,6 @@ package enum PinOutcome: Equatable, Sendable {
 extension PinTrouble {
     /// The origin has deleted what is pinned.
     init(deleted status: Int) {
-        self.init(
-            problem: "deleted",
-            reason: "the origin answered \(status): it has deleted it"
-        )
+        self.init(problem: "deleted", reason: "the origin answered \(status): it has deleted it")
     }
 }

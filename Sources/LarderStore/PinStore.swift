@@ -124,10 +124,7 @@ package struct PinStore: Sendable {
     }
 
     /// A page of the pins without bytes that gave up in a state, in the order of their numbers.
-    package func failed(
-        _ state: PinState,
-        after number: Int64
-    ) async throws(StoreError) -> [Pin] {
+    package func failed(_ state: PinState, after number: Int64) async throws(StoreError) -> [Pin] {
         try await store.read { reader throws(StoreError) in
             let condition = """
                 pinned_at IS NOT NULL AND state = \(state.rawValue) AND kind IS NULL AND wanted = 0
@@ -151,7 +148,5 @@ package struct PinStore: Sendable {
 
     /// Has `tell` called whenever a pin has got what it waited for, or wants it again as its bytes
     /// were damaged.
-    package func whenNews(_ tell: @escaping @Sendable () -> Void) {
-        claims.whenNews(tell)
-    }
+    package func whenNews(_ tell: @escaping @Sendable () -> Void) { claims.whenNews(tell) }
 }

@@ -1,42 +1,13 @@
-import LarderModel
+package import LarderModel
 
 /// Reads the modifier queue by a ``StateReader``, in its transactions.
 struct QueueReader {
     let state: StateReader
-    private var connection: SQLiteConnection { state.connection }
-
-    /// A page of the unsettled ones, in the order of their numbers; one with an effect that is not
-    /// known cannot be read.
-    func unsettled(
-        after number: Int64,
-        limit: Int,
-        isKnown: (([UInt8]) -> Bool)? = nil
-    ) throws(StoreError) -> [FoundModifier] {
-        let sql = """
-            SELECT \(ModifierColumn.withoutBytes) FROM modifier NOT INDEXED
-            WHERE settled_at IS NULL AND number > :after ORDER BY number LIMIT :limit
-            """
-        let statement = try connection.statement(sql, (":after", number), (":limit", limit))
-        return try found(statement, after: number, isKnown: isKnown)
-    }
-
-    func modifiers(
-        _ filter: ModifierFilter,
-        after number: Int64,
-        limit: Int
-    ) throws(StoreError) -> [FoundModifier] {
-        let statement = try connection.statement(filter.sql)
-        filter.scopes.bind(to: statement)
-        statement.bind((":after", number), (":limit", limit))
-        if let state = filter.state { statement.bind(":state", state.rawValue) }
-        if let lane = filter.laneName { statement.bind(":lane", lane.text) }
-        if let target = filter.target { statement.bind(":target", target.text) }
-        return try found(statement, after: number)
-    }
+    var connection: SQLiteConnection { state.connection }
 
     /// With their targets; one whose changes are not all there, or not all of its scope, cannot be
     /// read.
-    private func found(
+    fileprivate func found(
         _ statement: SQLiteStatement,
         after last: Int64,
         isKnown: (([UInt8]) -> Bool)? = nil
@@ -66,9 +37,7 @@ struct QueueReader {
                 "SELECT \(ModifierColumn.whole) FROM modifier WHERE number = :number",
                 (":number", number.value)
             )
-            guard try statement.step(), var modifier = StoredModifier(statement) else {
-                return nil
-            }
+            guard try statement.step(), var modifier = StoredModifier(statement) else { return nil }
             let changes = try connection.statement(
                 "SELECT \(ChangeColumn.list()) FROM change WHERE modifier = :modifier ORDER BY position",
                 (":modifier", number.value)
@@ -93,22 +62,8 @@ struct QueueReader {
         }
     }
 
-    /// Of the body of the last answer at most `bytesMax` bytes; nil where none came.
-    func answerBody(
-        of number: ModifierNumber,
-        bytesMax: Int
-    ) throws(StoreError) -> [UInt8]? {
-        let sql = """
-            SELECT substr(answer_body, 1, :bytes) FROM modifier
-            WHERE number = :number AND answer_status IS NOT NULL
-            """
-        let statement = try connection.statement(sql)
-        statement.bind((":number", number.value), (":bytes", bytesMax))
-        return try statement.first { Array($0.bytes(.only)) }
-    }
-
     /// The id and the state of one that is unsettled, or a dead letter, whatever else its row says.
-    func head(
+    fileprivate func head(
         of number: ModifierNumber
     ) throws(StoreError) -> (id: ModifierID?, state: ModifierState?, isAnswered: Bool)? {
         try connection.statement(
@@ -120,20 +75,11 @@ struct QueueReader {
         }
     }
 
-    /// Whether a modifier is a dead letter, or was one, or was cancelled; the last word counts, as a
-    /// dead letter may have been sent again.
-    func hasFailed(_ number: ModifierNumber) throws(StoreError) -> Bool {
-        if let head = try head(of: number) { return head.state == .dead }
-        let statement = try connection.statement(
-            "SELECT outcome FROM history WHERE number = :number ORDER BY history DESC LIMIT 1",
-            (":number", number.value)
-        )
-        guard try statement.step() else { return false }
-        return statement.text(.only) != ModifierState.confirmed.rawValue
-    }
-
     /// What was submitted under an id, whatever has become of it.
-    func submission(of id: ModifierID, _ scope: ScopeKey) throws(StoreError) -> Submission? {
+    fileprivate func submission(
+        of id: ModifierID,
+        _ scope: ScopeKey
+    ) throws(StoreError) -> Submission? {
         for sql in [
             """
             SELECT digest_high, digest_low, number, rev, (SELECT group_concat(id, char(10)) FROM (
@@ -159,51 +105,184 @@ struct QueueReader {
         }
         return nil
     }
+}
 
-    func oldestAcceptedAt() throws(StoreError) -> Timestamp? {
-        let oldest = try connection.integer(
+extension ModifierStore {
+    private func inQueue<Value: Sendable>(
+        _ read: @escaping @Sendable (QueueReader) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        try await store.read { reader throws(StoreError) in try read(reader.stateReader().queue) }
+    }
+
+    package func pausedLanes() async throws(StoreError) -> [(scope: Scope, lane: Lane)] {
+        try await inQueue { queue throws(StoreError) in
+            try queue.connection.statement("SELECT scope, lane FROM paused_lane").all { row in
+                guard let scope = row.scope("scope"),
+                    let lane = row.text("lane").flatMap({ try? Lane($0) })
+                else { return nil }
+                return (scope, lane)
+            }
+        }
+    }
+
+    /// A page of the unsettled modifiers after `number`, in the order of their numbers; those that
+    /// cannot be read are among them.
+    ///
+    /// `isKnown` says of an effect's bytes whether there is such an effect; without it all are.
+    package func unsettled(
+        after number: ModifierNumber?,
+        limit: Int = Limits.pageRowsMax,
+        isKnown: (@Sendable ([UInt8]) -> Bool)? = nil
+    ) async throws(StoreError) -> [FoundModifier] {
+        let last = number?.value ?? 0
+        let sql = """
+            SELECT \(ModifierColumn.withoutBytes) FROM modifier NOT INDEXED
+            WHERE settled_at IS NULL AND number > :after ORDER BY number LIMIT :limit
             """
+        return try await inQueue { queue throws(StoreError) in
+            let rows = try queue.connection.statement(sql, (":after", last), (":limit", limit))
+            return try queue.found(rows, after: last, isKnown: isKnown)
+        }
+    }
+
+    package func page(
+        _ filter: ModifierFilter,
+        after number: ModifierNumber?,
+        limit: Int
+    ) async throws(StoreError) -> [FoundModifier] {
+        try await inQueue { queue throws(StoreError) in
+            let statement = try queue.connection.statement(filter.sql)
+            filter.scopes.bind(to: statement)
+            statement.bind((":after", number?.value ?? 0), (":limit", limit))
+            if let state = filter.state { statement.bind(":state", state.rawValue) }
+            if let lane = filter.laneName { statement.bind(":lane", lane.text) }
+            if let target = filter.target { statement.bind(":target", target.text) }
+            return try queue.found(statement, after: number?.value ?? 0)
+        }
+    }
+
+    /// The answers by which modifiers died, with at most `bytesMax` bytes of each body.
+    package func answerBodies(
+        of numbers: [ModifierNumber],
+        bytesMax: Int
+    ) async throws(StoreError) -> [ModifierNumber: [UInt8]] {
+        guard !numbers.isEmpty else { return [:] }
+        let sql = """
+            SELECT substr(answer_body, 1, :bytes) FROM modifier
+            WHERE number = :number AND answer_status IS NOT NULL
+            """
+        return try await inQueue { queue throws(StoreError) in
+            var bodies: [ModifierNumber: [UInt8]] = [:]
+            for number in numbers {
+                let row = try queue.connection.statement(sql)
+                row.bind((":number", number.value), (":bytes", bytesMax))
+                bodies[number] = try row.first { Array($0.bytes(.only)) }
+            }
+            return bodies
+        }
+    }
+
+    /// One modifier with everything that belongs to it; nil when there is none that can be read.
+    package func whole(_ number: ModifierNumber) async throws(StoreError) -> WholeModifier? {
+        try await inQueue { queue throws(StoreError) in try queue.modifier(number) }
+    }
+
+    /// The id and the state of one that is unsettled, or a dead letter; nil where there is none.
+    ///
+    /// It reads neither effects nor the body, which may have 16 MiB. What cannot be read is nil.
+    package func head(
+        _ number: ModifierNumber
+    ) async throws(StoreError) -> (id: ModifierID?, state: ModifierState?, isAnswered: Bool)? {
+        try await inQueue { queue throws(StoreError) in try queue.head(of: number) }
+    }
+
+    /// Whether a modifier was settled without being confirmed, as far as the history goes back; the
+    /// last word counts, as a dead letter may have been sent again.
+    package func hasFailed(_ number: ModifierNumber) async throws(StoreError) -> Bool {
+        try await inQueue { queue throws(StoreError) in
+            if let head = try queue.head(of: number) { return head.state == .dead }
+            let outcome = try queue.connection.statement(
+                "SELECT outcome FROM history WHERE number = :number ORDER BY history DESC LIMIT 1",
+                (":number", number.value)
+            ).first { $0.text(.only) ?? "" }
+            return outcome.map { $0 != ModifierState.confirmed.rawValue } ?? false
+        }
+    }
+
+    /// A modifier with its targets as they are now, but for those of which nothing is known.
+    package func withTargets(
+        _ number: ModifierNumber
+    ) async throws(StoreError) -> (WholeModifier, [EntryID: Target])? {
+        try await store.read { reader throws(StoreError) in
+            guard let whole = try reader.stateReader().queue.modifier(number) else { return nil }
+            let scope = reader.key(for: whole.modifier.scope)
+            var targets: [EntryID: Target] = [:]
+            for id in whole.modifier.targets { targets[id] = try reader.targets.target(scope, id) }
+            return (whole, targets)
+        }
+    }
+
+    /// The number under which a scope's modifier stands, also one that is settled.
+    package func number(
+        _ id: ModifierID,
+        of scope: ScopeKey
+    ) async throws(StoreError) -> ModifierNumber? {
+        try await submissions(of: [id], scope)[id]?.number
+    }
+
+    /// What was submitted under a scope's ids, as far as it is known, settled or not.
+    package func submissions(
+        of ids: [ModifierID],
+        _ scope: ScopeKey
+    ) async throws(StoreError) -> [ModifierID: Submission] {
+        try await inQueue { queue throws(StoreError) in
+            var found: [ModifierID: Submission] = [:]
+            for id in ids { found[id] = try queue.submission(of: id, scope) }
+            return found
+        }
+    }
+
+    package func oldestAcceptedAt() async throws(StoreError) -> Timestamp? {
+        let sql = """
             SELECT accepted_at FROM modifier INDEXED BY modifier_open
             WHERE settled_at IS NULL ORDER BY number LIMIT 1
             """
-        )
-        return oldest.map(Timestamp.init(milliseconds:))
+        return try await inQueue { queue throws(StoreError) in
+            try queue.connection.integer(sql).map(Timestamp.init(milliseconds:))
+        }
     }
 
-    func history(
-        of scopes: RowScopes,
-        before place: Int64,
-        limit: Int
-    ) throws(StoreError) -> [SettledModifier] {
-        let sql = """
-            SELECT \(HistoryColumn.list) FROM history NOT INDEXED
-            WHERE history < :before AND \(scopes.condition) ORDER BY history DESC LIMIT :limit
-            """
-        let statement = try connection.statement(sql)
-        scopes.bind(to: statement)
-        statement.bind((":before", place), (":limit", limit))
-        return try statement.all(SettledModifier.init)
-    }
-
-    func settled(
+    /// What is remembered of one that was settled; nil where it is forgotten.
+    package func settled(
         _ number: ModifierNumber,
         of scope: ScopeKey
-    ) throws(StoreError) -> SettledModifier? {
+    ) async throws(StoreError) -> SettledModifier? {
         let sql = """
             SELECT \(HistoryColumn.list) FROM history
             WHERE number = :number AND scope = :scope ORDER BY history DESC LIMIT 1
             """
-        let statement = try connection.statement(sql)
-        statement.bind((":number", number.value), (":scope", scope.text))
-        return try statement.first(SettledModifier.init)
+        return try await inQueue { queue throws(StoreError) in
+            let row = try queue.connection.statement(sql)
+            row.bind((":number", number.value), (":scope", scope.text))
+            return try row.first(SettledModifier.init)
+        }
     }
 
-    func pausedLanes() throws(StoreError) -> [(scope: Scope, lane: Lane)] {
-        try connection.statement("SELECT scope, lane FROM paused_lane").all { row in
-            guard let scope = row.scope("scope"),
-                let lane = row.text("lane").flatMap({ try? Lane($0) })
-            else { return nil }
-            return (scope, lane)
+    /// A page of what was settled before `number`, the last first.
+    package func history(
+        of scopes: RowScopes,
+        before number: Int64?,
+        limit: Int
+    ) async throws(StoreError) -> [SettledModifier] {
+        let sql = """
+            SELECT \(HistoryColumn.list) FROM history NOT INDEXED
+            WHERE history < :before AND \(scopes.condition) ORDER BY history DESC LIMIT :limit
+            """
+        return try await inQueue { queue throws(StoreError) in
+            let statement = try queue.connection.statement(sql)
+            scopes.bind(to: statement)
+            statement.bind((":before", number ?? .max), (":limit", limit))
+            return try statement.all(SettledModifier.init)
         }
     }
 }

@@ -11,11 +11,7 @@ final class ReaderFile {
     /// Made when a normalized answer is first read.
     private var madeReferences: ReferenceTable?
 
-    init(
-        _ database: DatabaseFile,
-        cacheBytes: Int64,
-        _ generation: Generation
-    ) throws(StoreError) {
+    init(_ database: DatabaseFile, cacheBytes: Int64, _ generation: Generation) throws(StoreError) {
         self.generation = generation
         connection = try database.openReader(cacheBytes: cacheBytes)
         begin = try connection.prepare("BEGIN")

@@ -40,9 +40,7 @@ final class RowStamps: Sendable {
     }
 
     /// To be called once the commit is published, or has failed.
-    func commitEnded() {
-        committing.store(false, ordering: .releasing)
-    }
+    func commitEnded() { committing.store(false, ordering: .releasing) }
 
     /// The last four bits of a key are zero.
     private static func place(of key: RowKey) -> Int {

@@ -128,9 +128,7 @@ final class SQLiteConnection {
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     /// Runs `work` in a transaction, which ends without its changes where something fails.
-    func transaction<Value>(
-        _ work: () throws(StoreError) -> Value
-    ) throws(StoreError) -> Value {
+    func transaction<Value>(_ work: () throws(StoreError) -> Value) throws(StoreError) -> Value {
         try execute("BEGIN IMMEDIATE")
         do throws(StoreError) {
             let value = try work()
@@ -149,9 +147,7 @@ final class SQLiteConnection {
     }
 
     /// Whether the WAL stays as it is when this connection is the last to be closed.
-    func keepWALOnClose(_ keeps: Bool) {
-        _ = larder_keep_wal_on_close(handle, keeps ? 1 : 0)
-    }
+    func keepWALOnClose(_ keeps: Bool) { _ = larder_keep_wal_on_close(handle, keeps ? 1 : 0) }
 
     var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 

@@ -84,9 +84,7 @@ final class SQLiteStatement {
     /// Makes it ready to run again.
     ///
     /// Parameters keep their values until they are bound again.
-    func reset() {
-        sqlite3_reset(handle)
-    }
+    func reset() { sqlite3_reset(handle) }
 
     /// Takes the only column of a row, perhaps of its own, whatever its type, for its next run.
     func bind(_ name: String, of row: SQLiteStatement) {
@@ -129,20 +127,14 @@ final class SQLiteStatement {
         let place = column.place(in: self)
         guard let bytes = sqlite3_column_text(handle, place) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, place))
-        return String(
-            decoding: UnsafeBufferPointer(start: bytes, count: count),
-            as: UTF8.self
-        )
+        return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 
     /// The column's bytes where they lie, valid until the statement moves on or is reset.
     func bytes(_ column: some SQLiteColumn) -> UnsafeRawBufferPointer {
         let place = column.place(in: self)
         let base = sqlite3_column_blob(handle, place)
-        return UnsafeRawBufferPointer(
-            start: base,
-            count: Int(sqlite3_column_bytes(handle, place))
-        )
+        return UnsafeRawBufferPointer(start: base, count: Int(sqlite3_column_bytes(handle, place)))
     }
 
     func bytesOrNil(_ column: some SQLiteColumn) -> [UInt8]? {
@@ -150,10 +142,7 @@ final class SQLiteStatement {
     }
 
     func digest<Column: SQLiteColumn>(_ high: Column, _ low: Column) -> Digest {
-        Digest(
-            high: UInt64(bitPattern: integer(high)),
-            low: UInt64(bitPattern: integer(low))
-        )
+        Digest(high: UInt64(bitPattern: integer(high)), low: UInt64(bitPattern: integer(low)))
     }
 
     /// The id of an entry; nil for a text that is none.

@@ -65,14 +65,10 @@ final class SharedCacheState: Sendable {
         rebuiltBytes.store(bytesMax, ordering: .relaxed)
     }
 
-    func key(for scope: Scope) -> ScopeKey {
-        ScopeKey(scope, seed: keySeed, hashMask: hashMask)
-    }
+    func key(for scope: Scope) -> ScopeKey { ScopeKey(scope, seed: keySeed, hashMask: hashMask) }
 
     /// Whether a row is not to be evicted: somebody needs it now, or its id is kept.
-    func isProtected(_ key: RowKey) -> Bool {
-        protection.isHeld(key) || claims.covers(key)
-    }
+    func isProtected(_ key: RowKey) -> Bool { protection.isHeld(key) || claims.covers(key) }
 
     var protectsAny: Bool { !protection.isEmpty || !claims.isEmpty }
 
@@ -86,9 +82,7 @@ final class SharedCacheState: Sendable {
         return log
     }
 
-    func touchLogs() -> [TouchLog] {
-        logs.withLock { $0 }
-    }
+    func touchLogs() -> [TouchLog] { logs.withLock { $0 } }
 
     func publish(_ totals: StoreTotals) {
         published.withLock { $0 = totals }
@@ -134,9 +128,7 @@ final class SharedCacheState: Sendable {
     /// one on, so that whoever still holds a number meets nobody else's bytes.
     var highestBody: Int64 { bodies.load(ordering: .relaxed) }
 
-    func noteBody(_ number: Int64) {
-        bodies.max(number, ordering: .relaxed)
-    }
+    func noteBody(_ number: Int64) { bodies.max(number, ordering: .relaxed) }
 
     var totals: StoreTotals {
         var totals = published.withLock { $0 }
@@ -151,9 +143,7 @@ final class SharedCacheState: Sendable {
         }
     }
 
-    func takeDirectUses() -> Set<RowKey> {
-        directUses.withLock { exchange(&$0, with: []) }
-    }
+    func takeDirectUses() -> Set<RowKey> { directUses.withLock { exchange(&$0, with: []) } }
 
     var origins: OriginNames {
         get { knownOrigins.withLock { $0 } }
@@ -166,15 +156,9 @@ final class SharedCacheState: Sendable {
     /// Which state of that it is.
     var originsVersion: Int { originChanges.load(ordering: .acquiring) }
 
-    func abandon(_ upload: UploadID) {
-        abandoned.withLock { $0.append(upload) }
-    }
+    func abandon(_ upload: UploadID) { abandoned.withLock { $0.append(upload) } }
 
-    func takeAbandoned() -> [UploadID] {
-        abandoned.withLock { exchange(&$0, with: []) }
-    }
+    func takeAbandoned() -> [UploadID] { abandoned.withLock { exchange(&$0, with: []) } }
 
-    func countDamagedRow() {
-        damagedRows.add(1, ordering: .relaxed)
-    }
+    func countDamagedRow() { damagedRows.add(1, ordering: .relaxed) }
 }

@@ -78,9 +78,7 @@ final class StateReader {
     }
 
     /// Reads several things as of one commit.
-    func inTransaction<Value>(
-        _ read: () throws(StoreError) -> Value
-    ) throws(StoreError) -> Value {
+    func inTransaction<Value>(_ read: () throws(StoreError) -> Value) throws(StoreError) -> Value {
         if isHeld { return try read() }
         try connection.statement("BEGIN").run()
         defer { connection.rollBack() }
@@ -116,11 +114,7 @@ final class StateReader {
         return pin
     }
 
-    func pins(
-        of scope: ScopeKey,
-        after cursor: String?,
-        limit: Int
-    ) throws(StoreError) -> [Pin] {
+    func pins(of scope: ScopeKey, after cursor: String?, limit: Int) throws(StoreError) -> [Pin] {
         let sql = """
             SELECT \(Pin.columns) FROM claim INDEXED BY claim_pinned
             WHERE scope = :scope AND id > :id AND pinned_at IS NOT NULL ORDER BY id LIMIT :limit

@@ -58,9 +58,7 @@ package struct StoreConfiguration: Sendable {
     }
 
     /// Has every copy go by other limits; of a configuration that shares them.
-    func setLimits(_ limits: StoreLimits) {
-        shared?.value = limits
-    }
+    func setLimits(_ limits: StoreLimits) { shared?.value = limits }
 
     /// What a connection to `cache.db` has of ``memoryBytes``: the readers of the event loops share one
     /// half, as hits come from them; the writer has a quarter, and all others share another.

@@ -111,9 +111,7 @@ extension StoreError {
         return line.count <= 300 ? line : "\(line.prefix(300))…"
     }
 
-    private static func meaning(of code: Int32) -> String {
-        String(cString: sqlite3_errstr(code))
-    }
+    private static func meaning(of code: Int32) -> String { String(cString: sqlite3_errstr(code)) }
 
     /// The path of the file that it comes from; nil for one that is of no file.
     var file: String? {
