@@ -108,9 +108,7 @@ struct BodyState {
         let replaced: Int64?
     }
 
-    init(unlinked: [Int64] = []) {
-        self.unlinked = unlinked
-    }
+    init(unlinked: [Int64] = []) { self.unlinked = unlinked }
 
     /// What all that are under way count.
     var uploadedBytes: Int64 { uploads.values.reduce(0) { $0 + $1.size } }
@@ -181,9 +179,7 @@ struct ChunkProgress {
     private var position: Int64 = 0
     private var byteCount = 0
 
-    init(_ body: ChunkedBody) {
-        self.body = body
-    }
+    init(_ body: ChunkedBody) { self.body = body }
 
     /// The position of the chunk that comes next; nil when all have come.
     var next: Int64? { byteCount < body.byteCount ? position : nil }

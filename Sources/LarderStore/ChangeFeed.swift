@@ -127,9 +127,7 @@ package final class ChangeFeed: Sendable {
 
     /// The logs together have every released change after this number.
     package var start: Revision {
-        state.withLock { state in
-            state.starts.values.max() ?? Revision(0)
-        }
+        state.withLock { state in state.starts.values.max() ?? Revision(0) }
     }
 }
 

@@ -28,9 +28,7 @@ package struct ModifierStore: Sendable {
     /// Counts an attempt, as from now on bytes may have left; what is to be sent, nil for what is
     /// settled or cannot be read.
     package func send(_ number: ModifierNumber) async throws(StoreError) -> DepartingModifier? {
-        try await file.settle { writer throws(StoreError) in
-            try writer.settling.send(number)
-        }
+        try await file.settle { writer throws(StoreError) in try writer.settling.send(number) }
     }
 
     /// Writes down what a modifier's row says from now on; what it said before, nil for what is

@@ -44,13 +44,9 @@ package struct RowFilter: Sendable {
     package var shownAt: Timestamp?
     package var part = RowPart.all
 
-    package init(scope: ScopeKey) {
-        self.init(.one(scope))
-    }
+    package init(scope: ScopeKey) { self.init(.one(scope)) }
 
-    package init(_ scopes: RowScopes) {
-        self.scopes = scopes
-    }
+    package init(_ scopes: RowScopes) { self.scopes = scopes }
 }
 
 package enum RowPart: Sendable {

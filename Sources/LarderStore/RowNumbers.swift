@@ -9,9 +9,7 @@ struct RowNumbers {
     /// Whether all that were read lie in their ranges.
     private(set) var areSound = true
 
-    init(_ row: SQLiteStatement) {
-        self.row = row
-    }
+    init(_ row: SQLiteStatement) { self.row = row }
 
     mutating func number(_ column: some SQLiteColumn, in range: ClosedRange<Int64>) -> Int64 {
         let number = row.integer(column)

@@ -41,9 +41,7 @@ final class RowWatches: Sendable {
         guard !keys.isEmpty else { return }
         let waiting = table.withLock { table -> [@Sendable () -> Void] in
             guard !table.watchers.isEmpty else { return [] }
-            return Set(keys).flatMap { key in
-                table.watchers[key].map { Array($0.values) } ?? []
-            }
+            return Set(keys).flatMap { key in table.watchers[key].map { Array($0.values) } ?? [] }
         }
         for tell in waiting { tell() }
     }
@@ -67,7 +65,5 @@ package final class RowWatch: Sendable {
         number = watches.add(key, tell)
     }
 
-    deinit {
-        watches.remove(key, number)
-    }
+    deinit { watches.remove(key, number) }
 }

@@ -99,9 +99,7 @@ package struct StoreLimits: Equatable, Sendable {
 private final class SharedLimits: Sendable {
     private let limits: Mutex<StoreLimits>
 
-    init(_ limits: StoreLimits) {
-        self.limits = Mutex(limits)
-    }
+    init(_ limits: StoreLimits) { self.limits = Mutex(limits) }
 
     var value: StoreLimits {
         get { limits.withLock { $0 } }

@@ -40,9 +40,7 @@ package struct ModifierFilter: Sendable {
     package var target: EntryID?
     package var laneName: LaneName?
 
-    package init(_ scopes: RowScopes) {
-        self.scopes = scopes
-    }
+    package init(_ scopes: RowScopes) { self.scopes = scopes }
 }
 
 /// What is remembered of a modifier that has left the queue.

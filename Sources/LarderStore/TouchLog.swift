@@ -69,9 +69,7 @@ final class RowUse: Sendable {
     private let latest = Atomic<Int64>(0)
     private let isListed = Atomic(false)
 
-    init(_ keys: [RowKey]) {
-        self.keys = keys
-    }
+    init(_ keys: [RowKey]) { self.keys = keys }
 
     /// True where it has to be listed.
     fileprivate func note(_ tick: Int64) -> Bool {
