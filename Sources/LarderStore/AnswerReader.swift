@@ -4,7 +4,6 @@ package import LarderNormalize
 package struct KnownEntity: Sendable {
     package let held: HeldEntity
     package let revision: Revision
-    /// When it was last said.
     package let storedAt: Timestamp
     package var pending = PendingChanges()
     /// Whether only modifiers say that it is there, or that it is not.
@@ -29,9 +28,7 @@ package struct PendingChanges: Equatable, Sendable {
 }
 
 package enum ShownRow<Value> {
-    /// What was made of the row of what is kept whole.
     case whole(Value)
-    /// A normalized answer as it is now, and as it came.
     case normalized(Rebuilt, of: Entry)
 }
 
@@ -99,8 +96,7 @@ package struct AnswerReader {
         case normalized(NormalizedRow)
     }
 
-    /// A saved answer that modifiers target, with its entities as one sees them and the entry as it came;
-    /// nil where it is kept whole.
+    /// A saved, normalized answer with the entry as it came; nil where it is kept whole.
     package func rebuilt(
         saved id: EntryID,
         _ scope: ScopeKey,
@@ -145,8 +141,7 @@ package struct AnswerReader {
         return known
     }
 
-    /// An entity with how many dead letters have changed it: counted of what is shown, and of no
-    /// other.
+    /// An entity, in a view with the number of the dead letters that have changed it.
     package func entityWithDeadLetters(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -192,11 +187,9 @@ package struct AnswerReader {
         }
         let isMade =
             switch (target.base.held, held) {
-            case (.unknown, .present), (.deleted, .present), (.unknown, .deleted),
-                (.present, .deleted):
-                true
             case (.unknown, .unknown), (.deleted, .deleted), (.present, .present), (_, .unknown):
                 false
+            case (.unknown, _), (.deleted, _), (.present, _): true
             }
         return KnownEntity(
             held: held,
@@ -237,7 +230,6 @@ package struct AnswerReader {
         return ReferenceReader(tables: tables, claims: shared.claims)
     }
 
-    /// The rows that refer to an entity, each with where.
     package func referrers(
         _ scope: ScopeKey,
         _ name: EntityName

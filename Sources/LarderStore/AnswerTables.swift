@@ -15,8 +15,7 @@ struct AnswerTables {
         )
     }
 
-    /// Writes down to which rows a row refers now, as far as it has not done so before; those to which
-    /// it refers no more.
+    /// Changes the references of a row; returns the rows to which it refers no more.
     func setReferences(of parent: Int64, _ wanted: [Int64: [UInt8]]) throws(StoreError) -> [Int64] {
         var (missing, removed) = (wanted, [Int64]())
         for (child, members) in try references(of: parent) {
@@ -87,8 +86,7 @@ struct AnswerTables {
         return (connection.lastInsertedRow, Self.skeletonSize(Int64(skeleton.bytes.count)))
     }
 
-    /// Removes an answer from those that share a skeleton, and the skeleton with the last of them; returns
-    /// the bytes by which the file's size shrinks.
+    /// Removes an answer from a skeleton's, and the skeleton with the last; returns its bytes.
     func giveBack(_ number: Int64) throws(StoreError) -> Int64 {
         try count(number, -1)
         let delete = try connection.statement(

@@ -36,9 +36,7 @@ final class BlockingReader: Sendable {
         }
     }
 
-    /// Blocks the calling thread until what was asked for so far is done.
     func wait() { queue.sync {} }
-
     func hold() { queue.suspend() }
 
     /// Lets go, and blocks the calling thread until what was asked for so far is done.

@@ -52,8 +52,7 @@ package struct BodyStore: Sendable {
         wake()
     }
 
-    /// Copies bodies that stay in place meanwhile into their other files, and ends their leases; a
-    /// damaged one gets no upload.
+    /// Copies bodies into their other files and ends their leases; a damaged one gets no upload.
     func copy(
         _ large: [LargeBody],
         into copied: inout CopiedBodies,
@@ -95,8 +94,7 @@ package struct BodyStore: Sendable {
         }
     }
 
-    /// A body that stays readable until ``BodyReader`` is gone, even if its row goes; nil when the
-    /// row no longer names it.
+    /// A body, readable while its ``BodyReader`` exists; nil when the row no longer names it.
     package func open(
         _ body: ChunkedBody,
         of scope: ScopeKey,

@@ -41,8 +41,7 @@ struct BodyTable {
         state.uploads[upload.body] = progress
     }
 
-    /// Marks an uploaded body as one that a row names, and what it counts; nil for a body that stands
-    /// in its row.
+    /// Marks an uploaded body as named by a row; what it counts, nil for one in its row.
     @discardableResult
     func link(_ body: NewBody, _ state: inout BodyState) throws(StoreError) -> Int64? {
         guard let upload = body.upload else { return nil }
@@ -95,7 +94,6 @@ struct BodyTable {
 }
 
 struct BodyState {
-    /// Those that are under way.
     fileprivate(set) var uploads: [Int64: Upload] = [:]
     /// Those that no row names any more, to be removed once nobody reads them.
     fileprivate(set) var unlinked: [Int64]
@@ -109,12 +107,8 @@ struct BodyState {
     }
 
     init(unlinked: [Int64] = []) { self.unlinked = unlinked }
-
-    /// What all that are under way count.
     var uploadedBytes: Int64 { uploads.values.reduce(0) { $0 + $1.size } }
-    /// What those count that are to be pinned.
     var pinnedBytes: Int64 { uploads.values.reduce(0) { $0 + ($1.replaced == nil ? 0 : $1.size) } }
-
     static func size(of chunk: [UInt8]) -> Int64 { Int64(chunk.count + Limits.chunkOverheadBytes) }
 
     func upload(_ upload: UploadID) throws(StoreError) -> Upload {
@@ -125,8 +119,7 @@ struct BodyState {
     /// Gives an upload up; its chunks go like those of a replaced body.
     ///
     /// What it counted.
-    @discardableResult
-    mutating func forget(_ upload: UploadID) -> Int64 {
+    @discardableResult mutating func forget(_ upload: UploadID) -> Int64 {
         guard let progress = uploads.removeValue(forKey: upload.body) else { return 0 }
         unlinked.append(upload.body)
         return progress.size
@@ -173,7 +166,6 @@ struct ChunkReader {
     }
 }
 
-/// How far the chunks of a body have come.
 struct ChunkProgress {
     private let body: ChunkedBody
     private var position: Int64 = 0
@@ -192,7 +184,6 @@ struct ChunkProgress {
     }
 }
 
-/// What a body comes into `state.db` for.
 enum Keeping: Sendable {
     /// An answer or a client's bytes for what is kept already.
     case answer

@@ -57,8 +57,7 @@ final class CacheReader {
         }
     }
 
-    /// Opens a transaction that sees every commit that was answered before; nil while there is no
-    /// file.
+    /// Opens a transaction that sees every answered commit; nil while there is no file.
     func openTransaction() throws(StoreError) -> ReaderFile? {
         let commit = shared.commitNumber
         let isOpen = hold == .held && openedAtCommit != nil
@@ -103,8 +102,7 @@ final class CacheReader {
         }
     }
 
-    /// Whether a read failed because its file is damaged or no longer the one; the writer hears of
-    /// the damage.
+    /// Whether a read failed because its file is damaged, which the writer hears of, or replaced.
     func wasLost(after error: StoreError) -> Bool {
         if case .noFile = error { return true }
         if case .longRead = error { return false }

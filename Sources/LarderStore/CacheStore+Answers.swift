@@ -26,8 +26,7 @@ extension CacheStore {
         }
     }
 
-    @discardableResult
-    package func put(
+    @discardableResult package func put(
         _ entities: NewEntities,
         now: Timestamp
     ) async throws(StoreError) -> EntitiesReceipt {
@@ -44,8 +43,7 @@ extension CacheStore {
     /// revision of the step, nil where nothing has changed.
     ///
     /// `hidesShared` is that of ``NewEntry``. An answer that `fence` covers says nothing.
-    @discardableResult
-    package func deleteEntity(
+    @discardableResult package func deleteEntity(
         _ name: EntityName,
         in scope: ScopeKey,
         fetch: Revision,
@@ -68,8 +66,7 @@ extension CacheStore {
         }
     }
 
-    /// Somebody has asked for an entity by its key: it stays while nothing refers to it, until it is
-    /// the least recently used.
+    /// An entity asked for by its key stays without references until it is used least recently.
     package func noteDirectUse(_ scope: ScopeKey, _ id: EntryID) {
         shared.noteDirectUses([RowKey(scope, id)])
     }

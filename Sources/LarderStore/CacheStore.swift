@@ -44,22 +44,16 @@ package final class CacheStore: Sendable {
     }
 
     package var pins: PinStore { PinStore(store: self) }
-
     package var modifiers: ModifierStore { ModifierStore(store: self) }
-
     package var files: StoreFiles { StoreFiles(store: self) }
 
     /// What was done to the files and is as it should be, in words for the log.
     package var notices: [String] { stateFile.notices }
 
-    /// What secrets are told apart by: it survives restarts and the loss of the cache, and goes only
-    /// with `state.db`.
+    /// Tells secrets apart; it is lost with `state.db` only.
     package var digestKey: DigestKey { stateFile.digestKey }
-
     package func makeReader() throws(StoreError) -> StoreReader { readers.make(.eventLoop) }
-
     package var maxEntryBytes: Int64 { configuration.maxEntryBytes.bytes }
-
     package var limits: StoreLimits { configuration.limits }
 
     /// Has the store go by other limits from now on.
@@ -73,8 +67,6 @@ package final class CacheStore: Sendable {
     }
 
     package func key(for scope: Scope) -> ScopeKey { shared.key(for: scope) }
-
-    // MARK: Entries
 
     /// Stores an entry: where its id is kept, else in the cache.
     ///
@@ -113,7 +105,6 @@ package final class CacheStore: Sendable {
         try stateFile.refuseWhileFull("pin")
     }
 
-    /// Confirms a row's bytes; see ``CachedRows/refresh(_:in:)``.
     package func refresh(
         _ confirmed: Entry,
         in scope: ScopeKey,
@@ -218,8 +209,6 @@ package final class CacheStore: Sendable {
         shared.claims.keepsShared(scope, id)
     }
 
-    // MARK: Lists and totals
-
     /// Reads off the event loops, for what may take long; ``Reading/current`` says for whom.
     ///
     /// Throws `tooManyReads` where as many of one user wait as may.
@@ -236,10 +225,7 @@ package final class CacheStore: Sendable {
     }
 
     package var groupSizes: Histogram { commits.groupSizes }
-
     package var totals: StoreTotals { shared.totals }
-
-    // MARK: Origins
 
     /// The names of the origins that were set offline by hand.
     package func offlineOrigins() throws(StoreError) -> Set<String> {
@@ -255,17 +241,13 @@ package final class CacheStore: Sendable {
         }
     }
 
-    // MARK: Housekeeping
-
     package func flushTouches() async throws(StoreError) {
         try await commits.submit { writer throws(StoreError) in try writer.cache.flushTouches() }
     }
 
     /// A round of housekeeping; see ``Maintenance/run()``.
     package func maintain() async throws(StoreError) { try await maintenance.run() }
-
     var maintenance: Maintenance { Maintenance(store: self) }
-
     package var upkeep: Upkeep { shared.upkeep }
 
     /// Forgets what was settled of some scopes, and the changes that were logged of them.

@@ -89,9 +89,7 @@ package final class ChangeFeed: Sendable {
     }
 
     var isWatched: Bool { state.withLock { $0.isWatched } }
-
     package var released: Revision { state.withLock { $0.released } }
-
     package var last: Revision { state.withLock { $0.last } }
 
     /// Has `tell` called when there is something to take, on any thread.
@@ -153,7 +151,6 @@ extension [Change] {
     }
 }
 
-/// What a step has put.
 private struct PutName: Hashable {
     let revision: Revision
     let scope: Scope

@@ -1,7 +1,6 @@
 import LarderModel
 
-/// What a writer remembers of its file's log of changes; goes back with a transaction that is
-/// rolled back.
+/// What a writer remembers of its file's log; a roll-back restores it.
 struct ChangeLogState {
     /// What the rows hold, as counted against ``Limits/changeLogBytesMax``.
     var rows: Int64 = 0

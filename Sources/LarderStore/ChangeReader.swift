@@ -4,8 +4,7 @@ package struct ChangeReader {
     let reader: StoreReader
     private var shared: SharedCacheState { reader.shared }
 
-    /// Changes with those of the entries that show the entities among them, behind the last of each
-    /// step; nil where they are too many to be told.
+    /// Adds the changes of entries that show changed entities after each step; nil where too many.
     func withEntries(
         showing changes: [Change],
         where isWanted: (EntryID) -> Bool

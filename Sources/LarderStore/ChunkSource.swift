@@ -8,8 +8,7 @@ package struct ChunkSource {
         try withChunks(of: body) { chunks throws(StoreError) in try chunks.isWhole(body) } ?? false
     }
 
-    /// One chunk of a body, from a transaction of its own; throws `badChunk` when it is missing or
-    /// damaged.
+    /// One chunk, from a transaction of its own; throws `badChunk` for a missing or damaged one.
     func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
         defer { if body.file == .cache { reader.endTransaction() } }
         let chunk = try withChunks(of: body) { chunks throws(StoreError) in

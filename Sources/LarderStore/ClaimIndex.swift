@@ -63,9 +63,7 @@ final class ClaimIndex: Sendable {
 
     /// How many groups have changed `state.db`.
     var commitNumber: Int { commits.load(ordering: .acquiring) }
-
     func commitPublished() { commits.add(1, ordering: .releasing) }
-
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
     func place(_ scope: ScopeKey, _ id: EntryID) -> Place? {
@@ -157,9 +155,7 @@ final class ClaimIndex: Sendable {
 
     /// The row of the cache is read no more once the open group is committed.
     func addGarbage(_ keys: some Sequence<RowKey>) { garbage.withLock { $0.formUnion(keys) } }
-
     func removeGarbage(_ keys: some Sequence<RowKey>) { garbage.withLock { $0.subtract(keys) } }
-
     func someGarbage(atMost limit: Int) -> [RowKey] { garbage.withLock { Array($0.prefix(limit)) } }
 
     /// Whether the cache has a row under this key that is garbage, of a claimed id.
@@ -173,7 +169,6 @@ final class ClaimIndex: Sendable {
         releasable.withLock { $0.formUnion(names) }
     }
 
-    /// The first so many of them, which are taken out.
     func takeReleasable(atMost limit: Int) -> [TargetName] {
         releasable.withLock { names in
             let taken = Array(names.prefix(limit))
@@ -190,7 +185,6 @@ final class ClaimIndex: Sendable {
         place(scope, id)?.keepsShared == true
     }
 
-    /// Counts changes of dead letters that target an id.
     func addDeadLetters(_ scope: ScopeKey, _ id: EntryID, _ added: Int) {
         let key = ClaimKey(scope, id)
         dead.withLock { dead in
@@ -209,20 +203,14 @@ final class ClaimIndex: Sendable {
 
     /// Of each id that dead letters target how many of their changes do.
     var deadLetters: [ClaimKey: Int] { dead.withLock { $0 } }
-
     var hasDeadLetters: Bool { deadCount.load(ordering: .acquiring) > 0 }
-
     func publish(_ totals: PinTotals) { publishedPins.withLock { $0 = totals } }
-
     var pinTotals: PinTotals { publishedPins.withLock { $0 } }
-
     func publish(_ totals: QueueTotals) { publishedQueue.withLock { $0 = totals } }
-
     var queueTotals: QueueTotals { publishedQueue.withLock { $0 } }
 
     /// Has `tell` called whenever a pin has got what it wanted, or has come to want it by itself.
     func whenNews(_ tell: @escaping @Sendable () -> Void) { listener.withLock { $0 = tell } }
-
     func tellNews() { listener.withLock { $0 }() }
 
     /// Has `tell` called with those that an answer has settled, once it is committed.

@@ -19,11 +19,9 @@ package struct ClaimRow: Equatable, Sendable {
     /// Whether unsettled changes target it, of a shared row of any user, so that nothing takes it away.
     package let isTargeted: Bool
 
-    /// Where the page after it begins in the order of ids.
     package var cursor: RowCursor { RowCursor(value: 0, scope: scope.text, id: id.text) }
 
-    /// Reads a row whose columns are ``columns``; nil for one with a scope or an id that is none,
-    /// which only damage leaves.
+    /// Reads a row whose columns are ``columns``; nil for a damaged one.
     init?(_ row: SQLiteStatement) {
         guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
             return nil

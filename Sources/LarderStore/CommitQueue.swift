@@ -26,6 +26,7 @@ final class CommitQueue: Sendable {
         var isDraining = false
         var isClosed = false
 
+        /// True where the thread is to be started.
         mutating func append(_ item: Item) -> Bool {
             items.append(item)
             defer { isDraining = true }
@@ -71,8 +72,6 @@ final class CommitQueue: Sendable {
         self.now = now
     }
 
-    // MARK: Commands
-
     /// How a command depends on `cache.db`.
     enum CacheUse: Sendable {
         /// The command fails if `cache.db` does.
@@ -101,6 +100,7 @@ final class CommitQueue: Sendable {
         case .optional:
             guard !shared.claims.isEmpty else { throw error }
             let second = await runWithoutCache(work)
+            // The command needs `cache.db` after all.
             if case .failure(.noFile) = second { throw error }
             return try second.get()
         case .readsBase:
@@ -182,7 +182,6 @@ final class CommitQueue: Sendable {
         thread.suspend()
     }
 
-    /// Blocks the calling thread until what was asked for so far is done.
     func release() {
         held.withLock { $0 = false }
         thread.resume()
@@ -191,7 +190,6 @@ final class CommitQueue: Sendable {
 
     /// How many commands each transaction took.
     var groupSizes: Histogram { sizes.withLock { $0 } }
-
     var isIdle: Bool { waiting.withLock { $0.items.isEmpty } }
 
     /// Returns once no housekeeping is left to be done, or none of it makes progress, and what the
@@ -247,8 +245,7 @@ final class CommitQueue: Sendable {
         if verdict.mustStart { thread.async { self.drain() } }
     }
 
-    /// Carries out what waits, and between two turns one step of housekeeping, until neither is
-    /// left.
+    /// Carries out what waits, with one step of housekeeping between two turns.
     private func drain() {
         let writer = confined.writer
         while true {
@@ -403,6 +400,5 @@ private final class Answer<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, StoreError>>(.failure(.closed))
 
     var given: Result<Value, StoreError> { result.withLock { $0 } }
-
     func give(_ result: Result<Value, StoreError>) { self.result.withLock { $0 = result } }
 }

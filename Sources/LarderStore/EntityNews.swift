@@ -58,8 +58,7 @@ extension StoreWriter {
         shared.watches.rowsChanged(rows)
     }
 
-    /// The entries that show news of entities to one who sees what is shared, too; nil where they
-    /// are too many to be followed.
+    /// The entries of a scope and of what is shared that show news; nil where they are too many.
     private func entries(
         showing news: [EntityNews],
         to scope: ScopeKey,
@@ -79,7 +78,6 @@ extension StoreWriter {
         return entries
     }
 
-    /// See ``SharedCacheState/byOwnURL(_:isShown:)``.
     private func byOwnURL(_ change: Change) throws(StoreError) -> Change? {
         try shared.byOwnURL(change) { place, id throws(StoreError) in
             // The group is committed: a look by ``claimed(_:_:)`` would begin another transaction.

@@ -35,7 +35,6 @@ enum RecencyColumn: Int32, TableColumn {
     }
 }
 
-/// The columns of a row that may be evicted.
 enum VictimColumn: Int32, TableColumn {
     case key, lastUsed, kind, expiresAt
 }
@@ -44,7 +43,6 @@ enum VictimColumn: Int32, TableColumn {
 enum ClaimColumn: Int32, TableColumn {
     case size, pinnedAt, state, problem, reason, goneStatus, wanted, targeted, shared, held, inPins,
         payer
-    /// The number of unsettled changes that target the row.
     case targets
     /// The places of the row in lists by use and by age.
     case lastUsed, shownSince
@@ -66,7 +64,6 @@ enum ClaimColumn: Int32, TableColumn {
         }
     }
 
-    /// A row with some of the columns of its entry.
     static func row(_ entry: Set<EntryColumn>, _ claim: Set<ClaimColumn>) -> String {
         "\(EntryColumn.list(entry, [.key: "claim"])), \(list(claim))"
     }

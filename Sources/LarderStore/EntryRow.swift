@@ -49,7 +49,6 @@ package struct EntryRow: ~Copyable {
         return HeaderLines(statement.bytes(EntryColumn.headers)).list("Content-Encoding")
     }
 
-    /// The chunked body that it names; nil when the body stands in the row.
     package var chunkedBody: ChunkedBody? {
         statement.integerOrNil(EntryColumn.body).map {
             ChunkedBody(number: $0, byteCount: byteCount, file: file)
@@ -63,7 +62,6 @@ package struct EntryRow: ~Copyable {
     /// it came.
     package var skeleton: Int64? { statement.integerOrNil(EntryColumn.skeleton) }
 
-    /// Whether its numbers are such as rows have.
     private var hasSoundNumbers: Bool {
         var numbers = RowNumbers(statement)
         _ = (
@@ -90,8 +88,7 @@ package struct EntryRow: ~Copyable {
         read(statement.bytes(EntryColumn.data))
     }
 
-    /// Everything but the bytes; nil for an id that is none and for numbers that no row has, which
-    /// only damage leaves.
+    /// Everything but the bytes; nil for a damaged row.
     package func entry() -> Entry? {
         guard hasSoundNumbers, let id = statement.entryID(EntryColumn.id) else { return nil }
         var entry = Entry(
@@ -143,7 +140,6 @@ extension SQLiteStatement {
     }
 }
 
-/// A body that is kept in chunks.
 package struct ChunkedBody: Hashable, Sendable {
     let number: Int64
     package let byteCount: Int
@@ -162,6 +158,5 @@ package struct ChunkedBody: Hashable, Sendable {
 /// Which file a body's chunks stand in.
 enum BodyFile: Hashable, Sendable {
     case cache
-    /// A pinned one.
     case state
 }

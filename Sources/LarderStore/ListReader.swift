@@ -45,8 +45,7 @@ package struct ListReader {
         return made.isEmpty ? rows : ListedRow.merged(rows, made, by: order, limit: limit)
     }
 
-    /// Whether a claimed row is one of a list: not a bare one of another origin, nor one under whose id
-    /// the cache has a row.
+    /// False for a bare row of another origin, and for one under whose id the cache has a row.
     private func isListed(_ row: ListedRow, _ filter: RowFilter) throws(StoreError) -> Bool {
         guard row.isBare else { return true }
         if let origin = filter.origin, origin != named(row).entry.origin { return false }
@@ -132,7 +131,6 @@ package struct ListReader {
         } ?? []
     }
 
-    /// One id's row as a list shows it; nil when there is none.
     package func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
         let cached = { () throws(StoreError) in
             try cachedRow(scope, id, ListedRow.columnsOfCache, ListedRow.init(cached:))
@@ -178,7 +176,6 @@ package struct ListReader {
         } ?? []
     }
 
-    /// The row of one id as an eviction names it; nil when there is none.
     package func candidate(
         _ scope: ScopeKey,
         _ id: EntryID
@@ -187,8 +184,7 @@ package struct ListReader {
         return try cachedRow(scope, id, EvictionCandidate.columns, EvictionCandidate.init)
     }
 
-    /// Claimed rows that an eviction names: a page of them, in the order of their ids; those without
-    /// an entry too.
+    /// A page of claimed rows to evict, in the order of their ids; also rows without an entry.
     package func claimRows(
         _ filter: RowFilter,
         after cursor: RowCursor?,
@@ -203,7 +199,6 @@ package struct ListReader {
         }
     }
 
-    /// One id's row in `state.db`; nil when it is not kept.
     package func claimRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
         guard shared.claims.covers(scope, id) else { return nil }
         let state = try reader.stateReader()

@@ -1,8 +1,7 @@
 import LarderModel
 
 extension ListedRow {
-    /// A row of `cache.db` with ``columnsOfCache``; nil for one whose scope or id is none, which only
-    /// damage leaves.
+    /// A row of `cache.db` with ``columnsOfCache``; nil for a damaged one.
     init?(cached row: SQLiteStatement) {
         self.init(row, size: RecencyColumn.size, lastUsed: RecencyColumn.lastUsed, isPinned: false)
     }

@@ -30,7 +30,6 @@ package struct ModifierUpdate: Sendable {
     }
 }
 
-/// How a modifier leaves the queue.
 package struct Settlement: Sendable {
     package let number: ModifierNumber
     package let outcome: Outcome
@@ -44,10 +43,8 @@ package struct Settlement: Sendable {
     package var isShown = false
 
     package enum Outcome: Sendable {
-        /// What becomes of the base of each target, from what it is now; called on the writer's thread,
-        /// once or more often.
+        /// The new base of each target; called on the writer's thread, once or more often.
         case confirmed(@Sendable (EntryID, TargetBase) -> BaseUpdate)
-        /// A dead letter, with the view of each target before and after.
         case dead(ModifierReason, @Sendable (EntryID, TargetBase) -> LostView)
         case cancelled
     }
@@ -59,10 +56,8 @@ package struct Settlement: Sendable {
     }
 }
 
-/// Where the rows are that show a target although no change names them, as answers do that vary by
-/// request headers.
+/// Where the variants of a target are: rows that show it although no change names them.
 package struct VariantPlaces: Equatable, Sendable {
-    /// What their ids begin with.
     package let prefix: String
     /// Where they stand: a row of the first of these hides what has its id in the others.
     package let scopes: [ScopeKey]
@@ -94,8 +89,7 @@ package struct VariantRow: Hashable, Sendable {
     package let place: ScopeKey
 }
 
-/// A modifier that has just left the queue, and the rows that showed it although no change of it
-/// names them.
+/// A modifier that has just left the queue, and the variants that showed it.
 package struct DepartedModifier: Sendable {
     package let whole: WholeModifier
     package let variants: [VariantRow]
@@ -110,7 +104,6 @@ package struct DepartingModifier: Sendable {
     package let bases: [EntryID: TargetBase]
 }
 
-/// What a confirmed modifier makes of a base.
 package enum BaseUpdate: Sendable {
     case keep
     /// The bytes may be as many as they like.

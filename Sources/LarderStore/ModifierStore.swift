@@ -8,8 +8,6 @@ package struct ModifierStore: Sendable {
     private var file: StateFile { store.stateFile }
     private var shared: SharedCacheState { store.shared }
 
-    // MARK: Steps
-
     /// Accepts all of them, or none; what each came to, in their order.
     ///
     /// A known id with the digest that it had is the modifier that is there, with another one it
@@ -25,14 +23,12 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// Counts an attempt, as from now on bytes may have left; what is to be sent, nil for what is
-    /// settled or cannot be read.
+    /// Counts an attempt and returns what to send; nil for what is settled or unreadable.
     package func send(_ number: ModifierNumber) async throws(StoreError) -> DepartingModifier? {
         try await file.settle { writer throws(StoreError) in try writer.settling.send(number) }
     }
 
-    /// Writes down what a modifier's row says from now on; what it said before, nil for what is
-    /// settled.
+    /// Changes a modifier's row and returns what it said before; nil for a settled one.
     @discardableResult
     package func update(_ change: ModifierUpdate) async throws(StoreError) -> ModifierTransition? {
         try await file.settle { writer throws(StoreError) in
@@ -77,8 +73,6 @@ package struct ModifierStore: Sendable {
         try await settle(settlements, now: now)
     }
 
-    // MARK: Targets
-
     /// Whether anything is kept at all; while nothing is, nothing is targeted.
     package var hasTargets: Bool { !shared.claims.isEmpty }
 
@@ -97,8 +91,7 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// The origin has answered for rows with nothing that is stored, as with a refusal: what has waited
-    /// for that is settled.
+    /// Settles what waited for an answer of rows: the origin gave one that is not stored.
     package func noteAnswer(
         for ids: [EntryID],
         in scope: ScopeKey,
@@ -110,8 +103,6 @@ package struct ModifierStore: Sendable {
             try writer.sharing.answered(ids, in: scope, fence: fence, now: now)
         }
     }
-
-    // MARK: Dead letters
 
     /// Drops a dead letter; false when the scope has none of this number.
     package func drop(
@@ -154,8 +145,6 @@ package struct ModifierStore: Sendable {
             try writer.state.shiftMoments(by: step, now: now)
         }
     }
-
-    // MARK: Lanes
 
     /// Remembers for good that nothing is sent from a lane, or that it is again.
     package func setPaused(

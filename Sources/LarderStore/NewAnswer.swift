@@ -36,8 +36,7 @@ extension NewEntities {
         return merged.count == split.keys.count ? form(merged) : nil
     }
 
-    /// An answer's template with these entities as they are now, and what its row has beside it; nil
-    /// where it is to be kept whole.
+    /// An answer's template with its entities as they are now; nil where it is kept whole.
     func form(_ merged: [MergedEntity]) -> (template: [UInt8], form: AnswerForm)? {
         guard
             let template = split.template(merged).flatMap({ try? Template($0, split.skeleton) })
@@ -71,7 +70,6 @@ package struct AnswerReceipt: Equatable, Sendable {
     package let isNormalized: Bool
 }
 
-/// What storing entities by themselves came to.
 package struct EntitiesReceipt: Equatable, Sendable {
     /// Of the step, or the first entity's where nothing has changed.
     package let revision: Revision

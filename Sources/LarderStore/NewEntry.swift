@@ -10,8 +10,7 @@ package struct NewEntry: Sendable {
     /// Who has brought it, and by what, for watchers.
     package var client: ClientTag?
     package var cause: String?
-    /// Whether it is a user's own and there may be a shared row under its id, which is hidden from that
-    /// user from then on.
+    /// Whether it is a user's own: a shared row under its id is hidden from that user then.
     package var hidesShared = false
     /// The last revision that was told when its request started; nil for what no request has brought.
     package var start: Revision?
@@ -68,7 +67,6 @@ package enum RefreshOutcome: Equatable, Sendable {
 package struct EvictionCandidate: Equatable, Sendable {
     let key: RowKey
     let revision: Revision
-    /// As it stands in the row.
     let scope: String
     package let id: EntryID
     package let size: Int64
@@ -87,7 +85,6 @@ package struct EvictionReceipt: Equatable, Sendable {
     package var bytes: Int64 { evicted.reduce(0) { $0 + $1.size } }
 }
 
-/// What the store holds, as of the last commit.
 package struct StoreTotals: Equatable, Sendable {
     /// The accounted size: bodies, ids, headers and a fixed overhead for each row.
     package var bytes: Int64 = 0

@@ -36,11 +36,9 @@ package struct NewModifier: Sendable {
         self.digest = digest
     }
 
-    /// `held` until its hold is over.
     var state: ModifierState { holdUntil == nil ? .queued : .held }
 
-    /// What it counts against `queue.max_bytes`: all its texts and bytes, and a fixed overhead for
-    /// each row.
+    /// What it counts against `queue.max_bytes`: texts, bytes and an overhead for each row.
     var size: Int64 {
         var bytes = Limits.rowOverheadBytes + scope.text.utf8.count + id.text.utf8.count
         bytes += origin.text.utf8.count + (lane?.text.utf8.count ?? 0) + dependsOn.count * 8
@@ -103,7 +101,6 @@ package struct QueuedRequest: Equatable, Sendable {
     }
 }
 
-/// What was accepted under an id.
 package struct Submission: Sendable {
     package let number: ModifierNumber
     package let revision: Revision
@@ -115,14 +112,12 @@ package struct Submission: Sendable {
     package let url: WebURL?
 }
 
-/// A dead letter that is in the queue again.
 package struct RevivedModifier: Sendable {
     package let number: ModifierNumber
     package let cause: ChangeCause
     package let variants: [VariantRow]
 }
 
-/// What accepting a modifier came to.
 package enum Acceptance: Equatable, Sendable {
     /// `variants` are the rows that show its targets although no change names them.
     case accepted(ModifierNumber, Revision, variants: [VariantRow])

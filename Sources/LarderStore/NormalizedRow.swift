@@ -3,16 +3,13 @@ package import LarderNormalize
 
 /// The row of an answer that is kept normalized.
 package struct NormalizedRow: Sendable {
-    /// As the answer came.
     package internal(set) var entry: Entry
     package let scope: ScopeKey
     let template: [UInt8]
-    /// The number of its skeleton in its file.
     package let skeleton: Int64
     let file: BodyFile
 }
 
-/// What a normalized answer is now.
 package enum Rebuilt: Sendable {
     case shown(RebuiltEntry)
     /// It was an entity that is deleted: its tombstone, what modifiers have made of it, and whether

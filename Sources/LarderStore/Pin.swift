@@ -19,8 +19,7 @@ package struct Pin: Equatable, Sendable {
     package let number: Int64
     let keepsShared: Bool
 
-    /// Reads a row whose columns are ``columns``; nil for one with a scope or an id that is none,
-    /// which only damage leaves.
+    /// Reads a row whose columns are ``columns``; nil for a damaged one.
     init?(_ row: SQLiteStatement) {
         guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
             return nil

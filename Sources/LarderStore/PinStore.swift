@@ -1,7 +1,6 @@
 package import LarderModel
 
-/// What a user has saved, which is never evicted and never lost with the cache; see
-/// ``EntryStoring``.
+/// What a user has saved: it is never evicted and never lost with the cache.
 package struct PinStore: Sendable {
     let store: CacheStore
     private var file: StateFile { store.stateFile }
@@ -46,8 +45,7 @@ package struct PinStore: Sendable {
         }
     }
 
-    /// Takes a pin away with its entry, or what is released; false when there
-    /// was none, or unsettled changes target it.
+    /// Takes a pin or a released row away; false where there is none, or changes target it.
     package func evict(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -115,8 +113,7 @@ package struct PinStore: Sendable {
         }
     }
 
-    /// A page of the pins that are to be fetched as soon as their origins answer, in the order of
-    /// their numbers.
+    /// A page of the pins to be fetched as soon as their origins answer, by their numbers.
     package func wanted(after number: Int64) async throws(StoreError) -> [Pin] {
         try await store.read { reader throws(StoreError) in
             try reader.stateReader().pins(where: "wanted = 1", after: number)
@@ -146,7 +143,6 @@ package struct PinStore: Sendable {
         return totals
     }
 
-    /// Has `tell` called whenever a pin has got what it waited for, or wants it again as its bytes
-    /// were damaged.
+    /// Has `tell` called when a pin has its bytes, or wants them again after damage.
     package func whenNews(_ tell: @escaping @Sendable () -> Void) { claims.whenNews(tell) }
 }

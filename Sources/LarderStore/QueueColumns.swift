@@ -1,4 +1,3 @@
-/// The columns of the table `modifier`, those that are read with every row first.
 enum ModifierColumn: Int32, TableColumn {
     case number, scope, id, origin, state, reason, lane, dependsOn, holdUntil, expiresAt,
         attemptsMax, attempts, notApplied, stalled, nextAttemptAt, afterUnknown, key, round,

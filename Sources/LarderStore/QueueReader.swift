@@ -5,8 +5,7 @@ struct QueueReader {
     let state: StateReader
     var connection: SQLiteConnection { state.connection }
 
-    /// With their targets; one whose changes are not all there, or not all of its scope, cannot be
-    /// read.
+    /// With their targets; one that lacks changes, or has some of another scope, is unreadable.
     fileprivate func found(
         _ statement: SQLiteStatement,
         after last: Int64,

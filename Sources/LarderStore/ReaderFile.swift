@@ -8,7 +8,6 @@ final class ReaderFile {
     let end: SQLiteStatement
     let get: SQLiteStatement
     let chunks: ChunkReader
-    /// Made when a normalized answer is first read.
     private var madeReferences: ReferenceTable?
 
     init(_ database: DatabaseFile, cacheBytes: Int64, _ generation: Generation) throws(StoreError) {
@@ -28,7 +27,6 @@ final class ReaderFile {
             && get.isText(EntryColumn.id, id.text)
     }
 
-    /// Whether a shared row is hidden from the user of a scope.
     func isHidden(_ key: RowKey, from scope: ScopeKey) throws(StoreError) -> Bool {
         let sql = CacheStatement.isHiddenSQL
         return try connection.statement(sql, (":key", key.number), (":scope", scope.text)).step()

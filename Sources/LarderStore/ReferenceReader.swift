@@ -1,7 +1,6 @@
 import LarderModel
 import LarderNormalize
 
-/// The columns of the table `reference`, and the id and the skeleton of the row that refers.
 enum ReferenceColumn: Int32, TableColumn {
     case child, parent, members, id, skeleton
 

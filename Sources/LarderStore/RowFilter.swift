@@ -2,7 +2,6 @@ package import LarderModel
 
 package enum RowScopes: Sendable, Hashable {
     case one(ScopeKey)
-    /// Every account of a user.
     case user(UInt32)
     case all
 
@@ -45,7 +44,6 @@ package struct RowFilter: Sendable {
     package var part = RowPart.all
 
     package init(scope: ScopeKey) { self.init(.one(scope)) }
-
     package init(_ scopes: RowScopes) { self.scopes = scopes }
 }
 
@@ -90,7 +88,6 @@ package struct ListedRow: Equatable, Sendable {
     /// and of ``entry`` only its id, its origin and its time are known.
     package internal(set) var isBare = false
 
-    /// Where the page after this row begins.
     package func cursor(_ order: RowOrder) -> RowCursor {
         let value =
             switch order {

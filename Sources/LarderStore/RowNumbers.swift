@@ -40,7 +40,6 @@ struct RowNumbers {
         Revision(number(column, in: Limits.rowRevisions))
     }
 
-    /// One that timers go by.
     mutating func moment(_ column: some SQLiteColumn) -> Timestamp {
         Timestamp(milliseconds: number(column, in: Limits.rowMoments))
     }

@@ -122,8 +122,7 @@ struct RowQuery {
 
     private var prefixEnd: String? { filter.prefix.flatMap(Self.end(ofPrefix:)) }
 
-    /// The first text in the order of bytes that does not begin with `prefix`; nil when every
-    /// later one does.
+    /// The first text after all that begin with `prefix`, by bytes; nil where there is none.
     static func end(ofPrefix prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {

@@ -13,8 +13,7 @@ final class RowStamps: Sendable {
     // Each number is an atomic: released as it is raised, acquired as it is read. The place never
     // moves, and is freed with the last reference to this.
     nonisolated(unsafe) private let numbers: UnsafeMutablePointer<Atomic<UInt32>>
-    // Stored before numbers rise, and released after the commit is published; acquired by whoever
-    // has read a number.
+    // Stored before numbers rise, released after the commit; acquired after a number is read.
     private let committing = Atomic<Bool>(false)
 
     init() {
@@ -29,8 +28,7 @@ final class RowStamps: Sendable {
 
     subscript(key: RowKey) -> UInt32 { numbers[Self.place(of: key)].load(ordering: .acquiring) }
 
-    /// Whether rows whose numbers have risen may still be read as they were; to be asked behind a look
-    /// at a number.
+    /// Whether rows with new numbers may still be read as they were; to be asked after a number.
     var isCommitting: Bool { committing.load(ordering: .acquiring) }
 
     /// To be called before these rows are committed as changed.

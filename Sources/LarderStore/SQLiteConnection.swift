@@ -61,11 +61,6 @@ final class SQLiteConnection {
         guard code == SQLITE_OK else { throw error(code, step: sql) }
     }
 
-    /// A statement to be kept; whoever keeps it lets it go before the connection.
-    func prepare(_ sql: String) throws(StoreError) -> SQLiteStatement {
-        try prepare(sql, isLent: false)
-    }
-
     /// A statement for one use, prepared once and lent again and again: parsing SQL costs ten times
     /// what a row by its key does.
     ///
@@ -97,7 +92,8 @@ final class SQLiteConnection {
         idle[sql] = handle
     }
 
-    private func prepare(_ sql: String, isLent: Bool) throws(StoreError) -> SQLiteStatement {
+    /// A statement to be kept; whoever keeps it lets it go before the connection.
+    func prepare(_ sql: String, isLent: Bool = false) throws(StoreError) -> SQLiteStatement {
         try check(before: sql)
         var statement: OpaquePointer?
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
@@ -148,10 +144,7 @@ final class SQLiteConnection {
 
     /// Whether the WAL stays as it is when this connection is the last to be closed.
     func keepWALOnClose(_ keeps: Bool) { _ = larder_keep_wal_on_close(handle, keeps ? 1 : 0) }
-
     var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
-
-    /// Rows inserted, changed and deleted since the connection was opened.
     var totalChanges: Int64 { sqlite3_total_changes64(handle) }
 
     func error(_ code: Int32, step: String) -> StoreError {

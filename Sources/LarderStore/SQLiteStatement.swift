@@ -73,8 +73,7 @@ final class SQLiteStatement {
         return place
     }
 
-    /// Runs a statement that answers no row, with parameters by their names, and makes it ready for the
-    /// next time.
+    /// Runs a statement that answers no row, with parameters by their names, and resets it.
     func run<each Value: SQLiteValue>(_ values: repeat (String, each Value)) throws(StoreError) {
         bind(repeat each values)
         _ = try step()
@@ -106,13 +105,11 @@ final class SQLiteStatement {
         }
     }
 
-    @inline(__always)
-    func isNull(_ column: some SQLiteColumn) -> Bool {
+    @inline(__always) func isNull(_ column: some SQLiteColumn) -> Bool {
         sqlite3_column_type(handle, column.place(in: self)) == SQLITE_NULL
     }
 
-    @inline(__always)
-    func integer(_ column: some SQLiteColumn) -> Int64 {
+    @inline(__always) func integer(_ column: some SQLiteColumn) -> Int64 {
         sqlite3_column_int64(handle, column.place(in: self))
     }
 
@@ -120,7 +117,6 @@ final class SQLiteStatement {
         isNull(column) ? nil : integer(column)
     }
 
-    /// Whether the column has another number than 0.
     func isTrue(_ column: some SQLiteColumn) -> Bool { integer(column) != 0 }
 
     func text(_ column: some SQLiteColumn) -> String? {
@@ -199,7 +195,6 @@ extension Int: SQLiteValue {
     }
 }
 
-/// Bound as 1 or 0.
 extension Bool: SQLiteValue {
     func bind(to statement: SQLiteStatement, at place: Int32) {
         Int64(self ? 1 : 0).bind(to: statement, at: place)

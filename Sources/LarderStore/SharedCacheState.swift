@@ -69,11 +69,8 @@ final class SharedCacheState: Sendable {
 
     /// Whether a row is not to be evicted: somebody needs it now, or its id is kept.
     func isProtected(_ key: RowKey) -> Bool { protection.isHeld(key) || claims.covers(key) }
-
     var protectsAny: Bool { !protection.isEmpty || !claims.isEmpty }
-
     var mayHideRows: Bool { hasHiddenRows.load(ordering: .acquiring) }
-
     func noteHiddenRow() { hasHiddenRows.store(true, ordering: .releasing) }
 
     func makeTouchLog() -> TouchLog {
@@ -90,7 +87,6 @@ final class SharedCacheState: Sendable {
     }
 
     var commitNumber: Int64 { commits.load(ordering: .acquiring) }
-
     var generation: Generation { Generation(number: generations.load(ordering: .acquiring)) }
 
     var absence: StoreError {
@@ -127,7 +123,6 @@ final class SharedCacheState: Sendable {
     /// The highest number of a body in any file: a later file's bodies are numbered from the next
     /// one on, so that whoever still holds a number meets nobody else's bytes.
     var highestBody: Int64 { bodies.load(ordering: .relaxed) }
-
     func noteBody(_ number: Int64) { bodies.max(number, ordering: .relaxed) }
 
     var totals: StoreTotals {
@@ -153,12 +148,8 @@ final class SharedCacheState: Sendable {
         }
     }
 
-    /// Which state of that it is.
     var originsVersion: Int { originChanges.load(ordering: .acquiring) }
-
     func abandon(_ upload: UploadID) { abandoned.withLock { $0.append(upload) } }
-
     func takeAbandoned() -> [UploadID] { abandoned.withLock { exchange(&$0, with: []) } }
-
     func countDamagedRow() { damagedRows.add(1, ordering: .relaxed) }
 }

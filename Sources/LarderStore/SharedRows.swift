@@ -11,8 +11,7 @@ struct SharedRows {
         ).all { $0.scope(.only) }
     }
 
-    /// Whether the shared row under an id is hidden from the user of a scope; nil where its entry is not
-    /// here.
+    /// Whether the shared row is hidden from the user of a scope; nil without an entry here.
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool? {
         let sql = """
             SELECT EXISTS (SELECT 1 FROM hidden WHERE hidden.claim = claim.claim AND hidden.scope = :user)

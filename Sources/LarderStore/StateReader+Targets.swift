@@ -2,8 +2,7 @@ import LarderModel
 import LarderNormalize
 
 extension StateReader {
-    /// The base and the changes of a target, in one transaction, so that no settlement comes
-    /// between.
+    /// The base and the changes of a target, in one transaction: no settlement comes between.
     func target(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -165,7 +164,6 @@ extension OpenChange {
     }
 }
 
-/// What a row of `state.db` says that is the base of a target.
 private struct BaseRow {
     let entry: Entry?
     let isDeleted: Bool

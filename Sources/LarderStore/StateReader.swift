@@ -7,8 +7,7 @@ import LarderModel
 final class StateReader {
     let connection: SQLiteConnection
     private let get: SQLiteStatement
-    /// Whether every read sees one commit: while it is held, and always inside a transaction of the
-    /// writer.
+    /// Whether every read sees one commit: while held, and always in the writer's transactions.
     private(set) var isHeld: Bool
     var allowance = ReadAllowance()
     let chunks: ChunkReader
@@ -77,7 +76,6 @@ final class StateReader {
         return Revision(try connection.statement(sql).first { $0.integer(.only) } ?? 0)
     }
 
-    /// Reads several things as of one commit.
     func inTransaction<Value>(_ read: () throws(StoreError) -> Value) throws(StoreError) -> Value {
         if isHeld { return try read() }
         try connection.statement("BEGIN").run()

@@ -17,9 +17,7 @@ package struct StoreConfiguration: Sendable {
     private var shared: SharedLimits?
     /// Memory for pages of `cache.db`, over all connections.
     package var memoryBytes = ByteSize(bytes: 32 << 20)
-    /// How many readers are made for event loops.
     package var readers = 4
-    /// The reserve of each folder.
     package var reserveBytes = Limits.reserveBytes
     /// Free bytes on the disk of a folder; nil where it cannot be told.
     package var freeBytes: @Sendable (String) -> Int64? = DiskSpace.freeBytes
@@ -27,11 +25,9 @@ package struct StoreConfiguration: Sendable {
     package var hashMask = UInt64.max
     /// Which start of the machine this is; nil where it cannot be told.
     package var boot = BootID.current
-    /// Milliseconds since the machine started, which no clock step changes; nil where it cannot be
-    /// told.
+    /// Milliseconds since the machine started, which no clock step changes; nil if unknown.
     package var uptime: @Sendable () -> Int64? = { nil }
-    /// What watchers are told of a step that changes a target; as it stands here, that each shows
-    /// something else.
+    /// What watchers are told of a step that changes a target; by default that it has changed.
     package var viewChange: ViewChange.Comparison = { _, _, _ in .put }
     /// Up to which length every page of `state.db` is read at start.
     package var checkedStateBytes = Limits.checkedStateBytesMax
@@ -88,7 +84,6 @@ package struct StoreLimits: Equatable, Sendable {
     package var lowWatermark = 0.9
     /// What the cache leaves free on its disk, by shrinking.
     package var minFreeBytes = ByteSize(bytes: 0)
-    /// What pins may hold in `state.db`.
     package var pinsMaxBytes = ByteSize(bytes: 1 << 30)
     /// What modifiers and the bases of their targets may hold there.
     package var queue = QueueLimits()

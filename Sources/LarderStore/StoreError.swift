@@ -6,13 +6,11 @@ import LarderModel
 /// A `step` is a few words that begin with a small letter, or the SQL that failed. ``message`` is for
 /// users and never has SQL; ``statement`` is for the log.
 package enum StoreError: Error, Equatable {
-    /// A file or folder cannot be opened, made or locked.
     case cannotOpen(path: String, reason: String)
     case inUse(path: String)
     /// `state.db` was written by a later version of Larder; it is left untouched.
     case newer(path: String, found: Int, known: Int)
-    /// What lies in the file's place is no file: a folder, a symbolic link; or it may not be
-    /// written.
+    /// The path is a folder or a symbolic link, or the file may not be written.
     case unusable(path: String, reason: String)
     /// SQLite refused a step on a file: its extended result code and words.
     case sqlite(file: String, step: String, code: Int32, message: String)
@@ -26,7 +24,6 @@ package enum StoreError: Error, Equatable {
     case pinned
     case targeted
     case conditionFailed
-    /// The queue takes no more: of what, and how much it takes.
     case queueFull(QueueBound, limit: Int64)
     case modifierExists
     /// It does not fit into the room that pins have.
@@ -38,7 +35,6 @@ package enum StoreError: Error, Equatable {
     case longRead
     case closed
     case badChunk
-    /// There is no `cache.db` now: nothing is stored and every read is a miss.
     case noFile(reason: String)
     /// `cache.db` was made anew, or the upload given up, while the body arrived.
     case uploadLost

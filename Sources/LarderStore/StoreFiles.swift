@@ -1,6 +1,5 @@
 package import LarderModel
 
-/// How the files are, for those who look after them.
 package struct StoreFiles: Sendable {
     let store: CacheStore
     private var configuration: StoreConfiguration { store.configuration }
@@ -24,11 +23,9 @@ package struct StoreFiles: Sendable {
 
     /// Bytes that are free where the cache's file lies; nil where it cannot be told.
     package var diskFreeBytes: Int64? { configuration.freeBytes(configuration.cacheDirectory) }
-
     package var minFreeBytes: Int64 { configuration.minFreeBytes.bytes }
 
-    /// Has SQLite look at the structure of both files, off the event loops, until it is done or
-    /// `over` returns.
+    /// Has SQLite check the structure of both files, off the event loops, until `over` returns.
     package func check(
         until over: @escaping @Sendable () async -> Void
     ) async throws(StoreError) -> [FileFinding] {
@@ -38,7 +35,6 @@ package struct StoreFiles: Sendable {
     /// What was set aside of `state.db`, and nobody has removed since.
     package var asideSets: [AsideSet] { state.file.asideSets }
 
-    /// Who may read the folders and the files.
     package var rights: [FileRights] {
         var directories = [configuration.cacheDirectory]
         if configuration.stateDirectory != configuration.cacheDirectory {
@@ -67,8 +63,7 @@ package struct StoreFiles: Sendable {
     /// What was found wrong with the files and done about it, the last few, in sentences.
     package var findings: [String] { found.recent }
 
-    /// What was found and done since this was asked last, in sentences for the log; also what is right
-    /// again.
+    /// What was found, done or is right again since the last call, in sentences for the log.
     package func takeNews() -> [FileNews] {
         let evicted = found.takeEvictions(of: shared.totals.diskEvictions)
         if evicted > 0 {

@@ -9,8 +9,7 @@ package final class StoreReader {
     let shared: SharedCacheState
     let touches: TouchLog
     let state: StateFile
-    /// Whether `state.db` has the word on all that is claimed, and not only where the cache may have
-    /// another.
+    /// Whether reads of any claimed id, not only of uncertain ones, look into `state.db`.
     var looksIntoState = false
     package let allowance = ReadAllowance()
     /// What is looked for; nil while nobody wants to know.
@@ -35,7 +34,6 @@ package final class StoreReader {
     package var changes: ChangeReader { ChangeReader(reader: self) }
     package var usage: UsageReader { UsageReader(reader: self) }
     package var bodies: ChunkSource { ChunkSource(reader: self) }
-
     package func key(for scope: Scope) -> ScopeKey { shared.key(for: scope) }
 
     /// Where what a scope is shown may stand.
@@ -142,8 +140,7 @@ package final class StoreReader {
     var heldState: StateReader? { openedState?.isHeld == true ? openedState : nil }
 
     /// Hands a row of the cache's own to `read`; nil where there is none, and for a lost file.
-    @inline(__always)
-    func withCached<Value>(
+    @inline(__always) func withCached<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
         now: Timestamp,
@@ -171,13 +168,11 @@ package final class StoreReader {
         }
     }
 
-    @inline(__always)
-    func noteUse(of key: RowKey) {
+    @inline(__always) func noteUse(of key: RowKey) {
         if let count = touches.touch(key, at: shared.clock.tick()) { noted(1, of: count) }
     }
 
-    @inline(__always)
-    func noteUse(_ use: RowUse) {
+    @inline(__always) func noteUse(_ use: RowUse) {
         let rows = use.keys.count
         if let count = touches.touch(use, at: shared.clock.tick(rows)) { noted(rows, of: count) }
     }
@@ -189,8 +184,7 @@ package final class StoreReader {
         state.commits.post { writer throws(StoreError) in try writer.cache.flushTouches() }
     }
 
-    /// Hands the row that `cache.db` has under an id to `read`, sound or not, which is no use of it;
-    /// nil when there is none.
+    /// Hands an id's row in `cache.db` to `read`, sound or not; this counts as no use of it.
     func withRow<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,

@@ -45,13 +45,11 @@ final class StoreReaders: Sendable {
         }
     }
 
-    /// Begins nothing until ``release()``.
     func hold() {
         clients.hold()
         for reader in [sending, check, bodies] { reader.hold() }
     }
 
-    /// Blocks the calling thread until what was asked for so far is done.
     func release() {
         clients.release()
         for reader in [sending, check, bodies] { reader.release() }

@@ -47,14 +47,12 @@ package struct StoredModifier: Equatable, Sendable {
     /// Whether bytes of it may have left in any attempt.
     package var mayHaveLeft: Bool { attempts > 0 || answerStatus != nil }
 
-    /// Whether one before the attempt that is under way may have been applied: a counted one that
-    /// was not answered that it was not.
+    /// Whether an earlier attempt may have been applied: no answer denies it.
     package var isRepeat: Bool {
         state == .inFlight && attempts > 1 && attempts - 1 > answersNotApplied
     }
 
-    /// Reads a row with ``ModifierColumn/withoutBytes``; nil for one that says what this version does not
-    /// know, or that damage has left.
+    /// Reads a row with ``ModifierColumn/withoutBytes``; nil for an unknown or damaged one.
     init?(_ row: SQLiteStatement) {
         typealias Column = ModifierColumn
         guard let scope = row.scope(Column.scope),
@@ -182,7 +180,6 @@ package struct WholeModifier: Equatable, Sendable {
     }
 }
 
-/// One of a modifier's changes.
 package struct StoredChange: Equatable, Sendable {
     package let id: EntryID
     package let effect: [UInt8]
@@ -219,10 +216,8 @@ package struct StoredAnswer: Equatable, Sendable {
 /// An unsettled change of a target, as a view needs it.
 package struct OpenChange: Equatable, Sendable {
     package let number: ModifierNumber
-    /// As it was submitted.
     package let modifier: String
     package let state: ModifierState
-    /// The step in which it was accepted.
     package let revision: Revision
     package let acceptedAt: Timestamp
     package let effect: [UInt8]

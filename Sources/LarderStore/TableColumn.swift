@@ -17,7 +17,6 @@ protocol TableColumn: SQLiteColumn, RawRepresentable<Int32>, CaseIterable, Hasha
 
 extension TableColumn {
     static var first: Int32 { 0 }
-
     @inline(__always) var place: Int32 { Self.first + rawValue }
     @inline(__always) func place(in row: SQLiteStatement) -> Int32 { place }
 
@@ -40,7 +39,6 @@ extension TableColumn {
     static func parameters(_ wanted: Set<Self>? = nil) -> String {
         joined(wanted) { ":\($0.name)" }
     }
-    /// Columns for an `UPDATE`, each with its parameter.
     static func assignments(_ wanted: Set<Self>? = nil) -> String {
         joined(wanted) { "\($0.name) = :\($0.name)" }
     }

@@ -20,7 +20,6 @@ package struct Target: Sendable {
         case chunked(ChunkedBody)
     }
 
-    /// The base that the changes are applied to.
     package var base: TargetBase {
         guard let entry else { return .unknown }
         var bytes: [UInt8]?
@@ -35,7 +34,6 @@ package struct ModifierFilter: Sendable {
     package var state: ModifierState?
     /// Without the dead letters.
     package var isUnsettled = false
-    /// Without those that the server has confirmed.
     package var isUnanswered = false
     package var target: EntryID?
     package var laneName: LaneName?
@@ -43,7 +41,6 @@ package struct ModifierFilter: Sendable {
     package init(_ scopes: RowScopes) { self.scopes = scopes }
 }
 
-/// What is remembered of a modifier that has left the queue.
 package struct SettledModifier: Equatable, Sendable {
     /// Where it stands in the order of settling.
     package let place: Int64
@@ -65,7 +62,6 @@ package struct SettledModifier: Equatable, Sendable {
     /// That of its last round.
     package let idempotencyKey: String
     package let bodyByteCount: Int
-    /// The lane that it was given by name.
     package let laneName: LaneName?
     /// Nil also of one that was settled by an earlier version.
     package let answeredAt: Timestamp?

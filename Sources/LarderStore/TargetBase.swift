@@ -11,7 +11,6 @@ package enum TargetBase: Sendable {
     /// It is an entity, which may be deleted.
     case entity(Entry, HeldEntity)
 
-    /// The base that an entry with bytes in its row is; nil for bytes that are not read.
     init(_ entry: Entry, _ bytes: [UInt8]?) {
         let isDeleted = entry.kind == .tombstone
         if entry.id.isEntity, let bytes {
@@ -22,7 +21,6 @@ package enum TargetBase: Sendable {
         }
     }
 
-    /// Whether the origin said that it is HTML.
     package var isHTML: Bool {
         guard case .value(let entry, _) = self else { return false }
         return entry.mediaType?.lowercased().hasPrefix("text/html") ?? false

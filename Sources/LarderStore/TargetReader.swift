@@ -23,8 +23,7 @@ package struct TargetReader {
         return target.changes.isEmpty ? nil : target
     }
 
-    /// Reads a target from `state.db`, and drops a base whose bytes are damaged, in whichever row they
-    /// stand.
+    /// Reads a target from `state.db`, and drops its base if the bytes are damaged.
     func read(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -48,8 +47,7 @@ package struct TargetReader {
         try reader.stateReader().requestBody(of: number)
     }
 
-    /// How many dead letters have changed an id; while there are none, this costs a look into
-    /// memory.
+    /// How many dead letters have changed an id; without any, this is a look into memory.
     package func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
         // The index may be ahead of what is being read of `state.db`.
         guard reader.heldState != nil || shared.claims.mayHaveDeadLetters(scope, id) else {
@@ -58,8 +56,7 @@ package struct TargetReader {
         return try reader.openStateReader().deadLetters(scope, id)
     }
 
-    /// The state of an unsettled modifier, and the first of its effects on an entity, else of all; nil
-    /// where it has none.
+    /// The state of an unsettled modifier, and its first effect on an entity, else on anything.
     package func firstChange(
         of id: ModifierID,
         in scope: ScopeKey

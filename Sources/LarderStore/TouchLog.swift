@@ -23,8 +23,7 @@ final class TouchLog: Sendable {
         }
     }
 
-    /// Remembers the latest use of some rows, the last of them at `tick`; returns of how many it has
-    /// one, if these were not among them.
+    /// Remembers the latest use of rows, the last at `tick`; returns its count if they are new.
     func touch(_ use: RowUse, at tick: Int64) -> Int? {
         guard use.note(tick) else { return nil }
         return uses.withLock { uses in

@@ -19,7 +19,6 @@ package struct StoreUsage: Equatable, Sendable {
     /// Bytes of `cache.db` in pages that hold nothing.
     package var freeBytes: Int64 = 0
     package var pins: PinUsage
-    /// What normalized answers have beside their own rows.
     package var normalized = NormalizedUsage()
 }
 

@@ -1,6 +1,5 @@
 import LarderModel
 
-/// Finds the variants of a URL, by what their ids begin with.
 struct VariantQuery {
     let places: VariantPlaces
     let shownAt: Timestamp

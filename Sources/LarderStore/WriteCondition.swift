@@ -17,7 +17,6 @@ package struct WriteCondition: Sendable {
         self.holds = holds
     }
 
-    /// The rows of both files as they were when the condition held.
     struct Seen: Sendable {
         let name: TargetName
         let cached: Revision?
