@@ -54,44 +54,37 @@ struct Accepting: WriterPart {
 
     /// Aims with which of them keep the shared row, of those that may.
     func resolved(_ aims: [Aim], _ now: Timestamp) throws(StoreError) -> [Aim] {
-        var resolved: [Aim] = []
-        for var aim in aims {
-            if aim.isShared {
-                aim.isShared = try sharing.seesShared(aim.name, orHidden: true, now: now)
-            }
-            resolved.append(aim)
+        var resolved = aims
+        for place in aims.indices where aims[place].isShared {
+            let name = aims[place].name
+            resolved[place].isShared = try sharing.seesShared(name, orHidden: true, now: now)
         }
         return resolved
     }
 
     /// Says in memory what is targeted, and has what belongs to it come along.
-    func cover(
-        _ aims: [Aim],
-        _ found: FoundBases,
-        _ now: Timestamp
-    ) throws(StoreError) {
+    func cover(_ aims: [Aim], _ found: FoundBases, _ now: Timestamp) throws(StoreError) {
         let index = shared.claims
         for aim in aims {
-            let (scope, id) = (aim.name.scope, aim.name.id)
-            let isNew = !index.covers(scope, id)
-            index.insert(scope, id)
-            index.addTargets(scope, id, 1)
-            onRollBack {
-                index.addTargets(scope, id, -1)
-                if isNew { index.remove(scope, id) }
-            }
+            claim(aim.name)
+            addTarget(aim.name)
             guard aim.isShared else { continue }
             try sharing.noteKeeper(aim.name)
             let place = aim.base(in: index)
             if found.entries[place] != nil { try hiding.takeMarks(of: place) }
-            index.addTargets(place.scope, id, 1)
-            onRollBack { index.addTargets(place.scope, id, -1) }
+            addTarget(place)
         }
         promotion.addGarbage(aims.map(\.name))
         if !writer.isCacheLeftOut {
             for aim in aims { try promotion.holdVariants(of: aim.base(in: index)) }
         }
         try promotion.fill(now: now)
+    }
+
+    private func addTarget(_ name: TargetName) {
+        let index = shared.claims
+        index.addTargets(name.scope, name.id, 1)
+        onRollBack { index.addTargets(name.scope, name.id, -1) }
     }
 
     /// Gives up what was written for a command that is refused.

@@ -21,11 +21,13 @@ struct AnswerStoring: WriterPart {
             return .done(AnswerReceipt(entry: receipt, isNormalized: false))
         }
         let isKeptOut = fence?.covers(scope, id) == true
-        let found = try claimed(scope, id)
+        let found = try claimed(answer.entry.name)
         let isClaimed = found != nil
         if isClaimed, !isKeptOut {
             // Its entities are where it is.
-            for entity in answer.entities.ids { try state.rows.makeRow(scope, entity, with: found) }
+            for entity in answer.entities.ids {
+                try state.rows.makeRow(TargetName(scope, entity), with: found)
+            }
             try promotion.fill(now: now)
         }
         let start = answer.entry.start ?? answer.entities.fetch
@@ -45,7 +47,7 @@ struct AnswerStoring: WriterPart {
                 try promotion.fill(now: now)
                 return .done(AnswerReceipt(entry: receipt, isNormalized: entry.form != nil))
             }
-        } else if let large = bodies.largeBody(of: answer.entry, to: .cache, as: .answer, copied) {
+        } else if let large = bodies.large(answer.entry, to: .cache, as: .answer, copied) {
             return .needs([large])
         }
         var answer = answer
@@ -59,7 +61,7 @@ struct AnswerStoring: WriterPart {
 
     /// Whether an answer is to be stored in `state.db`, and has room there.
     private func isSaved(_ new: NewEntry) throws(StoreError) -> Bool {
-        guard let found = try claimed(new.scope, new.entry.id) else { return false }
+        guard let found = try claimed(new.name) else { return false }
         return try entries.destination(of: new, found).file == .state
     }
 
@@ -85,20 +87,12 @@ struct AnswerStoring: WriterPart {
         var saved = SavedEntities()
         guard !index.isEmpty else { return saved }
         for (number, id) in entities.ids.enumerated() where index.covers(scope, id) {
-            let step: Revision
-            if let known = saved.step { step = known } else { step = try revisions.next() }
+            let name = TargetName(scope, id)
+            let step = if let known = saved.step { known } else { try revisions.next() }
             saved.step = step
-            let viewers = try sharing.viewers(of: scope, id)
-            let found = try state.rows.merge(
-                entities,
-                number,
-                id,
-                in: scope,
-                since: start,
-                step,
-                now
-            )
-            try sharing.answered(scope, id, viewers, at: step, now: now)
+            let viewers = try sharing.viewers(of: name)
+            let found = try state.rows.merge(entities, number, name, since: start, step, now)
+            try sharing.answered(name, viewers, at: step, now: now)
             saved.merged[number] = found
             if entities.hidesShared { try hiding.hideShared(id, from: scope) }
         }
@@ -123,8 +117,9 @@ struct AnswerStoring: WriterPart {
         hidesShared: Bool,
         now: Timestamp
     ) throws(StoreError) -> Revision? {
-        let (id, index) = (EntryID(name), shared.claims)
-        guard index.covers(scope, id) else {
+        let id = EntryID(name)
+        let place = TargetName(scope, id)
+        guard shared.claims.covers(scope, id) else {
             let step = try cache.answers.deleteEntity(
                 name,
                 in: scope,
@@ -135,9 +130,9 @@ struct AnswerStoring: WriterPart {
             if hidesShared { try hiding.hideShared(id, from: scope) }
             return step
         }
-        let viewers = try sharing.viewers(of: scope, id)
+        let viewers = try sharing.viewers(of: place)
         var step: Revision?
-        if let row = try state.rows.entry(scope, id),
+        if let row = try state.rows.entry(place),
             let held = row.held.deleted(byFetch: fetch.number),
             let (entry, bytes) = held.row(id, of: name.origin, now)
         {
@@ -147,11 +142,11 @@ struct AnswerStoring: WriterPart {
             new.entry.revision = revision
             new.client = cause.client
             new.cause = cause.text
-            _ = try state.rows.endHiding(row.claim, of: scope, since: fetch)
+            _ = try state.rows.endHiding(row.claim, since: fetch)
             try state.rows.put(new)
         }
         if hidesShared { try hiding.hideShared(id, from: scope) }
-        try sharing.answered(scope, id, viewers, at: step, now: now)
+        try sharing.answered(place, viewers, at: step, now: now)
         return step
     }
 }

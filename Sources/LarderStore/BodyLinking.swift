@@ -30,18 +30,25 @@ struct BodyLinking: WriterPart {
     let writer: StoreWriter
 
     /// What has to be copied first, so that an entry's body can be linked in a file; nil for nothing.
-    ///
-    /// With `isCopied` an upload stays where it is, for others.
-    func largeBody(
-        of new: NewEntry,
+    func large(
+        _ new: NewEntry,
         to file: BodyFile,
         as keeping: Keeping,
-        isCopied: Bool = false,
         _ copied: CopiedBodies
     ) -> LargeBody? {
-        guard let source = new.uploadedBody, isCopied || source.file != file else { return nil }
-        let name = TargetName(new.scope, new.entry.id)
-        return large(source, name, new.entry, to: file, as: keeping, copied)
+        guard let source = new.uploadedBody, source.file != file else { return nil }
+        return large(source, new.name, new.entry, to: file, as: keeping, copied)
+    }
+
+    /// The same of a row of the cache that comes into `state.db`.
+    func large(
+        _ row: CachedRows.Takeable,
+        _ name: TargetName,
+        as keeping: Keeping,
+        _ copied: CopiedBodies
+    ) -> LargeBody? {
+        guard case .chunked(let body) = row.body else { return nil }
+        return large(body, name, row.entry, to: .state, as: keeping, isLeased: true, copied)
     }
 
     /// A body in chunks that has to be copied first, so that a row of the other file can link it; nil
@@ -74,35 +81,37 @@ struct BodyLinking: WriterPart {
         )
     }
 
-    /// An entry with its body where a file can link it, once ``largeBody(of:to:as:isCopied:_:)`` names
-    /// nothing.
+    /// An entry with its body where a file can link it, once ``large(_:to:as:_:)`` names nothing.
     func ready(
         _ new: NewEntry,
         in file: BodyFile,
         as keeping: Keeping,
-        isCopied: Bool = false,
         _ copied: CopiedBodies
     ) throws(StoreError) -> NewEntry {
         guard new.form == nil else { return new }
-        let name = TargetName(new.scope, new.entry.id)
         var ready = new
         if case .inline(let bytes) = new.body {
-            ready.body = try linkable(bytes, name, in: file, as: keeping)
-        } else if let source = new.uploadedBody, isCopied || source.file != file {
-            ready.body = try linkable(source, name, in: file, as: keeping, copied)
+            ready.body = try linkable(bytes, new.name, in: file, as: keeping)
+        } else if let source = new.uploadedBody, source.file != file {
+            ready.body = try linkable(.chunked(source), new.name, in: file, as: keeping, copied)
         }
         return ready
     }
 
-    /// What stands in chunks as a body that a row of a file can link; throws `badChunk` for one that is
+    /// A body of either file as one that a row of `file` can link; throws `badChunk` for one that is
     /// damaged.
     func linkable(
-        _ source: ChunkedBody,
+        _ body: Target.Body,
         _ name: TargetName,
         in file: BodyFile,
         as keeping: Keeping,
         _ copied: CopiedBodies
     ) throws(StoreError) -> NewBody {
+        let source: ChunkedBody
+        switch body {
+        case .inline(let bytes): return try linkable(bytes, name, in: file, as: keeping)
+        case .chunked(let chunked): source = chunked
+        }
         guard let copy = copied[name], copy.source == source else {
             return try linkable(try bytes(of: source), name, in: file, as: keeping)
         }
@@ -122,7 +131,7 @@ struct BodyLinking: WriterPart {
         }
         let upload: UploadID
         switch file {
-        case .state: upload = try state.beginUpload(name.scope, name.id, as: keeping)
+        case .state: upload = try state.beginUpload(name, as: keeping)
         case .cache: upload = try cache.beginUpload()
         }
         do throws(StoreError) {
@@ -169,12 +178,8 @@ extension NewEntry {
 
     /// Its body where that stands in chunks.
     var uploadedBody: ChunkedBody? {
-        body.upload.map { upload in
-            ChunkedBody(
-                number: upload.body,
-                byteCount: entry.body.byteCount,
-                file: upload.file
-            )
+        body.upload.map {
+            ChunkedBody(number: $0.body, byteCount: entry.body.byteCount, file: $0.file)
         }
     }
 }

@@ -20,11 +20,12 @@ package struct BodyStore: Sendable {
     ) async throws(StoreError) -> UploadID {
         guard isPinning || shared.claims.covers(scope, id) else { return try await begin() }
         let upload = try await commits.submit { writer throws(StoreError) -> UploadID? in
-            guard !isPinning else { return try writer.state.beginUpload(scope, id, as: .pin) }
-            guard let found = try writer.state.rows.find(scope, id) else { return nil }
+            let name = TargetName(scope, id)
+            guard !isPinning else { return try writer.state.beginUpload(name, as: .pin) }
+            guard let found = try writer.state.rows.find(name) else { return nil }
             // What did not fit is better off in the cache.
             if found.pin == .tooLarge, !found.isTargeted { return nil }
-            return try writer.state.beginUpload(scope, id, as: .answer)
+            return try writer.state.beginUpload(name, as: .answer)
         }
         if let upload { return upload }
         return try await begin()
@@ -75,13 +76,16 @@ package struct BodyStore: Sendable {
 
     /// Copies each chunk in a transaction of its own.
     private func copy(_ large: LargeBody, _ now: Timestamp) async throws(StoreError) -> UploadID {
-        let (scope, id, keeping) = (large.name.scope, large.name.id, large.keeping)
+        let (name, keeping) = (large.name, large.keeping)
         let upload = try await commits.submit { writer throws(StoreError) in
             guard large.file == .state else { return try writer.cache.beginUpload() }
             // Better now than after most of it was copied.
-            let size = large.entry.rowSize(in: scope, isChunked: true)
-            try writer.state.budget.checkRoom(for: size, scope, id, as: keeping)
-            return try writer.state.beginUpload(scope, id, as: keeping)
+            let size = large.entry.rowSize(in: name.scope, isChunked: true)
+            let found = try writer.state.rows.find(name)
+            if StateBudget.hasToFit(found, as: keeping) {
+                try writer.state.budget.checkRoom(for: size, name.scope, replacing: found)
+            }
+            return try writer.state.beginUpload(name, as: keeping)
         }
         do throws(StoreError) {
             try await eachChunk(of: large.body) { chunk throws(StoreError) in

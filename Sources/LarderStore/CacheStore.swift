@@ -131,7 +131,7 @@ package final class CacheStore: Sendable {
         if modifiers.isTarget(scope, id) { throw .targeted }
         if isClaimed(scope, id), !pins.isPinned(scope, id) {
             try await commits.submit { writer throws(StoreError) in
-                try writer.pinning.hide(scope, id)
+                try writer.pinning.hide(TargetName(scope, id))
             }
         }
         return try await submit(
@@ -140,7 +140,7 @@ package final class CacheStore: Sendable {
             promotes: !shared.claims.isEmpty,
             cache: .optional
         ) { (writer, _) throws(StoreError) in
-            try writer.entries.delete(scope, id, client: client)
+            try writer.entries.delete(TargetName(scope, id), client: client)
         }
     }
 

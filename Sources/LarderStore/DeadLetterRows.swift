@@ -7,16 +7,15 @@ struct DeadLetterRows {
 
     /// Makes a dead letter of a modifier.
     func bury(
-        _ number: ModifierNumber,
+        _ row: QueuedRow,
         _ reason: ModifierReason,
         _ fates: [TargetFate],
-        _ row: QueuedRow,
         _ revision: Revision,
         _ now: Timestamp
     ) throws(StoreError) {
         var added = 0
         var rest = fates[...]
-        for target in try state.targets.of(number) {
+        for target in try state.targets.of(row.number) {
             var view = LostView()
             if !target.isEnded, case .lost(let lost)? = rest.popFirst() { view = lost }
             added += (view.before?.count ?? 0) + (view.after?.count ?? 0)
@@ -26,9 +25,9 @@ struct DeadLetterRows {
                 (":after", view.after)
             )
         }
-        if reason == .unreadable { try countTargets(of: number) }
+        if reason == .unreadable { try countTargets(of: row.number) }
         try state.queue[.bury].run(
-            (":number", number.value),
+            (":number", row.number.value),
             (":reason", reason.rawValue),
             (":settled_at", now.milliseconds),
             (":rev", revision.number),
@@ -50,7 +49,12 @@ struct DeadLetterRows {
         )
     }
 
-    // MARK: Dead letters
+    /// A dead letter of a scope; nil where it has none of this number.
+    func row(_ number: ModifierNumber, of scope: ScopeKey) throws(StoreError) -> QueuedRow? {
+        guard let row = try state.modifiers.row(number), row.isSettled, row.scope == scope.text
+        else { return nil }
+        return row
+    }
 
     /// Drops a dead letter; false when there is none of this number in the scope.
     func drop(
@@ -59,18 +63,13 @@ struct DeadLetterRows {
         _ revision: Revision,
         now: Timestamp
     ) throws(StoreError) -> Bool {
-        guard let row = try state.modifiers.row(number), row.isSettled, row.scope == scope.text
-        else {
-            return false
-        }
+        guard let row = try row(number, of: scope) else { return false }
         for target in try state.targets.of(number) {
-            if let id = try? EntryID(stored: target.id) {
-                state.memory.changedRows.append(RowKey(scope, id))
-            }
+            guard let id = try? EntryID(stored: target.id) else { continue }
+            state.noteChange(of: TargetName(scope, id))
         }
-        try state.views.logModifier(number, row, .dead, revision) { $0.mark = .dropped }
+        try state.views.logModifier(row, .dead, revision) { $0.mark = .dropped }
         try state.modifiers.remember(number, .dead, revision, now)
-        try state.modifiers.delete(number)
         return true
     }
 
@@ -79,12 +78,12 @@ struct DeadLetterRows {
     /// Its bases are kept again, from what was found of them. It waits for those that it depends on
     /// as far as they are in the queue, and for none that has failed: who retries it has decided.
     func revive(
-        _ number: ModifierNumber,
         _ row: QueuedRow,
         _ aims: [Aim],
         _ bases: [TargetName: NewEntry],
         _ revision: Revision
     ) throws(StoreError) -> ModifierNumber {
+        let number = row.number
         let next = try state.connection.integer(
             "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'modifier'"
         )
@@ -107,20 +106,20 @@ struct DeadLetterRows {
             UPDATE change SET settled = 0, before = NULL, after = NULL WHERE modifier = \(next)
             """
         )
-        let revived = ModifierNumber(next)
+        var revived = row
+        revived.number = ModifierNumber(next)
         state.modifiers.count(from: .dead, to: .queued, of: row)
-        if let size = try state.modifiers.row(revived)?.size {
+        if let size = try state.modifiers.row(revived.number)?.size {
             state.modifiers.count(bytes: size - row.size, of: row)
         }
-        try state.targets.enter(revived, aims, bases, revision, ChangeCause(row))
-        try state.views.logModifier(revived, row, .queued, revision)
-        return revived
+        try state.targets.enter(revived.number, aims, bases, revision, ChangeCause(row))
+        try state.views.logModifier(revived, .queued, revision)
+        return revived.number
     }
 
     /// Those of what a modifier depends on that are not settled.
-    private func openDependencies(
-        of number: ModifierNumber
-    ) throws(StoreError) -> [ModifierNumber] {
+    private func openDependencies(of number: ModifierNumber) throws(StoreError) -> [ModifierNumber]
+    {
         let text = try state.connection.text(
             "SELECT depends_on FROM modifier WHERE number = \(number)"
         )

@@ -14,10 +14,7 @@ struct DeadLetters: WriterPart {
         _ copied: CopiedBodies,
         now: Timestamp
     ) throws(StoreError) -> Entrance<RevivedModifier?> {
-        guard let row = try state.modifiers.row(number), row.isSettled, row.scope == scope.text
-        else {
-            return .done(nil)
-        }
+        guard let row = try state.deadLetters.row(number, of: scope) else { return .done(nil) }
         var aims: [Aim] = []
         for target in try state.targets.of(number) {
             guard target.scope == scope.text, let id = try? EntryID(stored: target.id) else {
@@ -33,7 +30,7 @@ struct DeadLetters: WriterPart {
             return .refused(error)
         }
         let step = try revisions.next()
-        let revived = try state.deadLetters.revive(number, row, aims, found.entries, step)
+        let revived = try state.deadLetters.revive(row, aims, found.entries, step)
         try accepting.cover(aims, found, now)
         forgetDead(aims.map(\.name))
         let rows = (try? settling.variantRows(in: aims.map { variants($0.name.id) }, now)) ?? []
@@ -54,7 +51,7 @@ struct DeadLetters: WriterPart {
     }
 
     /// What targeted these is no dead letter any more.
-    func forgetDead(_ targets: [TargetName]) {
+    private func forgetDead(_ targets: [TargetName]) {
         afterCommit { [index = shared.claims] in
             for name in targets { index.addDeadLetters(name.scope, name.id, -1) }
         }

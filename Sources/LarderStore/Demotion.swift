@@ -18,11 +18,13 @@ enum Release: Sendable {
 struct Demotion: WriterPart {
     let writer: StoreWriter
 
-    /// Those that nothing keeps; see ``DurableRows/isFree(_:_:)``.
+    /// Those that nothing keeps.
     func free(_ names: [TargetName]) throws(StoreError) -> [TargetName] {
         var free: [TargetName] = []
-        for name in names where shared.claims.covers(name.scope, name.id) {
-            if try state.rows.isFree(name.scope, name.id) { free.append(name) }
+        for name in names {
+            if let row = try claimed(name), try !state.reader.isKept(row.number) {
+                free.append(name)
+            }
         }
         return free
     }
@@ -35,24 +37,24 @@ struct Demotion: WriterPart {
     ) throws(StoreError) -> [Release] {
         var releases: [Release] = []
         for name in names {
-            guard let saved = try state.rows.entry(name.scope, name.id),
-                try state.rows.isFree(name.scope, name.id)
+            guard let saved = try state.rows.entry(name),
+                try !state.reader.isKept(saved.claim.number)
             else { continue }
-            let release = try prepare(name, saved, copied, now)
-            if case .ready = release { try hiding.giveMarks(of: name, saved.claim) }
+            let release = try prepare(saved, copied, now)
+            if case .ready = release { try hiding.giveMarks(of: saved.claim) }
             releases.append(release)
         }
         return releases
     }
 
     private func prepare(
-        _ name: TargetName,
         _ saved: SavedEntry,
         _ copied: CopiedBodies,
         _ now: Timestamp
     ) throws(StoreError) -> Release {
+        let name = saved.claim.name
         let (scope, id) = (name.scope, name.id)
-        try hiding.hideShared(saved.claim, scope, id)
+        try hiding.hideShared(saved.claim)
         guard let entry = saved.entry else {
             try cache.rows.removeQuietly(scope, id)
             return saved.claim.hasEntry ? .lost(name, .damaged) : .ready(name, as: nil)
@@ -88,7 +90,8 @@ struct Demotion: WriterPart {
             try cache.attempt(entry.body.byteCount) { () throws(StoreError) in
                 var new = NewEntry(scope: scope, entry: entry, body: .inline(saved.inline))
                 if let chunked = saved.chunked {
-                    new.body = try bodies.linkable(chunked, name, in: .cache, as: .answer, copied)
+                    let body = Target.Body.chunked(chunked)
+                    new.body = try bodies.linkable(body, name, in: .cache, as: .answer, copied)
                 }
                 _ = try cache.rows.put(new, given: entry.revision, now: now)
             }
@@ -108,15 +111,14 @@ struct Demotion: WriterPart {
             case .lost(let lost, let why): (name, reason) = (lost, why)
             case .large: continue
             }
-            guard let found = try claimed(name.scope, name.id),
-                try state.rows.isFree(name.scope, name.id)
-            else { continue }
+            guard let found = try claimed(name), try !state.reader.isKept(found.number) else {
+                continue
+            }
             if case .ready(_, let version) = release, found.version != version { continue }
-            try entries.unclaim(found, name.scope, name.id)
+            try entries.unclaim(found)
             guard let reason else { continue }
             try cacheIfAny?.rows.removeQuietly(name.scope, name.id)
-            let revision: Revision
-            if let step { revision = step } else { revision = try revisions.next() }
+            let revision = if let step { step } else { try revisions.next() }
             step = revision
             let event = Change.Event.evict(name.id, reason, client: nil)
             try state.views.log(Change(revision, name.scope.scope, event))

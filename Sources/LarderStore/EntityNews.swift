@@ -81,7 +81,8 @@ extension StoreWriter {
     private func byOwnURL(_ change: Change) throws(StoreError) -> Change? {
         try shared.byOwnURL(change) { place, id throws(StoreError) in
             // The group is committed: a look by ``claimed(_:_:)`` would begin another transaction.
-            if shared.claims.covers(place, id), let saved = try files.state.rows.find(place, id),
+            if shared.claims.covers(place, id),
+                let saved = try files.state.rows.find(TargetName(place, id)),
                 saved.hasEntry || saved.isTargeted
             {
                 return saved.kind != .tombstone

@@ -47,14 +47,14 @@ struct EntryStoring: WriterPart {
         if let receipt = try putUnclaimed(new, fence: fence, now: now) {
             return .done(receipt)
         }
-        let (scope, id) = (new.scope, new.entry.id)
+        let (scope, id, name) = (new.scope, new.entry.id, new.name)
         var found = try promotion.durableRow(for: new, now: now)
         if let row = found { found = try sharing.refuseForPins(new, row) }
         let isKeptOut = fence?.keepsOut(scope, id) ?? false
         let destination = isKeptOut ? nil : try self.destination(of: new, found)
         let isRefused = destination?.refusal != nil && found?.hasBytes == true
         if let destination, !isRefused,
-            let large = bodies.largeBody(of: new, to: destination.file, as: .answer, copied)
+            let large = bodies.large(new, to: destination.file, as: .answer, copied)
         {
             return .needs([large])
         }
@@ -73,12 +73,11 @@ struct EntryStoring: WriterPart {
         {
             let needs = try sharing.keepForPins(new, copied, now)
             guard needs.isEmpty else { return .needs(needs) }
-            found = try state.rows.find(scope, id)
+            found = try state.rows.find(name)
         }
         let ready = try bodies.ready(new, in: destination.file, as: .answer, copied)
         if found?.isLeftToCache == true, new.entry.kind == .tombstone {
-            let trouble = PinTrouble(deleted: new.entry.status)
-            try state.pins.setTrouble(scope, id, .failed, trouble)
+            try state.pins.setTrouble(name, .failed, PinTrouble(deleted: new.entry.status))
         }
         guard let found, destination.file == .state else {
             if found != nil { shared.claims.removeGarbage([RowKey(scope, id)]) }
@@ -86,17 +85,12 @@ struct EntryStoring: WriterPart {
             if new.hidesShared { try hiding.hideSaved(id, from: scope) }
             return .done(receipt)
         }
-        let viewers = try sharing.viewers(of: scope, id)
+        let viewers = try sharing.viewers(of: name)
         let receipt = try put(ready, into: found, step)
         if new.hidesShared { try hiding.hideShared(id, from: scope) }
         guard new.entry.kind != .variants else { return .done(receipt) }
-        try sharing.answered(
-            scope,
-            id,
-            viewers,
-            at: receipt.isSame ? nil : receipt.revision,
-            now: now
-        )
+        let answered = receipt.isSame ? nil : receipt.revision
+        try sharing.answered(name, viewers, at: answered, now: now)
         return .done(receipt)
     }
 
@@ -125,16 +119,22 @@ struct EntryStoring: WriterPart {
         guard new.entry.kind != .tombstone else {
             return (found.isLeftToCache ? .cache : .state, nil)
         }
-        guard StateBudget.hasToFit(found, as: .answer) else { return (.state, nil) }
+        let refusal = try refusal(of: new, found)
+        return (refusal == nil ? .state : .cache, refusal)
+    }
+
+    /// Why pins have no room for an entry in its row; nil where they have.
+    func refusal(of new: NewEntry, _ found: DurableRow) throws(StoreError) -> StoreError? {
+        guard StateBudget.hasToFit(found, as: .answer) else { return nil }
         let isChunked = new.body.isUploaded || new.entry.body.byteCount > Limits.inlineBodyBytesMax
         let size = new.entry.rowSize(in: new.scope, isChunked: isChunked)
         do throws(StoreError) {
-            let (replaced, payer) = (found.pinnedSize, found.payer)
-            try state.budget.checkRoom(for: size, new.scope, replacing: replaced, paidBy: payer)
-            return (.state, nil)
+            let payer = found.payer
+            try state.budget.checkRoom(for: size, new.scope, replacing: found, paidBy: payer)
+            return nil
         } catch {
             guard case .pinsFull = error else { throw error }
-            return (.cache, error)
+            return error
         }
     }
 
@@ -144,14 +144,12 @@ struct EntryStoring: WriterPart {
         _ found: DurableRow,
         _ error: StoreError
     ) throws(StoreError) {
-        let (scope, id) = (new.scope, new.entry.id)
         if !found.hasBytes || new.entry.kind == .fetched {
-            let trouble = PinTrouble(problem: "pins-full", reason: error.message)
-            try state.pins.setTrouble(scope, id, .tooLarge, trouble)
+            try state.pins.setTrouble(new.name, .tooLarge, PinTrouble(error))
         }
         // It said that there is nothing.
-        if !found.hasBytes, found.hasEntry, let row = try state.rows.find(scope, id) {
-            try state.rows.clear(row, scope, id)
+        if !found.hasBytes, found.hasEntry, let row = try state.rows.find(new.name) {
+            try state.rows.clear(row)
         }
     }
 
@@ -161,13 +159,10 @@ struct EntryStoring: WriterPart {
         into found: DurableRow,
         _ step: Revision? = nil
     ) throws(StoreError) -> PutReceipt {
-        let (scope, id) = (new.scope, new.entry.id)
-        if !found.hasEntry { try hiding.takeMarks(of: TargetName(scope, id)) }
-        let wasHidden = try state.rows.endHiding(found, of: scope, since: new.start)
-        guard new.entry.kind != .tombstone else {
-            sharing.noteOwnEntry(found, TargetName(scope, id))
-            return try bury(new)
-        }
+        if !found.hasEntry { try hiding.takeMarks(of: new.name) }
+        let wasHidden = try state.rows.endHiding(found, since: new.start)
+        sharing.noteOwnEntry(found)
+        guard new.entry.kind != .tombstone else { return try bury(new) }
         var new = new
         let hasBytes = try state.rows.matches(found, new)
         let isSame = !wasHidden && found.hasEntry && found.goneStatus == nil && hasBytes
@@ -177,30 +172,22 @@ struct EntryStoring: WriterPart {
             new.entry.revision = if let step { step } else { try revisions.next() }
         }
         var receipt = try state.rows.put(new, wasHidden: wasHidden)
-        sharing.noteOwnEntry(found, TargetName(scope, id))
-        if !found.hasEntry { try noteReplaced(&receipt, scope, id) }
+        if !found.hasEntry { try noteReplaced(&receipt, new.name) }
         return receipt
     }
 
     /// What the cache had under a pin without an entry is replaced, and not new.
-    func noteReplaced(
-        _ receipt: inout PutReceipt,
-        _ scope: ScopeKey,
-        _ id: EntryID
-    ) throws(StoreError) {
-        guard let row = try cacheIfAny?.rows.find(scope, id).row, row.kind != .tombstone else {
-            return
-        }
-        receipt.isNew = false
+    func noteReplaced(_ receipt: inout PutReceipt, _ name: TargetName) throws(StoreError) {
+        let row = try cacheIfAny?.rows.find(name.scope, name.id).row
+        if let row, row.kind != .tombstone { receipt.isNew = false }
     }
 
     /// The origin has deleted it: the bytes of a pin stay, a base is a tombstone from then on.
     private func bury(_ new: NewEntry) throws(StoreError) -> PutReceipt {
         var tombstone = new
         tombstone.entry.revision = try revisions.next()
-        let revision = tombstone.entry.revision
-        guard try !state.pins.bury(tombstone, revision) else {
-            return PutReceipt(revision: revision, isNew: false, isSame: false)
+        guard try !state.pins.bury(tombstone) else {
+            return PutReceipt(revision: tombstone.entry.revision, isNew: false, isSame: false)
         }
         return try state.rows.put(tombstone)
     }
@@ -212,18 +199,15 @@ struct EntryStoring: WriterPart {
         fence: AnswerFence?,
         now: Timestamp
     ) throws(StoreError) -> RefreshOutcome {
-        let id = confirmed.id
+        let name = TargetName(scope, confirmed.id)
         // A write was confirmed since it was asked for: what was confirmed then is not what is now
         // (P-06).
-        guard fence?.covers(scope, id) != true else { return .gone }
-        guard shared.claims.covers(scope, id) else {
-            return try cache.rows.refresh(confirmed, in: scope)
-        }
-        guard let outcome = try state.rows.refresh(confirmed, in: scope) else {
-            return try cache.rows.refresh(confirmed, in: scope)
-        }
+        guard fence?.covers(scope, name.id) != true else { return .gone }
+        guard shared.claims.covers(scope, name.id),
+            let outcome = try state.rows.refresh(confirmed, in: scope)
+        else { return try cache.rows.refresh(confirmed, in: scope) }
         if case .refreshed = outcome {
-            try sharing.answered(scope, id, try sharing.viewers(of: scope, id), at: nil, now: now)
+            try sharing.answered(name, try sharing.viewers(of: name), at: nil, now: now)
         }
         return outcome
     }
@@ -232,28 +216,25 @@ struct EntryStoring: WriterPart {
     ///
     /// Refused for what is pinned or targeted.
     func delete(
-        _ scope: ScopeKey,
-        _ id: EntryID,
+        _ name: TargetName,
         client: ClientTag?
     ) throws(StoreError) -> Entrance<EntryKind?> {
-        guard let found = try claimed(scope, id) else {
+        let (scope, id) = (name.scope, name.id)
+        guard let found = try claimed(name) else {
             return .done(try cache.eviction.delete(scope, id, client: client))
         }
         if found.isTargeted { return .refused(.targeted) }
-        let isFree = try state.rows.isFree(scope, id)
-        if found.isPinned || !isFree { return .refused(.pinned) }
+        if try state.reader.isKept(found.number) { return .refused(.pinned) }
         let event: Change.Event? =
             switch found.kind {
             case nil, .variants: nil
             case .blob: .delete(id, ChangeCause(.client, client: client))
             case .fetched, .tombstone, .entity: .evict(id, .request, client: client)
             }
-        try unclaim(found, scope, id)
+        try unclaim(found)
         guard let event else {
-            return .done(
-                found.kind == nil
-                    ? try cache.eviction.delete(scope, id, client: client) : found.kind
-            )
+            guard found.kind == nil else { return .done(found.kind) }
+            return .done(try cache.eviction.delete(scope, id, client: client))
         }
         try state.views.log(Change(try revisions.next(), scope.scope, event))
         try cacheIfAny?.rows.removeQuietly(scope, id)
@@ -261,20 +242,15 @@ struct EntryStoring: WriterPart {
     }
 
     /// Takes what is saved of an id away; what the cache says of it is the caller's.
-    func unclaim(
-        _ found: DurableRow,
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        isCounted: Bool = true
-    ) throws(StoreError) {
-        try hiding.hideShared(found, scope, id)
-        try state.rows.remove(found, scope, id)
-        if found.keepsShared, isCounted { try state.keepers.countKeepers(of: id) }
-        pinning.setUnpinned(scope, id)
-        let index = shared.claims
-        index.setGivenUp(scope, id, true)
-        onRollBack { index.setGivenUp(scope, id, false) }
-        afterCommit { index.removeGivenUp(scope, id) }
+    func unclaim(_ found: DurableRow, isCounted: Bool = true) throws(StoreError) {
+        let (name, index) = (found.name, shared.claims)
+        try hiding.hideShared(found)
+        try state.rows.remove(found)
+        if found.keepsShared, isCounted { try state.keepers.countKeepers(of: name.id) }
+        pinning.setUnpinned(name)
+        index.setGivenUp(name.scope, name.id, true)
+        onRollBack { index.setGivenUp(name.scope, name.id, false) }
+        afterCommit { index.removeGivenUp(name.scope, name.id) }
     }
 
     /// Has rows say from a step of their own on what they say, and tells it to those who watch them.
@@ -285,9 +261,9 @@ struct EntryStoring: WriterPart {
         var cached: [Change] = []
         for row in rows {
             let change = Change(revision, row.viewer, row.event)
-            if let found = try claimed(row.place, row.id) {
-                try state.targets.setTargeted(found.isTargeted, found, row.place, revision)
-                try state.views.noteChange(of: row.place, row.id)
+            if let found = try claimed(TargetName(row.place, row.id)) {
+                try state.targets.setTargeted(found.isTargeted, found, revision)
+                try state.noteChange(of: found.name)
                 try state.views.log(change)
             } else {
                 try cache.rows.raise(row.place, row.id, to: revision)

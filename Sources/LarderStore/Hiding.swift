@@ -23,22 +23,17 @@ struct Hiding: WriterPart {
         olderThan revision: Revision? = nil
     ) throws(StoreError) {
         let place = shared.claims.sharedScope
-        guard scope != place, let row = try claimed(place, id), row.hasEntry,
+        guard scope != place, let row = try claimed(TargetName(place, id)), row.hasEntry,
             revision.map({ row.revision < $0 }) ?? true
         else { return }
-        let mark = HiddenMark(scope: scope.text, revision: revisions.last.number)
-        try state.rows.hide(row, id, mark)
+        try state.rows.hide(row, HiddenMark(scope: scope.text, revision: revisions.last.number))
     }
 
     /// Hides the shared row under the id of what is saved, which is about to go, from its user: a mark
     /// that was set as it came may have been lost with a commit of `cache.db`.
-    func hideShared(
-        _ found: DurableRow,
-        _ scope: ScopeKey,
-        _ id: EntryID
-    ) throws(StoreError) {
+    func hideShared(_ found: DurableRow) throws(StoreError) {
         guard found.hasEntry else { return }
-        try hideShared(id, from: scope, olderThan: found.revision)
+        try hideShared(found.name.id, from: found.name.scope, olderThan: found.revision)
     }
 
     /// Whether the shared row under an id is hidden from the user of a scope.
@@ -55,16 +50,16 @@ struct Hiding: WriterPart {
     /// Takes the marks of a row along that comes from `cache.db`.
     func takeMarks(of name: TargetName) throws(StoreError) {
         guard name.scope == shared.claims.sharedScope, shared.mayHideRows,
-            let cache = try cacheIfAny, let row = try state.rows.find(name.scope, name.id)
+            let cache = try cacheIfAny, let row = try state.rows.find(name)
         else { return }
         for mark in try cache.hiding.marks(of: RowKey(name.scope, name.id)) {
-            try state.rows.hide(row, name.id, mark)
+            try state.rows.hide(row, mark)
         }
     }
 
     /// Has `cache.db` have the marks of a row that goes back there.
-    func giveMarks(of name: TargetName, _ row: DurableRow) throws(StoreError) {
-        guard name.scope == shared.claims.sharedScope, shared.mayHideRows else { return }
-        try cache.hiding.replaceMarks(of: name, try state.rows.marks(of: row))
+    func giveMarks(of row: DurableRow) throws(StoreError) {
+        guard row.name.scope == shared.claims.sharedScope, shared.mayHideRows else { return }
+        try cache.hiding.replaceMarks(of: row.name, try state.rows.marks(of: row))
     }
 }

@@ -5,7 +5,7 @@ import LarderModel
 extension Keepers {
     /// The payer of a row that refers to one, or of its URL; the row's own payer if one of these has it,
     /// or none has a payer.
-    func referringPayer(of row: DurableRow, _ id: EntryID) throws(StoreError) -> UInt32? {
+    func referringPayer(of row: DurableRow) throws(StoreError) -> UInt32? {
         let statement = try state.connection.statement(
             """
             SELECT payer FROM claim WHERE payer IS NOT NULL AND (scope = :scope AND id = :url
@@ -13,7 +13,7 @@ extension Keepers {
             ORDER BY payer IS NOT :payer, skeleton IS NULL LIMIT 1
             """
         )
-        let url = row.isHeld ? id.urlOfVariant?.text : nil
+        let url = row.isHeld ? row.name.id.urlOfVariant?.text : nil
         statement.bind(
             (":row", row.number),
             (":scope", state.index.sharedScope.text),
@@ -28,28 +28,22 @@ extension Keepers {
     /// Gives a shared row that only references keep the payer of a row that still refers to it; call it
     /// after a change of its references.
     func countReferred(_ number: Int64) throws(StoreError) {
-        let text = try state.connection.text("SELECT id FROM claim WHERE claim = \(number)")
-        let place = state.index.sharedScope
-        guard let id = text.flatMap({ try? EntryID(stored: $0) }),
-            let row = try state.rows.find(place, id),
-            row.isReferredOnly, let payer = try referringPayer(of: row, id), payer != row.payer
+        guard let id = try state.rows.id(of: number),
+            let row = try state.rows.find(TargetName(state.index.sharedScope, id)),
+            row.isReferredOnly, let payer = try referringPayer(of: row), payer != row.payer
         else { return }
         let update = try state.connection.statement(
             "UPDATE claim SET payer = :payer WHERE claim = :row"
         )
         try update.run((":row", row.number), (":payer", Int64(payer)))
-        state.budget.recount(place, row) { $0.payer = payer }
-        try passOn(payer, from: row, id)
+        state.budget.recount(row) { $0.payer = payer }
+        try passOn(payer, from: row)
     }
 
     /// Gives the new payer of a shared row to the rows that came along with it and have no keepers.
-    func passOn(
-        _ payer: UInt32?,
-        from row: DurableRow,
-        _ id: EntryID
-    ) throws(StoreError) {
+    func passOn(_ payer: UInt32?, from row: DurableRow) throws(StoreError) {
         guard payer != row.payer else { return }
-        let (prefix, place) = (id.variantPrefix ?? "", state.index.sharedScope)
+        let (prefix, place) = (row.name.id.variantPrefix ?? "", row.name.scope)
         let isPassedOn = "payer IS :old AND pinned_at IS NULL AND targeted = 0"
         let statement = try state.connection.statement(
             """
@@ -75,19 +69,11 @@ extension Keepers {
         defer { statement.reset() }
         while try statement.step() {
             var numbers = RowNumbers(statement)
-            var charge = ClaimCharge(
-                isInPins: statement.integer("in_pins") != 0,
-                size: numbers.size("size"),
-                payer: row.payer
-            )
-            let old = charge
+            let isInPins = statement.isTrue("in_pins")
+            let old = ClaimCharge(isInPins: isInPins, size: numbers.size("size"), payer: row.payer)
+            var charge = old
             charge.payer = payer
             state.budget.recount(place, from: old, to: charge)
         }
     }
-}
-
-extension DurableRow {
-    /// Whether a shared row has no keepers.
-    var isReferredOnly: Bool { !isPinned && !isTargeted }
 }

@@ -14,8 +14,6 @@ struct Keeper {
 
 /// Shared rows that users keep.
 ///
-/// Shared rows that users keep.
-///
 /// Such a row has the scope `shared`. Its *keepers* are claims of users under its id that have no entry of
 /// their own: unsettled changes of the user target the id, or the user has pinned it.
 struct Keepers {
@@ -43,8 +41,8 @@ struct Keepers {
     /// It counts once, among the pins if any keeper is one, and in the share of the first of those: its
     /// payer. Once none keeps it, it stays in the share of the last one until it has left `state.db`.
     func countKeepers(of id: EntryID) throws(StoreError) {
-        let place = state.index.sharedScope
-        guard let row = try state.rows.find(place, id) else { return }
+        let place = TargetName(state.index.sharedScope, id)
+        guard let row = try state.rows.find(place) else { return }
         let keepers = try of(id)
         // One that nobody keeps, and nobody has kept, is as it was made.
         let wasKept = row.payer != nil && !row.isReferredOnly
@@ -52,14 +50,10 @@ struct Keepers {
         let pins = keepers.filter(\.isPin)
         let first = pins.first ?? keepers.first(where: \.isTargeted)
         var payer = first?.name.scope.scope.uid
-        if payer == nil { payer = try referringPayer(of: row, id) }
+        if payer == nil { payer = try referringPayer(of: row) }
         let isTargeted = keepers.contains(where: \.isTargeted)
-        let charge = ClaimCharge(
-            pin: pins.isEmpty ? nil : .held,
-            isInPins: row.isInPins,
-            size: row.size,
-            payer: payer
-        )
+        var charge = row.charge
+        (charge.pin, charge.payer) = (pins.isEmpty ? nil : .held, payer)
         try state.statements[.setKept].run(
             (":key", row.number),
             (":targeted", isTargeted),
@@ -67,16 +61,16 @@ struct Keepers {
             (":state", charge.pin?.rawValue),
             (":payer", charge.payer.map(Int64.init))
         )
-        state.budget.recount(place, row) { $0 = charge }
-        try passOn(payer, from: row, id)
-        state.index.setPinned(place, id, !pins.isEmpty)
-        if first == nil { try state.rows.noteReason(gone: place, id) }
+        state.budget.recount(row) { $0 = charge }
+        try passOn(payer, from: row)
+        state.index.setPinned(place.scope, id, !pins.isEmpty)
+        if first == nil { try state.rows.noteUnkept(place) }
         guard row.hasBytes else { return }
         for waiting in pins where waiting.pin == .waiting {
             guard try state.reader.sharedRows.isHidden(id, from: waiting.name.scope) != true,
-                let pin = try state.rows.find(waiting.name.scope, id)
+                let pin = try state.rows.find(waiting.name)
             else { continue }
-            try state.pins.setState(of: pin, in: waiting.name.scope, .held, nil, isWanted: false)
+            try state.pins.setState(of: pin, .held, nil, isWanted: false)
             state.memory.hasNews = true
         }
     }
@@ -91,31 +85,12 @@ struct Keepers {
         pinnedAt: Timestamp? = nil
     ) throws(StoreError) {
         let name = TargetName(state.index.sharedScope, id)
-        if try state.rows.find(name.scope, id) == nil {
+        if try state.rows.find(name) == nil {
             let pin = pinnedAt.map { _ in PinState.held }
-            try state.rows.insert(
-                name.scope,
-                id,
-                nil,
-                pin: pin,
-                at: pinnedAt,
-                isTargeted: pinnedAt == nil
-            )
+            try state.rows.insert(name, nil, pin: pin, at: pinnedAt, isTargeted: pinnedAt == nil)
         }
-        guard let base, let row = try state.rows.find(name.scope, id) else { return }
-        if row.hasEntry {
-            if let upload = base.body.upload, row.body != upload.body { state.forget(upload) }
-        } else {
-            let (form, size) = (base.form, base.rowSize)
-            try state.rows.write(
-                base.entry,
-                base.body,
-                form: form,
-                size: size,
-                to: row,
-                in: name.scope
-            )
-        }
+        guard let base, let row = try state.rows.find(name) else { return }
+        try state.rows.take(base, in: row)
     }
 
     /// Makes a pin that keeps the shared row; whether it was none before.
@@ -125,34 +100,32 @@ struct Keepers {
         isHeld: Bool,
         now: Timestamp
     ) throws(StoreError) -> Bool {
-        let (scope, id) = (name.scope, name.id)
-        let (pin, found): (PinState, _) = (
-            isHeld ? .held : .waiting, try state.rows.find(scope, id)
-        )
-        if found?.isPinned != true { try state.budget.checkCount(scope) }
-        if let found {
-            if !found.isPinned { try state.pins.setPinned(found, scope, at: now) }
-            try state.statements[.keep].run((":key", found.number), (":shared", 1))
-            guard let row = try state.rows.find(scope, id) else { return true }
-            try state.pins.setState(of: row, in: scope, pin, nil, isWanted: !isHeld)
-        } else {
-            try state.rows.insert(scope, id, origin, pin: pin, at: now, keepsShared: true)
+        let pin: PinState = isHeld ? .held : .waiting
+        let found = try state.rows.find(name)
+        let isNew = found?.isPinned != true
+        if isNew { try state.budget.checkCount(name.scope) }
+        guard var row = found else {
+            try state.rows.insert(name, origin, pin: pin, at: now, keepsShared: true)
+            return true
         }
-        return found?.isPinned != true
+        if isNew { try state.pins.setPinned(&row, at: now) }
+        try setKeeper(row, true)
+        try state.pins.setState(of: row, pin, nil, isWanted: !isHeld)
+        return isNew
+    }
+
+    /// Says whether a user's row keeps the shared row under its id.
+    func setKeeper(_ row: DurableRow, _ keepsShared: Bool) throws(StoreError) {
+        try state.statements[.keep].run((":key", row.number), (":shared", keepsShared))
     }
 
     /// Has the pins of a shared row that has lost its bytes wait for others.
     func wantKept(_ id: EntryID, _ isFetched: Bool) throws(StoreError) {
-        let trouble = PinTrouble(problem: "storage", reason: "its bytes were damaged on the disk")
         for keeper in try of(id) where keeper.isPin {
-            guard let row = try state.rows.find(keeper.name.scope, id) else { continue }
-            try state.pins.setState(
-                of: row,
-                in: keeper.name.scope,
-                isFetched ? .waiting : .failed,
-                isFetched ? nil : trouble,
-                isWanted: isFetched
-            )
+            guard let row = try state.rows.find(keeper.name) else { continue }
+            let (pin, trouble): (PinState, PinTrouble?) =
+                isFetched ? (.waiting, nil) : (.failed, .damaged)
+            try state.pins.setState(of: row, pin, trouble, isWanted: isFetched)
             state.memory.hasNews = true
         }
         try countKeepers(of: id)
@@ -160,11 +133,8 @@ struct Keepers {
 
     /// The pin of a user from whom its shared row is hidden waits for an answer.
     func wantAnswer(_ name: TargetName) throws(StoreError) {
-        guard let pin = try state.rows.find(name.scope, name.id), pin.keepsShared, pin.pin == .held
-        else {
-            return
-        }
-        try state.pins.setState(of: pin, in: name.scope, .waiting, nil, isWanted: true)
+        guard let pin = try state.rows.find(name), pin.keepsShared, pin.pin == .held else { return }
+        try state.pins.setState(of: pin, .waiting, nil, isWanted: true)
         state.memory.hasNews = true
     }
 

@@ -5,6 +5,7 @@ import LarderNormalize
 
 /// What is found of a modifier before it is changed.
 struct QueuedRow {
+    var number: ModifierNumber
     let scope: String
     let id: String
     let origin: String
@@ -84,29 +85,17 @@ struct ModifierRows {
             added[uid].count += 1
             added[uid].bytes += modifier.size
         }
-        for name in aims.map(\.name).unique {
-            guard let uid = name.scope.scope.uid else { continue }
-            added[uid].bytes += Self.baseSize(name, found.claims[name], found.entries[name])
-        }
         var counted: Set<TargetName> = []
-        for aim in aims where aim.isShared {
-            let base = aim.base(in: state.index)
-            guard let uid = aim.name.scope.scope.uid, counted.insert(base).inserted else {
-                continue
+        for aim in aims {
+            guard let uid = aim.name.scope.scope.uid else { continue }
+            for name in [aim.name, aim.base(in: state.index)] {
+                // What has a row counts already.
+                guard counted.insert(name).inserted, found.claims[name] == nil else { continue }
+                let size = found.entries[name]?.rowSize
+                added[uid].bytes += size ?? StateBudget.sizeWithoutEntry(name, nil)
             }
-            added[uid].bytes += Self.baseSize(base, found.claims[base], found.entries[base])
         }
         return state.memory.queue.refusal(adding: added, state.limits)
-    }
-
-    /// What a target will count that counts nothing in the queue now.
-    private static func baseSize(
-        _ name: TargetName,
-        _ found: DurableRow?,
-        _ base: NewEntry?
-    ) -> Int64 {
-        if found != nil { return 0 }
-        return base?.rowSize ?? StateBudget.sizeWithoutEntry(name.scope, name.id, nil)
     }
 
     private func insert(
@@ -166,6 +155,7 @@ struct ModifierRows {
         guard try statement.step() else { return nil }
         var numbers = RowNumbers(statement)
         return QueuedRow(
+            number: number,
             scope: statement.text(ModifierColumn.scope) ?? "",
             id: statement.text(ModifierColumn.id) ?? "",
             origin: statement.text(ModifierColumn.origin) ?? "",
@@ -203,10 +193,10 @@ struct ModifierRows {
         )
         count(from: row.state, to: change.state, of: row)
         state.memory.stalled += (change.isStalled ? 1 : 0) - (row.isStalled ? 1 : 0)
-        if let answer = change.answer { try write(answer, change.number) }
+        if let answer = change.answer { try write(answer, row) }
         let transition = ModifierTransition(row, to: change)
         if transition?.isTold ?? true {
-            try state.views.logModifier(change.number, row, change.state, revision) { told in
+            try state.views.logModifier(row, change.state, revision) { told in
                 told.mark = change.isStalled ? .stalled : nil
             }
         }
@@ -214,16 +204,15 @@ struct ModifierRows {
     }
 
     /// Keeps the last answer, which counts.
-    func write(_ answer: StoredAnswer, _ number: ModifierNumber) throws(StoreError) {
-        guard let before = try row(number) else { return }
+    func write(_ answer: StoredAnswer, _ before: QueuedRow) throws(StoreError) {
         try state.queue[.answer].run(
-            (":number", number.value),
+            (":number", before.number.value),
             (":answer_status", answer.status),
             (":answer_headers", answer.headers.lines),
             (":answer_body", answer.body),
             (":answer_at", answer.at?.milliseconds)
         )
-        guard let after = try row(number) else { return }
+        guard let after = try row(before.number) else { return }
         count(bytes: after.size - before.size, of: before)
     }
 
@@ -263,6 +252,7 @@ struct ModifierRows {
         try statement.run((":scope", scope.text), (":lane", lane.text))
     }
 
+    /// Takes a modifier out of the queue, and keeps what has become of it.
     func remember(
         _ number: ModifierNumber,
         _ outcome: ModifierState,
@@ -277,9 +267,6 @@ struct ModifierRows {
         )
         let last = state.connection.lastInsertedRow - state.limits.history
         try state.queue[.forget].run((":last", last))
-    }
-
-    func delete(_ number: ModifierNumber) throws(StoreError) {
         guard let row = try row(number) else { return }
         try state.queue[.delete].run((":number", number.value))
         count(from: row.state, to: nil, of: row)

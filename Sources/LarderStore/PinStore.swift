@@ -41,7 +41,7 @@ package struct PinStore: Sendable {
     ) async throws(StoreError) -> Bool {
         guard claims.covers(scope, id) else { return false }
         return try await file.settle(cache: .optional) { writer throws(StoreError) in
-            try writer.pinning.unpin(scope, id, now: now)
+            try writer.pinning.unpin(TargetName(scope, id), now: now)
         }
     }
 
@@ -53,10 +53,10 @@ package struct PinStore: Sendable {
     ) async throws(StoreError) -> Bool {
         guard claims.covers(scope, id) else { return false }
         try await store.commits.submit { writer throws(StoreError) in
-            try writer.pinning.hide(scope, id)
+            try writer.pinning.hide(TargetName(scope, id))
         }
         return try await file.settle(cache: .optional) { writer throws(StoreError) in
-            try writer.pinning.drop(scope, id, client: client)
+            try writer.pinning.drop(TargetName(scope, id), client: client)
         }
     }
 
@@ -89,7 +89,7 @@ package struct PinStore: Sendable {
         _ trouble: PinTrouble
     ) async throws(StoreError) {
         try await file.settle { writer throws(StoreError) in
-            try writer.state.pins.setTrouble(scope, id, state, trouble)
+            try writer.state.pins.setTrouble(TargetName(scope, id), state, trouble)
         }
     }
 
@@ -133,7 +133,7 @@ package struct PinStore: Sendable {
     /// Has pins without bytes that gave up be fetched again.
     package func wantAgain(_ pins: [(scope: ScopeKey, id: EntryID)]) async throws(StoreError) {
         try await file.settle { writer throws(StoreError) in
-            for pin in pins { try writer.state.pins.wantAgain(pin.scope, pin.id) }
+            for pin in pins { try writer.state.pins.wantAgain(TargetName(pin.scope, pin.id)) }
         }
     }
 

@@ -17,22 +17,20 @@ struct Pinning: WriterPart {
         _ copied: CopiedBodies,
         now: Timestamp
     ) throws(StoreError) -> Entrance<PinOutcome> {
-        let found = try claimed(scope, id)
-        if let found, found.isPinned, found.hasBytes { return .done(.held(isNew: false)) }
         let name = TargetName(scope, id)
+        let found = try claimed(name)
+        if let found, found.isPinned, found.hasBytes { return .done(.held(isNew: false)) }
         if adoptsShared, try sharing.seesShared(name, now: now) {
             return try keepShared(name, origin, copied, now)
         }
-        guard found?.isLeftToCache ?? true else {
-            guard found?.hasBytes == true || origin != nil else { return .done(.miss) }
-            return try mark(scope, id, origin, now)
-        }
-        if let row = try cacheIfAny?.rows.pinnable(scope, id, now: now) {
-            let outcome = try take(row, scope, isNew: found?.isPinned != true, copied, now)
+        if found?.isLeftToCache ?? true,
+            let row = try cacheIfAny?.rows.pinnable(scope, id, now: now)
+        {
+            let outcome = try take(row, name, found, copied, now)
             if let outcome { return outcome }
         }
-        guard origin != nil else { return .done(.miss) }
-        return try mark(scope, id, origin, now)
+        guard found?.hasBytes == true || origin != nil else { return .done(.miss) }
+        return try mark(name, origin, now)
     }
 
     /// Has a pin keep the shared row, or wait for it.
@@ -43,42 +41,22 @@ struct Pinning: WriterPart {
         _ now: Timestamp
     ) throws(StoreError) -> Entrance<PinOutcome> {
         let place = sharing.sharedName(name.id)
-        let found = try claimed(place.scope, place.id)
+        let found = try claimed(place)
         let isHere = found.map { $0.hasEntry || $0.isTargeted } ?? false
         let row = isHere ? nil : try cacheIfAny?.rows.pinnable(place.scope, place.id, now: now)
-        var size =
-            row.map { $0.entry.rowSize(in: place.scope, isChunked: $0.isChunked) } ?? found?.size
-            ?? 0
-        // Its entities come with it.
-        if row?.form != nil {
-            size += try cache.answers.sizeOfReferred(by: RowKey(place.scope, place.id))
-        }
         do throws(StoreError) {
+            let size = if let row { try self.size(of: row, at: place) } else { found?.size ?? 0 }
             let uid = name.scope.scope.uid
-            let replaced = found?.pinnedSize ?? 0
-            try state.budget.checkRoom(for: size, place.scope, replacing: replaced, paidBy: uid)
+            try state.budget.checkRoom(for: size, place.scope, replacing: found, paidBy: uid)
         } catch {
             row?.giveBack(to: shared)
             return try tooLarge(name, row?.entry.origin ?? origin, error, now)
         }
-        var base: NewEntry?
-        if let row {
-            if case .chunked(let body) = row.body {
-                let entry = row.entry
-                let needs = bodies.large(
-                    body,
-                    place,
-                    entry,
-                    to: .state,
-                    as: .pin,
-                    isLeased: true,
-                    copied
-                )
-                if let needs { return .needs([needs]) }
-            }
-            defer { row.giveBack(to: shared) }
-            base = try promotion.base(row, place, copied)
+        if let row, let large = bodies.large(row, place, as: .pin, copied) {
+            return .needs([large])
         }
+        defer { row?.giveBack(to: shared) }
+        let base = if let row { try promotion.base(row, place, copied) } else { NewEntry?.none }
         let isHidden = try hiding.isHidden(name.id, from: name.scope)
         let isHeld = !isHidden && (base != nil || found?.hasBytes == true)
         guard isHeld || origin != nil else { return .done(.miss) }
@@ -86,15 +64,25 @@ struct Pinning: WriterPart {
             let isNew = try state.keepers.keep(name, origin: origin, isHeld: isHeld, now: now)
             try state.keepers.promote(name.id, base, pinnedAt: now)
             if base != nil { try hiding.takeMarks(of: place) }
-            claim(name.scope, name.id)
+            setPinned(name)
             try sharing.noteKeeper(name)
-            try promotion.holdVariants(of: place)
-            try promotion.fill(now: now)
+            try promotion.takeVariants(of: place, now: now)
             return .done(isHeld ? .held(isNew: isNew) : .waiting(isNew: isNew))
         } catch {
             if let base { try bodies.forget(base.body) }
             return try refusal(error)
         }
+    }
+
+    /// What a row of the cache counts as a pin; the entities of an answer come with it.
+    private func size(
+        of row: CachedRows.Takeable,
+        at name: TargetName
+    ) throws(StoreError) -> Int64 {
+        let isChunked = if case .chunked = row.body { true } else { false }
+        let size = row.entry.rowSize(in: name.scope, isChunked: isChunked)
+        guard row.form != nil else { return size }
+        return size + (try cache.answers.sizeOfReferred(by: RowKey(name.scope, name.id)))
     }
 
     /// Says of a pin that what is there does not fit.
@@ -105,23 +93,22 @@ struct Pinning: WriterPart {
         _ now: Timestamp
     ) throws(StoreError) -> Entrance<PinOutcome> {
         guard case .pinsFull = error else { throw error }
-        let trouble = PinTrouble(problem: "pins-full", reason: error.message)
-        let marked = try mark(name.scope, name.id, origin, now)
+        let marked = try mark(name, origin, now)
         guard case .done = marked else { return marked }
-        try state.pins.setTrouble(name.scope, name.id, .tooLarge, trouble)
+        let trouble = PinTrouble(error)
+        try state.pins.setTrouble(name, .tooLarge, trouble)
         return .done(.tooLarge(trouble))
     }
 
     /// Makes a pin that waits for its bytes, or is of those that are saved.
     private func mark(
-        _ scope: ScopeKey,
-        _ id: EntryID,
+        _ name: TargetName,
         _ origin: OriginName?,
         _ now: Timestamp
     ) throws(StoreError) -> Entrance<PinOutcome> {
         do throws(StoreError) {
-            let (hasBytes, isNew) = try state.pins.mark(scope, id, origin: origin, now: now)
-            claim(scope, id)
+            let (hasBytes, isNew) = try state.pins.mark(name, origin: origin, now: now)
+            setPinned(name)
             return .done(hasBytes ? .held(isNew: isNew) : .waiting(isNew: isNew))
         } catch {
             return try refusal(error)
@@ -131,46 +118,23 @@ struct Pinning: WriterPart {
     /// Saves a row of the cache as a pin; nil where its bytes are damaged, and it is gone.
     private func take(
         _ row: CachedRows.Takeable,
-        _ scope: ScopeKey,
-        isNew: Bool,
+        _ name: TargetName,
+        _ found: DurableRow?,
         _ copied: CopiedBodies,
         _ now: Timestamp
     ) throws(StoreError) -> Entrance<PinOutcome>? {
-        let id = row.entry.id
-        let name = TargetName(scope, id)
-        var size = row.entry.rowSize(in: scope, isChunked: row.isChunked)
-        // Its entities come with it.
-        if row.form != nil { size += try cache.answers.sizeOfReferred(by: RowKey(scope, id)) }
         do throws(StoreError) {
-            try state.budget.checkRoom(for: size, scope, id, as: .pin)
+            let size = try size(of: row, at: name)
+            try state.budget.checkRoom(for: size, name.scope, replacing: found)
         } catch {
             row.giveBack(to: shared)
             return try tooLarge(name, row.entry.origin, error, now)
         }
-        var new = NewEntry(scope: scope, entry: row.entry, body: row.body.new)
-        new.form = row.form
-        switch row.body {
-        case .inline where row.form != nil: break
-        case .inline(let bytes): new.body = try bodies.linkable(bytes, name, in: .state, as: .pin)
-        case .chunked(let body):
-            if let large = bodies.large(
-                body,
-                name,
-                row.entry,
-                to: .state,
-                as: .pin,
-                isLeased: true,
-                copied
-            ) {
-                return .needs([large])
-            }
-            defer { row.giveBack(to: shared) }
-            do throws(StoreError) {
-                new.body = try bodies.linkable(body, name, in: .state, as: .pin, copied)
-            } catch .badChunk {
-                try cache.rows.removeQuietly(scope, id)
-                return nil
-            }
+        if let large = bodies.large(row, name, as: .pin, copied) { return .needs([large]) }
+        defer { row.giveBack(to: shared) }
+        guard let new = try promotion.base(row, name, as: .pin, copied) else {
+            try cache.rows.removeQuietly(name.scope, name.id)
+            return nil
         }
         do throws(StoreError) {
             try state.rows.put(new, pinnedAt: now, isNews: false)
@@ -178,11 +142,15 @@ struct Pinning: WriterPart {
             try bodies.forget(new.body)
             return try refusal(error)
         }
-        claim(scope, id)
+        try notePinned(name, now)
+        return .done(.held(isNew: found?.isPinned != true))
+    }
+
+    /// A row that is saved now is pinned, and its variants come along.
+    private func notePinned(_ name: TargetName, _ now: Timestamp) throws(StoreError) {
+        setPinned(name)
         promotion.addGarbage([name])
-        try promotion.holdVariants(of: name)
-        try promotion.fill(now: now)
-        return .done(.held(isNew: isNew))
+        try promotion.takeVariants(of: name, now: now)
     }
 
     /// Stores an entry and pins it in one; neither is done when there is no room.
@@ -191,22 +159,16 @@ struct Pinning: WriterPart {
         _ copied: CopiedBodies,
         now: Timestamp
     ) throws(StoreError) -> Entrance<PutReceipt> {
-        let (scope, id) = (new.scope, new.entry.id)
-        if let large = bodies.largeBody(of: new, to: .state, as: .pin, copied) {
-            return .needs([large])
-        }
-        let found = try claimed(scope, id)
+        if let large = bodies.large(new, to: .state, as: .pin, copied) { return .needs([large]) }
+        let found = try claimed(new.name)
         var ready = new
         do throws(StoreError) {
             ready = try bodies.ready(new, in: .state, as: .pin, copied)
             ready.entry.revision = try revisions.next()
             var receipt = try state.rows.put(ready, pinnedAt: now)
-            sharing.noteOwnEntry(found, TargetName(scope, id))
-            if found?.hasEntry != true { try entries.noteReplaced(&receipt, scope, id) }
-            claim(scope, id)
-            promotion.addGarbage([TargetName(scope, id)])
-            try promotion.holdVariants(of: TargetName(scope, id))
-            try promotion.fill(now: now)
+            sharing.noteOwnEntry(found)
+            if found?.hasEntry != true { try entries.noteReplaced(&receipt, new.name) }
+            try notePinned(new.name, now)
             try bodies.forget(new.body)
             return .done(receipt)
         } catch {
@@ -218,45 +180,38 @@ struct Pinning: WriterPart {
     /// Takes a pin's mark away; false when it was not pinned.
     ///
     /// What was saved for it alone goes once the cache has it synced, in housekeeping.
-    func unpin(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        now: Timestamp
-    ) throws(StoreError) -> Bool {
-        guard let found = try claimed(scope, id), found.isPinned else { return false }
+    func unpin(_ name: TargetName, now: Timestamp) throws(StoreError) -> Bool {
+        guard let found = try claimed(name), found.isPinned else { return false }
         guard !found.isLeftToCache else {
-            try entries.unclaim(found, scope, id)
+            try entries.unclaim(found)
             return true
         }
-        try state.pins.unpin(scope, id, found.goneStatus == nil ? nil : revisions.next())
-        setUnpinned(scope, id)
-        try sharing.removeIdleKeeper(TargetName(scope, id))
+        try state.pins.unpin(found, found.goneStatus == nil ? nil : revisions.next())
+        setUnpinned(name)
+        try sharing.removeIdleKeeper(name)
         return true
     }
 
     /// Takes the garbage of a claim out of `cache.db` that is about to be given up: else it would be
     /// read again where `cache.db` could not commit that it is gone.
-    func hide(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
-        guard let cache = try cacheIfAny, let found = try claimed(scope, id), found.hasEntry else {
+    func hide(_ name: TargetName) throws(StoreError) {
+        guard let cache = try cacheIfAny, let found = try claimed(name), found.hasEntry else {
             return
         }
-        try hiding.hideShared(found, scope, id)
-        try cache.rows.removeQuietly(scope, id)
+        try hiding.hideShared(found)
+        try cache.rows.removeQuietly(name.scope, name.id)
     }
 
     /// Takes what is pinned away with its bytes, or what is released, and leaves nothing in the cache;
     /// false when there was none, or it is targeted.
-    func drop(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        client: ClientTag?
-    ) throws(StoreError) -> Bool {
-        guard let found = try claimed(scope, id), !found.isTargeted else { return false }
+    func drop(_ name: TargetName, client: ClientTag?) throws(StoreError) -> Bool {
+        let (scope, id) = (name.scope, name.id)
+        guard let found = try claimed(name), !found.isTargeted else { return false }
         // Nobody's pin of a shared row goes with it.
         if found.isPinned, scope == shared.claims.sharedScope { return false }
         // What is pinned may need it.
-        if !found.isPinned, try !state.rows.isFree(scope, id) { return false }
-        try entries.unclaim(found, scope, id)
+        if !found.isPinned, try state.reader.isKept(found.number) { return false }
+        try entries.unclaim(found)
         guard found.hasEntry else {
             // Its entry was the cache's.
             if let cache = try cacheIfAny, let row = try cache.rows.find(scope, id).row {
@@ -271,43 +226,27 @@ struct Pinning: WriterPart {
     }
 
     /// An id is pinned from now on.
-    private func claim(_ scope: ScopeKey, _ id: EntryID) {
+    private func setPinned(_ name: TargetName) {
         let index = shared.claims
-        let (isNew, wasPinned) = (!index.covers(scope, id), index.place(scope, id)?.isPinned)
-        index.insert(scope, id)
-        index.setPinned(scope, id, true)
-        onRollBack {
-            index.setPinned(scope, id, wasPinned ?? false)
-            if isNew { index.remove(scope, id) }
-        }
+        let wasPinned = index.place(name.scope, name.id)?.isPinned == true
+        claim(name)
+        index.setPinned(name.scope, name.id, true)
+        onRollBack { index.setPinned(name.scope, name.id, wasPinned) }
     }
 
     /// An id is pinned no more, unless a later command of the group pins it again.
-    func setUnpinned(_ scope: ScopeKey, _ id: EntryID) {
+    func setUnpinned(_ name: TargetName) {
         let index = shared.claims
-        guard index.place(scope, id)?.isPinned == true else { return }
-        index.setPinned(scope, id, false)
-        onRollBack { index.setPinned(scope, id, true) }
+        guard index.place(name.scope, name.id)?.isPinned == true else { return }
+        index.setPinned(name.scope, name.id, false)
+        onRollBack { index.setPinned(name.scope, name.id, true) }
     }
 
     /// What is no failure of the writer, and was refused before anything was written.
-    private func refusal<Value>(
-        _ error: StoreError
-    ) throws(StoreError) -> Entrance<Value> {
+    private func refusal<Value>(_ error: StoreError) throws(StoreError) -> Entrance<Value> {
         switch error {
         case .pinsFull, .tooManyPins: return .refused(error)
         case _: throw error
         }
     }
-}
-
-extension Target.Body {
-    /// As one that a row of either file can have; of one in chunks none.
-    var new: NewBody {
-        if case .inline(let bytes) = self { .inline(bytes) } else { .inline([]) }
-    }
-}
-
-extension CachedRows.Takeable {
-    var isChunked: Bool { if case .chunked = body { true } else { false } }
 }

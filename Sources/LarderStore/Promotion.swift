@@ -40,31 +40,18 @@ struct Promotion: WriterPart {
         }
         for aim in aims {
             let name = aim.base(in: shared.claims)
-            if aim.isShared {
-                found.claims[aim.name] = try claimed(aim.name.scope, aim.name.id)
-            }
-            let claim = try claimed(name.scope, name.id)
+            if aim.isShared { found.claims[aim.name] = try claimed(aim.name) }
+            let claim = try claimed(name)
             found.claims[name] = claim
             // Its row has an entry, or has none as nothing is known.
-            guard claim?.isLeftToCache != false, rows[name] == nil else { continue }
-            guard !writer.isCacheLeftOut else { continue }
+            guard claim?.isLeftToCache != false, rows[name] == nil, !writer.isCacheLeftOut else {
+                continue
+            }
             rows[name] = try cache.rows.base(name.scope, name.id, now: now)
         }
         // Nothing is written before all can be: what a command writes that then waits for copies would
         // be nobody's.
-        found.large = rows.compactMap { name, row in
-            guard case .chunked(let body) = row.body else { return nil }
-            let isLeased = body.file == .cache
-            return bodies.large(
-                body,
-                name,
-                row.entry,
-                to: .state,
-                as: .base,
-                isLeased: isLeased,
-                copied
-            )
-        }
+        found.large = rows.compactMap { bodies.large($1, $0, as: .base, copied) }
         guard found.large.isEmpty else { return found }
         for (name, row) in rows { found.entries[name] = try base(row, name, copied) }
         return found
@@ -74,31 +61,27 @@ struct Promotion: WriterPart {
     func base(
         _ row: CachedRows.Takeable,
         _ name: TargetName,
+        as keeping: Keeping = .base,
         _ copied: CopiedBodies
     ) throws(StoreError) -> NewEntry? {
         var new = NewEntry(scope: name.scope, entry: row.entry, body: .inline([]))
+        if let form = row.form, case .inline(let template) = row.body {
+            (new.body, new.form) = (.inline(template), form)
+            return new
+        }
         do throws(StoreError) {
-            if let form = row.form, case .inline = row.body {
-                (new.body, new.form) = (row.body.new, form)
-                return new
-            }
-            switch row.body {
-            case .inline(let bytes):
-                new.body = try bodies.linkable(bytes, name, in: .state, as: .base)
-            case .chunked(let body):
-                new.body = try bodies.linkable(body, name, in: .state, as: .base, copied)
-            }
+            new.body = try bodies.linkable(row.body, name, in: .state, as: keeping, copied)
+            return new
         } catch .badChunk {
             return nil
         }
-        return new
     }
 
     /// What a target is now; of an answer its entities as they are, where the cache has it normalized.
     func base(of name: TargetName, now: Timestamp) throws(StoreError) -> TargetBase {
         let (viewer, name) = (name, try sharing.place(of: name))
         if name != viewer, try hiding.isHidden(name.id, from: viewer.scope) { return .unknown }
-        let saved = try state.rows.entry(name.scope, name.id)
+        let saved = try state.rows.entry(name)
         guard let saved, let entry = saved.entry else {
             guard saved?.claim.isTargeted != true else { return .unknown }
             return try cachedBase(name, now)
@@ -155,26 +138,15 @@ struct Promotion: WriterPart {
     /// where it has nothing, nothing is known of them.
     func fill(now: Timestamp) throws(StoreError) {
         guard writer.isStateTouched else { return }
-        while let name = try state.rows.takeUnfilled() {
-            let (scope, id) = (name.scope, name.id)
-            if !shared.claims.covers(scope, id) {
-                shared.claims.insert(scope, id)
-                onRollBack { [index = shared.claims] in index.remove(scope, id) }
-            }
+        while let name = try state.memory.unfilled.popLast() {
+            claim(name)
             addGarbage([name])
-            guard let row = try state.rows.find(scope, id), !row.hasEntry,
-                let taken = try cacheIfAny?.rows.copy(of: scope, id, now: now)
+            guard let row = try state.rows.find(name), !row.hasEntry,
+                let taken = try cacheIfAny?.rows.copy(of: name.scope, name.id, now: now)
             else { continue }
             defer { taken.giveBack(to: shared) }
             guard let new = try base(taken, name, [:]) else { continue }
-            try state.rows.write(
-                new.entry,
-                new.body,
-                form: new.form,
-                size: new.rowSize,
-                to: row,
-                in: scope
-            )
+            try state.rows.write(new, to: row)
             try hiding.takeMarks(of: name)
         }
     }
@@ -187,7 +159,7 @@ struct Promotion: WriterPart {
         for row in try state.reader.allRows() where !row.keepsShared {
             let name = TargetName(shared.key(for: row.scope), row.id)
             if row.isPinned || row.isTargeted { try holdVariants(of: name) }
-            guard row.kind == .fetched, let saved = try state.rows.entry(name.scope, name.id),
+            guard row.kind == .fetched, let saved = try state.rows.entry(name),
                 let entry = saved.entry,
                 let taken = try cacheIfAny?.rows.copy(of: name.scope, name.id, now: now)
             else { continue }
@@ -197,14 +169,7 @@ struct Promotion: WriterPart {
             else { continue }
             new.entry = entry
             new.entry.revision = max(entry.revision, taken.entry.revision)
-            try state.rows.write(
-                new.entry,
-                new.body,
-                form: new.form,
-                size: new.rowSize,
-                to: saved.claim,
-                in: name.scope
-            )
+            try state.rows.write(new, to: saved.claim)
         }
         try fill(now: now)
     }
@@ -212,26 +177,29 @@ struct Promotion: WriterPart {
     /// Has the variants of a URL be where its own row is.
     func holdVariants(of name: TargetName) throws(StoreError) {
         guard let prefix = name.id.variantPrefix, let cache = try cacheIfAny else { return }
-        let row = try state.rows.find(name.scope, name.id)
+        let row = try state.rows.find(name)
         for id in try cache.rows.ids(in: name.scope, prefix: prefix) {
-            try state.rows.makeRow(name.scope, id, with: row, isHeld: true)
+            try state.rows.makeRow(TargetName(name.scope, id), with: row, isHeld: true)
         }
+    }
+
+    /// Has the variants of a URL, and the entities of all of them, be where its own row is.
+    func takeVariants(of name: TargetName, now: Timestamp) throws(StoreError) {
+        try holdVariants(of: name)
+        try fill(now: now)
     }
 
     /// What is saved under an id, or is from now on as it is a variant of a URL that is claimed; nil for
     /// what is the cache's.
-    func durableRow(
-        for new: NewEntry,
-        now: Timestamp
-    ) throws(StoreError) -> DurableRow? {
-        let (scope, id) = (new.scope, new.entry.id)
-        if let found = try claimed(scope, id) { return found }
-        guard !shared.claims.isEmpty, let url = id.urlOfVariant,
-            let place = shared.claims.place(scope, url), !place.isReleased
+    func durableRow(for new: NewEntry, now: Timestamp) throws(StoreError) -> DurableRow? {
+        if let found = try claimed(new.name) { return found }
+        guard !shared.claims.isEmpty, let url = new.entry.id.urlOfVariant,
+            let place = shared.claims.place(new.scope, url), !place.isReleased
         else { return nil }
-        try state.rows.makeRow(scope, id, with: try state.rows.find(scope, url), isHeld: true)
+        let parent = try state.rows.find(TargetName(new.scope, url))
+        try state.rows.makeRow(new.name, with: parent, isHeld: true)
         try fill(now: now)
-        return try claimed(scope, id)
+        return try claimed(new.name)
     }
 }
 

@@ -49,16 +49,13 @@ struct Settling: WriterPart {
         }
         let targets = try fates(of: names, settlement, now)
         // What others read of a shared row is asked for again.
-        for name in waiting { try markStale(sharing.sharedName(name.id).scope, name.id) }
-        if waiting.isEmpty {
-            try state.targets.settle(settlement, row, targets, step, now: now)
-        } else {
-            try state.targets.answer(settlement, row, targets, step, now: now)
-        }
+        for name in waiting { try markStale(sharing.sharedName(name.id)) }
+        let waits = !waiting.isEmpty
+        try state.targets.settle(settlement, row, targets, waits: waits, step, now: now)
         try promotion.fill(now: now)
         let variants = try settleVariants(settlement, step, now)
         try forgetTargets(names, step)
-        guard case .dead = settlement.outcome else { return (variants, !waiting.isEmpty) }
+        guard case .dead = settlement.outcome else { return (variants, waits) }
         for name in try targetNames(of: settlement.number, isOpen: false) {
             shared.claims.addDeadLetters(name.scope, name.id, 1)
             onRollBack { [index = shared.claims] in index.addDeadLetters(name.scope, name.id, -1) }
@@ -113,17 +110,13 @@ struct Settling: WriterPart {
     /// or cannot be read.
     func send(_ number: ModifierNumber) throws(StoreError) -> DepartingModifier? {
         guard try state.modifiers.send(number), let whole = try state.reader.queue.modifier(number)
-        else {
-            return nil
-        }
+        else { return nil }
         let scope = shared.key(for: whole.modifier.scope)
         var bases: [EntryID: TargetBase] = [:]
         for id in whole.modifier.targets {
             let place = try sharing.place(of: TargetName(scope, id))
             if place.scope != scope, try hiding.isHidden(id, from: scope) { continue }
-            guard let saved = try state.rows.entry(place.scope, id), let entry = saved.entry else {
-                continue
-            }
+            guard let saved = try state.rows.entry(place), let entry = saved.entry else { continue }
             bases[id] =
                 saved.claim.goneStatus.map { .deleted(entry.tombstone($0)) }
                 ?? TargetBase(entry, saved.chunked == nil ? saved.inline : nil)
@@ -140,12 +133,8 @@ struct Settling: WriterPart {
         var targets: [(name: TargetName, fate: TargetFate)] = []
         var bases: [TargetName: TargetBase] = [:]
         for name in names {
-            let base: TargetBase
-            if let known = bases[name] {
-                base = known
-            } else {
-                base = try promotion.base(of: name, now: now)
-            }
+            let known = bases[name]
+            let base = if let known { known } else { try promotion.base(of: name, now: now) }
             if settlement.isConfirmed, try sharing.place(of: name) != name {
                 targets.append((name, .keep))
                 continue
@@ -211,7 +200,7 @@ struct Settling: WriterPart {
         _ now: Timestamp
     ) throws(StoreError) -> NewEntities? {
         guard let origin = entry.origin, entry.body.isJSON,
-            try state.rows.entry(name.scope, name.id)?.normalized != nil,
+            try state.rows.entry(name)?.normalized != nil,
             let split = shared.origins.split(name.id, origin, bytes)
         else { return nil }
         let entities = NewEntities(
@@ -221,17 +210,14 @@ struct Settling: WriterPart {
             fetch: revisions.last,
             cause: ChangeCause(.modifier)
         )
-        for id in entities.ids { try state.rows.makeRow(name.scope, id) }
+        for id in entities.ids { try state.rows.makeRow(TargetName(name.scope, id)) }
         try promotion.fill(now: now)
         return entities
     }
 
-    private func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
-        guard let row = try claimed(scope, id), row.hasEntry else {
-            try cacheIfAny?.rows.markStale(scope, id)
-            return
-        }
-        try state.targets.markStale(row)
+    private func markStale(_ name: TargetName) throws(StoreError) {
+        if let row = try claimed(name), row.hasEntry { return try state.targets.markStale(row) }
+        try cacheIfAny?.rows.markStale(name.scope, name.id)
     }
 
     /// Has a variant say what a confirmed modifier has made of it, unless changes of its own show there,
@@ -243,8 +229,8 @@ struct Settling: WriterPart {
         _ now: Timestamp
     ) throws(StoreError) {
         let (scope, id) = (variant.place, variant.id)
-        let row = try claimed(scope, id)
         let name = TargetName(scope, id)
+        let row = try claimed(name)
         var new: NewEntry?
         if row?.isTargeted != true {
             let base = try promotion.base(of: name, now: now)
@@ -257,7 +243,7 @@ struct Settling: WriterPart {
             case .keep, .markStale, .put: break
             }
         }
-        guard var new else { return try markStale(scope, id) }
+        guard var new else { return try markStale(name) }
         new.entry.revision = step
         guard let row, !row.isLeftToCache else {
             _ = try cacheIfAny?.rows.put(new, given: step, now: now)
@@ -266,7 +252,7 @@ struct Settling: WriterPart {
         do throws(StoreError) {
             try state.rows.put(new, isNews: false)
         } catch .pinsFull {
-            try markStale(scope, id)
+            try markStale(name)
         }
     }
 }

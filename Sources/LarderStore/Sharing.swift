@@ -7,8 +7,7 @@ struct Sharing: WriterPart {
 
     /// Where the row stands that a target's user sees.
     func place(of name: TargetName) throws(StoreError) -> TargetName {
-        guard try claimed(name.scope, name.id)?.keepsShared == true else { return name }
-        return sharedName(name.id)
+        try claimed(name)?.keepsShared == true ? sharedName(name.id) : name
     }
 
     func sharedName(_ id: EntryID) -> TargetName { TargetName(shared.claims.sharedScope, id) }
@@ -20,7 +19,7 @@ struct Sharing: WriterPart {
         orHidden: Bool = false,
         now: Timestamp
     ) throws(StoreError) -> Bool {
-        if let found = try claimed(name.scope, name.id) {
+        if let found = try claimed(name) {
             if found.hasEntry || found.keepsShared { return found.keepsShared }
             // Of a target nothing is known but what is said here.
             if found.isTargeted { return false }
@@ -29,33 +28,25 @@ struct Sharing: WriterPart {
         guard !writer.isCacheLeftOut else { return false }
         // A newer row of its own was in front of it.
         if !orHidden, try hiding.isHidden(name.id, from: name.scope) { return false }
-        guard let own = try cacheIfAny?.rows.base(name.scope, name.id, now: now) else {
-            return true
-        }
-        own.giveBack(to: shared)
-        return false
+        let own = try cacheIfAny?.rows.base(name.scope, name.id, now: now)
+        own?.giveBack(to: shared)
+        return own == nil
     }
 
     /// From now on a claim keeps the shared row under its id, which is read here.
     func noteKeeper(_ name: TargetName) throws(StoreError) {
         let (index, place) = (shared.claims, sharedName(name.id))
-        let isNew = !index.covers(place.scope, place.id)
-        index.insert(place.scope, place.id)
+        claim(place)
         let wasKeeper = index.keepsShared(name.scope, name.id)
         index.setKeepsShared(name.scope, name.id, true)
-        onRollBack {
-            index.setKeepsShared(name.scope, name.id, wasKeeper)
-            if isNew { index.remove(place.scope, place.id) }
-        }
+        onRollBack { index.setKeepsShared(name.scope, name.id, wasKeeper) }
         try state.keepers.countKeepers(of: name.id)
-        if try state.rows.find(place.scope, place.id)?.isLeftToCache == false {
-            promotion.addGarbage([place])
-        }
+        if try state.rows.find(place)?.isLeftToCache == false { promotion.addGarbage([place]) }
     }
 
     /// A claim that has kept the shared row has an entry of its own.
-    func noteOwnEntry(_ found: DurableRow?, _ name: TargetName) {
-        guard found?.keepsShared == true else { return }
+    func noteOwnEntry(_ found: DurableRow?) {
+        guard let name = found?.name, found?.keepsShared == true else { return }
         let (index, place) = (shared.claims, sharedName(name.id))
         afterCommit {
             guard let own = index.place(name.scope, name.id), own.keepsShared else { return }
@@ -66,24 +57,25 @@ struct Sharing: WriterPart {
 
     /// Takes a claim away that keeps a shared row for nothing any more.
     func removeIdleKeeper(_ name: TargetName) throws(StoreError) {
-        guard let found = try claimed(name.scope, name.id), found.keepsShared else { return }
-        if found.isReleased { try entries.unclaim(found, name.scope, name.id, isCounted: false) }
+        guard let found = try claimed(name), found.keepsShared else { return }
+        if found.isReleased { try entries.unclaim(found, isCounted: false) }
         try state.keepers.countKeepers(of: name.id)
     }
 
     // MARK: Answers
 
     /// What those see whose changes show on a row, before an answer for it is stored.
-    func viewers(of scope: ScopeKey, _ id: EntryID) throws(StoreError) -> [ViewBefore] {
-        let index = shared.claims
-        guard scope == index.sharedScope, (index.place(scope, id)?.targets ?? 0) > 0 else {
-            return []
-        }
+    func viewers(of name: TargetName) throws(StoreError) -> [ViewBefore] {
+        guard name.scope == shared.claims.sharedScope, isTargeted(name) else { return [] }
         var views: [ViewBefore] = []
-        for keeper in try state.keepers.of(id) where keeper.isTargeted {
+        for keeper in try state.keepers.of(name.id) where keeper.isTargeted {
             views.append(try state.views.view(of: keeper.name))
         }
         return views
+    }
+
+    private func isTargeted(_ name: TargetName) -> Bool {
+        (shared.claims.place(name.scope, name.id)?.targets ?? 0) > 0
     }
 
     /// An answer for a row is stored: it settles what has waited for it (case 29), and who has changes on
@@ -93,47 +85,41 @@ struct Sharing: WriterPart {
     /// for a shared URL or one of its variants settles the write, and the other rows of the unit, which
     /// are older, are hidden from its user.
     func answered(
-        _ scope: ScopeKey,
-        _ id: EntryID,
+        _ row: TargetName,
         _ viewers: [ViewBefore],
         at revision: Revision?,
         now: Timestamp
     ) throws(StoreError) {
-        let index = shared.claims
-        let (row, isShared) = (id, scope == index.sharedScope)
-        let id = isShared ? row.urlOfVariant ?? row : row
-        guard (index.place(scope, id)?.targets ?? 0) > 0 else { return }
+        let (index, scope) = (shared.claims, row.scope)
+        let isShared = scope == index.sharedScope
+        let id = isShared ? row.id.urlOfVariant ?? row.id : row.id
         let name = TargetName(scope, id)
-        let viewers = row == id ? viewers : try self.viewers(of: scope, id)
+        guard isTargeted(name) else { return }
+        let viewers = row.id == id ? viewers : try self.viewers(of: name)
         let names = isShared ? viewers.map(\.name) : [name]
         var (step, left): (Revision?, [ModifierNumber]) = (revision, [])
         var hasEnded = false
         for (place, viewer) in names.enumerated() {
             let ending = try state.targets.answeredChanges(of: viewer)
-            let view: ViewBefore
-            if isShared {
-                view = viewers[place]
-            } else if ending.isEmpty {
-                continue
-            } else {
-                view = try state.views.view(of: viewer)
-            }
+            if !isShared, ending.isEmpty { continue }
+            let view = isShared ? viewers[place] : try state.views.view(of: viewer)
             if !ending.isEmpty {
                 hasEnded = true
-                if step == nil { step = try revisions.next() }
-                left += try state.targets.end(ending, of: viewer, at: step ?? Revision(0), now: now)
-                if isShared, let step { try hideUnit(id, except: row, from: viewer.scope, step) }
-                try state.targets.raise(name, to: step ?? Revision(0))
+                let ended = if let step { step } else { try revisions.next() }
+                step = ended
+                left += try state.targets.end(ending, of: viewer, at: ended, now: now)
+                if isShared { try hideUnit(id, except: row.id, from: viewer.scope, ended) }
+                try state.targets.raise(name, to: ended)
                 afterCommit {
                     index.addTargets(viewer.scope, id, -ending.count)
                     if isShared { index.addTargets(scope, id, -ending.count) }
                 }
             }
             if let step { try state.views.logChanges(since: [view], step, ChangeCause(.network)) }
-            guard !ending.isEmpty, let found = try claimed(viewer.scope, id), found.keepsShared,
+            guard !ending.isEmpty, let found = try claimed(viewer), found.keepsShared,
                 found.isReleased
             else { continue }
-            try entries.unclaim(found, viewer.scope, id, isCounted: false)
+            try entries.unclaim(found, isCounted: false)
         }
         if hasEnded { try state.keepers.countKeepers(of: id) }
         guard !left.isEmpty else { return }
@@ -166,7 +152,8 @@ struct Sharing: WriterPart {
         now: Timestamp
     ) throws(StoreError) {
         for id in ids where shared.claims.covers(scope, id) && fence?.covers(scope, id) != true {
-            try answered(scope, id, try viewers(of: scope, id), at: nil, now: now)
+            let name = TargetName(scope, id)
+            try answered(name, try viewers(of: name), at: nil, now: now)
         }
     }
 
@@ -179,65 +166,47 @@ struct Sharing: WriterPart {
         _ now: Timestamp
     ) throws(StoreError) -> [LargeBody] {
         let (id, home) = (tombstone.entry.id, shared.claims.sharedScope)
-        guard let saved = try state.rows.entry(home, id), saved.claim.isPinned,
+        guard let saved = try state.rows.entry(TargetName(home, id)), saved.claim.isPinned,
             var entry = saved.entry, entry.kind != .tombstone
         else { return [] }
-        var bytes = saved.inline
+        var body = saved.chunked.map(Target.Body.chunked) ?? .inline(saved.inline)
         if let row = saved.normalized {
             guard case .shown(let shown) = try state.reader.rebuild(row) else { return [] }
-            (entry, bytes) = (shown.entry, shown.answer.bytes)
+            (entry, body) = (shown.entry, .inline(shown.answer.bytes))
         }
-        let whole = entry
         let pins = try state.keepers.of(id).filter { keeper in
             keeper.pin == .held && [home, keeper.name.scope].contains(tombstone.scope)
         }
         let needs = pins.compactMap { pin in
             saved.chunked.flatMap {
-                bodies.large($0, pin.name, whole, to: .state, as: .base, copied)
+                bodies.large($0, pin.name, entry, to: .state, as: .base, copied)
             }
         }
         guard needs.isEmpty else { return needs }
         for pin in pins {
-            guard let row = try state.rows.find(pin.name.scope, id) else { continue }
-            let body: NewBody
-            if let chunked = saved.chunked {
-                body = try bodies.linkable(chunked, pin.name, in: .state, as: .base, copied)
-            } else {
-                body = try bodies.linkable(bytes, pin.name, in: .state, as: .base)
-            }
-            let new = NewEntry(scope: pin.name.scope, entry: entry, body: body)
-            try state.rows.write(entry, body, form: nil, size: new.rowSize, to: row, in: new.scope)
-            noteOwnEntry(row, pin.name)
+            guard let row = try state.rows.find(pin.name) else { continue }
+            let own = try bodies.linkable(body, pin.name, in: .state, as: .base, copied)
+            let new = NewEntry(scope: pin.name.scope, entry: entry, body: own)
+            try state.rows.write(new, to: row)
+            noteOwnEntry(row)
             var gone = tombstone
             gone.scope = pin.name.scope
-            let revision = try revisions.next()
-            _ = try state.pins.bury(gone, revision)
+            gone.entry.revision = try revisions.next()
+            _ = try state.pins.bury(gone)
             // It is the row that the user sees from now on.
-            try answered(gone.scope, id, [], at: revision, now: now)
+            try answered(pin.name, [], at: gone.entry.revision, now: now)
         }
         return []
     }
 
     /// Has the pins of a shared row say that there is no room for what has come.
-    func refuseForPins(
-        _ new: NewEntry,
-        _ found: DurableRow
-    ) throws(StoreError) -> DurableRow {
-        let (scope, id) = (new.scope, new.entry.id)
-        guard scope == shared.claims.sharedScope, StateBudget.hasToFit(found, as: .answer) else {
-            return found
+    func refuseForPins(_ new: NewEntry, _ found: DurableRow) throws(StoreError) -> DurableRow {
+        guard new.scope == shared.claims.sharedScope,
+            let error = try entries.refusal(of: new, found)
+        else { return found }
+        for keeper in try state.keepers.of(new.entry.id) where keeper.isPin {
+            try state.pins.setTrouble(keeper.name, .tooLarge, PinTrouble(error))
         }
-        let isChunked = new.body.isUploaded || new.entry.body.byteCount > Limits.inlineBodyBytesMax
-        let size = new.entry.rowSize(in: scope, isChunked: isChunked)
-        do throws(StoreError) {
-            try state.budget.checkRoom(for: size, scope, replacing: found.size, paidBy: found.payer)
-        } catch {
-            guard case .pinsFull = error else { throw error }
-            let trouble = PinTrouble(problem: "pins-full", reason: error.message)
-            for keeper in try state.keepers.of(id) where keeper.isPin {
-                try state.pins.setTrouble(keeper.name.scope, id, .tooLarge, trouble)
-            }
-        }
-        return try state.rows.find(scope, id) ?? found
+        return try state.rows.find(found.name) ?? found
     }
 }

@@ -17,22 +17,16 @@ struct ClaimCharge {
 struct StateBudget {
     let state: StateWriter
 
-    static func sizeWithoutEntry(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        _ origin: String?
-    ) -> Int64 {
-        Int64(
-            Limits.rowOverheadBytes + scope.text.utf8.count + id.text.utf8.count
-                + (origin?.utf8.count ?? 0)
-        )
+    static func sizeWithoutEntry(_ name: TargetName, _ origin: String?) -> Int64 {
+        let nameBytes = name.scope.text.utf8.count + name.id.text.utf8.count
+        return Int64(Limits.rowOverheadBytes + nameBytes + (origin?.utf8.count ?? 0))
     }
 
     /// To be called by whatever changes a row.
-    func recount(_ scope: ScopeKey, _ row: DurableRow, _ change: (inout ClaimCharge) -> Void) {
+    func recount(_ row: DurableRow, _ change: (inout ClaimCharge) -> Void) {
         var charge = row.charge
         change(&charge)
-        recount(scope, from: row.charge, to: charge)
+        recount(row.name.scope, from: row.charge, to: charge)
     }
 
     /// To be called by whatever makes or removes a row.
@@ -73,25 +67,15 @@ struct StateBudget {
         }
     }
 
-    /// Throws unless an entry of this size fits in place of what an id's pin holds.
+    /// Throws unless an entry of this size fits in place of what a row's pin holds: into all pins' room,
+    /// and into the part of its user or payer.
     func checkRoom(
         for size: Int64,
         _ scope: ScopeKey,
-        _ id: EntryID,
-        as keeping: Keeping
-    ) throws(StoreError) {
-        let found = try state.rows.find(scope, id)
-        guard Self.hasToFit(found, as: keeping) else { return }
-        try checkRoom(for: size, scope, replacing: found?.pinnedSize ?? 0)
-    }
-
-    /// The same of bytes, which have to fit into all pins' room and into their user's part of it.
-    func checkRoom(
-        for size: Int64,
-        _ scope: ScopeKey,
-        replacing old: Int64,
+        replacing row: DurableRow?,
         paidBy payer: UInt32? = nil
     ) throws(StoreError) {
+        let old = row?.pinnedSize ?? 0
         guard state.memory.pins.bytes - old + size <= state.memory.pins.maxBytes else {
             throw .pinsFull(bytes: size, limit: state.memory.pins.maxBytes)
         }

@@ -215,10 +215,10 @@ final class StateFile: Sendable {
         where isDamaged: @escaping @Sendable (DurableRow) -> Bool
     ) {
         commits.post { [commits] writer throws(StoreError) in
-            try writer.pinning.hide(scope, id)
+            try writer.pinning.hide(TargetName(scope, id))
             writer.afterCacheCommit {
                 commits.post { writer throws(StoreError) in
-                    try writer.state.rows.dropDamaged(scope, id, where: isDamaged)
+                    try writer.state.rows.dropDamaged(TargetName(scope, id), where: isDamaged)
                 }
             }
         }

@@ -137,6 +137,11 @@ final class StateWriter {
 
     // MARK: Changes
 
+    /// To be called by whatever changes what is seen under an id, so that those who watch it hear of it.
+    func noteChange(of name: TargetName) {
+        memory.changedRows.append(RowKey(name.scope, name.id))
+    }
+
     /// Takes up the log of the opened file: each of its commits is synced, so none is lost.
     func openLog(last: Revision) {
         memory.log = ChangeLog.read(connection, hasModifiers: true, isWhole: true, last: last)
@@ -161,17 +166,10 @@ final class StateWriter {
     ///
     /// That of a pin counts while it comes; that of a target does not, as its base takes what the
     /// server says.
-    func beginUpload(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        as keeping: Keeping
-    ) throws(StoreError) -> UploadID {
-        let found = try rows.find(scope, id)
+    func beginUpload(_ name: TargetName, as keeping: Keeping) throws(StoreError) -> UploadID {
+        let found = try rows.find(name)
         let isOfPin = StateBudget.hasToFit(found, as: keeping)
-        return try bodies.begin(
-            replacing: isOfPin ? found?.pinnedSize ?? 0 : nil,
-            &memory.bodies
-        )
+        return try bodies.begin(replacing: isOfPin ? found?.pinnedSize ?? 0 : nil, &memory.bodies)
     }
 
     /// Adds the next chunk, if pins have room for it.

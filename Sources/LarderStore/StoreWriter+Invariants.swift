@@ -44,7 +44,7 @@ extension StoreWriter {
                     broken.append("7: \(row.id) keeps the shared row for nothing")
                 }
                 let isKept = try state.keepers.of(row.id).contains { $0.isTargeted || $0.isPin }
-                if isKept, try state.rows.find(index.sharedScope, row.id) == nil {
+                if isKept, try state.rows.find(TargetName(index.sharedScope, row.id)) == nil {
                     broken.append("7: there is no shared row of \(row.id)")
                 }
             }
@@ -57,7 +57,8 @@ extension StoreWriter {
         _ keepers: [ClaimRow],
         _ place: ClaimIndex.Place
     ) throws(StoreError) -> [String] {
-        guard let found = try state.rows.find(shared.claims.sharedScope, row.id) else { return [] }
+        let name = TargetName(shared.claims.sharedScope, row.id)
+        guard let found = try state.rows.find(name) else { return [] }
         let known = try state.keepers.of(row.id)
         let isSaid =
             found.isTargeted == keepers.contains(where: \.isTargeted)

@@ -6,7 +6,7 @@ import LarderModel
 ///
 /// A transaction is open over as many of them as its commands use. `state.db` is committed first:
 /// what it has counts, even where `cache.db` fails after it.
-final class StoreWriter {
+final class StoreWriter: WriterPart {
     private let stateWriter: StateWriter
     private let cacheWriter: CacheWriter
     let revisions: RevisionSource
@@ -82,18 +82,11 @@ final class StoreWriter {
         return try command()
     }
 
+    var writer: StoreWriter { self }
     var shared: SharedCacheState { cacheWriter.shared }
 
     /// Both of them, for what is done outside a transaction.
     var files: (state: StateWriter, cache: CacheWriter) { (stateWriter, cacheWriter) }
-
-    /// The row under an id in `state.db`; nil where its row is evictable, or there is none.
-    func claimed(
-        _ scope: ScopeKey,
-        _ id: EntryID
-    ) throws(StoreError) -> DurableRow? {
-        shared.claims.covers(scope, id) ? try state.rows.find(scope, id) : nil
-    }
 
     // MARK: Transactions
 
@@ -269,37 +262,32 @@ extension WriterPart {
     var shared: SharedCacheState { writer.shared }
     var revisions: RevisionSource { writer.revisions }
 
-    func claimed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> DurableRow? {
-        try writer.claimed(scope, id)
+    /// The row under an id in `state.db`; nil where its row is evictable, or there is none.
+    func claimed(_ name: TargetName) throws(StoreError) -> DurableRow? {
+        shared.claims.covers(name.scope, name.id) ? try state.rows.find(name) : nil
+    }
+
+    /// Has the index cover an id from now on, unless the open transaction is rolled back.
+    func claim(_ name: TargetName) {
+        let index = shared.claims
+        let isNew = !index.covers(name.scope, name.id)
+        index.insert(name.scope, name.id)
+        if isNew { onRollBack { index.remove(name.scope, name.id) } }
     }
 
     func onRollBack(_ undo: @escaping () -> Void) { writer.onRollBack(undo) }
     func afterCommit(_ work: @escaping () -> Void) { writer.afterCommit(work) }
     func afterCacheCommit(_ work: @escaping () -> Void) { writer.afterCacheCommit(work) }
 
-    var promotion: Promotion { writer.promotion }
-    var entries: EntryStoring { writer.entries }
-    var answers: AnswerStoring { writer.answers }
-    var pinning: Pinning { writer.pinning }
-    var accepting: Accepting { writer.accepting }
-    var settling: Settling { writer.settling }
-    var deadLetters: DeadLetters { writer.deadLetters }
-    var sharing: Sharing { writer.sharing }
-    var hiding: Hiding { writer.hiding }
-    var demotion: Demotion { writer.demotion }
-    var bodies: BodyLinking { writer.bodies }
-}
-
-extension StoreWriter {
-    var promotion: Promotion { Promotion(writer: self) }
-    var entries: EntryStoring { EntryStoring(writer: self) }
-    var answers: AnswerStoring { AnswerStoring(writer: self) }
-    var pinning: Pinning { Pinning(writer: self) }
-    var accepting: Accepting { Accepting(writer: self) }
-    var settling: Settling { Settling(writer: self) }
-    var deadLetters: DeadLetters { DeadLetters(writer: self) }
-    var sharing: Sharing { Sharing(writer: self) }
-    var hiding: Hiding { Hiding(writer: self) }
-    var demotion: Demotion { Demotion(writer: self) }
-    var bodies: BodyLinking { BodyLinking(writer: self) }
+    var promotion: Promotion { Promotion(writer: writer) }
+    var entries: EntryStoring { EntryStoring(writer: writer) }
+    var answers: AnswerStoring { AnswerStoring(writer: writer) }
+    var pinning: Pinning { Pinning(writer: writer) }
+    var accepting: Accepting { Accepting(writer: writer) }
+    var settling: Settling { Settling(writer: writer) }
+    var deadLetters: DeadLetters { DeadLetters(writer: writer) }
+    var sharing: Sharing { Sharing(writer: writer) }
+    var hiding: Hiding { Hiding(writer: writer) }
+    var demotion: Demotion { Demotion(writer: writer) }
+    var bodies: BodyLinking { BodyLinking(writer: writer) }
 }

@@ -1,6 +1,7 @@
 import LarderModel
 import LarderNormalize
 
+/// The result of a settled modifier for one of its targets.
 enum TargetFate {
     case keep
     case put(Entry, NewBody)
@@ -9,17 +10,7 @@ enum TargetFate {
     case tombstone(Entry)
     case markStale
     case lost(LostView)
-
-    /// Whether its base stays what it is.
-    var keepsBase: Bool {
-        switch self {
-        case .keep, .lost: true
-        case .put, .answer, .tombstone, .markStale: false
-        }
-    }
 }
-
-// MARK: Writes that wait for an answer
 
 /// A change of a modifier that the server has confirmed.
 struct AnsweredChange {
@@ -68,48 +59,21 @@ struct TargetRows {
         base: NewEntry?,
         _ revision: Revision
     ) throws(StoreError) -> Bool {
-        let (scope, id) = (aim.name.scope, aim.name.id)
-        guard let row = try state.rows.find(scope, id) else {
-            try state.rows.insert(scope, id, nil, isTargeted: true, keepsShared: aim.isShared)
-            state.memory.changedRows.append(RowKey(scope, id))
-            if !aim.isShared, let base, let made = try state.rows.find(scope, id) {
-                try write(base, to: made, revision)
-            }
-            return true
-        }
-        // A pin without bytes may have been there first.
-        if aim.isShared, !row.keepsShared {
-            try state.statements[.keep].run((":key", row.number), (":shared", 1))
-        }
-        try setTargeted(true, row, scope, revision)
-        state.memory.changedRows.append(RowKey(scope, id))
-        guard !aim.isShared, let base, let targeted = try state.rows.find(scope, id) else {
-            return false
-        }
-        if row.hasEntry {
-            // A row that it has brought itself was linked for the change before.
-            if let upload = base.body.upload, row.body != upload.body { state.forget(upload) }
+        let found = try state.rows.find(aim.name)
+        if let found {
+            // A pin without bytes may have been there first.
+            if aim.isShared, !found.keepsShared { try state.keepers.setKeeper(found, true) }
+            try setTargeted(true, found, revision)
         } else {
-            try write(base, to: targeted, revision)
+            let isKeeper = aim.isShared
+            try state.rows.insert(aim.name, nil, isTargeted: true, keepsShared: isKeeper)
         }
-        return false
-    }
-
-    func write(
-        _ base: NewEntry,
-        to row: DurableRow,
-        _ revision: Revision
-    ) throws(StoreError) {
-        var entry = base.entry
-        entry.revision = max(entry.revision, revision)
-        try state.rows.write(
-            entry,
-            base.body,
-            form: base.form,
-            size: base.rowSize,
-            to: row,
-            in: base.scope
-        )
+        state.noteChange(of: aim.name)
+        if !aim.isShared, var base, let row = try state.rows.find(aim.name) {
+            base.entry.revision = max(base.entry.revision, revision)
+            try state.rows.take(base, in: row)
+        }
+        return found == nil
     }
 
     /// Says whether unsettled changes target a row; what it shows is another thing from `revision` on,
@@ -119,7 +83,6 @@ struct TargetRows {
     func setTargeted(
         _ isTargeted: Bool,
         _ row: DurableRow,
-        _ scope: ScopeKey,
         _ revision: Revision
     ) throws(StoreError) {
         try state.queue[.target].run(
@@ -147,101 +110,102 @@ struct TargetRows {
 
     /// Settles one that is unsettled under its revision; `targets` says of each change what becomes of
     /// its target.
+    ///
+    /// With `waits` the server has confirmed it, and it stays until an answer has come for each shared row
+    /// that it changes; `targets` are the others.
     func settle(
         _ settlement: Settlement,
         _ row: QueuedRow,
         _ targets: [(name: TargetName, fate: TargetFate)],
+        waits: Bool,
         _ revision: Revision,
         now: Timestamp
     ) throws(StoreError) {
+        let (number, outcome) = (row.number, settlement.outcome)
         if row.isStalled { state.memory.stalled -= 1 }
-        if let answer = settlement.answer { try state.modifiers.write(answer, settlement.number) }
+        if let answer = settlement.answer { try state.modifiers.write(answer, row) }
         var views: [ViewBefore] = []
         for name in targets.map(\.name).unique { views.append(try state.views.view(of: name)) }
         for target in targets { try change(target.name, target.fate, revision, now) }
-        for view in views { try release(view.name, from: settlement.number, revision) }
-        try state.views.logChanges(
-            since: views,
-            without: settlement.number,
-            revision,
-            ChangeCause(row)
-        )
-        try state.views.logModifier(settlement.number, row, settlement.outcome.state, revision) {
-            told in
-            told.reason = settlement.outcome.reason
+        if waits {
+            let names = Set(targets.map(\.name.id.text))
+            for target in try of(number) where names.contains(target.id) {
+                try state.queue[.endChange].run((":change", target.change))
+            }
+        }
+        for view in views { try release(view.name, from: number, revision) }
+        let leaving = waits ? nil : number
+        try state.views.logChanges(since: views, without: leaving, revision, ChangeCause(row))
+        guard !waits else {
+            try state.queue[.answered].run((":number", number.value))
+            state.modifiers.count(from: row.state, to: .accepted, of: row)
+            return try state.views.logModifier(row, .accepted, revision) { $0.mark = .answered }
+        }
+        try state.views.logModifier(row, outcome.state, revision) { told in
+            told.reason = outcome.reason
             told.problem = settlement.problem
         }
-        if case .dead(let reason, _) = settlement.outcome {
-            try state.deadLetters.bury(
-                settlement.number,
-                reason,
-                targets.map(\.fate),
-                row,
-                revision,
-                now
-            )
+        if case .dead(let reason, _) = outcome {
+            let fates = targets.map(\.fate)
+            try state.deadLetters.bury(row, reason, fates, revision, now)
         } else {
-            try state.modifiers.remember(settlement.number, settlement.outcome.state, revision, now)
-            try state.modifiers.delete(settlement.number)
+            try state.modifiers.remember(number, outcome.state, revision, now)
         }
     }
 
-    func change(
+    private func change(
         _ name: TargetName,
         _ fate: TargetFate,
         _ revision: Revision,
         _ now: Timestamp
     ) throws(StoreError) {
-        let (scope, id) = (name.scope, name.id)
-        guard let row = try state.rows.find(scope, id) else { return }
+        guard let row = try state.rows.find(name) else { return }
+        let new: NewEntry
         switch fate {
         case .keep, .lost:
-            break
+            return
         case .put(var entry, let body):
             let isSame = row.skeleton == nil && row.matches(entry)
             entry.revision = isSame ? row.revision : revision
-            let size = entry.rowSize(in: scope, isChunked: body.isUploaded)
-            try state.rows.write(entry, body, size: size, to: row, in: scope)
+            new = NewEntry(scope: name.scope, entry: entry, body: body)
         case .answer(var entry, let entities):
             var merged: [MergedEntity] = []
             for (number, id) in entities.ids.enumerated() {
-                let entity = try state.rows.merge(entities, number, id, in: scope, revision, now)
-                if let entity { merged.append(entity) }
+                let entity = TargetName(name.scope, id)
+                let found = try state.rows.merge(entities, number, entity, revision, now)
+                if let found { merged.append(found) }
             }
             guard merged.count == entities.split.keys.count, let form = entities.form(merged) else {
                 return try markStale(row)
             }
             entry.revision = revision
-            var new = NewEntry(scope: scope, entry: entry, body: .inline(form.template))
-            new.form = form.form
-            let size = new.rowSize
-            try state.rows.write(entry, new.body, form: new.form, size: size, to: row, in: scope)
+            var answer = NewEntry(scope: name.scope, entry: entry, body: .inline(form.template))
+            answer.form = form.form
+            new = answer
         case .tombstone(var entry):
-            guard try !state.pins.bury(scope, id, status: entry.status) else { break }
+            guard try !state.pins.bury(row, status: entry.status) else { return }
             entry.revision = revision
-            let size = entry.rowSize(in: scope, isChunked: false)
-            try state.rows.write(entry, .inline([]), size: size, to: row, in: scope)
+            new = NewEntry(scope: name.scope, entry: entry, body: .inline([]))
         case .markStale:
-            try markStale(row)
+            return try markStale(row)
         }
+        try state.rows.write(new, to: row)
     }
 
     /// From now on a modifier's changes target a row no more.
-    func release(
+    private func release(
         _ name: TargetName,
         from number: ModifierNumber,
         _ revision: Revision
     ) throws(StoreError) {
-        guard let row = try state.rows.find(name.scope, name.id) else { return }
-        state.memory.changedRows.append(RowKey(name.scope, name.id))
-        state.queue[.otherChange].bind(
-            (":scope", name.scope.text),
-            (":id", name.id.text),
-            (":modifier", number.value)
-        )
-        defer { state.queue[.otherChange].reset() }
-        try setTargeted(try state.queue[.otherChange].step(), row, name.scope, revision)
-        try state.rows.noteReason(gone: name.scope, name.id)
+        guard let row = try state.rows.find(name) else { return }
+        state.noteChange(of: name)
+        let others = state.queue[.otherChange]
+        others.bind((":scope", name.scope.text), (":id", name.id.text), (":modifier", number.value))
+        defer { others.reset() }
+        let isTargeted = try others.step()
+        try setTargeted(isTargeted, row, revision)
+        if !row.isPinned, !isTargeted { try state.rows.noteUnkept(name) }
     }
 
     func markStale(_ row: DurableRow) throws(StoreError) {
@@ -255,7 +219,7 @@ struct TargetRows {
             (":id", name.id.text),
             (":rev", revision.number)
         )
-        state.memory.changedRows.append(RowKey(name.scope, name.id))
+        state.noteChange(of: name)
     }
 
     /// The changes of a target that the next answer for its row ends.
@@ -286,37 +250,10 @@ struct TargetRows {
             guard try !of(number).contains(where: { !$0.isEnded }),
                 let row = try state.modifiers.row(number)
             else { continue }
-            try state.views.logModifier(number, row, .confirmed, step)
+            try state.views.logModifier(row, .confirmed, step)
             try state.modifiers.remember(number, .confirmed, step, now)
-            try state.modifiers.delete(number)
             left.append(number)
         }
         return left
-    }
-
-    /// Has a modifier wait that the server has confirmed, until an answer has come for each shared row
-    /// that it changes; `targets` are the others.
-    func answer(
-        _ settlement: Settlement,
-        _ row: QueuedRow,
-        _ targets: [(name: TargetName, fate: TargetFate)],
-        _ revision: Revision,
-        now: Timestamp
-    ) throws(StoreError) {
-        let number = settlement.number
-        if row.isStalled { state.memory.stalled -= 1 }
-        if let answer = settlement.answer { try state.modifiers.write(answer, number) }
-        var views: [ViewBefore] = []
-        for name in targets.map(\.name).unique { views.append(try state.views.view(of: name)) }
-        for target in targets { try change(target.name, target.fate, revision, now) }
-        let names = Set(targets.map(\.name.id.text))
-        for target in try of(number) where names.contains(target.id) {
-            try state.queue[.endChange].run((":change", target.change))
-        }
-        for view in views { try release(view.name, from: number, revision) }
-        try state.views.logChanges(since: views, revision, ChangeCause(row))
-        try state.queue[.answered].run((":number", number.value))
-        state.modifiers.count(from: row.state, to: .accepted, of: row)
-        try state.views.logModifier(number, row, .accepted, revision) { $0.mark = .answered }
     }
 }

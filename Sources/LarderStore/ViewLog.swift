@@ -3,18 +3,11 @@ import LarderNormalize
 
 /// Writes down for watchers what a step changes of what rows show.
 ///
-/// What a step changes of what its targets show, written down for watchers.
-///
 /// Base and unsettled changes are read before the step and after it, in its transaction, and
 /// compared by ``StoreConfiguration/viewChange``: a target that shows the same as before is no
 /// change, whatever became of its base.
 struct ViewLog {
     let state: StateWriter
-
-    /// To be called by whatever changes what is seen under an id, so that those who watch it hear of it.
-    func noteChange(of scope: ScopeKey, _ id: EntryID) {
-        state.memory.changedRows.append(RowKey(scope, id))
-    }
 
     /// Writes a change down; nil is none.
     func log(_ change: Change?) throws(StoreError) {
@@ -40,7 +33,7 @@ struct ViewLog {
 
     /// Whether it is small enough that what it shows is made on this thread.
     private func isCompared(_ name: TargetName) throws(StoreError) -> Bool {
-        guard let row = try state.rows.find(name.scope, name.id) else { return true }
+        guard let row = try state.rows.find(name) else { return true }
         guard row.isTargeted else { return row.byteCount <= Limits.comparedBytesMax }
         let effects = try state.reader.unsettledEffects(name.scope, name.id)
         return effects.count <= Limits.comparedChangesMax
@@ -96,14 +89,12 @@ struct ViewLog {
         _ cause: ChangeCause
     ) throws(StoreError) {
         // One that cannot be read differs from every other.
-        let body = { [reader = state.reader] number in (try? reader.requestBody(of: number))?.bytes
-        }
+        let body = { [reader = state.reader] in (try? reader.requestBody(of: $0))?.bytes }
         if name.id.isEntity {
             var difference = HeldEntity.Difference.changed(.created)
             if let before, let after {
-                difference = before.entityView(body).held.difference(
-                    to: after.entityView(body).held
-                )
+                let held = after.entityView(body).held
+                difference = before.entityView(body).held.difference(to: held)
             }
             return try log(difference, of: name, revision, cause)
         }
@@ -150,14 +141,13 @@ struct ViewLog {
     /// from a user.
     func logPut(
         _ new: NewEntry,
-        _ revision: Revision,
         since view: ViewBefore?,
         isShownAgain: Bool = false
     ) throws(StoreError) {
+        let revision = new.entry.revision
         guard let change = new.change(at: revision) else { return }
         if isShownAgain, new.entry.id.isEntity {
-            let name = TargetName(new.scope, new.entry.id)
-            return try log(.changed(.nothing), of: name, revision, new.changeCause)
+            return try log(.changed(.nothing), of: new.name, revision, new.changeCause)
         }
         guard let view, !isShownAgain else { return try log(change) }
         try logChanges(since: [view], revision, new.changeCause)
@@ -170,14 +160,13 @@ struct ViewLog {
 
     /// Writes down what a modifier has come to; nothing of one whose id cannot be read.
     func logModifier(
-        _ number: ModifierNumber,
         _ row: QueuedRow,
         _ newState: ModifierState,
         _ revision: Revision,
         _ adjust: (inout ModifierChange) -> Void = { _ in }
     ) throws(StoreError) {
         guard let scope = Scope(text: row.scope), let id = try? ModifierID(row.id) else { return }
-        let targets = try state.targets.of(number).compactMap { try? EntryID(stored: $0.id) }
+        let targets = try state.targets.of(row.number).compactMap { try? EntryID(stored: $0.id) }
         var change = ModifierChange(id: id, state: newState, targets: targets)
         change.client = row.client
         adjust(&change)

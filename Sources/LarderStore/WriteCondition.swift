@@ -45,7 +45,7 @@ extension StoreWriter {
     func isStill(_ seen: WriteCondition.Seen?) throws(StoreError) -> Bool {
         guard let seen else { return true }
         let cached = try cacheIfAny?.rows.find(seen.name.scope, seen.name.id).row?.revision
-        let saved = try claimed(seen.name.scope, seen.name.id)?.revision
+        let saved = try claimed(seen.name)?.revision
         return saved == seen.saved && (isCacheLeftOut || cached == seen.cached)
     }
 }

@@ -138,7 +138,7 @@ struct DurableAnswerTests {
         try await rename(fixture)
         let (scope, id) = (fixture.scope, EntryID(try fixture.name("B:1")))
         try await fixture.store.commits.submit { writer throws(StoreError) in
-            try writer.state.rows.makeRow(scope, id)
+            try writer.state.rows.makeRow(TargetName(scope, id))
             try writer.promotion.fill(now: .epoch)
         }
         #expect(try rows(fixture) == [1, 0, 0])
