@@ -37,7 +37,8 @@ struct ClaimTests {
         let new = NewModifier.changing(["a"], "two", scope)
         try await store.commits.submit { writer throws(StoreError) in
             switch commands {
-            case .deletedAndTargeted: _ = try writer.entries.delete(scope, id, client: nil)
+            case .deletedAndTargeted:
+                _ = try writer.entries.delete(TargetName(scope, id), client: nil)
             case .removedAndTargeted:
                 try writer.demotion.remove(
                     writer.demotion.prepare([TargetName(scope, id)], [:], now: .epoch)
