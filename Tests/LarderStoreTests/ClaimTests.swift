@@ -43,9 +43,9 @@ struct ClaimTests {
                 try writer.demotion.remove(
                     writer.demotion.prepare([TargetName(scope, id)], [:], now: .epoch)
                 )
-            case .unpinnedAndPinned: _ = try writer.pinning.unpin(scope, id, now: .epoch)
+            case .unpinnedAndPinned: _ = try writer.pinning.unpin(TargetName(scope, id), now: .epoch)
             case .droppedAndPinned, .droppedAndPinnedAndUnpinned:
-                _ = try writer.pinning.drop(scope, id, client: nil)
+                _ = try writer.pinning.drop(TargetName(scope, id), client: nil)
             }
             switch commands {
             case .deletedAndTargeted, .removedAndTargeted:
@@ -54,7 +54,7 @@ struct ClaimTests {
                 _ = try writer.pinning.putPinned(.fetched(scope, id, "[3]"), [:], now: .epoch)
             }
             guard commands == .droppedAndPinnedAndUnpinned else { return }
-            _ = try writer.pinning.unpin(scope, id, now: .epoch)
+            _ = try writer.pinning.unpin(TargetName(scope, id), now: .epoch)
         }
         try await store.requireInvariants()
         switch commands {
