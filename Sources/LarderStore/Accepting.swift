@@ -6,11 +6,7 @@ struct Accepting: WriterPart {
     let writer: StoreWriter
 
     /// Accepts all of them that were not accepted before, or nothing; in their order.
-    func accept(
-        _ new: [NewModifier],
-        _ copied: CopiedBodies,
-        now: Timestamp
-    ) throws(StoreError) -> Entrance<[Acceptance]> {
+    func accept(_ new: [NewModifier], now: Timestamp) throws(StoreError) -> Entrance<[Acceptance]> {
         var known: [Acceptance?] = []
         for modifier in new {
             let existing = try state.modifiers.existing(modifier)
@@ -23,7 +19,7 @@ struct Accepting: WriterPart {
         var seen: [ModifierID: [Aim]] = [:]
         for modifier in fresh { seen[modifier.id] = try resolved(modifier.aims, now) }
         let aims = fresh.flatMap { seen[$0.id] ?? [] }
-        let found = try promotion.bases(of: aims, copied, now: now)
+        let found = try promotion.bases(of: aims, now: now)
         guard found.large.isEmpty else { return .needs(found.large) }
         if let error = try state.modifiers.refusal(of: fresh, aims, found) {
             try forget(found)

@@ -9,7 +9,6 @@ struct AnswerStoring: WriterPart {
     func put(
         _ answer: NewAnswer,
         fence: AnswerFence?,
-        _ copied: CopiedBodies,
         now: Timestamp
     ) throws(StoreError) -> Entrance<AnswerReceipt> {
         let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
@@ -38,7 +37,7 @@ struct AnswerStoring: WriterPart {
                 entry.body = .inline(form.template)
                 entry.form = form.form
             }
-            switch try entries.put(entry, fence: fence, copied, step: merged.step, now: now) {
+            switch try entries.put(entry, fence: fence, step: merged.step, now: now) {
             case .needs(let large): return .needs(large)
             case .refused(let error): return .refused(error)
             case .done(let receipt):
@@ -47,11 +46,11 @@ struct AnswerStoring: WriterPart {
                 try promotion.fill(now: now)
                 return .done(AnswerReceipt(entry: receipt, isNormalized: entry.form != nil))
             }
-        } else if let large = bodies.large(answer.entry, to: .cache, as: .answer, copied) {
+        } else if let large = bodies.large(answer.entry, to: .cache, as: .answer) {
             return .needs([large])
         }
         var answer = answer
-        answer.entry = try bodies.ready(answer.entry, in: .cache, as: .answer, copied)
+        answer.entry = try bodies.ready(answer.entry, in: .cache, as: .answer)
         let receipt = try cache.answers.put(answer, merged, now: now)
         if answer.entry.hidesShared { try hiding.hideSaved(id, from: scope) }
         try hideShared(by: answer.entities)
@@ -66,10 +65,7 @@ struct AnswerStoring: WriterPart {
     }
 
     /// Merges entities into what is known of them.
-    func put(
-        _ entities: NewEntities,
-        now: Timestamp
-    ) throws(StoreError) -> EntitiesReceipt {
+    func put(_ entities: NewEntities, now: Timestamp) throws(StoreError) -> EntitiesReceipt {
         let merged = try mergeClaimed(entities, since: entities.fetch, now)
         let receipt = try cache.answers.put(entities, merged, now: now)
         try hideShared(by: entities)

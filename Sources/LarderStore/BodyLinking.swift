@@ -30,25 +30,15 @@ struct BodyLinking: WriterPart {
     let writer: StoreWriter
 
     /// What has to be copied first, so that an entry's body can be linked in a file; nil for nothing.
-    func large(
-        _ new: NewEntry,
-        to file: BodyFile,
-        as keeping: Keeping,
-        _ copied: CopiedBodies
-    ) -> LargeBody? {
+    func large(_ new: NewEntry, to file: BodyFile, as keeping: Keeping) -> LargeBody? {
         guard let source = new.uploadedBody, source.file != file else { return nil }
-        return large(source, new.name, new.entry, to: file, as: keeping, copied)
+        return large(source, new.name, new.entry, to: file, as: keeping)
     }
 
     /// The same of a row of the cache that comes into `state.db`.
-    func large(
-        _ row: CachedRows.Takeable,
-        _ name: TargetName,
-        as keeping: Keeping,
-        _ copied: CopiedBodies
-    ) -> LargeBody? {
+    func large(_ row: CachedRows.Takeable, _ name: TargetName, as keeping: Keeping) -> LargeBody? {
         guard case .chunked(let body) = row.body else { return nil }
-        return large(body, name, row.entry, to: .state, as: keeping, isLeased: true, copied)
+        return large(body, name, row.entry, to: .state, as: keeping, isLeased: true)
     }
 
     /// A body in chunks that has to be copied first, so that a row of the other file can link it; nil
@@ -61,10 +51,10 @@ struct BodyLinking: WriterPart {
         _ entry: Entry,
         to file: BodyFile,
         as keeping: Keeping,
-        isLeased: Bool = false,
-        _ copied: CopiedBodies
+        isLeased: Bool = false
     ) -> LargeBody? {
-        guard source.byteCount > Limits.copiedAtOnceBytesMax, copied[name]?.source != source else {
+        guard source.byteCount > Limits.copiedAtOnceBytesMax, writer.copied[name]?.source != source
+        else {
             return nil
         }
         if isLeased {
@@ -85,15 +75,14 @@ struct BodyLinking: WriterPart {
     func ready(
         _ new: NewEntry,
         in file: BodyFile,
-        as keeping: Keeping,
-        _ copied: CopiedBodies
+        as keeping: Keeping
     ) throws(StoreError) -> NewEntry {
         guard new.form == nil else { return new }
         var ready = new
         if case .inline(let bytes) = new.body {
             ready.body = try linkable(bytes, new.name, in: file, as: keeping)
         } else if let source = new.uploadedBody, source.file != file {
-            ready.body = try linkable(.chunked(source), new.name, in: file, as: keeping, copied)
+            ready.body = try linkable(.chunked(source), new.name, in: file, as: keeping)
         }
         return ready
     }
@@ -104,15 +93,14 @@ struct BodyLinking: WriterPart {
         _ body: Target.Body,
         _ name: TargetName,
         in file: BodyFile,
-        as keeping: Keeping,
-        _ copied: CopiedBodies
+        as keeping: Keeping
     ) throws(StoreError) -> NewBody {
         let source: ChunkedBody
         switch body {
         case .inline(let bytes): return try linkable(bytes, name, in: file, as: keeping)
         case .chunked(let chunked): source = chunked
         }
-        guard let copy = copied[name], copy.source == source else {
+        guard let copy = writer.copied[name], copy.source == source else {
             return try linkable(try bytes(of: source), name, in: file, as: keeping)
         }
         guard let upload = copy.upload else { throw .badChunk }

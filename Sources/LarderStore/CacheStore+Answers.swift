@@ -21,8 +21,8 @@ extension CacheStore {
             isRepeatable: true,
             promotes: !shared.claims.isEmpty,
             cache: .optional
-        ) { (writer, copied) throws(StoreError) in
-            try writer.answers.put(answer, fence: fence, copied, now: now)
+        ) { writer throws(StoreError) in
+            try writer.answers.put(answer, fence: fence, now: now)
         }
     }
 

@@ -93,8 +93,8 @@ package final class CacheStore: Sendable {
             isRepeatable: isRepeatable,
             promotes: !shared.claims.isEmpty,
             cache: .optional
-        ) { (writer, copied) throws(StoreError) in
-            try writer.entries.put(new, fence: fence, copied, now: now)
+        ) { writer throws(StoreError) in
+            try writer.entries.put(new, fence: fence, now: now)
         }
     }
 
@@ -139,7 +139,7 @@ package final class CacheStore: Sendable {
             now: now(),
             promotes: !shared.claims.isEmpty,
             cache: .optional
-        ) { (writer, _) throws(StoreError) in
+        ) { writer throws(StoreError) in
             try writer.entries.delete(TargetName(scope, id), client: client)
         }
     }
@@ -307,8 +307,7 @@ package final class CacheStore: Sendable {
         promotes: @autoclosure () -> Bool = false,
         cache: CommitQueue.CacheUse = .required,
         _ command:
-            @escaping @Sendable (StoreWriter, CopiedBodies) throws(StoreError)
-            -> Entrance<Value>
+            @escaping @Sendable (StoreWriter) throws(StoreError) -> Entrance<Value>
     ) async throws(StoreError) -> Value {
         var copied: CopiedBodies = [:]
         // A body that a row links by now stays.
@@ -321,7 +320,9 @@ package final class CacheStore: Sendable {
                 cache: cache
             ) { [copied] writer throws(StoreError) -> Entrance<Value> in
                 guard try writer.isStill(seen) else { return .needs([]) }
-                return try command(writer, copied)
+                writer.copied = copied
+                defer { writer.copied = [:] }
+                return try command(writer)
             }
             switch entrance {
             case .done(let value): return value

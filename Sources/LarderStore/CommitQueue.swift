@@ -224,7 +224,7 @@ final class CommitQueue: Sendable {
         try await outsideTransaction { writer throws(StoreError) in
             switch file {
             case .cache: try writer.files.cache.checkpoint(truncating: truncating)
-            case .state: try writer.files.state.checkpoint(truncating: truncating)
+            case .state: try writer.files.state.wal.checkpoint(truncating: truncating)
             }
         }
     }

@@ -64,9 +64,8 @@ struct DeadLetterRows {
         now: Timestamp
     ) throws(StoreError) -> Bool {
         guard let row = try row(number, of: scope) else { return false }
-        for target in try state.targets.of(number) {
-            guard let id = try? EntryID(stored: target.id) else { continue }
-            state.noteChange(of: TargetName(scope, id))
+        for case let name? in try state.targets.of(number).map(\.name) {
+            state.noteChange(of: name)
         }
         try state.views.logModifier(row, .dead, revision) { $0.mark = .dropped }
         try state.modifiers.remember(number, .dead, revision, now)
@@ -76,7 +75,8 @@ struct DeadLetterRows {
     /// Puts a dead letter at the end of the queue, for another round.
     ///
     /// Its bases are kept again, from what was found of them. It waits for those that it depends on
-    /// as far as they are in the queue, and for none that has failed: who retries it has decided.
+    /// as far as they are in the queue, and for none that has failed: who retries it has decided. Dead letters that depend
+    /// on it do so under its new number.
     func revive(
         _ row: QueuedRow,
         _ aims: [Aim],
@@ -90,11 +90,15 @@ struct DeadLetterRows {
         guard let next, next > number.value, Limits.rowNumbers.contains(next) else {
             throw state.connection.damaged("number a modifier")
         }
-        try takeAlongDependants(of: number, to: ModifierNumber(next))
         let parents = try openDependencies(of: number)
         try state.connection.execute(
             """
             UPDATE sqlite_sequence SET seq = \(next) WHERE name = 'modifier';
+            UPDATE modifier SET depends_on =
+                trim(replace(' ' || depends_on || ' ', ' \(number) ', ' \(next) '))
+            WHERE settled_at IS NOT NULL AND scope =
+                (SELECT scope FROM modifier WHERE number = \(number))
+                AND ' ' || depends_on || ' ' LIKE '% \(number) %';
             UPDATE modifier SET size = size - (SELECT coalesce(sum(coalesce(length(before), 0) +
                 coalesce(length(after), 0)), 0) FROM change WHERE modifier = \(number)),
                 number = \(next), state = 'queued', reason = NULL, settled_at = NULL,
@@ -128,21 +132,5 @@ struct DeadLetterRows {
             if let row = try state.modifiers.row(parent), !row.isSettled { open.append(parent) }
         }
         return open
-    }
-
-    /// Has the dead letters that depend on a modifier do so under its new number.
-    private func takeAlongDependants(
-        of number: ModifierNumber,
-        to next: ModifierNumber
-    ) throws(StoreError) {
-        try state.connection.execute(
-            """
-            UPDATE modifier SET depends_on =
-                trim(replace(' ' || depends_on || ' ', ' \(number) ', ' \(next) '))
-            WHERE settled_at IS NOT NULL AND scope =
-                (SELECT scope FROM modifier WHERE number = \(number))
-                AND ' ' || depends_on || ' ' LIKE '% \(number) %'
-            """
-        )
     }
 }

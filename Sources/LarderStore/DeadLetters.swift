@@ -11,19 +11,16 @@ struct DeadLetters: WriterPart {
         of scope: ScopeKey,
         _ sharing: (EntryID) -> Bool,
         _ variants: (EntryID) -> VariantPlaces?,
-        _ copied: CopiedBodies,
         now: Timestamp
     ) throws(StoreError) -> Entrance<RevivedModifier?> {
         guard let row = try state.deadLetters.row(number, of: scope) else { return .done(nil) }
         var aims: [Aim] = []
         for target in try state.targets.of(number) {
-            guard target.scope == scope.text, let id = try? EntryID(stored: target.id) else {
-                return .done(nil)
-            }
-            aims.append(Aim(name: TargetName(scope, id), isShared: sharing(id)))
+            guard let name = target.name, name.scope == scope else { return .done(nil) }
+            aims.append(Aim(name: name, isShared: sharing(name.id)))
         }
         aims = try accepting.resolved(aims, now)
-        let found = try promotion.bases(of: aims, copied, now: now)
+        let found = try promotion.bases(of: aims, now: now)
         guard found.large.isEmpty else { return .needs(found.large) }
         if let error = try state.modifiers.refusal(of: [], aims, found) {
             try accepting.forget(found)

@@ -30,28 +30,20 @@ struct Demotion: WriterPart {
     }
 
     /// Writes released rows to `cache.db`.
-    func prepare(
-        _ names: [TargetName],
-        _ copied: CopiedBodies,
-        now: Timestamp
-    ) throws(StoreError) -> [Release] {
+    func prepare(_ names: [TargetName], now: Timestamp) throws(StoreError) -> [Release] {
         var releases: [Release] = []
         for name in names {
             guard let saved = try state.rows.entry(name),
                 try !state.reader.isKept(saved.claim.number)
             else { continue }
-            let release = try prepare(saved, copied, now)
+            let release = try prepare(saved, now)
             if case .ready = release { try hiding.giveMarks(of: saved.claim) }
             releases.append(release)
         }
         return releases
     }
 
-    private func prepare(
-        _ saved: SavedEntry,
-        _ copied: CopiedBodies,
-        _ now: Timestamp
-    ) throws(StoreError) -> Release {
+    private func prepare(_ saved: SavedEntry, _ now: Timestamp) throws(StoreError) -> Release {
         let name = saved.claim.name
         let (scope, id) = (name.scope, name.id)
         try hiding.hideShared(saved.claim)
@@ -83,7 +75,7 @@ struct Demotion: WriterPart {
             let size = entry.rowSize(in: scope, isChunked: saved.chunked != nil)
             try cache.room.checkSize(size, bodyBytes: entry.body.byteCount)
             if let chunked = saved.chunked,
-                let large = bodies.large(chunked, name, entry, to: .cache, as: .answer, copied)
+                let large = bodies.large(chunked, name, entry, to: .cache, as: .answer)
             {
                 return .large(large)
             }
@@ -91,7 +83,7 @@ struct Demotion: WriterPart {
                 var new = NewEntry(scope: scope, entry: entry, body: .inline(saved.inline))
                 if let chunked = saved.chunked {
                     let body = Target.Body.chunked(chunked)
-                    new.body = try bodies.linkable(body, name, in: .cache, as: .answer, copied)
+                    new.body = try bodies.linkable(body, name, in: .cache, as: .answer)
                 }
                 _ = try cache.rows.put(new, given: entry.revision, now: now)
             }
@@ -114,7 +106,7 @@ struct Demotion: WriterPart {
             guard let found = try claimed(name), try !state.reader.isKept(found.number) else {
                 continue
             }
-            if case .ready(_, let version) = release, found.version != version { continue }
+            if case .ready(_, let version) = release, SavedVersion(found) != version { continue }
             try entries.unclaim(found)
             guard let reason else { continue }
             try cacheIfAny?.rows.removeQuietly(name.scope, name.id)
@@ -136,14 +128,11 @@ struct SavedVersion: Equatable {
         (kind, revision, digest) = (entry.kind, entry.revision, entry.body.digest)
     }
 
-    fileprivate init(_ kind: EntryKind, _ revision: Revision, _ digest: Digest) {
-        (self.kind, self.revision, self.digest) = (kind, revision, digest)
-    }
-}
-
-extension DurableRow {
     /// Nil where there is no entry.
-    fileprivate var version: SavedVersion? { kind.map { SavedVersion($0, revision, digest) } }
+    fileprivate init?(_ row: DurableRow) {
+        guard let kind = row.kind else { return nil }
+        (self.kind, revision, digest) = (kind, row.revision, row.digest)
+    }
 }
 
 extension SavedEntry {

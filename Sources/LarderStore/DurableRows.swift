@@ -257,10 +257,7 @@ struct DurableRows {
     /// Drops bytes that do not match their checksum, unless there are others by now.
     ///
     /// Where they came from an origin a pin wants them from then on; a base is unknown.
-    func dropDamaged(
-        _ name: TargetName,
-        where isDamaged: (DurableRow) -> Bool
-    ) throws(StoreError) {
+    func dropDamaged(_ name: TargetName, where isDamaged: (DurableRow) -> Bool) throws(StoreError) {
         guard let found = try find(name), found.hasEntry, isDamaged(found) else { return }
         state.memory.pins.damaged += 1
         try clear(found)

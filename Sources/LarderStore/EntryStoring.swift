@@ -40,7 +40,6 @@ struct EntryStoring: WriterPart {
     func put(
         _ new: NewEntry,
         fence: AnswerFence?,
-        _ copied: CopiedBodies,
         step: Revision? = nil,
         now: Timestamp
     ) throws(StoreError) -> Entrance<PutReceipt> {
@@ -54,7 +53,7 @@ struct EntryStoring: WriterPart {
         let destination = isKeptOut ? nil : try self.destination(of: new, found)
         let isRefused = destination?.refusal != nil && found?.hasBytes == true
         if let destination, !isRefused,
-            let large = bodies.large(new, to: destination.file, as: .answer, copied)
+            let large = bodies.large(new, to: destination.file, as: .answer)
         {
             return .needs([large])
         }
@@ -71,11 +70,11 @@ struct EntryStoring: WriterPart {
         if found?.isPinned == true, new.entry.kind == .tombstone,
             scope == shared.claims.sharedScope || found?.keepsShared == true
         {
-            let needs = try sharing.keepForPins(new, copied, now)
+            let needs = try sharing.keepForPins(new, now)
             guard needs.isEmpty else { return .needs(needs) }
             found = try state.rows.find(name)
         }
-        let ready = try bodies.ready(new, in: destination.file, as: .answer, copied)
+        let ready = try bodies.ready(new, in: destination.file, as: .answer)
         if found?.isLeftToCache == true, new.entry.kind == .tombstone {
             try state.pins.setTrouble(name, .failed, PinTrouble(deleted: new.entry.status))
         }
@@ -215,10 +214,7 @@ struct EntryStoring: WriterPart {
     /// Takes an id's row away and leaves nothing; what it was.
     ///
     /// Refused for what is pinned or targeted.
-    func delete(
-        _ name: TargetName,
-        client: ClientTag?
-    ) throws(StoreError) -> Entrance<EntryKind?> {
+    func delete(_ name: TargetName, client: ClientTag?) throws(StoreError) -> Entrance<EntryKind?> {
         let (scope, id) = (name.scope, name.id)
         guard let found = try claimed(name) else {
             return .done(try cache.eviction.delete(scope, id, client: client))

@@ -79,11 +79,7 @@ struct Keepers {
     ///
     /// With `pinnedAt` what comes with it counts against the bound of pins. What keeps it is to be counted
     /// next.
-    func promote(
-        _ id: EntryID,
-        _ base: NewEntry?,
-        pinnedAt: Timestamp? = nil
-    ) throws(StoreError) {
+    func promote(_ id: EntryID, _ base: NewEntry?, pinnedAt: Timestamp? = nil) throws(StoreError) {
         let name = TargetName(state.index.sharedScope, id)
         if try state.rows.find(name) == nil {
             let pin = pinnedAt.map { _ in PinState.held }

@@ -101,7 +101,7 @@ struct Maintenance {
         _ now: Timestamp
     ) async throws(StoreError) -> [Release] {
         let prepared = try await commits.submit { writer throws(StoreError) in
-            try writer.demotion.prepare(names, [:], now: now)
+            try writer.demotion.prepare(names, now: now)
         }
         var releases: [Release] = []
         for release in prepared {
@@ -119,8 +119,8 @@ struct Maintenance {
     private func copied(_ large: LargeBody, _ now: Timestamp) async -> Release? {
         do throws(StoreError) {
             return try await store.submit(now: now) {
-                (writer, copied) throws(StoreError) -> Entrance<Release?> in
-                switch try writer.demotion.prepare([large.name], copied, now: now).first {
+                writer throws(StoreError) -> Entrance<Release?> in
+                switch try writer.demotion.prepare([large.name], now: now).first {
                 case .large(let body)?: .needs([body])
                 case let release: .done(release)
                 }

@@ -57,7 +57,13 @@ struct ModifierRows {
         _ new: NewModifier
     ) throws(StoreError) -> (digest: Digest, acceptance: Acceptance)? {
         guard !new.isIDMade else { return nil }
-        for statement in [state.queue[.find], state.queue[.findSettled]] {
+        for (table, last) in [("modifier", "number"), ("history", "history")] {
+            let statement = try state.connection.statement(
+                """
+                SELECT number, rev, digest_high, digest_low, settled_at FROM \(table)
+                WHERE scope = :scope AND id = :id ORDER BY \(last) DESC LIMIT 1
+                """
+            )
             statement.bind((":scope", new.scope.text), (":id", new.id.text))
             defer { statement.reset() }
             guard try statement.step() else { continue }
@@ -74,11 +80,7 @@ struct ModifierRows {
     /// Why these do not fit; the bases of what they target count with them.
     ///
     /// Refusing is no error of the writer: whoever shares the transaction goes on.
-    func refusal(
-        of new: [NewModifier],
-        _ aims: [Aim],
-        _ found: FoundBases
-    ) -> StoreError? {
+    func refusal(of new: [NewModifier], _ aims: [Aim], _ found: FoundBases) -> StoreError? {
         var added = QueueUsage()
         for modifier in new {
             guard let uid = modifier.scope.scope.uid else { continue }
@@ -231,9 +233,7 @@ struct ModifierRows {
     /// Forgets what was settled of some scopes, the changes that were logged of them, and which shared
     /// rows are hidden from them.
     func forget(_ scopes: RowScopes) throws(StoreError) {
-        let history = try state.connection.prepare(
-            "DELETE FROM history WHERE \(scopes.condition)"
-        )
+        let history = try state.connection.prepare("DELETE FROM history WHERE \(scopes.condition)")
         scopes.bind(to: history)
         try history.run()
         try state.rows.removeMarks(of: scopes)

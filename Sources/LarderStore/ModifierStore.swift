@@ -18,8 +18,8 @@ package struct ModifierStore: Sendable {
     ) async throws(StoreError) -> [Acceptance] {
         try file.refuseWhileFull("accept a modifier")
         return try await store.submit(now: now, promotes: true, cache: .readsBase) {
-            (writer, copied) throws(StoreError) in
-            try writer.accepting.accept(new, copied, now: now)
+            writer throws(StoreError) in
+            try writer.accepting.accept(new, now: now)
         }
     }
 
@@ -128,8 +128,8 @@ package struct ModifierStore: Sendable {
     ) async throws(StoreError) -> RevivedModifier? {
         try file.refuseWhileFull("accept a modifier")
         return try await store.submit(now: now, promotes: true, cache: .readsBase) {
-            (writer, copied) throws(StoreError) in
-            try writer.deadLetters.retry(number, of: scope, sharing, variants, copied, now: now)
+            writer throws(StoreError) in
+            try writer.deadLetters.retry(number, of: scope, sharing, variants, now: now)
         }
     }
 

@@ -21,13 +21,12 @@ package struct PinStore: Sendable {
         // Without the cache it can be fetched all the same.
         let cache: CommitQueue.CacheUse = origin == nil ? .required : .optional
         return try await store.submit(now: now, promotes: true, cache: cache) {
-            (writer, copied) throws(StoreError) in
+            writer throws(StoreError) in
             try writer.pinning.pin(
                 scope,
                 id,
                 origin: origin,
                 adoptsShared: adoptsShared,
-                copied,
                 now: now
             )
         }
@@ -76,8 +75,8 @@ package struct PinStore: Sendable {
             now: now,
             promotes: !claims.isEmpty,
             cache: .optional
-        ) { (writer, copied) throws(StoreError) in
-            try writer.pinning.putPinned(new, copied, now: now)
+        ) { writer throws(StoreError) in
+            try writer.pinning.putPinned(new, now: now)
         }
     }
 

@@ -14,19 +14,18 @@ struct Pinning: WriterPart {
         _ id: EntryID,
         origin: OriginName?,
         adoptsShared: Bool,
-        _ copied: CopiedBodies,
         now: Timestamp
     ) throws(StoreError) -> Entrance<PinOutcome> {
         let name = TargetName(scope, id)
         let found = try claimed(name)
         if let found, found.isPinned, found.hasBytes { return .done(.held(isNew: false)) }
         if adoptsShared, try sharing.seesShared(name, now: now) {
-            return try keepShared(name, origin, copied, now)
+            return try keepShared(name, origin, now)
         }
         if found?.isLeftToCache ?? true,
             let row = try cacheIfAny?.rows.pinnable(scope, id, now: now)
         {
-            let outcome = try take(row, name, found, copied, now)
+            let outcome = try take(row, name, found, now)
             if let outcome { return outcome }
         }
         guard found?.hasBytes == true || origin != nil else { return .done(.miss) }
@@ -37,7 +36,6 @@ struct Pinning: WriterPart {
     private func keepShared(
         _ name: TargetName,
         _ origin: OriginName?,
-        _ copied: CopiedBodies,
         _ now: Timestamp
     ) throws(StoreError) -> Entrance<PinOutcome> {
         let place = sharing.sharedName(name.id)
@@ -52,11 +50,11 @@ struct Pinning: WriterPart {
             row?.giveBack(to: shared)
             return try tooLarge(name, row?.entry.origin ?? origin, error, now)
         }
-        if let row, let large = bodies.large(row, place, as: .pin, copied) {
+        if let row, let large = bodies.large(row, place, as: .pin) {
             return .needs([large])
         }
         defer { row?.giveBack(to: shared) }
-        let base = if let row { try promotion.base(row, place, copied) } else { NewEntry?.none }
+        let base = if let row { try promotion.base(row, place) } else { NewEntry?.none }
         let isHidden = try hiding.isHidden(name.id, from: name.scope)
         let isHeld = !isHidden && (base != nil || found?.hasBytes == true)
         guard isHeld || origin != nil else { return .done(.miss) }
@@ -120,7 +118,6 @@ struct Pinning: WriterPart {
         _ row: CachedRows.Takeable,
         _ name: TargetName,
         _ found: DurableRow?,
-        _ copied: CopiedBodies,
         _ now: Timestamp
     ) throws(StoreError) -> Entrance<PinOutcome>? {
         do throws(StoreError) {
@@ -130,9 +127,9 @@ struct Pinning: WriterPart {
             row.giveBack(to: shared)
             return try tooLarge(name, row.entry.origin, error, now)
         }
-        if let large = bodies.large(row, name, as: .pin, copied) { return .needs([large]) }
+        if let large = bodies.large(row, name, as: .pin) { return .needs([large]) }
         defer { row.giveBack(to: shared) }
-        guard let new = try promotion.base(row, name, as: .pin, copied) else {
+        guard let new = try promotion.base(row, name, as: .pin) else {
             try cache.rows.removeQuietly(name.scope, name.id)
             return nil
         }
@@ -154,16 +151,12 @@ struct Pinning: WriterPart {
     }
 
     /// Stores an entry and pins it in one; neither is done when there is no room.
-    func putPinned(
-        _ new: NewEntry,
-        _ copied: CopiedBodies,
-        now: Timestamp
-    ) throws(StoreError) -> Entrance<PutReceipt> {
-        if let large = bodies.large(new, to: .state, as: .pin, copied) { return .needs([large]) }
+    func putPinned(_ new: NewEntry, now: Timestamp) throws(StoreError) -> Entrance<PutReceipt> {
+        if let large = bodies.large(new, to: .state, as: .pin) { return .needs([large]) }
         let found = try claimed(new.name)
         var ready = new
         do throws(StoreError) {
-            ready = try bodies.ready(new, in: .state, as: .pin, copied)
+            ready = try bodies.ready(new, in: .state, as: .pin)
             ready.entry.revision = try revisions.next()
             var receipt = try state.rows.put(ready, pinnedAt: now)
             sharing.noteOwnEntry(found)

@@ -25,11 +25,7 @@ struct Promotion: WriterPart {
     let writer: StoreWriter
 
     /// Finds what targets are that nothing is saved of.
-    func bases(
-        of aims: [Aim],
-        _ copied: CopiedBodies,
-        now: Timestamp
-    ) throws(StoreError) -> FoundBases {
+    func bases(of aims: [Aim], now: Timestamp) throws(StoreError) -> FoundBases {
         var found = FoundBases()
         var rows: [TargetName: CachedRows.Takeable] = [:]
         defer {
@@ -51,9 +47,9 @@ struct Promotion: WriterPart {
         }
         // Nothing is written before all can be: what a command writes that then waits for copies would
         // be nobody's.
-        found.large = rows.compactMap { bodies.large($1, $0, as: .base, copied) }
+        found.large = rows.compactMap { bodies.large($1, $0, as: .base) }
         guard found.large.isEmpty else { return found }
-        for (name, row) in rows { found.entries[name] = try base(row, name, copied) }
+        for (name, row) in rows { found.entries[name] = try base(row, name) }
         return found
     }
 
@@ -61,8 +57,7 @@ struct Promotion: WriterPart {
     func base(
         _ row: CachedRows.Takeable,
         _ name: TargetName,
-        as keeping: Keeping = .base,
-        _ copied: CopiedBodies
+        as keeping: Keeping = .base
     ) throws(StoreError) -> NewEntry? {
         var new = NewEntry(scope: name.scope, entry: row.entry, body: .inline([]))
         if let form = row.form, case .inline(let template) = row.body {
@@ -70,7 +65,7 @@ struct Promotion: WriterPart {
             return new
         }
         do throws(StoreError) {
-            new.body = try bodies.linkable(row.body, name, in: .state, as: keeping, copied)
+            new.body = try bodies.linkable(row.body, name, in: .state, as: keeping)
             return new
         } catch .badChunk {
             return nil
@@ -137,7 +132,7 @@ struct Promotion: WriterPart {
     /// Fills the rows that a command has made for what others refer to, with what the cache has of them;
     /// where it has nothing, nothing is known of them.
     func fill(now: Timestamp) throws(StoreError) {
-        guard writer.isStateTouched else { return }
+        guard writer.isStateOpen else { return }
         while let name = try state.memory.unfilled.popLast() {
             claim(name)
             addGarbage([name])
@@ -145,7 +140,7 @@ struct Promotion: WriterPart {
                 let taken = try cacheIfAny?.rows.copy(of: name.scope, name.id, now: now)
             else { continue }
             defer { taken.giveBack(to: shared) }
-            guard let new = try base(taken, name, [:]) else { continue }
+            guard let new = try base(taken, name) else { continue }
             try state.rows.write(new, to: row)
             try hiding.takeMarks(of: name)
         }
@@ -165,7 +160,7 @@ struct Promotion: WriterPart {
             else { continue }
             defer { taken.giveBack(to: shared) }
             guard taken.form != nil, taken.entry.body == entry.body,
-                var new = try base(taken, name, [:])
+                var new = try base(taken, name)
             else { continue }
             new.entry = entry
             new.entry.revision = max(entry.revision, taken.entry.revision)

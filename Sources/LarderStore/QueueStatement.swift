@@ -1,21 +1,11 @@
 /// The statements of the writer of `state.db` for the modifier queue.
 enum QueueStatement: Int, PreparedStatement {
-    case find, findSettled, insert, insertChange, target, otherChange, send, update,
+    case insert, insertChange, target, otherChange, send, update,
         answer, get, changes, delete, bury, buryChange, remember, forget, markStale,
         answeredChanges, endChange, answered
 
     var sql: String {
         switch self {
-        case .find:
-            """
-            SELECT number, rev, digest_high, digest_low, settled_at FROM modifier
-            WHERE scope = :scope AND id = :id
-            """
-        case .findSettled:
-            """
-            SELECT number, rev, digest_high, digest_low, settled_at FROM history
-            WHERE scope = :scope AND id = :id ORDER BY history DESC LIMIT 1
-            """
         case .insert:
             """
             INSERT INTO modifier (\(ModifierColumn.names(ModifierColumn.accepted)))

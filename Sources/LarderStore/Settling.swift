@@ -53,21 +53,6 @@ struct Settling: WriterPart {
         let waits = !waiting.isEmpty
         try state.targets.settle(settlement, row, targets, waits: waits, step, now: now)
         try promotion.fill(now: now)
-        let variants = try settleVariants(settlement, step, now)
-        try forgetTargets(names, step)
-        guard case .dead = settlement.outcome else { return (variants, waits) }
-        for name in try targetNames(of: settlement.number, isOpen: false) {
-            shared.claims.addDeadLetters(name.scope, name.id, 1)
-            onRollBack { [index = shared.claims] in index.addDeadLetters(name.scope, name.id, -1) }
-        }
-        return (variants, false)
-    }
-
-    private func settleVariants(
-        _ settlement: Settlement,
-        _ step: Revision,
-        _ now: Timestamp
-    ) throws(StoreError) -> [VariantRow] {
         var variants: [VariantRow] = []
         for rows in settlement.variants {
             for row in try variantRows(in: [rows.places], now) {
@@ -75,7 +60,13 @@ struct Settling: WriterPart {
                 if settlement.isConfirmed { try settle(row, rows.update, at: step, now) }
             }
         }
-        return variants
+        try forgetTargets(names, step)
+        guard case .dead = settlement.outcome else { return (variants, waits) }
+        for name in try targetNames(of: settlement.number, isOpen: false) {
+            shared.claims.addDeadLetters(name.scope, name.id, 1)
+            onRollBack { [index = shared.claims] in index.addDeadLetters(name.scope, name.id, -1) }
+        }
+        return (variants, false)
     }
 
     /// A change of each of these targets it no more, which is seen from a step on.
@@ -148,16 +139,8 @@ struct Settling: WriterPart {
 
     /// What a modifier's changes target, one for each change, or for each that is not ended; without
     /// what cannot be read.
-    func targetNames(
-        of number: ModifierNumber,
-        isOpen: Bool
-    ) throws(StoreError) -> [TargetName] {
-        try state.targets.of(number).compactMap { target in
-            guard !isOpen || !target.isEnded, let scope = Scope(text: target.scope),
-                let id = try? EntryID(stored: target.id)
-            else { return nil }
-            return TargetName(shared.key(for: scope), id)
-        }
+    func targetNames(of number: ModifierNumber, isOpen: Bool) throws(StoreError) -> [TargetName] {
+        try state.targets.of(number).compactMap { isOpen && $0.isEnded ? nil : $0.name }
     }
 
     private func fate(

@@ -160,11 +160,7 @@ struct Sharing: WriterPart {
     /// The origin has deleted a shared row: who has pinned it keeps its bytes, marked as gone.
     ///
     /// It may have told one user only.
-    func keepForPins(
-        _ tombstone: NewEntry,
-        _ copied: CopiedBodies,
-        _ now: Timestamp
-    ) throws(StoreError) -> [LargeBody] {
+    func keepForPins(_ tombstone: NewEntry, _ now: Timestamp) throws(StoreError) -> [LargeBody] {
         let (id, home) = (tombstone.entry.id, shared.claims.sharedScope)
         guard let saved = try state.rows.entry(TargetName(home, id)), saved.claim.isPinned,
             var entry = saved.entry, entry.kind != .tombstone
@@ -179,13 +175,13 @@ struct Sharing: WriterPart {
         }
         let needs = pins.compactMap { pin in
             saved.chunked.flatMap {
-                bodies.large($0, pin.name, entry, to: .state, as: .base, copied)
+                bodies.large($0, pin.name, entry, to: .state, as: .base)
             }
         }
         guard needs.isEmpty else { return needs }
         for pin in pins {
             guard let row = try state.rows.find(pin.name) else { continue }
-            let own = try bodies.linkable(body, pin.name, in: .state, as: .base, copied)
+            let own = try bodies.linkable(body, pin.name, in: .state, as: .base)
             let new = NewEntry(scope: pin.name.scope, entry: entry, body: own)
             try state.rows.write(new, to: row)
             noteOwnEntry(row)

@@ -1,6 +1,6 @@
 import LarderModel
 
-/// The one connection that writes `memory.db`, and alone checkpoints it.
+/// The one connection that writes `state.db`, and alone checkpoints it.
 ///
 /// Confined to the thread of its ``StoreWriter``. What it keeps in memory beside the file is
 /// ``StateWriterState``, which goes back with a transaction that is rolled back.
@@ -79,7 +79,8 @@ final class StateWriter {
     func overwriteDoubtful() { try? settleDoubt() }
 
     func commit(_ stamps: RowStamps) throws(StoreError) {
-        publishLogStart()
+        // Before the commit, so that nobody reads without what was trimmed and does not know it.
+        if memory.log.start != saved.log.start { changes.setStart(.state, memory.log.start) }
         stamps.commitBegins(changing: memory.changedRows)
         do throws(StoreError) {
             try statements[.commit].run()
@@ -89,7 +90,8 @@ final class StateWriter {
         }
         publish()
         watches.rowsChanged(memory.changedRows)
-        publishChanges()
+        changes.changed(memory.log.changes)
+        memory.log.changes.removeAll(keepingCapacity: true)
         memory.changedRows.removeAll(keepingCapacity: true)
         memory.entities.removeAll(keepingCapacity: true)
         if !memory.releasable.isEmpty {
@@ -118,12 +120,6 @@ final class StateWriter {
         memory = saved
     }
 
-    var wantsCheckpoint: Bool { wal.wantsCheckpoint }
-
-    func checkpoint(truncating: Bool) throws(StoreError) {
-        try wal.checkpoint(truncating: truncating)
-    }
-
     // MARK: Parts
 
     var rows: DurableRows { DurableRows(state: self) }
@@ -146,18 +142,6 @@ final class StateWriter {
     func openLog(last: Revision) {
         memory.log = ChangeLog.read(connection, hasModifiers: true, isWhole: true, last: last)
         changes.setStart(.state, memory.log.start)
-    }
-
-    /// Before the commit, so that nobody reads without what was trimmed and does not know it.
-    private func publishLogStart() {
-        guard memory.log.start != saved.log.start else { return }
-        changes.setStart(.state, memory.log.start)
-    }
-
-    /// After the commit.
-    private func publishChanges() {
-        changes.changed(memory.log.changes)
-        memory.log.changes.removeAll(keepingCapacity: true)
     }
 
     // MARK: Bodies
@@ -188,19 +172,12 @@ final class StateWriter {
     /// Gives an upload up; its chunks go like those of a replaced body.
     func forget(_ upload: UploadID) { memory.bodies.forget(upload) }
 
-    /// Takes away some chunks of bodies that no row names and nobody reads.
-    func removeBodies() throws(StoreError) {
-        try bodies.removeStep(leases, &memory.bodies)
-    }
-
     // MARK: Revisions
 
     static func nextRevision(_ connection: SQLiteConnection) throws(StoreError) -> Int64 {
         let sql = "SELECT next_rev FROM revision_block WHERE one = 1"
         guard let next = try connection.integer(sql), Limits.countedRevisions.contains(next)
-        else {
-            throw .corrupt(file: connection.path, step: sql)
-        }
+        else { throw .corrupt(file: connection.path, step: sql) }
         return next
     }
 
@@ -228,7 +205,7 @@ final class StateWriter {
     }
 }
 
-/// What the writer of `memory.db` remembers beside its file.
+/// What the writer of `state.db` remembers beside its file.
 struct StateWriterState {
     var log = ChangeLogState()
     var pins: PinTotals
@@ -271,11 +248,13 @@ struct StateWriterState {
                 "SELECT count(*) FROM modifier WHERE settled_at IS NULL AND stalled <> 0"
             ) ?? 0
         let waiting = PinState.waiting.rawValue
+        let failures = PinState.failures.map { String($0.rawValue) }.joined(separator: ", ")
         let users = try connection.prepare(
             """
             SELECT scope, sum(pinned_at IS NOT NULL AND payer IS NULL) AS count,
                 coalesce(sum(\(SQLiteStatement.countedSize)), 0) AS bytes, payer,
-                coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0) AS waiting FROM claim
+                coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0) AS waiting,
+                coalesce(sum(pinned_at IS NOT NULL AND state IN (\(failures))), 0) AS failed FROM claim
             WHERE pinned_at IS NOT NULL OR in_pins = 1 GROUP BY scope, payer
             """
         )
@@ -283,20 +262,12 @@ struct StateWriterState {
             pins.count += users.integer("count")
             pins.bytes += users.integer("bytes")
             pins.waiting += users.integer("waiting")
+            if let uid = users.scope("scope")?.uid, users.isTrue("failed") {
+                pins.failed[uid, default: 0] += users.integer("failed")
+            }
             guard let uid = users.payer else { continue }
             pins.users[uid, default: PinTotals.User()].count += users.integer("count")
             pins.users[uid, default: PinTotals.User()].bytes += users.integer("bytes")
-        }
-        let failures = PinState.failures.map { String($0.rawValue) }.joined(separator: ", ")
-        let failed = try connection.prepare(
-            """
-            SELECT scope, count(*) AS count FROM claim
-            WHERE pinned_at IS NOT NULL AND state IN (\(failures)) GROUP BY scope
-            """
-        )
-        while try failed.step() {
-            guard let uid = failed.scope("scope")?.uid else { continue }
-            pins.failed[uid, default: 0] += failed.integer("count")
         }
     }
 

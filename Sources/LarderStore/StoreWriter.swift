@@ -10,13 +10,16 @@ final class StoreWriter: WriterPart {
     private let stateWriter: StateWriter
     private let cacheWriter: CacheWriter
     let revisions: RevisionSource
-    private var isStateOpen = false
+    /// Whether a command of the open transaction has used `state.db`.
+    private(set) var isStateOpen = false
     private var isCacheOpen = false
     /// How many rows `state.db` had changed when that was asked last.
     private var changesOfState: Int64 = 0
     private var hasCommittedState = false
     /// Whether the command that is carried out does without `cache.db`.
     private(set) var isCacheLeftOut = false
+    /// The large bodies that were copied for the command that is carried out.
+    var copied: CopiedBodies = [:]
     /// What goes back in memory with a transaction that is rolled back.
     private var undoing: [() -> Void] = []
     /// What counts in memory once `state.db` is committed, and `cache.db` is done with.
@@ -28,11 +31,7 @@ final class StoreWriter: WriterPart {
     /// The last revision of the groups so far.
     private var lastSeen: Revision
 
-    init(
-        state: StateWriter,
-        cache: CacheWriter,
-        _ revisions: RevisionSource
-    ) {
+    init(state: StateWriter, cache: CacheWriter, _ revisions: RevisionSource) {
         stateWriter = state
         cacheWriter = cache
         self.revisions = revisions
@@ -52,9 +51,6 @@ final class StoreWriter: WriterPart {
 
     /// Whether a command of the open transaction has changed `cache.db`.
     var hasChangedCache: Bool { isCacheOpen && cacheWriter.hasChanged }
-
-    /// Whether a command of the open transaction has used `state.db`.
-    var isStateTouched: Bool { isStateOpen }
 
     /// That of `cache.db`, in the open transaction.
     var cache: CacheWriter {
@@ -232,7 +228,8 @@ final class StoreWriter: WriterPart {
 
     func keepHouse(_ step: Housekeeping, now: Timestamp) throws(StoreError) {
         switch step {
-        case .removeBodies(.state): try state.removeBodies()
+        case .removeBodies(.state):
+            try state.bodies.removeStep(stateWriter.leases, &stateWriter.memory.bodies)
         case .removeBodies(.cache): try cache.removeBodies()
         case .shrinkCache: try cache.eviction.shrinkStep(now: now)
         case .sweepEntities: try cache.eviction.sweepStep()
@@ -242,7 +239,7 @@ final class StoreWriter: WriterPart {
     /// Writes the WALs back that have grown so long that this is due.
     func checkpointIfDue() {
         do throws(StoreError) {
-            if stateWriter.wantsCheckpoint { try stateWriter.checkpoint(truncating: false) }
+            if stateWriter.wal.wantsCheckpoint { try stateWriter.wal.checkpoint(truncating: false) }
             if cacheWriter.wantsCheckpoint { try cacheWriter.checkpoint(truncating: false) }
         } catch {
             _ = recover(from: error)

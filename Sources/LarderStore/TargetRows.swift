@@ -12,10 +12,14 @@ enum TargetFate {
     case lost(LostView)
 }
 
-/// A change of a modifier that the server has confirmed.
-struct AnsweredChange {
+/// A change of a modifier.
+struct TargetChange {
     let change: Int64
     let number: ModifierNumber
+    /// Nil for a target that cannot be read.
+    let name: TargetName?
+    /// Whether it waits for no answer any more.
+    var isEnded = false
 }
 
 /// What modifiers target, and what becomes of it.
@@ -92,18 +96,19 @@ struct TargetRows {
         )
     }
 
-    /// The changes of a modifier with their targets, as their rows say; one that is ended waits for no
-    /// answer any more.
-    func of(
-        _ number: ModifierNumber
-    ) throws(StoreError) -> [(change: Int64, scope: String, id: String, isEnded: Bool)] {
+    /// The changes of a modifier with their targets.
+    func of(_ number: ModifierNumber) throws(StoreError) -> [TargetChange] {
         let statement = state.queue[.changes]
         statement.bind(":modifier", number.value)
         defer { statement.reset() }
         return try statement.all { row in
-            (
-                row.integer(ChangeColumn.change), row.text(ChangeColumn.scope) ?? "",
-                row.text(ChangeColumn.id) ?? "", row.integer(ChangeColumn.settled) == 2
+            let scope = row.scope(ChangeColumn.scope).map(state.index.key(for:))
+            let id = row.entryID(ChangeColumn.id)
+            return TargetChange(
+                change: row.integer(ChangeColumn.change),
+                number: number,
+                name: scope.flatMap { scope in id.map { TargetName(scope, $0) } },
+                isEnded: row.integer(ChangeColumn.settled) == 2
             )
         }
     }
@@ -128,8 +133,9 @@ struct TargetRows {
         for name in targets.map(\.name).unique { views.append(try state.views.view(of: name)) }
         for target in targets { try change(target.name, target.fate, revision, now) }
         if waits {
-            let names = Set(targets.map(\.name.id.text))
-            for target in try of(number) where names.contains(target.id) {
+            let names = targets.map(\.name)
+            for target in try of(number) {
+                guard let name = target.name, names.contains(name) else { continue }
                 try state.queue[.endChange].run((":change", target.change))
             }
         }
@@ -223,22 +229,23 @@ struct TargetRows {
     }
 
     /// The changes of a target that the next answer for its row ends.
-    func answeredChanges(of name: TargetName) throws(StoreError) -> [AnsweredChange] {
+    func answeredChanges(of name: TargetName) throws(StoreError) -> [TargetChange] {
         guard (state.memory.modifiers[.accepted] ?? 0) > 0 else { return [] }
         let statement = state.queue[.answeredChanges]
         statement.bind((":id", name.id.text), (":scope", name.scope.text))
         defer { statement.reset() }
         return try statement.all { row in
-            AnsweredChange(
+            TargetChange(
                 change: row.integer(ChangeColumn.change),
-                number: ModifierNumber(row.integer(ChangeColumn.modifier))
+                number: ModifierNumber(row.integer(ChangeColumn.modifier)),
+                name: name
             )
         }
     }
 
     /// Ends changes of a target; the modifiers that have left the queue by it.
     func end(
-        _ changes: [AnsweredChange],
+        _ changes: [TargetChange],
         of name: TargetName,
         at step: Revision,
         now: Timestamp

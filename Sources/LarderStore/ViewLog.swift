@@ -166,7 +166,7 @@ struct ViewLog {
         _ adjust: (inout ModifierChange) -> Void = { _ in }
     ) throws(StoreError) {
         guard let scope = Scope(text: row.scope), let id = try? ModifierID(row.id) else { return }
-        let targets = try state.targets.of(row.number).compactMap { try? EntryID(stored: $0.id) }
+        let targets = try state.targets.of(row.number).compactMap(\.name?.id)
         var change = ModifierChange(id: id, state: newState, targets: targets)
         change.client = row.client
         adjust(&change)

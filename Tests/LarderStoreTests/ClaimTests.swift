@@ -41,17 +41,18 @@ struct ClaimTests {
                 _ = try writer.entries.delete(TargetName(scope, id), client: nil)
             case .removedAndTargeted:
                 try writer.demotion.remove(
-                    writer.demotion.prepare([TargetName(scope, id)], [:], now: .epoch)
+                    writer.demotion.prepare([TargetName(scope, id)], now: .epoch)
                 )
-            case .unpinnedAndPinned: _ = try writer.pinning.unpin(TargetName(scope, id), now: .epoch)
+            case .unpinnedAndPinned:
+                _ = try writer.pinning.unpin(TargetName(scope, id), now: .epoch)
             case .droppedAndPinned, .droppedAndPinnedAndUnpinned:
                 _ = try writer.pinning.drop(TargetName(scope, id), client: nil)
             }
             switch commands {
             case .deletedAndTargeted, .removedAndTargeted:
-                _ = try writer.accepting.accept([new], [:], now: .epoch)
+                _ = try writer.accepting.accept([new], now: .epoch)
             case .unpinnedAndPinned, .droppedAndPinned, .droppedAndPinnedAndUnpinned:
-                _ = try writer.pinning.putPinned(.fetched(scope, id, "[3]"), [:], now: .epoch)
+                _ = try writer.pinning.putPinned(.fetched(scope, id, "[3]"), now: .epoch)
             }
             guard commands == .droppedAndPinnedAndUnpinned else { return }
             _ = try writer.pinning.unpin(TargetName(scope, id), now: .epoch)

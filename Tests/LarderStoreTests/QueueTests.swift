@@ -341,7 +341,7 @@ struct QueueTests {
                 effect: "\(number)"
             )
             queue.post { writer throws(StoreError) in
-                switch try writer.accepting.accept([new], [:], now: .epoch) {
+                switch try writer.accepting.accept([new], now: .epoch) {
                 case .done: verdicts.record(true)
                 case .refused, .needs: verdicts.record(false)
                 }
