@@ -31,18 +31,13 @@ struct Accepting: WriterPart {
                 acceptances.append(known)
                 continue
             }
-            let revision = try revisions.next()
-            let number = try state.modifiers.accept(
-                modifier,
-                seen[modifier.id] ?? [],
-                found.entries,
-                revision,
-                now: now
-            )
+            let step = Step(revision: try revisions.next(), now: now)
+            let aims = seen[modifier.id] ?? []
+            let number = try state.modifiers.accept(modifier, aims, found.entries, step)
             let places = modifier.changes.map(\.variants)
             // Those that cannot be read now are seen all the same by who looks.
             let variants = (try? settling.variantRows(in: places, now)) ?? []
-            acceptances.append(.accepted(number, revision, variants: variants))
+            acceptances.append(.accepted(number, step.revision, variants: variants))
         }
         try cover(aims, found, now)
         return .done(acceptances)

@@ -33,7 +33,10 @@ struct AnswerStoring: WriterPart {
         let merged = try mergeClaimed(answer.entities, since: start, now)
         if isKeptOut || isClaimed {
             var entry = answer.entry
-            if try isSaved(entry), let form = answer.entities.form(merged) {
+            if let saved = try claimed(entry.name),
+                try entries.destination(of: entry, saved).file == .state,
+                let form = answer.entities.form(merged)
+            {
                 entry.body = .inline(form.template)
                 entry.form = form.form
             }
@@ -58,13 +61,6 @@ struct AnswerStoring: WriterPart {
         return .done(receipt)
     }
 
-    /// Whether an answer is to be stored in `state.db`, and has room there.
-    private func isSaved(_ new: NewEntry) throws(StoreError) -> Bool {
-        guard let found = try claimed(new.name) else { return false }
-        return try entries.destination(of: new, found).file == .state
-    }
-
-    /// Merges entities into what is known of them.
     func put(_ entities: NewEntities, now: Timestamp) throws(StoreError) -> EntitiesReceipt {
         let merged = try mergeClaimed(entities, since: entities.fetch, now)
         let receipt = try cache.answers.put(entities, merged, now: now)
@@ -87,7 +83,8 @@ struct AnswerStoring: WriterPart {
             let step = if let known = saved.step { known } else { try revisions.next() }
             saved.step = step
             let viewers = try sharing.viewers(of: name)
-            let found = try state.rows.merge(entities, number, name, since: start, step, now)
+            let merging = Step(revision: step, now: now)
+            let found = try state.rows.merge(entities, number, name, since: start, merging)
             try sharing.answered(name, viewers, at: step, now: now)
             saved.merged[number] = found
             if entities.hidesShared { try hiding.hideShared(id, from: scope) }

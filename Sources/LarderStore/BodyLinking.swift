@@ -54,9 +54,7 @@ struct BodyLinking: WriterPart {
         isLeased: Bool = false
     ) -> LargeBody? {
         guard source.byteCount > Limits.copiedAtOnceBytesMax, writer.copied[name]?.source != source
-        else {
-            return nil
-        }
+        else { return nil }
         if isLeased {
             // Who runs the command again leases it again.
             onRollBack { [leases = shared.leases] in leases.giveBack(source.number) }

@@ -10,8 +10,7 @@ struct DeadLetterRows {
         _ row: QueuedRow,
         _ reason: ModifierReason,
         _ fates: [TargetFate],
-        _ revision: Revision,
-        _ now: Timestamp
+        _ step: Step
     ) throws(StoreError) {
         var added = 0
         var rest = fates[...]
@@ -25,28 +24,26 @@ struct DeadLetterRows {
                 (":after", view.after)
             )
         }
-        if reason == .unreadable { try countTargets(of: row.number) }
+        if reason == .unreadable {
+            // Nobody can read the names of its targets.
+            try state.connection.execute(
+                """
+                UPDATE claim SET targeted = EXISTS (SELECT 1 FROM change INDEXED BY change_target
+                    WHERE settled = 0 AND change.scope = claim.scope AND change.id = claim.id)
+                WHERE claim IN (SELECT claim FROM change JOIN claim USING (scope, id)
+                    WHERE modifier = \(row.number))
+                """
+            )
+        }
         try state.queue[.bury].run(
             (":number", row.number.value),
             (":reason", reason.rawValue),
-            (":settled_at", now.milliseconds),
-            (":rev", revision.number),
+            (":settled_at", step.now.milliseconds),
+            (":rev", step.revision.number),
             (":added", added)
         )
         state.modifiers.count(from: row.state, to: .dead, of: row)
         state.modifiers.count(bytes: Int64(added), of: row)
-    }
-
-    /// Counts the changes of targets anew whose names nobody can read.
-    private func countTargets(of number: ModifierNumber) throws(StoreError) {
-        try state.connection.execute(
-            """
-            UPDATE claim SET targeted = EXISTS (SELECT 1 FROM change INDEXED BY change_target
-                WHERE settled = 0 AND change.scope = claim.scope AND change.id = claim.id)
-            WHERE claim IN (SELECT claim FROM change JOIN claim USING (scope, id)
-                WHERE modifier = \(number))
-            """
-        )
     }
 
     /// A dead letter of a scope; nil where it has none of this number.
@@ -57,18 +54,14 @@ struct DeadLetterRows {
     }
 
     /// Drops a dead letter; false when there is none of this number in the scope.
-    func drop(
-        _ number: ModifierNumber,
-        of scope: ScopeKey,
-        _ revision: Revision,
-        now: Timestamp
-    ) throws(StoreError) -> Bool {
+    func drop(_ number: ModifierNumber, of scope: ScopeKey, _ step: Step) throws(StoreError) -> Bool
+    {
         guard let row = try row(number, of: scope) else { return false }
         for case let name? in try state.targets.of(number).map(\.name) {
             state.noteChange(of: name)
         }
-        try state.views.logModifier(row, .dead, revision) { $0.mark = .dropped }
-        try state.modifiers.remember(number, .dead, revision, now)
+        try state.views.logModifier(row, .dead, step.revision) { $0.mark = .dropped }
+        try state.modifiers.remember(number, .dead, step)
         return true
     }
 

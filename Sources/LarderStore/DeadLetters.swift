@@ -41,8 +41,8 @@ struct DeadLetters: WriterPart {
         now: Timestamp
     ) throws(StoreError) -> Bool {
         let targets = try settling.targetNames(of: number, isOpen: false)
-        let step = try revisions.next()
-        let isDropped = try state.deadLetters.drop(number, of: scope, step, now: now)
+        let step = Step(revision: try revisions.next(), now: now)
+        let isDropped = try state.deadLetters.drop(number, of: scope, step)
         if isDropped { forgetDead(targets) }
         return isDropped
     }

@@ -43,8 +43,6 @@ struct DurableRow: Sendable {
     var isReleased: Bool { isReferredOnly && !isHeld }
     /// Whether the entry under its id is the cache's: it is a pin that has none.
     var isLeftToCache: Bool { isPinned && !isTargeted && !hasEntry && !keepsShared }
-    /// Whether what comes along with it counts in the room of pins.
-    var bringsPins: Bool { isPinned || isInPins }
     /// What it counts as a pin.
     var pinnedSize: Int64 { isPinned ? size : 0 }
     var hasEntry: Bool { kind != nil }

@@ -270,7 +270,6 @@ struct DurableRows {
         state.memory.hasNews = isWanted
     }
 
-    /// Takes a row away with its entry.
     func remove(_ row: DurableRow) throws(StoreError) {
         try letGo(of: row)
         if !row.isReleased { try releaseVariants(of: row.name) }
@@ -279,7 +278,6 @@ struct DurableRows {
         state.noteChange(of: row.name)
     }
 
-    /// Makes a row without an entry.
     func insert(
         _ name: TargetName,
         _ origin: OriginName?,
@@ -291,7 +289,8 @@ struct DurableRows {
         with parent: DurableRow? = nil
     ) throws(StoreError) {
         let size = StateBudget.sizeWithoutEntry(name, origin?.text)
-        let isInPins = parent?.bringsPins == true
+        // What comes along with a pin, or with what has come with one, counts as pins do.
+        let isInPins = parent.map { $0.isPinned || $0.isInPins } ?? false
         let charge = ClaimCharge(pin: pin, isInPins: isInPins, size: size, payer: parent?.payer)
         try state.statements[.insert].run(
             (":scope", name.scope.text),
@@ -312,10 +311,9 @@ struct DurableRows {
 
     // MARK: Marks
 
-    /// Hides a shared row from the user of a scope.
     func hide(_ row: DurableRow, _ mark: HiddenMark) throws(StoreError) {
         // Before the commit, as in `cache.db`.
-        state.reader.shared.noteHiddenRow()
+        state.shared.noteHiddenRow()
         let before = state.connection.totalChanges
         try state.statements[.hide].run(
             (":key", row.number),
@@ -337,7 +335,7 @@ struct DurableRows {
     /// Shows a shared row again to users, as an answer has come for it whose request started at `start`;
     /// whether it was hidden from any.
     func endHiding(_ row: DurableRow, since start: Revision?) throws(StoreError) -> Bool {
-        guard row.name.scope == state.index.sharedScope, state.reader.shared.mayHideRows else {
+        guard row.name.scope == state.index.sharedScope, state.shared.mayHideRows else {
             return false
         }
         let statement = state.statements[.unhide]
@@ -368,7 +366,7 @@ struct DurableRows {
     }
 
     func marks(of row: DurableRow) throws(StoreError) -> [HiddenMark] {
-        guard state.reader.shared.mayHideRows else { return [] }
+        guard state.shared.mayHideRows else { return [] }
         let statement = state.statements[.marks]
         statement.bind(":key", row.number)
         defer { statement.reset() }
@@ -381,18 +379,17 @@ struct DurableRows {
         _ number: Int,
         _ name: TargetName,
         since start: Revision? = nil,
-        _ step: Revision,
-        _ now: Timestamp
+        _ step: Step
     ) throws(StoreError) -> MergedEntity? {
         guard let row = try entry(name) else { return nil }
         let merged = entities.split.merged(number, into: row.held, fetch: entities.fetch.number)
         guard merged.isWritten,
-            let (entry, bytes) = merged.held.row(name.id, of: entities.origin, now)
+            let (entry, bytes) = merged.held.row(name.id, of: entities.origin, step.now)
         else { return merged }
         var new = NewEntry(scope: name.scope, entry: entry, body: .inline(bytes))
         let wasHidden = try endHiding(row.claim, since: start)
         let isOther = merged.change != .nothing || wasHidden
-        new.entry.revision = isOther ? step : row.entry?.revision ?? step
+        new.entry.revision = isOther ? step.revision : row.entry?.revision ?? step.revision
         new.client = entities.cause.client
         new.cause = entities.cause.text
         try put(new, isNews: isOther, wasHidden: wasHidden)

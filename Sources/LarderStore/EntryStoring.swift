@@ -32,8 +32,6 @@ import LarderNormalize
 struct EntryStoring: WriterPart {
     let writer: StoreWriter
 
-    // MARK: Entries
-
     /// Stores an entry: in its row, and where it is claimed in what is saved of it.
     ///
     /// `step` is the revision of the step that it is a part of, if that has one.
@@ -161,8 +159,14 @@ struct EntryStoring: WriterPart {
         if !found.hasEntry { try hiding.takeMarks(of: new.name) }
         let wasHidden = try state.rows.endHiding(found, since: new.start)
         sharing.noteOwnEntry(found)
-        guard new.entry.kind != .tombstone else { return try bury(new) }
         var new = new
+        guard new.entry.kind != .tombstone else {
+            // The bytes of a pin stay; a base is a tombstone from then on.
+            let revision = try revisions.next()
+            new.entry.revision = revision
+            guard try state.pins.bury(new) else { return try state.rows.put(new) }
+            return PutReceipt(revision: revision, isNew: false, isSame: false)
+        }
         let hasBytes = try state.rows.matches(found, new)
         let isSame = !wasHidden && found.hasEntry && found.goneStatus == nil && hasBytes
         if isSame {
@@ -181,17 +185,6 @@ struct EntryStoring: WriterPart {
         if let row, row.kind != .tombstone { receipt.isNew = false }
     }
 
-    /// The origin has deleted it: the bytes of a pin stay, a base is a tombstone from then on.
-    private func bury(_ new: NewEntry) throws(StoreError) -> PutReceipt {
-        var tombstone = new
-        tombstone.entry.revision = try revisions.next()
-        guard try !state.pins.bury(tombstone) else {
-            return PutReceipt(revision: tombstone.entry.revision, isNew: false, isSame: false)
-        }
-        return try state.rows.put(tombstone)
-    }
-
-    /// Confirms the bytes that stand under an id.
     func refresh(
         _ confirmed: Entry,
         in scope: ScopeKey,

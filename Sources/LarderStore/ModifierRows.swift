@@ -1,8 +1,6 @@
 package import LarderModel
 import LarderNormalize
 
-// MARK: Steps
-
 /// What is found of a modifier before it is changed.
 struct QueuedRow {
     var number: ModifierNumber
@@ -29,17 +27,16 @@ struct ModifierRows {
         _ modifier: NewModifier,
         _ aims: [Aim],
         _ bases: [TargetName: NewEntry],
-        _ revision: Revision,
-        now: Timestamp
+        _ step: Step
     ) throws(StoreError) -> ModifierNumber {
-        let number = try insert(modifier, revision, now)
+        let (number, revision) = (try insert(modifier, step), step.revision)
         let opened = modifier.changes.map { new in
             OpenChange(
                 number: number,
                 modifier: modifier.id.text,
                 state: modifier.state,
                 revision: revision,
-                acceptedAt: now,
+                acceptedAt: step.now,
                 effect: new.effect
             )
         }
@@ -100,11 +97,7 @@ struct ModifierRows {
         return state.memory.queue.refusal(adding: added, state.limits)
     }
 
-    private func insert(
-        _ new: NewModifier,
-        _ revision: Revision,
-        _ now: Timestamp
-    ) throws(StoreError) -> ModifierNumber {
+    private func insert(_ new: NewModifier, _ step: Step) throws(StoreError) -> ModifierNumber {
         let statement = state.queue[.insert]
         typealias Column = ModifierColumn
         statement.bind(Column.scope, new.scope.text)
@@ -118,8 +111,8 @@ struct ModifierRows {
         statement.bind(Column.attemptsMax, new.attemptsMax)
         statement.bind(Column.afterUnknown, new.afterUnknown?.rawValue)
         statement.bind(Column.key, new.key)
-        statement.bind(Column.acceptedAt, now.milliseconds)
-        statement.bind(Column.rev, revision.number)
+        statement.bind(Column.acceptedAt, step.now.milliseconds)
+        statement.bind(Column.rev, step.revision.number)
         statement.bind(Column.client, new.client?.text)
         statement.bind(Column.digestHigh, .digestLow, new.digest)
         statement.bind(Column.size, new.size)
@@ -241,8 +234,6 @@ struct ModifierRows {
         try state.log.forgetViews(scopes, &state.memory.log)
     }
 
-    // MARK: Lanes
-
     func setPaused(_ scope: ScopeKey, _ lane: Lane, _ isPaused: Bool) throws(StoreError) {
         let statement = try state.connection.statement(
             isPaused
@@ -256,14 +247,13 @@ struct ModifierRows {
     func remember(
         _ number: ModifierNumber,
         _ outcome: ModifierState,
-        _ revision: Revision,
-        _ now: Timestamp
+        _ step: Step
     ) throws(StoreError) {
         try state.queue[.remember].run(
             (":number", number.value),
             (":outcome", outcome.rawValue),
-            (":settled_at", now.milliseconds),
-            (":rev", revision.number)
+            (":settled_at", step.now.milliseconds),
+            (":rev", step.revision.number)
         )
         let last = state.connection.lastInsertedRow - state.limits.history
         try state.queue[.forget].run((":last", last))

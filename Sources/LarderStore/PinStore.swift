@@ -22,13 +22,9 @@ package struct PinStore: Sendable {
         let cache: CommitQueue.CacheUse = origin == nil ? .required : .optional
         return try await store.submit(now: now, promotes: true, cache: cache) {
             writer throws(StoreError) in
-            try writer.pinning.pin(
-                scope,
-                id,
-                origin: origin,
-                adoptsShared: adoptsShared,
-                now: now
-            )
+            let name = TargetName(scope, id)
+            let adopts = adoptsShared
+            return try writer.pinning.pin(name, origin: origin, adoptsShared: adopts, now: now)
         }
     }
 

@@ -10,23 +10,20 @@ struct Pinning: WriterPart {
     ///
     /// With `adoptsShared`, where its user sees the shared row, that is kept as it is.
     func pin(
-        _ scope: ScopeKey,
-        _ id: EntryID,
+        _ name: TargetName,
         origin: OriginName?,
         adoptsShared: Bool,
         now: Timestamp
     ) throws(StoreError) -> Entrance<PinOutcome> {
-        let name = TargetName(scope, id)
         let found = try claimed(name)
         if let found, found.isPinned, found.hasBytes { return .done(.held(isNew: false)) }
         if adoptsShared, try sharing.seesShared(name, now: now) {
             return try keepShared(name, origin, now)
         }
         if found?.isLeftToCache ?? true,
-            let row = try cacheIfAny?.rows.pinnable(scope, id, now: now)
+            let row = try cacheIfAny?.rows.pinnable(name.scope, name.id, now: now)
         {
-            let outcome = try take(row, name, found, now)
-            if let outcome { return outcome }
+            if let outcome = try take(row, name, found, now) { return outcome }
         }
         guard found?.hasBytes == true || origin != nil else { return .done(.miss) }
         return try mark(name, origin, now)
@@ -50,9 +47,7 @@ struct Pinning: WriterPart {
             row?.giveBack(to: shared)
             return try tooLarge(name, row?.entry.origin ?? origin, error, now)
         }
-        if let row, let large = bodies.large(row, place, as: .pin) {
-            return .needs([large])
-        }
+        if let row, let large = bodies.large(row, place, as: .pin) { return .needs([large]) }
         defer { row?.giveBack(to: shared) }
         let base = if let row { try promotion.base(row, place) } else { NewEntry?.none }
         let isHidden = try hiding.isHidden(name.id, from: name.scope)
@@ -218,7 +213,6 @@ struct Pinning: WriterPart {
         return true
     }
 
-    /// An id is pinned from now on.
     private func setPinned(_ name: TargetName) {
         let index = shared.claims
         let wasPinned = index.place(name.scope, name.id)?.isPinned == true

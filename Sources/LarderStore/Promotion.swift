@@ -110,8 +110,6 @@ struct Promotion: WriterPart {
         }
     }
 
-    // MARK: Garbage
-
     /// What the cache has under claimed ids is read no more once the open group is committed.
     func addGarbage(_ names: [TargetName]) {
         let keys = names.map { RowKey($0.scope, $0.id) }
@@ -126,8 +124,6 @@ struct Promotion: WriterPart {
         }
         afterCacheCommit { [index = shared.claims] in index.removeGarbage(keys) }
     }
-
-    // MARK: Rows that come with others
 
     /// Fills the rows that a command has made for what others refer to, with what the cache has of them;
     /// where it has nothing, nothing is known of them.

@@ -37,7 +37,7 @@ struct Settling: WriterPart {
         guard let row = try state.modifiers.row(settlement.number), !row.isSettled else {
             return nil
         }
-        let step = try revisions.next()
+        let step = Step(revision: try revisions.next(), now: now)
         var (names, waiting): ([TargetName], [TargetName]) = ([], [])
         let isAnswer = settlement.isConfirmed && !settlement.isShown && !row.isAnswered
         for name in try targetNames(of: settlement.number, isOpen: true) {
@@ -51,16 +51,16 @@ struct Settling: WriterPart {
         // What others read of a shared row is asked for again.
         for name in waiting { try markStale(sharing.sharedName(name.id)) }
         let waits = !waiting.isEmpty
-        try state.targets.settle(settlement, row, targets, waits: waits, step, now: now)
+        try state.targets.settle(settlement, row, targets, waits: waits, step)
         try promotion.fill(now: now)
         var variants: [VariantRow] = []
         for rows in settlement.variants {
             for row in try variantRows(in: [rows.places], now) {
                 variants.append(row)
-                if settlement.isConfirmed { try settle(row, rows.update, at: step, now) }
+                if settlement.isConfirmed { try settle(row, rows.update, step) }
             }
         }
-        try forgetTargets(names, step)
+        try forgetTargets(names, step.revision)
         guard case .dead = settlement.outcome else { return (variants, waits) }
         for name in try targetNames(of: settlement.number, isOpen: false) {
             shared.claims.addDeadLetters(name.scope, name.id, 1)
@@ -208,10 +208,9 @@ struct Settling: WriterPart {
     private func settle(
         _ variant: VariantRow,
         _ update: (VariantRow, TargetBase) -> BaseUpdate,
-        at step: Revision,
-        _ now: Timestamp
+        _ step: Step
     ) throws(StoreError) {
-        let (scope, id) = (variant.place, variant.id)
+        let (scope, id, now) = (variant.place, variant.id, step.now)
         let name = TargetName(scope, id)
         let row = try claimed(name)
         var new: NewEntry?
@@ -227,9 +226,9 @@ struct Settling: WriterPart {
             }
         }
         guard var new else { return try markStale(name) }
-        new.entry.revision = step
+        new.entry.revision = step.revision
         guard let row, !row.isLeftToCache else {
-            _ = try cacheIfAny?.rows.put(new, given: step, now: now)
+            _ = try cacheIfAny?.rows.put(new, given: step.revision, now: now)
             return
         }
         do throws(StoreError) {
@@ -251,10 +250,6 @@ extension Settlement.Outcome {
         case .dead: .dead
         case .cancelled: .cancelled
         }
-    }
-
-    var reason: ModifierReason? {
-        if case .dead(let reason, _) = self { reason } else { nil }
     }
 }
 

@@ -62,8 +62,6 @@ struct Sharing: WriterPart {
         try state.keepers.countKeepers(of: name.id)
     }
 
-    // MARK: Answers
-
     /// What those see whose changes show on a row, before an answer for it is stored.
     func viewers(of name: TargetName) throws(StoreError) -> [ViewBefore] {
         guard name.scope == shared.claims.sharedScope, isTargeted(name) else { return [] }
@@ -100,23 +98,24 @@ struct Sharing: WriterPart {
         var (step, left): (Revision?, [ModifierNumber]) = (revision, [])
         var hasEnded = false
         for (place, viewer) in names.enumerated() {
-            let ending = try state.targets.answeredChanges(of: viewer)
-            if !isShared, ending.isEmpty { continue }
+            let changes = try state.targets.answeredChanges(of: viewer)
+            if !isShared, changes.isEmpty { continue }
             let view = isShared ? viewers[place] : try state.views.view(of: viewer)
-            if !ending.isEmpty {
+            if !changes.isEmpty {
                 hasEnded = true
                 let ended = if let step { step } else { try revisions.next() }
                 step = ended
-                left += try state.targets.end(ending, of: viewer, at: ended, now: now)
+                let ending = Step(revision: ended, now: now)
+                left += try state.targets.end(changes, of: viewer, at: ending)
                 if isShared { try hideUnit(id, except: row.id, from: viewer.scope, ended) }
                 try state.targets.raise(name, to: ended)
                 afterCommit {
-                    index.addTargets(viewer.scope, id, -ending.count)
-                    if isShared { index.addTargets(scope, id, -ending.count) }
+                    index.addTargets(viewer.scope, id, -changes.count)
+                    if isShared { index.addTargets(scope, id, -changes.count) }
                 }
             }
             if let step { try state.views.logChanges(since: [view], step, ChangeCause(.network)) }
-            guard !ending.isEmpty, let found = try claimed(viewer), found.keepsShared,
+            guard !changes.isEmpty, let found = try claimed(viewer), found.keepsShared,
                 found.isReleased
             else { continue }
             try entries.unclaim(found, isCounted: false)

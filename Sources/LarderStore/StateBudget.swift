@@ -1,8 +1,6 @@
 import LarderModel
 import LarderNormalize
 
-// MARK: What rows count
-
 /// What a row counts, and against which bound: a pinned one, and what came with it, against that of
 /// pins, every other against that of the queue.
 struct ClaimCharge {
@@ -56,8 +54,6 @@ struct StateBudget {
         }
     }
 
-    // MARK: Room
-
     /// Whether what comes for a row has to fit beside the other pins.
     static func hasToFit(_ row: DurableRow?, as keeping: Keeping) -> Bool {
         switch keeping {
@@ -80,16 +76,12 @@ struct StateBudget {
             throw .pinsFull(bytes: size, limit: state.memory.pins.maxBytes)
         }
         guard size > old, let uid = scope.scope.uid ?? payer else { return }
-        let part = pinPart(of: uid)
+        // What one user's pins may hold always counts: one user alone leaves room for a second.
+        let isAlone = state.memory.pins.users.keys.allSatisfy { $0 == uid }
+        let part = state.limits.part(of: state.memory.pins.maxBytes, users: isAlone ? 1 : 2)
         guard (state.memory.pins.users[uid]?.bytes ?? 0) - old + size <= part else {
             throw .pinsFull(bytes: size, limit: part)
         }
-    }
-
-    /// What one user's pins may hold, which always counts: one user alone leaves room for a second.
-    func pinPart(of uid: UInt32) -> Int64 {
-        let isAlone = state.memory.pins.users.keys.allSatisfy { $0 == uid }
-        return state.limits.part(of: state.memory.pins.maxBytes, users: isAlone ? 1 : 2)
     }
 
     func checkCount(_ scope: ScopeKey) throws(StoreError) {

@@ -13,14 +13,12 @@ final class StateWriter {
     private let configuration: StoreConfiguration
     var limits: QueueLimits { configuration.queue }
     let wal: WriteAheadLog
-    let index: ClaimIndex
-    private let watches: RowWatches
-    private let upkeep: Upkeep
-    let changes: ChangeFeed
     let log: ChangeLog
     /// Reads inside the open transaction.
     let reader: StateReader
-    let viewChange: ViewChange.Comparison
+    var shared: SharedCacheState { reader.shared }
+    var index: ClaimIndex { reader.shared.claims }
+    var viewChange: ViewChange.Comparison { configuration.viewChange }
     /// Which bodies of claimed rows are being read.
     let leases: BodyLeases
     var memory: StateWriterState
@@ -36,11 +34,6 @@ final class StateWriter {
     ) throws(StoreError) {
         self.connection = connection
         reader = try StateReader(connection, shared, isInTransaction: true)
-        viewChange = configuration.viewChange
-        index = shared.claims
-        watches = shared.watches
-        upkeep = shared.upkeep
-        changes = shared.changes
         log = try ChangeLog(connection, hasModifiers: true)
         self.leases = leases
         wal = WriteAheadLog(of: connection)
@@ -49,7 +42,10 @@ final class StateWriter {
         bodies = BodyTable(connection: connection, file: .state)
         tables = AnswerTables(connection: connection)
         queue = try PreparedStatements(connection)
-        memory = try StateWriterState(reading: connection, pinsMaxBytes: index.pinTotals.maxBytes)
+        memory = try StateWriterState(
+            reading: connection,
+            pinsMaxBytes: shared.claims.pinTotals.maxBytes
+        )
         saved = memory
         publish()
     }
@@ -80,7 +76,7 @@ final class StateWriter {
 
     func commit(_ stamps: RowStamps) throws(StoreError) {
         // Before the commit, so that nobody reads without what was trimmed and does not know it.
-        if memory.log.start != saved.log.start { changes.setStart(.state, memory.log.start) }
+        if memory.log.start != saved.log.start { shared.changes.setStart(.state, memory.log.start) }
         stamps.commitBegins(changing: memory.changedRows)
         do throws(StoreError) {
             try statements[.commit].run()
@@ -89,15 +85,15 @@ final class StateWriter {
             throw error
         }
         publish()
-        watches.rowsChanged(memory.changedRows)
-        changes.changed(memory.log.changes)
+        shared.watches.rowsChanged(memory.changedRows)
+        shared.changes.changed(memory.log.changes)
         memory.log.changes.removeAll(keepingCapacity: true)
         memory.changedRows.removeAll(keepingCapacity: true)
         memory.entities.removeAll(keepingCapacity: true)
         if !memory.releasable.isEmpty {
             index.addReleasable(memory.releasable)
             memory.releasable.removeAll(keepingCapacity: true)
-            upkeep.want()
+            shared.upkeep.want()
         }
         guard memory.hasNews else { return }
         memory.hasNews = false
@@ -141,7 +137,7 @@ final class StateWriter {
     /// Takes up the log of the opened file: each of its commits is synced, so none is lost.
     func openLog(last: Revision) {
         memory.log = ChangeLog.read(connection, hasModifiers: true, isWhole: true, last: last)
-        changes.setStart(.state, memory.log.start)
+        shared.changes.setStart(.state, memory.log.start)
     }
 
     // MARK: Bodies

@@ -12,6 +12,12 @@ enum TargetFate {
     case lost(LostView)
 }
 
+/// A step in `state.db`: its revision, and the moment at which it is made.
+struct Step {
+    let revision: Revision
+    let now: Timestamp
+}
+
 /// A change of a modifier.
 struct TargetChange {
     let change: Int64
@@ -123,15 +129,14 @@ struct TargetRows {
         _ row: QueuedRow,
         _ targets: [(name: TargetName, fate: TargetFate)],
         waits: Bool,
-        _ revision: Revision,
-        now: Timestamp
+        _ step: Step
     ) throws(StoreError) {
-        let (number, outcome) = (row.number, settlement.outcome)
+        let (number, outcome, revision) = (row.number, settlement.outcome, step.revision)
         if row.isStalled { state.memory.stalled -= 1 }
         if let answer = settlement.answer { try state.modifiers.write(answer, row) }
         var views: [ViewBefore] = []
         for name in targets.map(\.name).unique { views.append(try state.views.view(of: name)) }
-        for target in targets { try change(target.name, target.fate, revision, now) }
+        for target in targets { try change(target.name, target.fate, step) }
         if waits {
             let names = targets.map(\.name)
             for target in try of(number) {
@@ -147,24 +152,19 @@ struct TargetRows {
             state.modifiers.count(from: row.state, to: .accepted, of: row)
             return try state.views.logModifier(row, .accepted, revision) { $0.mark = .answered }
         }
+        let reason: ModifierReason? = if case .dead(let reason, _) = outcome { reason } else { nil }
         try state.views.logModifier(row, outcome.state, revision) { told in
-            told.reason = outcome.reason
+            told.reason = reason
             told.problem = settlement.problem
         }
-        if case .dead(let reason, _) = outcome {
-            let fates = targets.map(\.fate)
-            try state.deadLetters.bury(row, reason, fates, revision, now)
+        if let reason {
+            try state.deadLetters.bury(row, reason, targets.map(\.fate), step)
         } else {
-            try state.modifiers.remember(number, outcome.state, revision, now)
+            try state.modifiers.remember(number, outcome.state, step)
         }
     }
 
-    private func change(
-        _ name: TargetName,
-        _ fate: TargetFate,
-        _ revision: Revision,
-        _ now: Timestamp
-    ) throws(StoreError) {
+    private func change(_ name: TargetName, _ fate: TargetFate, _ step: Step) throws(StoreError) {
         guard let row = try state.rows.find(name) else { return }
         let new: NewEntry
         switch fate {
@@ -172,25 +172,25 @@ struct TargetRows {
             return
         case .put(var entry, let body):
             let isSame = row.skeleton == nil && row.matches(entry)
-            entry.revision = isSame ? row.revision : revision
+            entry.revision = isSame ? row.revision : step.revision
             new = NewEntry(scope: name.scope, entry: entry, body: body)
         case .answer(var entry, let entities):
             var merged: [MergedEntity] = []
             for (number, id) in entities.ids.enumerated() {
                 let entity = TargetName(name.scope, id)
-                let found = try state.rows.merge(entities, number, entity, revision, now)
+                let found = try state.rows.merge(entities, number, entity, step)
                 if let found { merged.append(found) }
             }
             guard merged.count == entities.split.keys.count, let form = entities.form(merged) else {
                 return try markStale(row)
             }
-            entry.revision = revision
+            entry.revision = step.revision
             var answer = NewEntry(scope: name.scope, entry: entry, body: .inline(form.template))
             answer.form = form.form
             new = answer
         case .tombstone(var entry):
             guard try !state.pins.bury(row, status: entry.status) else { return }
-            entry.revision = revision
+            entry.revision = step.revision
             new = NewEntry(scope: name.scope, entry: entry, body: .inline([]))
         case .markStale:
             return try markStale(row)
@@ -247,18 +247,17 @@ struct TargetRows {
     func end(
         _ changes: [TargetChange],
         of name: TargetName,
-        at step: Revision,
-        now: Timestamp
+        at step: Step
     ) throws(StoreError) -> [ModifierNumber] {
         for change in changes { try state.queue[.endChange].run((":change", change.change)) }
-        try release(name, from: ModifierNumber(0), step)
+        try release(name, from: ModifierNumber(0), step.revision)
         var left: [ModifierNumber] = []
         for number in changes.map(\.number) where !left.contains(number) {
             guard try !of(number).contains(where: { !$0.isEnded }),
                 let row = try state.modifiers.row(number)
             else { continue }
-            try state.views.logModifier(row, .confirmed, step)
-            try state.modifiers.remember(number, .confirmed, step, now)
+            try state.views.logModifier(row, .confirmed, step.revision)
+            try state.modifiers.remember(number, .confirmed, step)
             left.append(number)
         }
         return left

@@ -9,21 +9,19 @@ import LarderNormalize
 struct ViewLog {
     let state: StateWriter
 
-    /// Writes a change down; nil is none.
-    func log(_ change: Change?) throws(StoreError) {
-        guard var change else { return }
-        if change.scope == .shared, let id = change.id { change.hiddenFrom = try ownViews(of: id) }
+    func log(_ change: Change) throws(StoreError) {
+        var change = change
+        if change.scope == .shared, let id = change.id {
+            // They hear of what their own changes on the row show.
+            let viewers = try state.keepers.of(id).filter(\.isTargeted)
+            change.hiddenFrom = viewers.map(\.name.scope.scope)
+        }
         if !state.memory.log.isBegun {
             if state.memory.log.rows == 0 { try state.connection.execute("DELETE FROM change_log") }
             try state.log.begin(state.memory.log)
             state.memory.log.isBegun = true
         }
         try state.log.append(change, to: &state.memory.log)
-    }
-
-    /// Who has changes of their own on a shared row, and hears of what these show.
-    private func ownViews(of id: EntryID) throws(StoreError) -> [Scope] {
-        try state.keepers.of(id).filter(\.isTargeted).map(\.name.scope.scope)
     }
 
     /// To be called before a step, for each of its targets.

@@ -55,7 +55,7 @@ struct ClaimFaultTests {
             let changes = try reader.targets.target(scope, id)?.changes ?? []
             if rounds == 0 {
                 _ = try store.commits.submitBlocking { writer throws(StoreError) in
-                    let bases = try writer.accepting.accept([new], [:], now: .epoch)
+                    let bases = try writer.accepting.accept([new], now: .epoch)
                     guard case .done = bases else { throw .closed }
                 }
             }
@@ -110,7 +110,7 @@ struct ClaimFaultTests {
         _ = try await store.pins.pin(scope, id, origin: nil, now: .epoch)
         #expect(try await store.pins.unpin(scope, id, now: .epoch))
         let releases = try await store.commits.submit { writer throws(StoreError) in
-            try writer.demotion.prepare([TargetName(scope, id)], [:], now: .epoch)
+            try writer.demotion.prepare([TargetName(scope, id)], now: .epoch)
         }
         try await temporary.answer("a", "[2]")
         try await store.commits.submit { writer throws(StoreError) in
@@ -132,7 +132,7 @@ struct ClaimFaultTests {
         let told = Recorder<Bool>()
         commits.hold()
         let command = CommitCommand(
-            { writer throws(StoreError) in _ = try writer.accepting.accept([new], [:], now: .epoch)
+            { writer throws(StoreError) in _ = try writer.accepting.accept([new], now: .epoch)
             },
             finish: { result in
                 if case .success = result { told.record(true) } else { told.record(false) }
