@@ -176,7 +176,7 @@ package struct BodyStore: Sendable {
             return file.dropDamaged(scope, id) { $0.body == body.number }
         }
         commits.post { writer throws(StoreError) in
-            guard let row = try writer.cache.rows.find(scope, id).row, row.body == body.number
+            guard let row = try writer.cache.rows.find(scope, id), row.body == body.number
             else { return }
             try writer.cache.eviction.evict(row.key, .damaged)
         }

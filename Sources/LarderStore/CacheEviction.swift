@@ -129,26 +129,21 @@ struct CacheEviction {
         after position: EvictionPosition,
         now: Timestamp
     ) -> SQLiteStatement {
-        switch order {
-        case .expired:
-            let rows = cache.statements[.expired]
-            rows.bind(
-                (":now", now.milliseconds),
-                (":expires_at", position.expiresAt),
-                (":key", position.key.number)
-            )
-            return rows
-        case .fetched(let owner):
-            let rows = cache.statements[owner == nil ? .oldestWithKind : .oldestOfOwnerWithKind]
+        let (name, owner): (CacheStatement, Int64?) =
+            switch order {
+            case .expired: (.expired, nil)
+            case .fetched(let owner): (owner == nil ? .oldestWithKind : .oldestOfOwnerWithKind, owner)
+            case .used(let owner): (owner == nil ? .oldest : .oldestOfOwner, owner)
+            }
+        let rows = cache.statements[name]
+        if order == .expired {
+            let (end, key) = (position.expiresAt, position.key.number)
+            rows.bind((":now", now.milliseconds), (":expires_at", end), (":key", key))
+        } else {
             rows.bind(":used", position.lastUsed)
-            if let owner { rows.bind(":owner", owner) }
-            return rows
-        case .used(let owner):
-            let rows = cache.statements[owner == nil ? .oldest : .oldestOfOwner]
-            rows.bind(":used", position.lastUsed)
-            if let owner { rows.bind(":owner", owner) }
-            return rows
         }
+        if let owner { rows.bind(":owner", owner) }
+        return rows
     }
 
     /// Whether a row is not to be evicted: somebody needs it now, or what shows it.
@@ -162,31 +157,29 @@ struct CacheEviction {
     /// Takes a row away with what belongs to it; nil where there was none.
     @discardableResult
     func remove(_ key: RowKey) throws(StoreError) -> Removal? {
-        let statement = cache.statements[.deleteEntry]
-        statement.bind(":key", key.number)
-        defer { statement.reset() }
+        let entry = cache.statements[.deleteEntry]
+        entry.bind(":key", key.number)
+        defer { entry.reset() }
         cache.noteChange(of: key)
         var removal = Removal()
         var (body, skeleton): (Int64?, Int64?)
-        if try statement.step() {
-            body = statement.integerOrNil(EntryColumn.body)
-            skeleton = statement.integerOrNil(EntryColumn.skeleton)
-            removal.scope = statement.scope(EntryColumn.scope)
-            removal.id = statement.entryID(EntryColumn.id)
-            removal.kind = EntryKind(rawValue: statement.integer(EntryColumn.kind))
+        if try entry.step() {
+            body = entry.integerOrNil(EntryColumn.body)
+            skeleton = entry.integerOrNil(EntryColumn.skeleton)
+            removal.scope = entry.scope(EntryColumn.scope)
+            removal.id = entry.entryID(EntryColumn.id)
+            removal.kind = EntryKind(rawValue: entry.integer(EntryColumn.kind))
         }
-        statement.reset()
-        cache.statements[.deleteRecency].bind(":key", key.number)
-        defer { cache.statements[.deleteRecency].reset() }
+        entry.reset()
+        let recency = cache.statements[.deleteRecency]
+        recency.bind(":key", key.number)
+        defer { recency.reset() }
         // A row of recency alone is damage; it goes too, or eviction would meet it for ever.
-        guard try cache.statements[.deleteRecency].step() else { return nil }
-        let size = try cache.rowSize(cache.statements[.deleteRecency], "size")
-        let owner = cache.statements[.deleteRecency].integer("owner")
-        cache.statements[.deleteRecency].reset()
+        guard try recency.step() else { return nil }
+        let (size, owner) = (try cache.rowSize(recency, "size"), recency.integer("owner"))
+        recency.reset()
         if owner == OwnerTotals.shared { try cache.hiding.unhide(key) }
-        if let body { try cache.bodies.unlink(body, &cache.state.bodies) }
-        if let skeleton { try cache.answers.giveBackSkeleton(skeleton) }
-        if skeleton != nil || removal.kind == .entity { try cache.answers.dropReferences(of: key) }
+        try cache.answers.letGo(of: key, removal.kind, body: body, skeleton: skeleton)
         cache.count(-size, of: owner)
         cache.state.totals.entries -= 1
         return removal
@@ -234,7 +227,7 @@ struct CacheEviction {
         _ id: EntryID,
         client: ClientTag? = nil
     ) throws(StoreError) -> EntryKind? {
-        guard let found = try cache.rows.find(scope, id).row else { return nil }
+        guard let found = try cache.rows.find(scope, id) else { return nil }
         switch found.kind {
         case .blob:
             try remove(found.key)
@@ -297,10 +290,8 @@ struct CacheEviction {
         try cache.flushTouches()
         var step: Revision?
         for orphan in Set(batch) where !cache.shared.isProtected(orphan) {
-            guard try isUnreferred(orphan), try evict(orphan, .lru, nil, &step) else {
-                continue
-            }
-            cache.state.totals.evictions += 1
+            guard try isUnreferred(orphan) else { continue }
+            if try evict(orphan, .lru, nil, &step) { cache.state.totals.evictions += 1 }
         }
     }
 

@@ -29,6 +29,8 @@ struct HiddenMark: Sendable {
 /// 3. Such an answer gives the shared row a later revision also where the bytes are the same. A
 ///    confirmation or a raised revision keeps the mark. It goes with the shared row.
 struct CacheHiding {
+    static let isHiddenSQL = "SELECT 1 FROM hidden WHERE key = :key AND scope = :scope"
+
     let cache: CacheWriter
 
     /// Hides the shared row under an id, if there is one, from the user of a scope; with `revision` only
@@ -39,7 +41,7 @@ struct CacheHiding {
         olderThan revision: Revision? = nil
     ) throws(StoreError) {
         guard scope.scope != .shared,
-            let row = try cache.rows.find(cache.shared.sharedScope, id).row,
+            let row = try cache.rows.find(cache.shared.sharedScope, id),
             revision.map({ row.revision < $0 }) ?? true
         else { return }
         // Before the commit: a reader that sees the own row gone has to look for the mark.
@@ -75,7 +77,7 @@ struct CacheHiding {
 
     /// Gives the row of an id, if there is one, these marks and no other.
     func replaceMarks(of name: TargetName, _ marks: [HiddenMark]) throws(StoreError) {
-        guard let row = try cache.rows.find(name.scope, name.id).row else { return }
+        guard let row = try cache.rows.find(name.scope, name.id) else { return }
         try unhide(row.key)
         for mark in marks { try hide(row.key, mark) }
     }

@@ -6,16 +6,16 @@ struct CacheLog {
 
     /// Writes a change down; nil is none.
     func append(_ change: Change?) throws(StoreError) {
-        guard let change, let file = cache.file else { return }
-        if !cache.state.log.isBegun { try begin(file) }
-        try file.log.append(change, to: &cache.state.log)
+        guard let change else { return }
+        try beginIfDue()
+        try cache.changeLog.append(change, to: &cache.state.log)
     }
 
-    /// Logs what one step has done to entities, in few rows.
+    /// Writes down what one step has done to entities, in few rows.
     func append(together changes: [Change]) throws(StoreError) {
-        guard !changes.isEmpty, let file = cache.file else { return }
-        if !cache.state.log.isBegun { try begin(file) }
-        try file.log.append(together: changes, to: &cache.state.log)
+        guard !changes.isEmpty else { return }
+        try beginIfDue()
+        try cache.changeLog.append(together: changes, to: &cache.state.log)
     }
 
     // MARK: Whether it is whole
@@ -36,9 +36,10 @@ struct CacheLog {
         cache.shared.changes.setStart(.cache, cache.state.log.start)
     }
 
-    private func begin(_ file: CacheFile) throws(StoreError) {
-        if cache.state.log.rows == 0 { try file.connection.execute("DELETE FROM change_log") }
-        try file.log.begin(cache.state.log)
+    private func beginIfDue() throws(StoreError) {
+        guard !cache.state.log.isBegun else { return }
+        if cache.state.log.rows == 0 { try cache.connection.execute("DELETE FROM change_log") }
+        try cache.changeLog.begin(cache.state.log)
         try cache.setMeta("boot", cache.configuration.boot)
         try cache.setMeta("closed_at", nil)
         cache.state.log.isBegun = true
@@ -46,17 +47,15 @@ struct CacheLog {
 
     /// Writes down that every change is in the file: what comes after it begins anew.
     func close() throws(StoreError) {
-        guard let file = cache.file else { return }
-        if !cache.state.log.isBegun { try begin(file) }
+        try beginIfDue()
         try cache.setMeta("closed_at", cache.revisions.reservedEnd)
         cache.state.log.isBegun = false
     }
 
     /// Forgets the changes that were logged of some scopes, and which shared rows are hidden from them.
     func forget(_ scopes: RowScopes) throws(StoreError) {
-        guard let file = cache.file else { return }
         try cache.hiding.removeMarks(of: scopes)
-        try file.log.remove(scopes, &cache.state.log)
+        try cache.changeLog.remove(scopes, &cache.state.log)
     }
 }
 

@@ -5,15 +5,17 @@ import LarderModel
 ///
 /// In this order: the copy that was set aside, the reserve, the WAL by a checkpoint, rows by
 /// eviction. Where the disk says that it has room, a quota bounds the files: then the cache learns
-/// from the failure how much it may hold. When not even that can be written, a large cache is made
-/// anew, as it is what fills the disk. A small one stays and is read on: nothing is stored until
-/// there is room.
+/// from the failure how much it may hold. When not even that can be written, an empty file takes the
+/// place of a large cache, which fills the disk. A small one stays and is read on: nothing is stored
+/// until there is room.
 struct CacheRoom {
     let cache: CacheWriter
     private var configuration: StoreConfiguration { cache.configuration }
     private var reserve: Reserve { cache.reserve }
+    private var bytes: Int64 { cache.state.totals.bytes }
+    private var freeBytes: Int64? { configuration.freeBytes(configuration.cacheDirectory) }
 
-    /// What it has found out; no roll-back takes it back.
+    /// What it has learned, which a rolled back transaction leaves as it is.
     struct Bounds {
         /// How far the cache shrinks, at most, so that the reserve can be taken again; nil while it
         /// is held.
@@ -39,7 +41,10 @@ struct CacheRoom {
             try giveBack(steps: Limits.reserveStepsMax)
             return isCleared || isReleased || cache.state.totals.evictions > before
         } catch {
-            guard isWorthRemoving else { return isCleared || isReleased }
+            // The reserve fits in the place of files that hold so much.
+            guard reserve.bytesNeeded > 0, cache.database.bytes >= reserve.bytesNeeded else {
+                return isCleared || isReleased
+            }
             cache.remake("the disk is full and nothing can be evicted", fate: .removed)
             return cache.file != nil
         }
@@ -63,8 +68,7 @@ struct CacheRoom {
     /// space twice, and no eviction would give that back.
     func shortenWAL() {
         guard let file = cache.file, configuration.minFreeBytes.bytes > 0,
-            let free = configuration.freeBytes(configuration.cacheDirectory),
-            free < configuration.minFreeBytes.bytes
+            let free = freeBytes, free < configuration.minFreeBytes.bytes
         else { return }
         file.connection.setBusyTime(Limits.busyTimeShort)
         defer { file.connection.setBusyTime(Limits.busyTime) }
@@ -74,15 +78,12 @@ struct CacheRoom {
 
     /// The disk has refused to let a file grow, though it says that it has room.
     private func learnBudget() {
-        let free = configuration.freeBytes(configuration.cacheDirectory) ?? 0
-        let bytes = cache.state.totals.bytes
+        let free = freeBytes ?? 0
         guard free > reserve.bytesNeeded, bytes > Limits.learnedBudgetMin else { return }
         let floor = cache.bounds.pressureFloorBytes ?? max(bytes / 2, Limits.learnedBudgetMin)
         cache.bounds.pressureFloorBytes = floor
-        cache.bounds.learnedBudget = max(
-            floor,
-            min(cache.bounds.learnedBudget ?? .max, bytes / 16 * 15)
-        )
+        let bound = min(cache.bounds.learnedBudget ?? .max, bytes / 16 * 15)
+        cache.bounds.learnedBudget = max(floor, bound)
     }
 
     /// There is room again: the bound is tried a little higher each time.
@@ -96,7 +97,6 @@ struct CacheRoom {
     /// A cache that holds less than the reserve needs gives nothing up for it, it only grows no
     /// more.
     private func setFloor() {
-        let bytes = cache.state.totals.bytes
         cache.bounds.reserveFloorBytes = bytes < reserve.bytesNeeded ? bytes : bytes / 4 * 3
     }
 
@@ -133,11 +133,6 @@ struct CacheRoom {
         }
     }
 
-    /// Whether the files hold so much that the reserve fits in their place.
-    private var isWorthRemoving: Bool {
-        reserve.bytesNeeded > 0 && cache.database.bytes >= reserve.bytesNeeded
-    }
-
     // MARK: The budget
 
     /// Sets what the cache may hold now: what it holds, and what is free beyond the minimum; while
@@ -149,20 +144,18 @@ struct CacheRoom {
     func measureSpace() throws(StoreError) {
         cache.state.totals.budget = configuration.maxBytes.bytes
         let wanted = configuration.minFreeBytes.bytes
-        if wanted > 0 || !reserve.isHeld,
-            let free = configuration.freeBytes(configuration.cacheDirectory)
-        {
+        if wanted > 0 || !reserve.isHeld, let free = freeBytes {
             let pages = try cache.connection.integer("PRAGMA freelist_count") ?? 0
-            let most = cache.state.totals.bytes + free + pages * 4_096
+            let most = bytes + free + pages * 4_096
             if wanted > 0 { leave(wanted, free: free, most: most) }
             if !reserve.isHeld {
-                let floor = cache.bounds.reserveFloorBytes ?? cache.state.totals.bytes
+                let floor = cache.bounds.reserveFloorBytes ?? bytes
                 lowerBudget(to: max(floor, most - wanted - reserve.bytesNeeded))
             }
         }
         if let learned = cache.bounds.learnedBudget { lowerBudget(to: learned) }
         cache.state.totals.isPressed = cache.state.totals.budget < configuration.maxBytes.bytes
-        if cache.state.totals.bytes > cache.state.totals.budget { cache.state.isShrinking = true }
+        if bytes > cache.state.totals.budget { cache.state.isShrinking = true }
     }
 
     /// Leaves so much free on the disk: first by storing no more than there is, and only with less
@@ -174,7 +167,6 @@ struct CacheRoom {
             cache.bounds.pressureFloorBytes = nil
             return lowerBudget(to: most - wanted)
         }
-        let bytes = cache.state.totals.bytes
         let floor = cache.bounds.pressureFloorBytes ?? bytes / 2
         cache.bounds.pressureFloorBytes = floor
         lowerBudget(to: max(floor, free < wanted / 2 ? min(bytes, most - wanted) : bytes))
@@ -197,13 +189,8 @@ struct CacheRoom {
         guard cache.file != nil else { return }
         let pages = try cache.connection.integer("PRAGMA page_count") ?? 0
         let free = try cache.connection.integer("PRAGMA freelist_count") ?? 0
-        let used = (pages - free) * 4_096
-        guard
-            used > 2 * max(cache.state.totals.bytes, cache.bounds.bytesAfterRebuild)
-                + Limits.rebuildBytesMin
-        else {
-            return
-        }
+        let needed = max(bytes, cache.bounds.bytesAfterRebuild)
+        guard (pages - free) * 4_096 > 2 * needed + Limits.rebuildBytesMin else { return }
         try cache.connection.execute("VACUUM")
         cache.bounds.bytesAfterRebuild =
             (try cache.connection.integer("PRAGMA page_count") ?? 0) * 4_096

@@ -4,9 +4,8 @@ import LarderModel
 enum CacheStatement: Int, PreparedStatement {
     case begin, commit, setMeta, deleteMeta, touch, find, entry, putEntry, putRecency, refreshEntry,
         refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestWithKind,
-        oldestOfOwner,
-        oldestOfOwnerWithKind, expired, unreferred, markDirect, hide, hideLater, marks, isHidden,
-        unhide
+        oldestOfOwner, oldestOfOwnerWithKind, expired, unreferred, markDirect, hide, hideLater,
+        marks, isHidden, unhide
 
     var sql: String {
         switch self {
@@ -80,10 +79,8 @@ enum CacheStatement: Int, PreparedStatement {
         case .hideLater:
             "UPDATE hidden SET rev = max(rev, :rev) WHERE key = :key AND scope = :scope"
         case .marks: "SELECT scope, rev FROM hidden WHERE key = :key"
-        case .isHidden: Self.isHiddenSQL
+        case .isHidden: CacheHiding.isHiddenSQL
         case .unhide: "DELETE FROM hidden WHERE key = :key AND rev <= :rev"
         }
     }
-
-    static let isHiddenSQL = "SELECT 1 FROM hidden WHERE key = :key AND scope = :scope"
 }

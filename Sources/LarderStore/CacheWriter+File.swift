@@ -84,16 +84,12 @@ extension CacheWriter {
         if error.meansDamage(of: database) { remake(error) } else { look() }
     }
 
-    func checkpoint(truncating: Bool) throws(StoreError) {
+    /// Writes the WAL back; true when everything that was committed is on the disk then.
+    @discardableResult
+    func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
         // What somebody else did to the file has to be seen before it looks different anyway.
         look()
-        try file?.checkpoint(truncating: truncating)
-    }
-
-    /// Writes the WAL back; true when everything that was committed is on the disk then.
-    func syncedCheckpoint() throws(StoreError) -> Bool {
-        look()
-        return try file?.checkpoint(truncating: false) ?? false
+        return try file?.checkpoint(truncating: truncating) ?? false
     }
 
     var wantsCheckpoint: Bool { file?.wal.wantsCheckpoint ?? false }

@@ -65,10 +65,10 @@ final class CacheWriter {
     var statements: PreparedStatements<CacheStatement> { open.statements }
     var bodies: BodyTable { open.bodies }
     var chunks: ChunkReader { open.chunks }
+    var changeLog: ChangeLog { open.log }
     var references: ReferenceTable { open.references }
     var tables: AnswerTables { open.tables }
 
-    /// Its parts, by what they do to the file.
     var rows: CachedRows { CachedRows(cache: self) }
     var answers: CachedAnswers { CachedAnswers(cache: self) }
     var eviction: CacheEviction { CacheEviction(cache: self) }
@@ -271,6 +271,11 @@ struct CacheWriterState {
     /// Of no file.
     init(budget: Int64) {
         totals.budget = budget
+    }
+
+    /// Notes entities to which something has ceased to refer.
+    mutating func noteOrphans(_ keys: [Int64]) {
+        orphans += keys.prefix(max(0, Limits.orphansMax - orphans.count)).map(RowKey.init)
     }
 
     init(_ contents: CacheContents, budget: Int64) {

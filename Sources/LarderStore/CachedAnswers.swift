@@ -53,8 +53,8 @@ struct CachedAnswers {
         now: Timestamp
     ) throws(StoreError) {
         var step = EntityStep(scope: scope, cause: ChangeCause(.network))
-        let found = try cache.rows.findToPut(scope, entry.id)
-        try write(entry, template, form, over: found, &step)
+        let old = try cache.rows.find(scope, entry.id, toPut: true)
+        try write(entry, template, form, over: old, &step)
         try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: now)
     }
 
@@ -66,7 +66,7 @@ struct CachedAnswers {
     ) throws(StoreError) -> EntitiesReceipt {
         var step = EntityStep(entities, saved)
         let first = try entities.split.keys.first.map { key throws(StoreError) in
-            try findEntityToPut(step.scope, EntityName(key, of: entities.origin))
+            try find(EntityName(key, of: entities.origin), in: step.scope, toPut: true)
         }
         _ = try merge(entities, &step, now: now)
         try tell(&step, entry: nil)
@@ -86,7 +86,7 @@ struct CachedAnswers {
     ) throws(StoreError) {
         var step = EntityStep(scope: scope, cause: ChangeCause(.network))
         let (held, now) = (TargetBase(entry, bytes).held, entry.storedAt)
-        let found = try findEntityToPut(scope, name)
+        let found = try find(name, in: scope, toPut: true)
         try write(held, nil, found, &step, at: entry.revision, now: now)
         try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: now)
     }
@@ -100,7 +100,7 @@ struct CachedAnswers {
         now: Timestamp
     ) throws(StoreError) -> Revision? {
         var step = EntityStep(scope: scope, cause: cause, start: fetch)
-        let found = try findEntityToPut(scope, name)
+        let found = try find(name, in: scope, toPut: true)
         guard let held = found.held.deleted(byFetch: fetch.number) else { return nil }
         try write(held, .nothing, found, &step, now: now)
         try tell(&step, entry: nil)
@@ -120,7 +120,8 @@ struct CachedAnswers {
                 merged.append(saved)
                 continue
             }
-            let found = try findEntityToPut(step.scope, EntityName(key, of: new.origin))
+            let name = EntityName(key, of: new.origin)
+            let found = try find(name, in: step.scope, toPut: true)
             let entity = new.split.merged(number, into: found.held, fetch: new.fetch.number)
             if entity.isWritten {
                 try write(entity.held, entity.change, found, &step, now: now)
@@ -135,60 +136,26 @@ struct CachedAnswers {
 
     // MARK: Entities
 
-    /// An entity as the writer finds it.
-    struct FoundEntity {
-        let name: EntityName
-        let id: EntryID
-        /// Nil where nothing is known of it.
-        let row: CachedRows.FoundRow?
-        let key: RowKey
-        /// Whether another id's row stands there.
-        let isTaken: Bool
-        let held: HeldEntity
-    }
-
-    /// What is known of an entity that is to be written; throws `keyTaken` where another id's row stands.
-    private func findEntityToPut(
-        _ scope: ScopeKey,
-        _ name: EntityName
-    ) throws(StoreError) -> FoundEntity {
-        let found = try findEntity(scope, name)
-        guard !found.isTaken else { throw .keyTaken }
-        return found
-    }
-
     /// What is known of an entity; a damaged row counts as none.
-    func findEntity(
-        _ scope: ScopeKey,
-        _ name: EntityName
-    ) throws(StoreError) -> FoundEntity {
+    ///
+    /// With `toPut` it throws `keyTaken` where another id's row is under its key.
+    func find(
+        _ name: EntityName,
+        in scope: ScopeKey,
+        toPut: Bool = false
+    ) throws(StoreError) -> CachedEntity {
         let id = EntryID(name)
-        let found = try cache.rows.find(scope, id)
-        var held = HeldEntity.unknown
-        if found.row != nil {
-            let statement = cache.statements[.entry]
-            statement.bind(":key", found.key.number)
-            defer { statement.reset() }
-            if try statement.step() {
-                let row = EntryRow(statement)
-                held = row.held ?? .unknown
-            }
-        }
-        return FoundEntity(
-            name: name,
-            id: id,
-            row: found.row,
-            key: found.key,
-            isTaken: found.isTaken,
-            held: held
-        )
+        let row = try cache.rows.find(scope, id, toPut: toPut)
+        let key = RowKey(scope, id)
+        let held = row == nil ? nil : try cache.rows.read(key) { $0.held }
+        return CachedEntity(name: name, id: id, row: row, key: key, held: held ?? .unknown)
     }
 
     /// Writes what is known of an entity now; nil for a change that is told elsewhere.
     func write(
         _ held: HeldEntity,
         _ change: MergedEntity.Change?,
-        _ found: FoundEntity,
+        _ found: CachedEntity,
         _ step: inout EntityStep,
         at given: Revision? = nil,
         now: Timestamp
@@ -209,15 +176,8 @@ struct CachedAnswers {
         }
         let size =
             entry.rowSize(in: step.scope, isChunked: false) + AnswerTables.size(of: references)
-        let (key, scope) = (found.key, step.scope)
-        try cache.rows.write(
-            entry,
-            at: key,
-            over: found.row,
-            in: scope,
-            .inline(row.bytes),
-            size: size
-        )
+        let (body, scope) = (NewBody.inline(row.bytes), step.scope)
+        try cache.rows.write(entry, at: found.key, over: found.row, in: scope, body, size: size)
         step.bytes += size
         step.rows.insert(found.key)
         guard isTold, let change else { return }
@@ -245,48 +205,51 @@ struct CachedAnswers {
         _ form: AnswerForm,
         _ step: inout EntityStep
     ) throws(StoreError) -> PutReceipt {
-        let found = try cache.rows.findToPut(step.scope, new.entry.id)
+        let old = try cache.rows.find(step.scope, new.entry.id, toPut: true)
+        let key = RowKey(step.scope, new.entry.id)
         // It looks the same to whoever has seen it, but for what its entities show.
-        let wasHidden = try cache.hiding.endHiding(found.key, of: step.scope, since: new.start)
+        let wasHidden = try cache.hiding.endHiding(key, of: step.scope, since: new.start)
         var isSame = false
-        if !wasHidden, let old = found.row, old.kind == .fetched, old.checksum == form.checksum,
+        if !wasHidden, let old, old.kind == .fetched, old.checksum == form.checksum,
             let skeleton = old.skeleton
         {
             isSame = try cache.references.skeleton(skeleton)?.bytes == form.skeleton.bytes
         }
-        if !isSame, !wasHidden { isSame = try shows(new.entry.body, found.row, step) }
+        if !isSame, !wasHidden { isSame = try shows(new.entry.body, old, step) }
         var entry = new.entry
-        entry.revision =
-            if isSame, let old = found.row { old.revision } else { try revision(of: &step) }
-        try write(entry, template, form, over: found, &step)
+        entry.revision = if isSame, let old { old.revision } else { try revision(of: &step) }
+        try write(entry, template, form, over: old, &step)
         if new.hidesShared { try cache.hiding.hideShared(entry.id, from: step.scope) }
         if case .uploaded(let upload) = new.body { cache.forget(upload) }
-        let told = isSame ? nil : (key: found.key, change: new.change(at: entry.revision))
-        try tell(&step, entry: told)
-        return PutReceipt(revision: entry.revision, isNew: found.row == nil, isSame: isSame)
+        try tell(&step, entry: isSame ? nil : (key, new.change(at: entry.revision)))
+        return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)
     }
 
     private func write(
         _ entry: Entry,
         _ template: [UInt8],
         _ form: AnswerForm,
-        over found: CachedRows.Found,
+        over old: CachedRows.FoundRow?,
         _ step: inout EntityStep
     ) throws(StoreError) {
-        let (old, key) = (found.row, found.key)
+        let key = RowKey(step.scope, entry.id)
         let size =
             entry.rowSize(in: step.scope, dataBytes: template.count)
             + AnswerTables.size(of: form.references)
         try cache.room.checkSize(size, bodyBytes: entry.body.byteCount)
-        let skeleton = try takeSkeleton(form.skeleton, insteadOf: old?.skeleton)
-        if let old { try letGo(of: old, replacedBy: skeleton) }
+        let skeleton = try cache.tables.take(form.skeleton, insteadOf: old?.skeleton)
+        cache.state.totals.bytes += skeleton.added
+        if let old {
+            let (kind, body) = (old.kind, old.body)
+            try letGo(of: key, kind, body: body, skeleton: old.skeleton, for: skeleton.number)
+        }
         try cache.rows.write(
             entry,
             at: key,
             over: old,
             in: step.scope,
             .inline(template),
-            form: (skeleton, form.checksum),
+            form: (skeleton.number, form.checksum),
             size: size
         )
         try replaceReferences(of: key, form.references, form.origin, step.scope)
@@ -300,12 +263,7 @@ struct CachedAnswers {
         _ scope: ScopeKey
     ) throws(StoreError) -> NormalizedRow? {
         guard found.skeleton != nil else { return nil }
-        let statement = cache.statements[.entry]
-        statement.bind(":key", found.key.number)
-        defer { statement.reset() }
-        guard try statement.step() else { return nil }
-        let row = EntryRow(statement)
-        return row.normalized(in: scope)
+        return try cache.rows.read(found.key) { $0.normalized(in: scope) }
     }
 
     /// Puts a normalized answer together as the writer sees it.
@@ -314,7 +272,7 @@ struct CachedAnswers {
         let rebuilding = RowRebuilding(ofBasesIn: row, cache.shared)
         return try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
             guard let name = id.entity else { return nil }
-            let found = try findEntity(row.scope, name)
+            let found = try find(name, in: row.scope)
             return found.row.map { old in
                 KnownEntity(held: found.held, revision: old.revision, storedAt: row.entry.storedAt)
             }
@@ -335,15 +293,54 @@ struct CachedAnswers {
         return shown.answer.isComplete && shown.entry.body == body
     }
 
-    /// Lets go of what a row that is replaced or goes has beside itself.
+    /// Releases what a row has in other tables, as it is replaced or removed; entities to which nothing
+    /// else refers go later.
     ///
-    /// With a `skeleton` another normalized answer takes its place: that says what of its references
+    /// With a `new` skeleton another normalized answer takes its place: that says what of its references
     /// goes, and is counted in the skeleton if it is the same.
-    func letGo(of row: CachedRows.FoundRow, replacedBy skeleton: Int64? = nil) throws(StoreError) {
-        if let body = row.body { try cache.bodies.unlink(body, &cache.state.bodies) }
-        if let old = row.skeleton, old != skeleton { try giveBackSkeleton(old) }
-        guard skeleton == nil else { return }
-        if row.skeleton != nil || row.kind == .entity { try dropReferences(of: row.key) }
+    func letGo(
+        of key: RowKey,
+        _ kind: EntryKind?,
+        body: Int64?,
+        skeleton: Int64?,
+        for new: Int64? = nil
+    ) throws(StoreError) {
+        if let body { try cache.bodies.unlink(body, &cache.state.bodies) }
+        if let skeleton, skeleton != new {
+            cache.state.totals.bytes -= try cache.tables.giveBack(skeleton)
+        }
+        guard new == nil, skeleton != nil || kind == .entity else { return }
+        cache.state.noteOrphans(try cache.tables.removeReferences(of: key.number))
+    }
+
+    // MARK: References
+
+    /// Writes down what a row refers to now, as far as it has not done so before; of two entities with
+    /// one hash what it says of both.
+    func replaceReferences(
+        of key: RowKey,
+        _ references: [Reference],
+        _ origin: OriginName,
+        _ scope: ScopeKey
+    ) throws(StoreError) {
+        var wanted: [Int64: [UInt8]] = [:]
+        for reference in references {
+            let child = RowKey(scope, EntryID(EntityName(reference.key, of: origin)))
+            wanted[child.number, default: []] += reference.place.stored
+        }
+        cache.state.noteOrphans(try cache.tables.setReferences(of: key.number, wanted))
+    }
+
+    /// What all entities count to which a row refers, over others too.
+    func sizeOfReferred(by key: RowKey) throws(StoreError) -> Int64 {
+        try cache.connection.integer(
+            """
+            WITH RECURSIVE below (row) AS (
+                SELECT child FROM reference WHERE parent = \(key.number)
+                UNION SELECT child FROM reference JOIN below ON parent = row)
+            SELECT coalesce(sum(size), 0) FROM below JOIN recency ON key = row
+            """
+        ) ?? 0
     }
 
     // MARK: Telling
@@ -359,10 +356,8 @@ struct CachedAnswers {
         var showing = ReferenceReader.Showing()
         if !step.changes.isEmpty {
             if isHeard {
-                let reader = ReferenceReader(
-                    tables: [cache.references],
-                    claims: cache.shared.claims
-                )
+                let claims = cache.shared.claims
+                let reader = ReferenceReader(tables: [cache.references], claims: claims)
                 showing = try reader.entries(
                     showing: step.changes,
                     in: step.scope,
@@ -371,9 +366,7 @@ struct CachedAnswers {
             } else {
                 showing.isWhole = false
             }
-            if !showing.isWhole {
-                cache.state.hasUntold = true
-            }
+            if !showing.isWhole { cache.state.hasUntold = true }
         }
         guard let revision = step.revision ?? entry?.change?.revision else { return }
         let scope = step.scope.scope
@@ -399,7 +392,15 @@ extension CachedAnswers.EntityStep {
     }
 }
 
-extension CachedAnswers.FoundEntity {
+/// An entity as the writer of `cache.db` finds it.
+struct CachedEntity {
+    let name: EntityName
+    let id: EntryID
+    /// Nil where nothing is known of it.
+    let row: CachedRows.FoundRow?
+    let key: RowKey
+    let held: HeldEntity
+
     var isDeleted: Bool { if case .deleted = held { true } else { false } }
 }
 

@@ -1,7 +1,7 @@
 import LarderModel
 import LarderNormalize
 
-/// What `state.db` has to do with `cache.db`: rows that are to be saved, and how those are shown.
+/// Reads rows that `state.db` takes over, and changes rows for what has happened there.
 extension CachedRows {
     /// A row that can be kept.
     struct Takeable: Sendable {
@@ -10,27 +10,13 @@ extension CachedRows {
         let body: Target.Body
         /// Of a normalized answer, whose body is its template.
         var form: AnswerForm?
+        /// What a normalized answer shows.
+        var shown: RebuiltEntry?
 
         /// Lets a leased body go, on the writer's thread; one of `state.db` is not leased.
         func giveBack(to shared: SharedCacheState) {
             guard case .chunked(let chunked) = body, chunked.file == .cache else { return }
             shared.leases.giveBack(chunked.number)
-        }
-    }
-
-    /// An id's row, if it can be pinned; nil for none, a tombstone, an expired or a damaged one.
-    ///
-    /// As the writer reads it, every put that was answered or waits before this command is in it.
-    func pinnable(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        now: Timestamp
-    ) throws(StoreError) -> Takeable? {
-        try takeable(scope, id, now: now) { kind in
-            switch kind {
-            case .blob, .fetched: true
-            case .tombstone, .variants, .entity: false
-            }
         }
     }
 
@@ -41,52 +27,47 @@ extension CachedRows {
         _ id: EntryID,
         now: Timestamp
     ) throws(StoreError) -> Takeable? {
-        if let row = try takeable(scope, id, now: now, where: { _ in true }) { return row }
+        guard let found = try find(scope, id) else { return nil }
+        if let row = try takeable(found, in: scope, now: now) { return row }
         // A normalized one may show again what is missing in it now.
-        guard let found = try find(scope, id).row, found.skeleton == nil, !id.isEntity else {
-            return nil
-        }
-        try cache.eviction.remove(found.key)
+        if found.skeleton == nil, !id.isEntity { try cache.eviction.remove(found.key) }
         return nil
     }
 
-    private func takeable(
+    /// An id's row, `toPin` one that can be pinned: no tombstone, entity or URL of variants; nil for
+    /// none, an expired or a damaged one.
+    ///
+    /// As the writer reads it, every put that was answered or waits before this command is in it.
+    func takeable(
         _ scope: ScopeKey,
         _ id: EntryID,
-        now: Timestamp,
-        where isWanted: (EntryKind) -> Bool
-    ) throws(StoreError) -> Takeable? {
-        guard let found = try find(scope, id).row else { return nil }
-        let statement = cache.statements[.entry]
-        statement.bind(":key", found.key.number)
-        defer { statement.reset() }
-        guard try statement.step() else { return nil }
-        let row = EntryRow(statement)
-        guard let entry = row.entry(), !entry.isExpired(at: now), isWanted(entry.kind) else {
-            return nil
-        }
-        if let normalized = row.normalized(in: scope) {
-            statement.reset()
-            return try takeable(normalized)
-        }
-        if let chunked = row.chunkedBody {
-            cache.shared.leases.take(chunked.number)
-            return Takeable(entry: entry, body: .chunked(chunked))
-        }
-        let bytes = row.withBody { Array($0) }
-        guard bytes.withUnsafeBytes({ Checksum.digest($0) }) == entry.body.digest else {
-            return nil
-        }
-        return Takeable(entry: entry, body: .inline(bytes))
-    }
-
-    /// A row of any kind as it is, to be claimed with another.
-    func copy(
-        of scope: ScopeKey,
-        _ id: EntryID,
+        toPin: Bool = false,
         now: Timestamp
     ) throws(StoreError) -> Takeable? {
-        try takeable(scope, id, now: now) { _ in true }
+        guard let found = try find(scope, id),
+            !toPin || found.kind == .blob || found.kind == .fetched
+        else { return nil }
+        return try takeable(found, in: scope, now: now)
+    }
+
+    private func takeable(
+        _ found: FoundRow,
+        in scope: ScopeKey,
+        now: Timestamp
+    ) throws(StoreError) -> Takeable? {
+        if let row = try cache.answers.normalizedRow(found, scope) { return try takeable(row) }
+        return try read(found.key) { row in
+            guard let entry = row.entry(), !entry.isExpired(at: now) else { return nil }
+            if let chunked = row.chunkedBody {
+                cache.shared.leases.take(chunked.number)
+                return Takeable(entry: entry, body: .chunked(chunked))
+            }
+            let bytes = row.withBody { Array($0) }
+            guard bytes.withUnsafeBytes({ Checksum.digest($0) }) == entry.body.digest else {
+                return nil
+            }
+            return Takeable(entry: entry, body: .inline(bytes))
+        }
     }
 
     /// A normalized answer with its template, if all that it shows is there.
@@ -97,8 +78,10 @@ extension CachedRows {
                 let skeleton = try cache.references.skeleton(row.skeleton),
                 let template = try? Template(row.template, skeleton)
             else { return nil }
-            let form = AnswerForm(template, skeleton, of: origin)
-            return Takeable(entry: row.entry, body: .inline(row.template), form: form)
+            var taken = Takeable(entry: row.entry, body: .inline(row.template))
+            taken.form = AnswerForm(template, skeleton, of: origin)
+            taken.shown = shown
+            return taken
         case .deleted(let tombstone, _, _): return Takeable(entry: tombstone, body: .inline([]))
         case .missing: return nil
         }
@@ -123,14 +106,14 @@ extension CachedRows {
 
     /// Takes a row away of which nobody is told here.
     func removeQuietly(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
-        guard let found = try find(scope, id).row else { return }
+        guard let found = try find(scope, id) else { return }
         try cache.eviction.remove(found.key)
     }
 
     /// From now on a row is as of a step that has left it as it was: whoever is about to see it has
     /// seen something else of a later revision than its own.
     func raise(_ scope: ScopeKey, _ id: EntryID, to step: Revision) throws(StoreError) {
-        guard let found = try find(scope, id).row else { return }
+        guard let found = try find(scope, id) else { return }
         let statement = try cache.connection.statement(
             "UPDATE entry SET rev = max(rev, :rev) WHERE key = :key"
         )
@@ -143,7 +126,7 @@ extension CachedRows {
 
     /// From now on an answer in the cache is stale, as something has changed it on the server.
     func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
-        guard let found = try find(scope, id).row, found.kind == .fetched else { return }
+        guard let found = try find(scope, id), found.kind == .fetched else { return }
         try cache.statements[.markStale].run((":key", found.key.number))
         cache.noteChange(of: found.key)
     }

@@ -21,34 +21,37 @@ struct CachedRows {
         let checksum: Int64?
     }
 
-    /// What stands under an id's key.
-    struct Found {
-        let key: RowKey
-        /// The id's row.
-        let row: FoundRow?
-        /// Whether the row there is another id's.
-        let isTaken: Bool
-    }
-
-    func find(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Found {
+    /// An id's row; with `toPut` it throws `keyTaken` where another id's row is under its key.
+    func find(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        toPut: Bool = false
+    ) throws(StoreError) -> FoundRow? {
         let key = RowKey(scope, id)
         let statement = cache.statements[.find]
         statement.bind(":key", key.number)
         defer { statement.reset() }
-        guard try statement.step() else { return Found(key: key, row: nil, isTaken: false) }
+        guard try statement.step() else { return nil }
         guard statement.isText(EntryColumn.scope, scope.text),
             statement.isText(EntryColumn.id, id.text)
         else {
-            return Found(key: key, row: nil, isTaken: true)
+            if toPut { throw .keyTaken }
+            return nil
         }
-        return Found(key: key, row: try row(statement, at: key), isTaken: false)
+        return try row(statement, at: key)
     }
 
-    /// Looks for an id's row to put one there; throws `keyTaken` where another id's row stands.
-    func findToPut(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Found {
-        let found = try find(scope, id)
-        guard !found.isTaken else { throw .keyTaken }
-        return found
+    /// Hands the row under a key to `read`; nil where there is none.
+    func read<Value>(
+        _ key: RowKey,
+        _ read: (borrowing EntryRow) -> Value?
+    ) throws(StoreError) -> Value? {
+        let statement = cache.statements[.entry]
+        statement.bind(":key", key.number)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        let row = EntryRow(statement)
+        return read(row)
     }
 
     private func row(
@@ -81,8 +84,8 @@ struct CachedRows {
         given: Revision? = nil,
         now: Timestamp
     ) throws(StoreError) -> PutReceipt {
-        let found = try findToPut(new.scope, new.entry.id)
-        let (old, key) = (found.row, found.key)
+        let old = try find(new.scope, new.entry.id, toPut: true)
+        let key = RowKey(new.scope, new.entry.id)
         let uploaded = try cache.bodies.link(new.body, &cache.state.bodies)
         let size = new.entry.rowSize(in: new.scope, isChunked: uploaded != nil)
         try cache.room.checkSize(size, bodyBytes: new.entry.body.byteCount)
@@ -90,14 +93,13 @@ struct CachedRows {
             given == nil ? try cache.hiding.endHiding(key, of: new.scope, since: new.start) : false
         let isSame = !wasHidden && old.map { $0.matches(new.entry) } ?? false
         var entry = new.entry
-        if let given {
-            entry.revision = given
-        } else if isSame, let old {
-            entry.revision = old.revision
-        } else {
-            entry.revision = try cache.nextRevision()
+        entry.revision =
+            if let given { given } else if isSame, let old { old.revision } else {
+                try cache.nextRevision()
+            }
+        if let old {
+            try cache.answers.letGo(of: key, old.kind, body: old.body, skeleton: old.skeleton)
         }
-        if let old { try cache.answers.letGo(of: old) }
         try write(entry, at: key, over: old, in: new.scope, new.body, size: size)
         // Its chunks have been counted as they came.
         cache.state.totals.bytes -= uploaded ?? 0
@@ -153,7 +155,7 @@ struct CachedRows {
         _ confirmed: Entry,
         in scope: ScopeKey
     ) throws(StoreError) -> RefreshOutcome {
-        guard let found = try find(scope, confirmed.id).row, found.kind == .fetched,
+        guard let found = try find(scope, confirmed.id), found.kind == .fetched,
             found.etag == confirmed.etag,
             found.lastModified == confirmed.lastModified, found.digest == confirmed.body.digest
         else { return .gone }

@@ -87,7 +87,7 @@ extension StoreWriter {
             {
                 return saved.kind != .tombstone
             }
-            guard files.cache.file != nil, let row = try files.cache.rows.find(place, id).row else {
+            guard files.cache.file != nil, let row = try files.cache.rows.find(place, id) else {
                 return false
             }
             return row.kind != .tombstone

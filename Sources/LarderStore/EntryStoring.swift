@@ -181,7 +181,7 @@ struct EntryStoring: WriterPart {
 
     /// What the cache had under a pin without an entry is replaced, and not new.
     func noteReplaced(_ receipt: inout PutReceipt, _ name: TargetName) throws(StoreError) {
-        let row = try cacheIfAny?.rows.find(name.scope, name.id).row
+        let row = try cacheIfAny?.rows.find(name.scope, name.id)
         if let row, row.kind != .tombstone { receipt.isNew = false }
     }
 

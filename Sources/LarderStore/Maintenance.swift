@@ -86,7 +86,7 @@ struct Maintenance {
         let generation = shared.generation
         let releases = try await prepare(names, now)
         let isSynced = try await commits.outsideTransaction { writer throws(StoreError) in
-            try writer.files.cache.syncedCheckpoint()
+            try writer.files.cache.checkpoint(truncating: false)
         }
         guard isSynced, shared.generation == generation else {
             throw .noFile(reason: "what is released is not synced")

@@ -21,7 +21,7 @@ struct Pinning: WriterPart {
             return try keepShared(name, origin, now)
         }
         if found?.isLeftToCache ?? true,
-            let row = try cacheIfAny?.rows.pinnable(name.scope, name.id, now: now)
+            let row = try cacheIfAny?.rows.takeable(name.scope, name.id, toPin: true, now: now)
         {
             if let outcome = try take(row, name, found, now) { return outcome }
         }
@@ -38,7 +38,7 @@ struct Pinning: WriterPart {
         let place = sharing.sharedName(name.id)
         let found = try claimed(place)
         let isHere = found.map { $0.hasEntry || $0.isTargeted } ?? false
-        let row = isHere ? nil : try cacheIfAny?.rows.pinnable(place.scope, place.id, now: now)
+        let row = isHere ? nil : try cacheIfAny?.rows.takeable(place.scope, place.id, toPin: true, now: now)
         do throws(StoreError) {
             let size = if let row { try self.size(of: row, at: place) } else { found?.size ?? 0 }
             let uid = name.scope.scope.uid
@@ -202,7 +202,7 @@ struct Pinning: WriterPart {
         try entries.unclaim(found)
         guard found.hasEntry else {
             // Its entry was the cache's.
-            if let cache = try cacheIfAny, let row = try cache.rows.find(scope, id).row {
+            if let cache = try cacheIfAny, let row = try cache.rows.find(scope, id) {
                 try cache.eviction.evict(row.key, .request, client)
             }
             return true

@@ -94,14 +94,7 @@ struct Promotion: WriterPart {
         guard let row = try cacheIfAny?.rows.base(name.scope, name.id, now: now) else {
             return .unknown
         }
-        if row.form != nil, let found = try cache.rows.find(name.scope, name.id).row,
-            let normalized = try cache.answers.normalizedRow(found, name.scope)
-        {
-            guard case .shown(let shown) = try cache.answers.rebuild(normalized) else {
-                return .unknown
-            }
-            return TargetBase(shown.entry, shown.answer.bytes)
-        }
+        if let shown = row.shown { return TargetBase(shown.entry, shown.answer.bytes) }
         switch row.body {
         case .inline(let bytes): return TargetBase(row.entry, bytes)
         case .chunked(let body):
@@ -133,7 +126,7 @@ struct Promotion: WriterPart {
             claim(name)
             addGarbage([name])
             guard let row = try state.rows.find(name), !row.hasEntry,
-                let taken = try cacheIfAny?.rows.copy(of: name.scope, name.id, now: now)
+                let taken = try cacheIfAny?.rows.takeable(name.scope, name.id, now: now)
             else { continue }
             defer { taken.giveBack(to: shared) }
             guard let new = try base(taken, name) else { continue }
@@ -152,7 +145,7 @@ struct Promotion: WriterPart {
             if row.isPinned || row.isTargeted { try holdVariants(of: name) }
             guard row.kind == .fetched, let saved = try state.rows.entry(name),
                 let entry = saved.entry,
-                let taken = try cacheIfAny?.rows.copy(of: name.scope, name.id, now: now)
+                let taken = try cacheIfAny?.rows.takeable(name.scope, name.id, now: now)
             else { continue }
             defer { taken.giveBack(to: shared) }
             guard taken.form != nil, taken.entry.body == entry.body,

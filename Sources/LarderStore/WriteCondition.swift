@@ -44,7 +44,7 @@ extension StoreWriter {
     /// Whether an id's rows are as they were seen; what was not looked at is.
     func isStill(_ seen: WriteCondition.Seen?) throws(StoreError) -> Bool {
         guard let seen else { return true }
-        let cached = try cacheIfAny?.rows.find(seen.name.scope, seen.name.id).row?.revision
+        let cached = try cacheIfAny?.rows.find(seen.name.scope, seen.name.id)?.revision
         let saved = try claimed(seen.name)?.revision
         return saved == seen.saved && (isCacheLeftOut || cached == seen.cached)
     }
