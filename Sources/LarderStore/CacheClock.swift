@@ -11,10 +11,11 @@ struct CacheClock {
     ///
     /// What it is told from is written down for the next time.
     func step(now: Timestamp) throws(StoreError) -> Duration {
-        guard cache.file != nil, let boot = cache.configuration.boot,
+        guard let file = cache.file, let boot = cache.configuration.boot,
             let uptime = cache.configuration.uptime()
-        else {
-            return .zero
+        else { return .zero }
+        func meta(_ name: String) throws(StoreError) -> Int64? {
+            try file.connection.integer("SELECT value FROM meta WHERE name = '\(name)'")
         }
         let offset = now.milliseconds - uptime
         let before = try meta("clock_offset")
@@ -23,10 +24,6 @@ struct CacheClock {
         if !isSameBoot { try cache.setMeta("clock_boot", boot) }
         guard isSameBoot, let before else { return .zero }
         return max(.zero, .milliseconds(offset - before))
-    }
-
-    private func meta(_ name: String) throws(StoreError) -> Int64? {
-        try cache.connection.integer("SELECT value FROM meta WHERE name = '\(name)'")
     }
 
     /// Takes rows that are from the future for such as were stored now: their ttl and freshness end
@@ -44,9 +41,8 @@ struct CacheClock {
             """
         )
         guard (found ?? 0) > 0 else { return }
-        let keys = try cache.connection.prepare(
-            "SELECT key FROM recency WHERE stored_at > \(limit)"
-        )
+        let later = "SELECT key FROM recency WHERE stored_at > \(limit)"
+        let keys = try cache.connection.prepare(later)
         while try keys.step() { cache.noteChange(of: RowKey(keys.integer(.only))) }
         for (table, end) in [("entry", "fresh_until"), ("recency", "expires_at")] {
             try cache.connection.execute(

@@ -23,41 +23,35 @@ struct CacheContents {
     let closedAt: Int64?
 
     init(reading connection: SQLiteConnection) throws(StoreError) {
-        let seed = try connection.integer("SELECT value FROM meta WHERE name = 'key_seed'")
-        guard let seed else { throw .corrupt(file: connection.path, step: "read the keys' seed") }
+        /// The number that a query answers, 0 where there is none.
+        func number(_ sql: String, _ range: ClosedRange<Int64>) throws(StoreError) -> Int64 {
+            let number = try connection.integer(sql) ?? 0
+            guard range.contains(number) else { throw .corrupt(file: connection.path, step: sql) }
+            return number
+        }
+        let meta = "SELECT value FROM meta WHERE name = "
+        guard let seed = try connection.integer(meta + "'key_seed'") else {
+            throw .corrupt(file: connection.path, step: "read the keys' seed")
+        }
         keySeed = UInt64(bitPattern: seed)
-        bytes = try Self.total("bytes", connection)
-        entries = try Self.total("entries", connection)
+        bytes = try number(meta + "'bytes'", Limits.accountedBytes)
+        entries = try number(meta + "'entries'", Limits.accountedBytes)
         owners = try OwnerTotals(reading: connection)
         hasHiddenRows = try connection.integer("SELECT EXISTS (SELECT 1 FROM hidden)") == 1
-        highestTick = try Self.number(
-            "SELECT max(last_used) FROM recency",
-            within: Limits.uses,
-            connection
+        highestTick = try number("SELECT max(last_used) FROM recency", Limits.uses)
+        highestRevision = Revision(try number(meta + "'rev'", Limits.claimedRevisions))
+        let sequence = "SELECT seq FROM sqlite_sequence WHERE name = 'body'"
+        highestBody = max(
+            try number("SELECT max(body) FROM body", Limits.bodies),
+            try number(sequence, Limits.bodies)
         )
-        highestRevision = Revision(
-            try Self.number(
-                "SELECT value FROM meta WHERE name = 'rev'",
-                within: Limits.claimedRevisions,
-                connection
-            )
-        )
-        let inUse = try Self.number("SELECT max(body) FROM body", within: Limits.bodies, connection)
-        let given = try Self.number(
-            "SELECT seq FROM sqlite_sequence WHERE name = 'body'",
-            within: Limits.bodies,
-            connection
-        )
-        highestBody = max(inUse, given)
-        var unlinked: [Int64] = []
-        let statement = try connection.prepare("SELECT body FROM body WHERE linked = 0")
-        while try statement.step() { unlinked.append(statement.integer(.only)) }
-        guard unlinked.allSatisfy(Limits.bodies.contains) else {
+        let unlinked = try connection.prepare("SELECT body FROM body WHERE linked = 0")
+        unlinkedBodies = try unlinked.all { $0.integer(.only) }
+        guard unlinkedBodies.allSatisfy(Limits.bodies.contains) else {
             throw .corrupt(file: connection.path, step: "read the bodies' numbers")
         }
-        unlinkedBodies = unlinked
-        boot = try connection.integer("SELECT value FROM meta WHERE name = 'boot'")
-        closedAt = try connection.integer("SELECT value FROM meta WHERE name = 'closed_at'")
+        boot = try connection.integer(meta + "'boot'")
+        closedAt = try connection.integer(meta + "'closed_at'")
     }
 
     /// Throws `corrupt` where the rows do not add up to the totals that the file says it has: with wrong
@@ -77,32 +71,9 @@ struct CacheContents {
             FROM recency
             """
         )
-        guard try sums.step(), sums.isTrue("is_right"),
+        guard try sums.step(), sums.isTrue("is_right"), Limits.uses.contains(sums.integer("used")),
             Limits.rowBytes.contains(sums.integer("least")),
-            Limits.rowBytes.contains(sums.integer("most")),
-            Limits.uses.contains(sums.integer("used"))
+            Limits.rowBytes.contains(sums.integer("most"))
         else { throw .corrupt(file: connection.path, step: "sum up the rows") }
-    }
-
-    private static func total(
-        _ name: String,
-        _ connection: SQLiteConnection
-    ) throws(StoreError) -> Int64 {
-        try number(
-            "SELECT value FROM meta WHERE name = '\(name)'",
-            within: Limits.accountedBytes,
-            connection
-        )
-    }
-
-    /// The number that a query answers, 0 where there is none.
-    private static func number(
-        _ sql: String,
-        within range: ClosedRange<Int64>,
-        _ connection: SQLiteConnection
-    ) throws(StoreError) -> Int64 {
-        let number = try connection.integer(sql) ?? 0
-        guard range.contains(number) else { throw .corrupt(file: connection.path, step: sql) }
-        return number
     }
 }

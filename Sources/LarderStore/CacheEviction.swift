@@ -132,7 +132,8 @@ struct CacheEviction {
         let (name, owner): (CacheStatement, Int64?) =
             switch order {
             case .expired: (.expired, nil)
-            case .fetched(let owner): (owner == nil ? .oldestWithKind : .oldestOfOwnerWithKind, owner)
+            case .fetched(let owner):
+                (owner == nil ? .oldestWithKind : .oldestOfOwnerWithKind, owner)
             case .used(let owner): (owner == nil ? .oldest : .oldestOfOwner, owner)
             }
         let rows = cache.statements[name]

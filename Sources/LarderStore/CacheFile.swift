@@ -1,8 +1,7 @@
 /// An open `cache.db` as its writer has it; another file is another one of these.
 ///
-/// Nobody but the writer writes the file, and it only when it checkpoints. So between two
-/// checkpoints the file looks the same from outside, unless it was deleted, replaced, cut or
-/// written by somebody else.
+/// The writer alone writes the file, and only when it checkpoints. So between two checkpoints the file
+/// looks the same from outside, unless another process has deleted, replaced, cut or written it.
 final class CacheFile {
     let connection: SQLiteConnection
     let statements: PreparedStatements<CacheStatement>
@@ -15,15 +14,16 @@ final class CacheFile {
     private let database: DatabaseFile
     private var stamp: FileStamp?
     private let walStamp: FileStamp?
+    private var walPath: String { database.path + "-wal" }
 
     /// What a look at the file from outside says.
     enum Look: Equatable {
         case untouched
-        /// Somebody has deleted it, which is allowed.
+        /// Another process has deleted it, which is allowed.
         case deleted
         /// It is no longer the file that is open: what was done to it, in words.
         case lost(String)
-        /// Somebody has written into it.
+        /// Another process has written into it.
         case written
     }
 
@@ -48,26 +48,18 @@ final class CacheFile {
         }
         guard now.isSameFile(as: stamp) else { return .lost("it was replaced") }
         guard now.bytes == stamp.bytes else { return .lost("it was cut or extended") }
-        guard let walNow = FileStamp(database.path + "-wal") else {
-            return .lost("its WAL was deleted")
-        }
+        guard let walNow = FileStamp(walPath) else { return .lost("its WAL was deleted") }
         guard walNow.isSameFile(as: walStamp) else { return .lost("its WAL was replaced") }
         return now == stamp ? .untouched : .written
     }
 
     /// Takes the file as it looks now for right.
-    func accept() {
-        stamp = FileStamp(database.path)
-    }
+    func accept() { stamp = FileStamp(database.path) }
 
     /// Reads every page as it lies on the disk; for a file that somebody has written.
     func isSound() -> Bool {
-        do throws(StoreError) {
-            let reader = try database.openReader(cacheBytes: 0)
-            return try reader.text("PRAGMA quick_check(1)") == "ok"
-        } catch {
-            return false
-        }
+        let reader = try? database.openReader(cacheBytes: 0)
+        return (try? reader?.text("PRAGMA quick_check(1)")) == "ok"
     }
 
     @discardableResult
@@ -76,8 +68,6 @@ final class CacheFile {
         return try wal.checkpoint(truncating: truncating)
     }
 
-    /// Has the connection leave the files alone when it is closed.
-    func abandon() {
-        connection.keepWALOnClose(true)
-    }
+    /// Makes the connection leave the files as they are when it is closed.
+    func abandon() { connection.keepWALOnClose(true) }
 }

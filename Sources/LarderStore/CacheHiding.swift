@@ -1,15 +1,13 @@
 package import LarderModel
 
-/// From which user a shared row is hidden.
+/// A user from whom a shared row is hidden.
 struct HiddenMark: Sendable {
     let scope: String
     /// The last one that was given when the user's own row was stored.
     let revision: Int64
+}
 
-    init(scope: String, revision: Int64) {
-        (self.scope, self.revision) = (scope, revision)
-    }
-
+extension HiddenMark {
     init(_ row: SQLiteStatement) {
         self.init(scope: row.text("scope") ?? "", revision: row.integer("rev"))
     }
@@ -51,17 +49,10 @@ struct CacheHiding {
 
     private func hide(_ key: RowKey, _ mark: HiddenMark) throws(StoreError) {
         let before = cache.connection.totalChanges
-        try cache.statements[.hide].run(
-            (":key", key.number),
-            (":scope", mark.scope),
-            (":rev", mark.revision)
-        )
+        let (row, user) = ((":key", key.number), (":scope", mark.scope))
+        try cache.statements[.hide].run(row, user, (":rev", mark.revision))
         guard cache.connection.totalChanges != before else {
-            return try cache.statements[.hideLater].run(
-                (":key", key.number),
-                (":scope", mark.scope),
-                (":rev", mark.revision)
-            )
+            return try cache.statements[.hideLater].run(row, user, (":rev", mark.revision))
         }
         cache.state.totals.bytes += Limits.hiddenMarkBytes
         if cache.state.totals.bytes > cache.state.totals.budget { cache.state.isShrinking = true }
@@ -86,10 +77,8 @@ struct CacheHiding {
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
         guard cache.shared.mayHideRows else { return false }
         let statement = cache.statements[.isHidden]
-        statement.bind(
-            (":key", RowKey(cache.shared.sharedScope, id).number),
-            (":scope", scope.text)
-        )
+        let key = RowKey(cache.shared.sharedScope, id)
+        statement.bind((":key", key.number), (":scope", scope.text))
         defer { statement.reset() }
         return try statement.step()
     }
@@ -97,10 +86,7 @@ struct CacheHiding {
     /// Takes the marks of a row away, with `revision` those that were not set later; whether there were
     /// any.
     @discardableResult
-    func unhide(
-        _ key: RowKey,
-        upTo revision: Revision? = nil
-    ) throws(StoreError) -> Bool {
+    func unhide(_ key: RowKey, upTo revision: Revision? = nil) throws(StoreError) -> Bool {
         guard cache.shared.mayHideRows else { return false }
         let before = cache.connection.totalChanges
         try cache.statements[.unhide].run((":key", key.number), (":rev", revision?.number ?? .max))
@@ -138,9 +124,7 @@ extension StoreReader {
     /// Whether a row of `place` is hidden from the user of a scope: a shared one that a row of the
     /// user's own came before; call it at one moment with the look for that.
     package func isHidden(_ id: EntryID, in place: ScopeKey, from scope: ScopeKey) -> Bool {
-        guard shared.mayHideRows, place.scope == .shared, scope.scope != .shared else {
-            return false
-        }
+        guard shared.mayHideRows, place.scope == .shared, scope.scope != .shared else { return false }
         let key = RowKey(place, id)
         notes?.add(key)
         do throws(StoreError) {

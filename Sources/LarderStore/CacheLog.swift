@@ -1,10 +1,9 @@
 import LarderModel
 
-/// Writes down in `cache.db` what has changed there; see ``ChangeLog``.
+/// Logs in `cache.db` the changes of its rows; see ``ChangeLog``.
 struct CacheLog {
     let cache: CacheWriter
 
-    /// Writes a change down; nil is none.
     func append(_ change: Change?) throws(StoreError) {
         guard let change else { return }
         try beginIfDue()

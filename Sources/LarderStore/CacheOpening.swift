@@ -18,11 +18,7 @@ struct CacheOpening {
         var body: Int64 = 0
     }
 
-    init(
-        _ database: DatabaseFile,
-        cacheBytes: Int64,
-        _ birth: Birth
-    ) throws(StoreError) {
+    init(_ database: DatabaseFile, cacheBytes: Int64, _ birth: Birth) throws(StoreError) {
         do throws(StoreError) {
             (file, contents) = try Self.open(database, cacheBytes, birth)
             finding = nil
@@ -30,8 +26,7 @@ struct CacheOpening {
             guard error.isOfTheFile else { throw error }
             try database.setAside()
             (file, contents) = try Self.open(database, cacheBytes, birth)
-            finding =
-                "\(error.message): it was set aside as \(database.path).aside and made anew"
+            finding = "\(error.message): it was set aside as \(database.path).aside and made anew"
         }
     }
 
@@ -64,9 +59,8 @@ struct CacheOpening {
     ) throws(StoreError) {
         var (found, wrong) = (0, 0)
         for order in ["ASC", "DESC"] {
-            let row = try connection.prepare(
-                "SELECT key, scope, id FROM entry ORDER BY key \(order) LIMIT 1"
-            )
+            let first = "SELECT key, scope, id FROM entry ORDER BY key \(order) LIMIT 1"
+            let row = try connection.prepare(first)
             guard try row.step(), let scope = row.scope("scope"), let id = row.entryID("id")
             else { continue }
             let key = ScopeKey(scope, seed: seed, hashMask: birth.hashMask)
@@ -78,10 +72,7 @@ struct CacheOpening {
         }
     }
 
-    private static func give(
-        _ birth: Birth,
-        to connection: SQLiteConnection
-    ) throws(StoreError) {
+    private static func give(_ birth: Birth, to connection: SQLiteConnection) throws(StoreError) {
         try connection.execute(
             """
             BEGIN IMMEDIATE;
@@ -107,9 +98,8 @@ struct CacheOpening {
         ]
         for (table, column) in tables {
             for order in ["ASC", "DESC"] {
-                _ = try connection.integer(
-                    "SELECT \(column) FROM \(table) ORDER BY \(column) \(order) LIMIT 1"
-                )
+                let first = "SELECT \(column) FROM \(table) ORDER BY \(column) \(order) LIMIT 1"
+                _ = try connection.integer(first)
             }
         }
         let pages = try connection.integer("PRAGMA page_count") ?? 0
@@ -127,12 +117,8 @@ extension StoreError {
         switch self {
         case .corrupt, .newer, .unusable: true
         case .cannotOpen, .inUse, .sqlite, .diskFull, .tooLarge, .noRoom, .keyTaken, .pinned,
-            .targeted,
-            .conditionFailed,
-            .queueFull, .modifierExists,
-            .pinsFull,
-            .tooManyPins, .overloaded, .tooManyReads, .longRead, .closed,
-            .badChunk, .noFile, .uploadLost:
+            .targeted, .conditionFailed, .queueFull, .modifierExists, .pinsFull, .tooManyPins,
+            .overloaded, .tooManyReads, .longRead, .closed, .badChunk, .noFile, .uploadLost:
             false
         }
     }

@@ -38,13 +38,10 @@ struct CacheRoom {
         let before = cache.state.totals.evictions
         learnBudget()
         do throws(StoreError) {
-            try giveBack(steps: Limits.reserveStepsMax)
+            try giveBack()
             return isCleared || isReleased || cache.state.totals.evictions > before
         } catch {
-            // The reserve fits in the place of files that hold so much.
-            guard reserve.bytesNeeded > 0, cache.database.bytes >= reserve.bytesNeeded else {
-                return isCleared || isReleased
-            }
+            guard reserve.fitsInPlace(of: cache.database) else { return isCleared || isReleased }
             cache.remake("the disk is full and nothing can be evicted", fate: .removed)
             return cache.file != nil
         }
@@ -52,24 +49,22 @@ struct CacheRoom {
 
     /// Takes the reserve again when there is room for it; else makes some.
     func regainReserve() {
-        guard !reserve.take() else {
+        if reserve.take() {
             cache.bounds.reserveFloorBytes = nil
-            forgetBudget()
-            return
+            return forgetBudget()
         }
         guard cache.file != nil else { return }
         if cache.bounds.reserveFloorBytes == nil { setFloor() }
         // What fails here is tried again with the next look.
-        try? giveBack(steps: Limits.reserveStepsMax)
+        try? giveBack()
         if reserve.take() { cache.bounds.reserveFloorBytes = nil }
     }
 
-    /// Cuts the WAL to nothing while the disk has less free than it should: what stands in it takes
-    /// space twice, and no eviction would give that back.
+    /// Cuts the WAL to nothing while the disk has less free than it should: its pages take space
+    /// twice, and no eviction would give that back.
     func shortenWAL() {
-        guard let file = cache.file, configuration.minFreeBytes.bytes > 0,
-            let free = freeBytes, free < configuration.minFreeBytes.bytes
-        else { return }
+        let wanted = configuration.minFreeBytes.bytes
+        guard let file = cache.file, wanted > 0, let free = freeBytes, free < wanted else { return }
         file.connection.setBusyTime(Limits.busyTimeShort)
         defer { file.connection.setBusyTime(Limits.busyTime) }
         // What fails here is met again by whoever writes.
@@ -101,7 +96,7 @@ struct CacheRoom {
     }
 
     /// Evicts what is above the budget, a batch at most, and gives pages back to the disk.
-    private func giveBack(steps: Int) throws(StoreError) {
+    private func giveBack() throws(StoreError) {
         // Who reads now is not waited for: the next look comes soon.
         cache.file?.connection.setBusyTime(Limits.busyTimeShort)
         defer { cache.file?.connection.setBusyTime(Limits.busyTime) }
@@ -111,22 +106,24 @@ struct CacheRoom {
             try measureSpace()
             if cache.state.isShrinking { try cache.eviction.shrinkStep(now: cache.now()) }
         }
-        for _ in 0..<steps {
-            var gaveBack = false
-            try transaction { () throws(StoreError) in
-                gaveBack = try cache.connection.vacuumStep()
+        for _ in 0..<Limits.reserveStepsMax {
+            let gaveBack = try transaction { () throws(StoreError) in
+                try cache.connection.vacuumStep()
             }
             _ = try? cache.file?.checkpoint(truncating: true)
             guard gaveBack, !reserve.take() else { return }
         }
     }
 
-    private func transaction(_ work: () throws(StoreError) -> Void) throws(StoreError) {
+    private func transaction<Value>(
+        _ work: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
         defer { cache.revisions.close() }
         do throws(StoreError) {
             try cache.begin()
-            try work()
+            let value = try work()
             try cache.commit()
+            return value
         } catch {
             cache.rollBack()
             throw error

@@ -16,17 +16,14 @@ struct CacheStart {
     ) throws(StoreError) {
         let isShared = configuration.cacheDirectory == configuration.stateDirectory
         let folder = isShared ? nil : FolderHold(configuration.cacheDirectory)
-        let opening: Result<CacheOpening, StoreError>
+        self.folder = folder
         do throws(StoreError) {
             try folder?.ensure()
             opening = Self.open(database, configuration, reserve, keySeed)
-        } catch .inUse(let path) {
-            throw .inUse(path: path)
         } catch {
+            if case .inUse = error { throw error }
             opening = .failure(error)
         }
-        self.folder = folder
-        self.opening = opening
         self.keySeed = (try? opening.get())?.contents.keySeed ?? keySeed
     }
 
@@ -46,13 +43,10 @@ struct CacheStart {
         _ keySeed: UInt64
     ) -> Result<CacheOpening, StoreError> {
         let birth = CacheOpening.Birth(keySeed: keySeed, hashMask: configuration.hashMask)
+        let cacheBytes = configuration.pageCacheBytes(of: .writer)
         func attempt() -> Result<CacheOpening, StoreError> {
             Result { () throws(StoreError) in
-                try CacheOpening(
-                    database,
-                    cacheBytes: configuration.pageCacheBytes(of: .writer),
-                    birth
-                )
+                try CacheOpening(database, cacheBytes: cacheBytes, birth)
             }
         }
         let first = attempt()
@@ -61,9 +55,7 @@ struct CacheStart {
         database.removeAside()
         _ = reserve.release()
         let second = attempt()
-        guard case .failure(.diskFull) = second, reserve.bytesNeeded > 0,
-            database.bytes >= reserve.bytesNeeded
-        else {
+        guard case .failure(.diskFull) = second, reserve.fitsInPlace(of: database) else {
             return second
         }
         return Result { () throws(StoreError) in

@@ -1,21 +1,11 @@
 import LarderModel
 
-/// The file under the writer: opened, looked after, and made anew when it is lost.
+/// Opens the file of the writer, checks it, and makes it anew when it is lost.
 ///
-/// Whatever happens to `cache.db`, the daemon goes on (P-07): with a new file if one can be made,
-/// else without one, so that nothing is stored and every read is a miss. In both cases readers are
-/// told by the generation, which they compare when they begin a transaction.
+/// The daemon goes on without `cache.db` (P-07): with a new file if one can be made, else with none, so
+/// that nothing is stored and every read is a miss. Readers compare the generation when they begin a
+/// transaction.
 extension CacheWriter {
-    /// What a new file is given: nobody's keys, revisions or bodies mean anything else in it.
-    var birth: CacheOpening.Birth {
-        CacheOpening.Birth(
-            keySeed: shared.keySeed,
-            hashMask: configuration.hashMask,
-            revision: max(revisions.last, state.highestRevision),
-            body: shared.highestBody
-        )
-    }
-
     /// Begins with what the start of the process came to.
     ///
     /// `nextRevision` is what `state.db` said when it was opened.
@@ -23,8 +13,8 @@ extension CacheWriter {
         reserve.take()
         do throws(StoreError) {
             let opening = try start.opening.get()
-            let boot = configuration.boot
-            try adopt(opening, isWhole: opening.contents.hasWholeLog(boot: boot, next: next))
+            let isWhole = opening.contents.hasWholeLog(boot: configuration.boot, next: next)
+            try adopt(opening, isWhole: isWhole)
         } catch {
             goWithout(error)
         }
@@ -33,9 +23,7 @@ extension CacheWriter {
     /// Goes on with an opened file; `isWhole` says whether no change is missing in its log.
     func adopt(_ opening: CacheOpening, isWhole: Bool = false) throws(StoreError) {
         let contents = opening.contents
-        let evictions = state.totals.evictions
-        state = CacheWriterState(contents, budget: configuration.maxBytes.bytes)
-        state.totals.evictions = evictions
+        resetState(contents)
         shared.clock.advance(to: contents.highestTick)
         shared.noteBody(contents.highestBody)
         file = opening.file
@@ -53,16 +41,13 @@ extension CacheWriter {
     func goWithout(_ error: StoreError) {
         shared.absence = error
         shared.changes.setStart(.cache, revisions.last)
-        findings.tell(
-            "\(database.path) cannot be used, nothing is stored: \(error.message)",
-            statement: error.statement
-        )
+        let finding = "\(database.path) cannot be used, nothing is stored: \(error.message)"
+        findings.tell(finding, statement: error.statement)
     }
 
     // MARK: Looking after it
 
-    /// Looks whether the file is still there and untouched, and makes it anew if it is not; tries
-    /// again to have one where there is none.
+    /// Makes the file anew if it is lost or damaged, and tries again to have one where there is none.
     func look() {
         guard let file else { return tryAgain() }
         switch file.look() {
@@ -103,10 +88,11 @@ extension CacheWriter {
     /// True when the file is another one now, so that a command may succeed in it.
     func recover(from error: StoreError) -> Bool {
         let before = shared.generation
+        var isOther: Bool { shared.generation != before && shared.generation.hasFile }
         if case .noRoom = error {
             if let wrong = wrongTotals() {
                 remake(wrong)
-                return shared.generation != before && shared.generation.hasFile
+                return isOther
             }
             state.totals.isFull = true
             // The next put looks at all rows anyway: once is enough.
@@ -122,7 +108,7 @@ extension CacheWriter {
         } else if case .sqlite = error {
             look()
         }
-        return shared.generation != before && shared.generation.hasFile
+        return isOther
     }
 
     /// What is wrong with the totals, where nobody has looked yet.
@@ -130,10 +116,10 @@ extension CacheWriter {
         guard let file, shared.wantsTotalsChecked() else { return nil }
         do throws(StoreError) {
             try CacheContents.checkTotals(file.connection)
+            return nil
         } catch {
             return error
         }
-        return nil
     }
 
     /// Whether there is no file, also not one that cannot be used now: nothing of it comes back.
@@ -157,8 +143,8 @@ extension CacheWriter {
         close(because: .noFile(reason: reason))
         let now = now()
         guard recreations.allows(at: now) else {
-            goWithout(.noFile(reason: "\(reason); made anew too often, it is left for a while"))
-            return
+            let reason = "\(reason); made anew too often, it is left for a while"
+            return goWithout(.noFile(reason: reason))
         }
         recreations.recreated(at: now)
         do throws(StoreError) {
@@ -167,10 +153,8 @@ extension CacheWriter {
             try adopt(try makeOpening())
             switch fate {
             case .setAside:
-                findings.add(
-                    "\(reason): it was set aside as \(database.path).aside and made anew",
-                    statement: statement
-                )
+                let finding = "\(reason): it was set aside as \(database.path).aside and made anew"
+                findings.add(finding, statement: statement)
             case .removed: findings.add("\(reason): it was removed and made anew")
             case .allowed: findings.tell("\(reason) and is made anew, empty", isWarning: false)
             }
@@ -179,12 +163,16 @@ extension CacheWriter {
         }
     }
 
+    /// Keys, revisions and numbers of bodies mean the same in a new file as in the old one.
     private func makeOpening() throws(StoreError) -> CacheOpening {
-        try CacheOpening(
-            database,
-            cacheBytes: configuration.pageCacheBytes(of: .writer),
-            birth
+        let birth = CacheOpening.Birth(
+            keySeed: shared.keySeed,
+            hashMask: configuration.hashMask,
+            revision: max(revisions.last, state.highestRevision),
+            body: shared.highestBody
         )
+        let cacheBytes = configuration.pageCacheBytes(of: .writer)
+        return try CacheOpening(database, cacheBytes: cacheBytes, birth)
     }
 
     private func tryAgain() {
@@ -200,10 +188,8 @@ extension CacheWriter {
                 opening = try makeOpening()
             }
             try adopt(opening)
-            findings.tell(
-                "\(database.path) is there again, and new entries are stored",
-                isWarning: false
-            )
+            let finding = "\(database.path) is there again, and new entries are stored"
+            findings.tell(finding, isWarning: false)
         } catch {
             shared.absence = error
         }
@@ -215,10 +201,15 @@ extension CacheWriter {
         guard let file else { return }
         file.abandon()
         self.file = nil
-        var empty = CacheWriterState(budget: configuration.maxBytes.bytes)
-        empty.totals.evictions = state.totals.evictions
-        empty.highestRevision = state.highestRevision
-        state = empty
+        let highest = state.highestRevision
+        resetState(nil)
+        state.highestRevision = highest
         if shared.generation.hasFile { shared.fileLost(state.totals) }
+    }
+
+    private func resetState(_ contents: CacheContents?) {
+        let evictions = state.totals.evictions
+        state = CacheWriterState(contents, budget: configuration.maxBytes.bytes)
+        state.totals.evictions = evictions
     }
 }

@@ -11,10 +11,9 @@ final class CacheWriter {
     let revisions: RevisionSource
     let database: DatabaseFile
     let findings: Findings
-    /// The moment by which it is told how often the file was made anew.
+    /// Bounds how often the file is made anew.
     let now: @Sendable () -> Timestamp
     var state: CacheWriterState
-    /// The open file; nil while there is none.
     var file: CacheFile?
     var recreations = RecreationLimit()
     let reserve: Reserve
@@ -96,10 +95,8 @@ final class CacheWriter {
             try setMeta("entries", state.totals.entries)
             try setMeta("rev", state.highestRevision.number)
         }
-        // Before what was trimmed is gone for whoever reads.
-        if state.log.start != saved.log.start {
-            shared.changes.setStart(.cache, state.log.start)
-        }
+        // Before readers miss what was trimmed.
+        if state.log.start != saved.log.start { shared.changes.setStart(.cache, state.log.start) }
         shared.stamps.commitBegins(changing: changedRows)
         do throws(StoreError) {
             try statements[.commit].run()
@@ -107,31 +104,31 @@ final class CacheWriter {
             shared.stamps.commitEnded()
             throw error
         }
-        takenTouches.removeAll()
-        takenDirectUses.removeAll()
         shared.publish(state.totals)
         shared.stamps.commitEnded()
         shared.changes.changed(state.log.changes)
-        if state.hasUntold { shared.changes.isNotWhole() }
         state.log.changes.removeAll(keepingCapacity: true)
-        // After the commit is published, so that whoever is told reads it.
+        // After the commit is published, so that a watcher that is notified reads it.
         if state.hasUntold {
+            shared.changes.isNotWhole()
             shared.watches.allChanged()
         } else {
             shared.watches.rowsChanged(changedRows)
         }
         state.hasUntold = false
-        changedRows.removeAll(keepingCapacity: true)
+        forgetTransaction()
     }
 
     func rollBack() {
         file?.connection.rollBack()
         file?.references.forget()
         state = saved
-        for (log, ticks) in takenTouches {
-            log.restore(ticks)
-        }
+        for (log, ticks) in takenTouches { log.restore(ticks) }
         shared.noteDirectUses(takenDirectUses)
+        forgetTransaction()
+    }
+
+    private func forgetTransaction() {
         takenTouches.removeAll()
         takenDirectUses.removeAll()
         changedRows.removeAll(keepingCapacity: true)
@@ -144,15 +141,11 @@ final class CacheWriter {
         return revision
     }
 
-    /// To be called by whatever changes a row, so that those who watch it hear of it.
-    func noteChange(of key: RowKey) {
-        changedRows.append(key)
-    }
+    /// A function that changes a row calls this, so that the row's watchers are notified.
+    func noteChange(of key: RowKey) { changedRows.append(key) }
 
-    /// Writes what may find no room beside what is protected: then nothing of it is done, and nothing
-    /// was evicted for it.
-    ///
-    /// `bytes` are about what it adds.
+    /// Does what adds about so many `bytes`, which protected rows may leave no room for: then nothing of
+    /// it is done, and nothing was evicted for it.
     func attempt<Value>(
         _ bytes: Int,
         _ work: () throws(StoreError) -> Value
@@ -192,9 +185,7 @@ final class CacheWriter {
         }
         let direct = shared.takeDirectUses()
         takenDirectUses.formUnion(direct)
-        for key in direct {
-            try statements[.markDirect].run((":key", key.number))
-        }
+        for key in direct { try statements[.markDirect].run((":key", key.number)) }
     }
 
     /// Counts bytes that the rows of an owner have more, or less.
@@ -249,7 +240,7 @@ final class CacheWriter {
     }
 }
 
-/// What a writer remembers beside its file.
+/// What the writer keeps in memory beside the file.
 struct CacheWriterState {
     var totals = StoreTotals()
     var highestRevision = Revision(0)
@@ -259,29 +250,25 @@ struct CacheWriterState {
     var positions: [EvictionOrder: EvictionPosition] = [:]
     var owners = OwnerTotals()
     var bodies = BodyState()
-    /// Entities that something has ceased to refer to: nothing may be left that does.
+    /// Entities that have lost a reference, perhaps the last one.
     var orphans: [RowKey] = []
-    /// The open transaction has changed what entries show, and has not said which.
+    /// Whether the open transaction has changed what entries show and has not said which.
     var hasUntold = false
 
-    /// What the file's total says: an upload is counted in memory only, so that one which a crash
-    /// cuts off is not counted for ever.
+    /// The total in the file, without uploads: after a crash they are not in it.
     var linkedBytes: Int64 { totals.bytes - bodies.uploadedBytes }
-
-    /// Of no file.
-    init(budget: Int64) {
-        totals.budget = budget
-    }
 
     /// Notes entities to which something has ceased to refer.
     mutating func noteOrphans(_ keys: [Int64]) {
         orphans += keys.prefix(max(0, Limits.orphansMax - orphans.count)).map(RowKey.init)
     }
 
-    init(_ contents: CacheContents, budget: Int64) {
+    /// Without contents that of no file.
+    init(_ contents: CacheContents? = nil, budget: Int64) {
+        totals.budget = budget
+        guard let contents else { return }
         totals.bytes = contents.bytes
         totals.entries = contents.entries
-        totals.budget = budget
         owners = contents.owners
         highestRevision = contents.highestRevision
         bodies = BodyState(unlinked: contents.unlinkedBodies)

@@ -348,10 +348,7 @@ struct CachedAnswers {
     /// Tells what a step has changed: its entities, its own entry, and the entries that show them.
     ///
     /// Those are told but not written down: who comes back finds them by the references again.
-    func tell(
-        _ step: inout EntityStep,
-        entry: (key: RowKey, change: Change?)?
-    ) throws(StoreError) {
+    func tell(_ step: inout EntityStep, entry: (key: RowKey, change: Change?)?) throws(StoreError) {
         let isHeard = cache.shared.changes.isWatched || !cache.shared.watches.isEmpty
         var showing = ReferenceReader.Showing()
         if !step.changes.isEmpty {

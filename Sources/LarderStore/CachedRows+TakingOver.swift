@@ -22,11 +22,7 @@ extension CachedRows {
 
     /// An id's row of any kind, if it can be the base of a target; one that cannot, as it has
     /// expired or is damaged, goes at once.
-    func base(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        now: Timestamp
-    ) throws(StoreError) -> Takeable? {
+    func base(_ scope: ScopeKey, _ id: EntryID, now: Timestamp) throws(StoreError) -> Takeable? {
         guard let found = try find(scope, id) else { return nil }
         if let row = try takeable(found, in: scope, now: now) { return row }
         // A normalized one may show again what is missing in it now.

@@ -54,10 +54,7 @@ struct CachedRows {
         return read(row)
     }
 
-    private func row(
-        _ statement: SQLiteStatement,
-        at key: RowKey
-    ) throws(StoreError) -> FoundRow {
+    private func row(_ statement: SQLiteStatement, at key: RowKey) throws(StoreError) -> FoundRow {
         var numbers = RowNumbers(statement)
         return FoundRow(
             key: key,
@@ -151,10 +148,7 @@ struct CachedRows {
     }
 
     /// Confirms a row's bytes without a new body, as a 304 does, if it still has `validators`.
-    func refresh(
-        _ confirmed: Entry,
-        in scope: ScopeKey
-    ) throws(StoreError) -> RefreshOutcome {
+    func refresh(_ confirmed: Entry, in scope: ScopeKey) throws(StoreError) -> RefreshOutcome {
         guard let found = try find(scope, confirmed.id), found.kind == .fetched,
             found.etag == confirmed.etag,
             found.lastModified == confirmed.lastModified, found.digest == confirmed.body.digest

@@ -11,9 +11,7 @@ extension DatabaseFile {
     /// Writes the file as it is, its WAL included, to ``copyPath``, and syncs it there.
     ///
     /// What fails here fails the start: without a copy nothing is migrated.
-    func copyBeforeMigration(
-        _ connection: SQLiteConnection
-    ) throws(StoreError) {
+    func copyBeforeMigration(_ connection: SQLiteConnection) throws(StoreError) {
         do throws(StoreError) {
             try copy(connection, to: copyPath)
         } catch .corrupt(let file, let step) {

@@ -11,10 +11,7 @@ enum EvictionOrder: Hashable {
 
     /// Whether rows of a kind do not go in this order.
     func leavesOut(_ kind: Int64) -> Bool {
-        switch self {
-        case .fetched: kind == EntryKind.blob.rawValue
-        case .expired, .used: false
-        }
+        if case .fetched = self { kind == EntryKind.blob.rawValue } else { false }
     }
 }
 

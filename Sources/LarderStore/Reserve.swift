@@ -37,6 +37,11 @@ final class Reserve: Sendable {
     /// not to be the reason that the disk is full.
     var bytesNeeded: Int64 { bytes == 0 ? 0 : bytes + Limits.reserveSpareBytes }
 
+    /// Whether a file holds so much that the reserve fits in its place.
+    func fitsInPlace(of database: DatabaseFile) -> Bool {
+        bytesNeeded > 0 && database.bytes >= bytesNeeded
+    }
+
     /// Makes the file if there is room for it, or finds the one of an earlier process.
     ///
     /// True when it is held afterwards.
@@ -110,9 +115,7 @@ final class Reserve: Sendable {
 
 extension Reserve {
     /// The reserves of the two folders: one, where they are the same.
-    static func ofFolders(
-        _ configuration: StoreConfiguration
-    ) -> (cache: Reserve, state: Reserve) {
+    static func ofFolders(_ configuration: StoreConfiguration) -> (cache: Reserve, state: Reserve) {
         func reserve(_ directory: String, expendable: String? = nil) -> Reserve {
             Reserve(
                 directory: directory,

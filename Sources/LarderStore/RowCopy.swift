@@ -55,10 +55,7 @@ struct RowCopy {
         }
     }
 
-    private mutating func copy(
-        _ row: SQLiteStatement,
-        asNew: Bool = false
-    ) throws(StoreError) {
+    private mutating func copy(_ row: SQLiteStatement, asNew: Bool = false) throws(StoreError) {
         defer { row.reset() }
         guard Self.readable({ () throws(StoreError) in try row.step() }) ?? false else { return }
         insert.bindAll(of: row)

@@ -77,10 +77,7 @@ final class StateFile: Sendable {
             shared.claims.addDeadLetters(shared.key(for: target.scope), target.id, 1)
         }
         let cache = makeCacheWriter(revisions, opening.nextRevision)
-        commits = CommitQueue(
-            StoreWriter(state: started.writer, cache: cache, revisions),
-            now: now
-        )
+        commits = CommitQueue(StoreWriter(state: started.writer, cache: cache, revisions), now: now)
         revisions.serve(by: commits)
     }
 

@@ -20,11 +20,7 @@ struct StateOpening {
     let takesAlong: Bool
 
     /// Reads every page of a file of at most `checkedBytes`, and of one in which damage was met.
-    init(
-        _ file: DatabaseFile,
-        _ shared: SharedCacheState,
-        checkedBytes: Int64
-    ) throws(StoreError) {
+    init(_ file: DatabaseFile, _ shared: SharedCacheState, checkedBytes: Int64) throws(StoreError) {
         let wal = DiskSpace.fileBytes(at: file.path + "-wal")
         guard wal == 0 || DiskSpace.fileBytes(at: file.path) > 0 else {
             // SQLite would delete it: it is all that is left.

@@ -40,10 +40,7 @@ struct StateSalvage {
     /// Both files are closed again when it returns, the new one with everything written back.
     ///
     /// The rows go into a file of the damaged one's own version, which is migrated as any other is.
-    private static func take(
-        _ file: DatabaseFile,
-        into path: String
-    ) throws(StoreError) -> Result {
+    private static func take(_ file: DatabaseFile, into path: String) throws(StoreError) -> Result {
         let remains = try StateRemains(of: file)
         defer { remains?.close() }
         let target = DatabaseFile(
