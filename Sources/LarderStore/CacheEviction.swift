@@ -3,8 +3,9 @@ import LarderModel
 /// Evicts rows of `cache.db`, and removes those that were named.
 struct CacheEviction {
     let cache: CacheWriter
+    private var totals: StoreTotals { cache.state.totals }
 
-    /// What was taken away, as far as that can be told of a damaged row.
+    /// A row that was taken away, as far as it could be read.
     struct Removal {
         var scope: Scope?
         var id: EntryID?
@@ -13,69 +14,54 @@ struct CacheEviction {
 
     /// Evicts what has to go so that the total fits the budget, in the put's own transaction.
     func makeRoom(for size: Int64, keeping kept: Set<RowKey>, now: Timestamp) throws(StoreError) {
-        guard cache.state.totals.bytes > cache.state.totals.budget else {
-            cache.state.totals.isFull = false
-            return
+        let budget = totals.budget
+        if totals.bytes > budget {
+            try cache.flushTouches()
+            let isFromFront = cache.state.positions.isEmpty
+            try evict(downTo: budget, keeping: kept, now: now)
+            if totals.bytes > budget, !isFromFront {
+                // Rows that were passed may go by now.
+                cache.state.positions = [:]
+                try evict(downTo: budget, keeping: kept, now: now)
+            }
+            guard totals.bytes <= budget else { throw .noRoom(bytes: size) }
+            cache.state.isShrinking = totals.bytes > cache.room.lowWatermarkBytes
         }
-        try cache.flushTouches()
-        let budget = cache.state.totals.budget
-        let isFromFront = cache.state.positions.isEmpty
-        try evict(downTo: budget, rows: .max, keeping: kept, now: now)
-        if cache.state.totals.bytes > budget, !isFromFront {
-            // Rows that were passed may go by now.
-            cache.state.positions = [:]
-            try evict(downTo: budget, rows: .max, keeping: kept, now: now)
-        }
-        guard cache.state.totals.bytes <= budget else {
-            throw .noRoom(bytes: size)
-        }
-        cache.state.isShrinking = cache.state.totals.bytes > cache.room.lowWatermarkBytes
         cache.state.totals.isFull = false
     }
 
     /// One step of the way down to the low watermark: at most 256 rows.
     func shrinkStep(now: Timestamp) throws(StoreError) {
         try cache.flushTouches()
-        let before = cache.state.totals.evictions
-        try evict(
-            downTo: cache.room.lowWatermarkBytes,
-            rows: Limits.evictionBatchRowsMax,
-            keeping: [],
-            now: now
-        )
-        let isDone =
-            cache.state.totals.bytes <= cache.room.lowWatermarkBytes
-            || cache.state.totals.evictions == before
-        if isDone { cache.state.isShrinking = false }
+        let (before, goal) = (totals.evictions, cache.room.lowWatermarkBytes)
+        try evict(downTo: goal, rows: Limits.evictionBatchRowsMax, now: now)
+        if totals.bytes <= goal || totals.evictions == before { cache.state.isShrinking = false }
     }
 
-    /// Evicts rows in the order of ``nextOrder(except:share:)``, never a protected one.
+    /// Evicts rows in the order of ``nextOrder(except:_:)``, never a protected one.
     private func evict(
         downTo goal: Int64,
-        rows: Int,
-        keeping kept: Set<RowKey>,
+        rows: Int = .max,
+        keeping kept: Set<RowKey> = [],
         now: Timestamp
     ) throws(StoreError) {
-        let share = cache.configuration.queue.part(of: cache.state.totals.budget, users: 2)
+        let share = cache.configuration.queue.part(of: totals.budget, users: 2)
         var done: Set<EvictionOrder> = []
         var step: Revision?
-        var (evicted, inStep) = (0, 0)
-        while cache.state.totals.bytes > goal, evicted < rows,
-            let order = nextOrder(except: done, share: share)
-        {
+        var evicted = 0
+        while totals.bytes > goal, evicted < rows, let order = nextOrder(except: done, share) {
             guard let victim = try nextVictim(order, keeping: kept, now: now) else {
                 done.insert(order)
                 continue
             }
-            if inStep == Limits.evictionBatchRowsMax { (step, inStep) = (nil, 0) }
+            if evicted.isMultiple(of: Limits.evictionBatchRowsMax) { step = nil }
             let reason = order == .expired ? EvictionReason.expired : .lru
             guard try evict(victim, reason, nil, &step) else { continue }
             evicted += 1
-            inStep += 1
             cache.state.totals.evictions += 1
             if order == .expired {
                 cache.state.totals.expired += 1
-            } else if cache.state.totals.isPressed {
+            } else if totals.isPressed {
                 cache.state.totals.diskEvictions += 1
             }
         }
@@ -85,9 +71,9 @@ struct CacheEviction {
     /// share while there are other users, then the least recently used of all.
     ///
     /// Where the disk is short, blobs, which cannot be fetched again, go last of each.
-    private func nextOrder(except done: Set<EvictionOrder>, share: Int64) -> EvictionOrder? {
+    private func nextOrder(except done: Set<EvictionOrder>, _ share: Int64) -> EvictionOrder? {
         func next(of owner: Int64?) -> EvictionOrder? {
-            let fetched: [EvictionOrder] = cache.state.totals.isPressed ? [.fetched(of: owner)] : []
+            let fetched: [EvictionOrder] = totals.isPressed ? [.fetched(of: owner)] : []
             return (fetched + [.used(of: owner)]).first { !done.contains($0) }
         }
         if !done.contains(.expired) { return .expired }
@@ -101,7 +87,7 @@ struct CacheEviction {
         now: Timestamp
     ) throws(StoreError) -> RowKey? {
         var position = cache.state.positions[order] ?? EvictionPosition()
-        position.beginAgainIfDue(after: cache.state.totals.evictions)
+        position.beginAgainIfDue(after: totals.evictions)
         let rows = candidates(order, after: position, now: now)
         defer {
             rows.reset()
@@ -147,7 +133,7 @@ struct CacheEviction {
         return rows
     }
 
-    /// Whether a row is not to be evicted: somebody needs it now, or what shows it.
+    /// Whether a client needs a row now, or a row that shows it.
     private func isProtected(_ key: RowKey) throws(StoreError) -> Bool {
         if cache.shared.claims.isGarbage(key) { return false }
         if cache.shared.isProtected(key) { return true }
@@ -186,9 +172,9 @@ struct CacheEviction {
         return removal
     }
 
-    /// Takes a row away of which nothing is known afterwards; false where there was none.
+    /// Takes a row away and logs that; false where there was none.
     ///
-    /// `step` is the revision of the batch that it belongs to, taken with the first row of it.
+    /// `step` is the revision of the row's batch, taken with the first row of it.
     @discardableResult
     func evict(
         _ key: RowKey,
@@ -202,8 +188,7 @@ struct CacheEviction {
         guard let scope = row.scope, let id = row.id, let kind = row.kind, kind != .variants else {
             return true
         }
-        let revision: Revision
-        if let step { revision = step } else { revision = try cache.nextRevision() }
+        let revision = if let step { step } else { try cache.nextRevision() }
         step = revision
         try cache.log.append(Change(revision, scope, .evict(id, reason, client: client)))
         return true
@@ -220,9 +205,7 @@ struct CacheEviction {
         return try evict(key, reason, client, &step)
     }
 
-    /// Removes an id's row, asked for by name; what it was, or nil where there was none.
-    ///
-    /// A client's blob is deleted by it, what was fetched is forgotten.
+    /// Deletes an id's blob, or evicts its other row; the row's kind, nil where there was none.
     func delete(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -240,7 +223,7 @@ struct CacheEviction {
         return found.kind
     }
 
-    /// Removes rows that were named, but for those that are protected or changed since then.
+    /// Removes rows that were named, except those that are protected or have changed since.
     func evict(
         _ candidates: [EvictionCandidate],
         client: ClientTag? = nil
@@ -271,36 +254,28 @@ struct CacheEviction {
 
     private func isSkipped(_ candidate: EvictionCandidate) throws(StoreError) -> Bool {
         if try isProtected(candidate.key) { return true }
-        return try revision(of: candidate.key) != candidate.revision
-    }
-
-    private func revision(of key: RowKey) throws(StoreError) -> Revision? {
         let statement = cache.statements[.find]
-        statement.bind(":key", key.number)
+        statement.bind(":key", candidate.key.number)
         defer { statement.reset() }
-        return try statement.step() ? Revision(statement.integer(EntryColumn.rev)) : nil
+        guard try statement.step() else { return true }
+        return statement.integer(EntryColumn.rev) != candidate.revision.number
     }
 
     // MARK: Sweeping
 
-    /// Takes away some of the entities that nothing refers to any more and nobody has asked for by
-    /// their keys.
+    /// Removes some of the entities that nothing refers to any more and no client has read by key.
     func sweepStep() throws(StoreError) {
         let batch = cache.state.orphans.suffix(Limits.evictionBatchRowsMax)
         cache.state.orphans.removeLast(batch.count)
         try cache.flushTouches()
         var step: Revision?
         for orphan in Set(batch) where !cache.shared.isProtected(orphan) {
-            guard try isUnreferred(orphan) else { continue }
-            if try evict(orphan, .lru, nil, &step) { cache.state.totals.evictions += 1 }
+            let statement = cache.statements[.unreferred]
+            statement.bind(":key", orphan.number)
+            let isUnreferred = try statement.step()
+            statement.reset()
+            guard isUnreferred, try evict(orphan, .lru, nil, &step) else { continue }
+            cache.state.totals.evictions += 1
         }
-    }
-
-    /// Whether it is the row of an entity to which no row refers.
-    private func isUnreferred(_ key: RowKey) throws(StoreError) -> Bool {
-        let statement = cache.statements[.unreferred]
-        statement.bind(":key", key.number)
-        defer { statement.reset() }
-        return try statement.step()
     }
 }

@@ -124,7 +124,9 @@ extension StoreReader {
     /// Whether a row of `place` is hidden from the user of a scope: a shared one that a row of the
     /// user's own came before; call it at one moment with the look for that.
     package func isHidden(_ id: EntryID, in place: ScopeKey, from scope: ScopeKey) -> Bool {
-        guard shared.mayHideRows, place.scope == .shared, scope.scope != .shared else { return false }
+        guard shared.mayHideRows, place.scope == .shared, scope.scope != .shared else {
+            return false
+        }
         let key = RowKey(place, id)
         notes?.add(key)
         do throws(StoreError) {

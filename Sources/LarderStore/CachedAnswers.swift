@@ -17,8 +17,13 @@ struct CachedAnswers {
         /// Rows that the step has written, which do not make room for each other.
         var rows: Set<RowKey> = []
         var bytes: Int64 = 0
-        /// What `state.db` has of it: who watches that was told.
+        /// The part of it in `state.db`, whose watchers were notified.
         var saved = SavedEntities()
+
+        mutating func add(_ key: RowKey, size: Int64) {
+            bytes += size
+            rows.insert(key)
+        }
     }
 
     /// Stores an answer and merges its entities into what is known of them; `saved` are those that were
@@ -178,20 +183,16 @@ struct CachedAnswers {
             entry.rowSize(in: step.scope, isChunked: false) + AnswerTables.size(of: references)
         let (body, scope) = (NewBody.inline(row.bytes), step.scope)
         try cache.rows.write(entry, at: found.key, over: found.row, in: scope, body, size: size)
-        step.bytes += size
-        step.rows.insert(found.key)
+        step.add(found.key, size: size)
         guard isTold, let change else { return }
-        let event: Change.Event =
-            isDeleted ? .delete(found.id, step.cause) : .put(found.id, step.cause)
+        let (id, cause) = (found.id, step.cause)
+        let event: Change.Event = isDeleted ? .delete(id, cause) : .put(id, cause)
         step.changes.append(EntityChange(found.name, at: found.key, change, event))
     }
 
     private func revision(of step: inout EntityStep) throws(StoreError) -> Revision {
-        if let known = step.revision ?? step.saved.step {
-            step.revision = known
-            return known
-        }
-        let revision = try cache.nextRevision()
+        let known = step.revision ?? step.saved.step
+        let revision = if let known { known } else { try cache.nextRevision() }
         step.revision = revision
         return revision
     }
@@ -207,7 +208,7 @@ struct CachedAnswers {
     ) throws(StoreError) -> PutReceipt {
         let old = try cache.rows.find(step.scope, new.entry.id, toPut: true)
         let key = RowKey(step.scope, new.entry.id)
-        // It looks the same to whoever has seen it, but for what its entities show.
+        // The same form shows the same, except for changes of its entities.
         let wasHidden = try cache.hiding.endHiding(key, of: step.scope, since: new.start)
         var isSame = false
         if !wasHidden, let old, old.kind == .fetched, old.checksum == form.checksum,
@@ -253,8 +254,7 @@ struct CachedAnswers {
             size: size
         )
         try replaceReferences(of: key, form.references, form.origin, step.scope)
-        step.bytes += size
-        step.rows.insert(key)
+        step.add(key, size: size)
     }
 
     /// The row of a normalized answer that was found; nil for another.
@@ -279,8 +279,8 @@ struct CachedAnswers {
         }
     }
 
-    /// Whether a row shows the bytes that come for it already, though it came to them otherwise: as
-    /// another answer has told of an entity in it.
+    /// Whether a row shows the bytes that come for it already, as another answer has changed its
+    /// entities.
     private func shows(
         _ body: BodySummary,
         _ old: CachedRows.FoundRow?,
@@ -351,20 +351,13 @@ struct CachedAnswers {
     func tell(_ step: inout EntityStep, entry: (key: RowKey, change: Change?)?) throws(StoreError) {
         let isHeard = cache.shared.changes.isWatched || !cache.shared.watches.isEmpty
         var showing = ReferenceReader.Showing()
-        if !step.changes.isEmpty {
-            if isHeard {
-                let claims = cache.shared.claims
-                let reader = ReferenceReader(tables: [cache.references], claims: claims)
-                showing = try reader.entries(
-                    showing: step.changes,
-                    in: step.scope,
-                    limit: Limits.followedReferencesMax
-                )
-            } else {
-                showing.isWhole = false
-            }
-            if !showing.isWhole { cache.state.hasUntold = true }
+        if !step.changes.isEmpty, isHeard {
+            let claims = cache.shared.claims
+            let reader = ReferenceReader(tables: [cache.references], claims: claims)
+            let (changes, limit) = (step.changes, Limits.followedReferencesMax)
+            showing = try reader.entries(showing: changes, in: step.scope, limit: limit)
         }
+        if !step.changes.isEmpty, !isHeard || !showing.isWhole { cache.state.hasUntold = true }
         guard let revision = step.revision ?? entry?.change?.revision else { return }
         let scope = step.scope.scope
         try cache.log.append(together: step.changes.map { Change(revision, scope, $0.event) })
@@ -403,8 +396,7 @@ struct CachedEntity {
 
 extension HeldEntity {
     var references: [Reference] {
-        guard case .present(let body, _) = self else { return [] }
-        return body.references
+        if case .present(let body, _) = self { body.references } else { [] }
     }
 }
 

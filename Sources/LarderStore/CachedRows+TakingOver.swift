@@ -59,10 +59,8 @@ extension CachedRows {
                 return Takeable(entry: entry, body: .chunked(chunked))
             }
             let bytes = row.withBody { Array($0) }
-            guard bytes.withUnsafeBytes({ Checksum.digest($0) }) == entry.body.digest else {
-                return nil
-            }
-            return Takeable(entry: entry, body: .inline(bytes))
+            let isSound = bytes.withUnsafeBytes { Checksum.digest($0) } == entry.body.digest
+            return isSound ? Takeable(entry: entry, body: .inline(bytes)) : nil
         }
     }
 
@@ -91,28 +89,23 @@ extension CachedRows {
             ORDER BY id LIMIT :limit
             """
         )
-        statement.bind(
-            (":scope", scope.text),
-            (":prefix", prefix),
-            (":end", RowQuery.end(ofPrefix: prefix)),
-            (":limit", Limits.pageRowsMax)
-        )
+        statement.bind((":scope", scope.text), (":prefix", prefix), (":limit", Limits.pageRowsMax))
+        statement.bind(":end", RowQuery.end(ofPrefix: prefix))
         return try statement.all { $0.entryID(.only) }
     }
 
-    /// Takes a row away of which nobody is told here.
+    /// Removes a row without logging it.
     func removeQuietly(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let found = try find(scope, id) else { return }
         try cache.eviction.remove(found.key)
     }
 
-    /// From now on a row is as of a step that has left it as it was: whoever is about to see it has
-    /// seen something else of a later revision than its own.
+    /// Gives a row the revision of a step that has left it as it was: its users have seen other content
+    /// of a later revision than its own.
     func raise(_ scope: ScopeKey, _ id: EntryID, to step: Revision) throws(StoreError) {
         guard let found = try find(scope, id) else { return }
-        let statement = try cache.connection.statement(
-            "UPDATE entry SET rev = max(rev, :rev) WHERE key = :key"
-        )
+        let raising = "UPDATE entry SET rev = max(rev, :rev) WHERE key = :key"
+        let statement = try cache.connection.statement(raising)
         try statement.run((":key", found.key.number), (":rev", step.number))
         // What its user has seen is later than a shared row that came between.
         try cache.hiding.hideShared(id, from: scope)
@@ -120,7 +113,7 @@ extension CachedRows {
         cache.noteChange(of: found.key)
     }
 
-    /// From now on an answer in the cache is stale, as something has changed it on the server.
+    /// Marks an answer as stale: it has changed on the server.
     func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let found = try find(scope, id), found.kind == .fetched else { return }
         try cache.statements[.markStale].run((":key", found.key.number))

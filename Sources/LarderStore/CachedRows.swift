@@ -49,9 +49,7 @@ struct CachedRows {
         let statement = cache.statements[.entry]
         statement.bind(":key", key.number)
         defer { statement.reset() }
-        guard try statement.step() else { return nil }
-        let row = EntryRow(statement)
-        return read(row)
+        return try statement.step() ? read(EntryRow(statement)) : nil
     }
 
     private func row(_ statement: SQLiteStatement, at key: RowKey) throws(StoreError) -> FoundRow {
@@ -108,7 +106,7 @@ struct CachedRows {
         return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)
     }
 
-    /// Writes a row in place of `old`, counts it, and has those hear of it who watch it.
+    /// Writes a row in place of `old`, counts it, and notes the change for its watchers.
     ///
     /// `form` is the skeleton of a normalized answer and the checksum of its template.
     func write(
@@ -129,12 +127,12 @@ struct CachedRows {
         row.bind(EntryColumn.checksum, form?.checksum)
         try row.run()
         let recency = cache.statements[.putRecency]
-        let expiry = entry.kind == .blob ? entry.freshUntil?.milliseconds : nil
         recency.bind(EntryColumn.key, key.number)
         recency.bind(RecencyColumn.lastUsed, cache.shared.clock.tick())
         recency.bind(RecencyColumn.size, size)
         recency.bind(RecencyColumn.storedAt, entry.storedAt.milliseconds)
-        recency.bind(RecencyColumn.expiresAt, expiry)
+        let expiry = entry.kind == .blob ? entry.freshUntil : nil
+        recency.bind(RecencyColumn.expiresAt, expiry?.milliseconds)
         recency.bind(RecencyColumn.owner, scope.owner)
         try recency.run()
         cache.noteChange(of: key)
@@ -150,8 +148,8 @@ struct CachedRows {
     /// Confirms a row's bytes without a new body, as a 304 does, if it still has `validators`.
     func refresh(_ confirmed: Entry, in scope: ScopeKey) throws(StoreError) -> RefreshOutcome {
         guard let found = try find(scope, confirmed.id), found.kind == .fetched,
-            found.etag == confirmed.etag,
-            found.lastModified == confirmed.lastModified, found.digest == confirmed.body.digest
+            found.etag == confirmed.etag, found.lastModified == confirmed.lastModified,
+            found.digest == confirmed.body.digest
         else { return .gone }
         var entry = confirmed
         entry.revision = found.revision
@@ -163,12 +161,10 @@ struct CachedRows {
         let size =
             found.skeleton == nil
             ? entry.rowSize(in: scope, isChunked: found.body != nil) : found.size
-        try cache.statements[.refreshRecency].run(
-            (":key", found.key.number),
-            (":stored_at", entry.storedAt.milliseconds),
-            (":size", size),
-            (":last_used", cache.shared.clock.tick())
-        )
+        let (stored, used) = (entry.storedAt.milliseconds, cache.shared.clock.tick())
+        let recency = cache.statements[.refreshRecency]
+        recency.bind((":key", found.key.number), (":size", size))
+        try recency.run((":stored_at", stored), (":last_used", used))
         cache.noteChange(of: found.key)
         cache.count(size - found.size, of: found.owner)
         try cache.eviction.makeRoom(for: size, keeping: [found.key], now: entry.storedAt)
