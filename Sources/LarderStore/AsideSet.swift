@@ -12,7 +12,6 @@ package struct AsideSet: Equatable, Sendable {
         "rm " + paths.map { "'\($0)'" }.joined(separator: " ")
     }
 
-    /// What it is, in a sentence.
     package var sentence: String {
         let files = paths.count == 1 ? "one file" : "\(paths.count) files"
         return "\(paths[0]) (\(bytes) bytes in \(files)) is a damaged state.db that was set aside, "
@@ -58,11 +57,10 @@ extension String {
         defer { closedir(stream) }
         var names: [String] = []
         while let entry = readdir(stream) {
-            names.append(
-                withUnsafePointer(to: &entry.pointee.d_name) { name in
-                    name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-            )
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            names.append(name)
         }
         return names
     }

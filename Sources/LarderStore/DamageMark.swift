@@ -7,9 +7,7 @@ final class DamageMark: Sendable {
     private let path: String
     private let met = Mutex<String?>(nil)
 
-    init(of file: String) {
-        path = file + ".damaged"
-    }
+    init(of file: String) { path = file + ".damaged" }
 
     /// What met damage first since the start; nil while nothing has.
     var step: String? { met.withLock { $0 } }

@@ -4,25 +4,25 @@ import Glibc
 extension DatabaseFile {
     /// The file, its WAL and the index of the WAL, in the order in which they go: without its file
     /// a WAL is nobody's, while a file without its WAL would pass for whole.
-    private static let suffixes = ["", "-wal", "-shm"]
+    static let suffixes = ["", "-wal", "-shm"]
+
+    /// Removes a file with its WAL, whatever is there of them.
+    static func removeFiles(_ path: String) {
+        for suffix in suffixes { unlink(path + suffix) }
+    }
 
     private func asidePath(_ suffix: String) -> String { path + ".aside" + suffix }
 
     /// Renames the file and its WAL, over the copy that an earlier time left.
     ///
-    /// Whoever has them open goes on with them under their new names.
+    /// Processes that have them open go on with them under their new names.
     func setAside() throws(StoreError) {
         for suffix in Self.suffixes {
-            let step = "set aside \(path + suffix)"
-            if let code = faults?.failure(before: step, of: path) {
-                throw StoreError(code: code, file: path, step: step, message: "injected")
-            }
+            try check(before: "set aside \(path + suffix)")
             let old = asidePath(suffix)
             if unlink(old) != 0, errno == EISDIR { rmdir(old) }
             guard (path + suffix).isThere else { continue }
-            guard rename(path + suffix, old) == 0 else {
-                throw .cannotOpen(path: path + suffix, reason: lastSystemError())
-            }
+            guard rename(path + suffix, old) == 0 else { throw .system(path + suffix) }
         }
     }
 
@@ -39,14 +39,11 @@ extension DatabaseFile {
 
     /// Removes the file and its WAL, so that their space is free at once.
     ///
-    /// They are cut first, as whoever has them open would keep it; what is read from them
-    /// afterwards is found damaged.
+    /// They are cut first: a process that has them open would keep the space. It finds them damaged.
     func remove() throws(StoreError) {
         for suffix in Self.suffixes where (path + suffix).isThere {
             if suffix != "-shm" { truncate(path + suffix, 0) }
-            guard unlink(path + suffix) == 0 else {
-                throw .cannotOpen(path: path + suffix, reason: lastSystemError())
-            }
+            guard unlink(path + suffix) == 0 else { throw .system(path + suffix) }
         }
     }
 }

@@ -2,10 +2,10 @@ import Glibc
 
 /// Copies of a file beside it.
 extension DatabaseFile {
-    /// Where it lies as it was before it was brought to a later version: one, of the last migration.
+    /// The path of the copy from before the last migration.
     var copyPath: String { path + ".before-migration" }
 
-    /// Where the last of those lies that are taken from time to time.
+    /// The path of the last snapshot; see ``StateSnapshots``.
     var snapshotPath: String { path + ".snapshot" }
 
     /// Writes the file as it is, its WAL included, to ``copyPath``, and syncs it there.
@@ -14,13 +14,10 @@ extension DatabaseFile {
     func copyBeforeMigration(_ connection: SQLiteConnection) throws(StoreError) {
         do throws(StoreError) {
             try copy(connection, to: copyPath)
-        } catch .corrupt(let file, let step) {
-            throw .corrupt(file: file, step: step)
         } catch {
-            throw .cannotOpen(
-                path: copyPath,
-                reason: "\(path) is not migrated without a copy of it: \(error.message)"
-            )
+            if case .corrupt = error { throw error }
+            let reason = "\(path) is not migrated without a copy of it: \(error.message)"
+            throw .cannotOpen(path: copyPath, reason: reason)
         }
     }
 
@@ -34,16 +31,11 @@ extension DatabaseFile {
             let statement = try connection.prepare("VACUUM INTO :path")
             try statement.run((":path", new))
             guard chmod(new, 0o600) == 0, sync(new), rename(new, place) == 0, sync(folder)
-            else { throw .cannotOpen(path: new, reason: lastSystemError()) }
+            else { throw .system(new) }
         } catch {
             unlink(new)
             throw error
         }
-    }
-
-    /// A connection that can only be copied from.
-    func openSource() throws(StoreError) -> SQLiteConnection {
-        try SQLiteConnection(path: path, mode: .readOnly, faults: faults, mark: mark)
     }
 
     var folder: String {

@@ -21,21 +21,13 @@ struct DatabaseFile {
     /// With the version that the file had if it had an earlier one.
     func openWriter() throws(StoreError) -> (connection: SQLiteConnection, migratedFrom: Int?) {
         try create()
-        let connection = try SQLiteConnection(
-            path: path,
-            mode: .readWrite,
-            faults: faults,
-            mark: mark
-        )
+        let connection = try connect(.readWrite)
         // What turns out to be damaged stays as it is, with its WAL.
         connection.keepWALOnClose(true)
-        let version: Int
+        var version = 0
         switch try schema.version(of: connection) {
-        case .empty:
-            try connection.execute(schema.opening)
-            version = 0
-        case .known(let found):
-            version = found
+        case .empty: try connection.execute(schema.opening)
+        case .known(let found): version = found
         case .newer(let found):
             throw .newer(path: path, found: found, known: schema.steps.count)
         }
@@ -67,22 +59,24 @@ struct DatabaseFile {
         cacheBytes: Int64,
         allowsCut: Bool = false
     ) throws(StoreError) -> SQLiteConnection {
-        let connection = try SQLiteConnection(
-            path: path,
-            mode: .readOnly,
-            faults: faults,
-            mark: mark
-        )
+        let connection = try connect(.readOnly)
         if allowsCut { try connection.execute("PRAGMA writable_schema=ON") }
         try connection.execute(
-            """
-            PRAGMA query_only=ON;
-            PRAGMA cell_size_check=ON;
-            PRAGMA trusted_schema=OFF;
-            """
+            "PRAGMA query_only=ON; PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF"
         )
         try connection.setPageCache(bytes: cacheBytes)
         return connection
+    }
+
+    /// A file of the same kind at another path.
+    func sibling(_ path: String, _ schema: Schema? = nil) -> DatabaseFile {
+        let schema = schema ?? self.schema
+        return DatabaseFile(path: path, schema: schema, synchronous: synchronous, faults: faults)
+    }
+
+    /// A connection as SQLite opens it.
+    func connect(_ mode: SQLiteConnection.Mode) throws(StoreError) -> SQLiteConnection {
+        try SQLiteConnection(path: path, mode: mode, faults: faults, mark: mark)
     }
 
     /// Makes an empty file that only its owner reads; SQLite gives the WAL the same rights.
@@ -90,25 +84,20 @@ struct DatabaseFile {
         if isExpendable { try checkKinds() }
         let flags = O_RDWR | O_CREAT | O_CLOEXEC | (isExpendable ? O_NOFOLLOW : 0)
         let descriptor = open(path, flags, 0o600)
-        guard descriptor >= 0 else { throw openingFailed() }
-        close(descriptor)
-    }
-
-    private func openingFailed() -> StoreError {
-        let cause = errno
-        let reason = lastSystemError()
-        if cause == ENOSPC || cause == EDQUOT { return .diskFull(file: path, step: "make \(path)") }
-        guard isExpendable, path.isThere else { return .cannotOpen(path: path, reason: reason) }
-        return .unusable(path: path, reason: reason)
+        guard descriptor < 0 else {
+            close(descriptor)
+            return
+        }
+        let (cause, reason) = (errno, lastSystemError())
+        if cause == ENOSPC || cause == EDQUOT { throw .diskFull(file: path, step: "make \(path)") }
+        guard isExpendable, path.isThere else { throw .cannotOpen(path: path, reason: reason) }
+        throw .unusable(path: path, reason: reason)
     }
 
     /// Nothing is written through a link or into a folder, and a WAL without its file is nobody's.
     private func checkKinds() throws(StoreError) {
-        guard path.isThere else {
-            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
-            return
-        }
-        for name in [path, path + "-wal", path + "-shm"] where name.isThere {
+        guard path.isThere else { return Self.removeFiles(path) }
+        for name in Self.suffixes.map({ path + $0 }) where name.isThere {
             guard FileStamp(name) != nil else {
                 throw .unusable(path: name, reason: "it is no ordinary file")
             }
@@ -121,22 +110,17 @@ struct DatabaseFile {
 
 extension DatabaseFile {
     /// Whether there is nothing at its path.
-    var isDeleted: Bool {
-        var answer = stat()
-        return lstat(path, &answer) != 0 && errno == ENOENT
-    }
+    var isDeleted: Bool { !path.isThere && errno == ENOENT }
 
     /// The last part of its path.
     var name: String { String(path.split(separator: "/").last ?? "") }
-}
 
-/// What the last failed system call says.
-func lastSystemError() -> String {
-    String(cString: strerror(errno))
-}
+    /// Throws the fault that a test has planned for a step.
+    func check(before step: String) throws(StoreError) {
+        guard let code = faults?.failure(before: step, of: path) else { return }
+        throw StoreError(code: code, file: path, step: step, message: "injected")
+    }
 
-extension DatabaseFile {
-    /// That of `cache.db`.
     static func ofCache(_ configuration: StoreConfiguration) -> DatabaseFile {
         DatabaseFile(
             path: configuration.cacheDirectory + "/cache.db",
@@ -145,5 +129,15 @@ extension DatabaseFile {
             isExpendable: true,
             faults: configuration.faults
         )
+    }
+}
+
+/// What the last failed system call says.
+func lastSystemError() -> String { String(cString: strerror(errno)) }
+
+extension StoreError {
+    /// The failure of the last system call, on a path.
+    static func system(_ path: String) -> StoreError {
+        .cannotOpen(path: path, reason: lastSystemError())
     }
 }

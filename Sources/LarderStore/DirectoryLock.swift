@@ -12,11 +12,10 @@ final class DirectoryLock: Sendable {
         try Self.makeDirectory(directory)
         path = directory + "/lock"
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .cannotOpen(path: path, reason: lastSystemError()) }
+        guard descriptor >= 0 else { throw .system(path) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             // `deinit` closes the descriptor, as everything of this is there.
-            throw errno == EWOULDBLOCK
-                ? .inUse(path: directory) : .cannotOpen(path: path, reason: lastSystemError())
+            throw errno == EWOULDBLOCK ? .inUse(path: directory) : .system(path)
         }
     }
 
@@ -39,8 +38,7 @@ final class DirectoryLock: Sendable {
         var made = ""
         for part in path.split(separator: "/") {
             made += (made.isEmpty && !path.hasPrefix("/") ? "" : "/") + part
-            guard mkdir(made, 0o700) != 0, errno != EEXIST else { continue }
-            throw .cannotOpen(path: made, reason: lastSystemError())
+            guard mkdir(made, 0o700) == 0 || errno == EEXIST else { throw .system(made) }
         }
     }
 }

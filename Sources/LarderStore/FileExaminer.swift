@@ -3,7 +3,6 @@ import Glibc
 import LarderModel
 import Synchronization
 
-/// What was found of one of the files.
 package struct FileFinding: Equatable, Sendable {
     package let name: String
     /// What SQLite finds wrong, at most ``Limits/checkFindingsMax``; empty for a sound file.
@@ -12,7 +11,6 @@ package struct FileFinding: Equatable, Sendable {
     package let isComplete: Bool
 }
 
-/// Who may read a file or a folder.
 package struct FileRights: Equatable, Sendable {
     package let path: String
     package let isDirectory: Bool
@@ -23,8 +21,7 @@ package struct FileRights: Equatable, Sendable {
 
 /// Looks at the files off the event loops, once at a time.
 ///
-/// It reads through connections of its own, each of which keeps the WAL from starting anew while a
-/// check lasts; hence its bound.
+/// A check reads through a connection of its own, which keeps the WAL from starting anew: hence its bound.
 final class FileExaminer: Sendable {
     private let queue = DispatchQueue(label: "larder.examiner")
     private let isBusy = Mutex(false)
@@ -57,13 +54,10 @@ final class FileExaminer: Sendable {
     ) async -> Result<[FileFinding], StoreError> {
         await withCheckedContinuation { waiter in
             queue.async {
-                waiter.resume(
-                    returning: Result { () throws(StoreError) in
-                        var findings: [FileFinding] = []
-                        for file in files { findings.append(try Self.check(file, checkBreak)) }
-                        return findings
-                    }
-                )
+                let findings = Result { () throws(StoreError) in
+                    try files.map { file throws(StoreError) in try Self.check(file, checkBreak) }
+                }
+                waiter.resume(returning: findings)
             }
         }
     }
@@ -80,7 +74,7 @@ final class FileExaminer: Sendable {
 
     /// Who may read some folders and the database files in them.
     static func rights(_ directories: [String], _ files: [DatabaseFile]) -> [FileRights] {
-        let paths = files.flatMap { file in ["", "-wal", "-shm"].map { file.path + $0 } }
+        let paths = files.flatMap { file in DatabaseFile.suffixes.map { file.path + $0 } }
         return (directories + paths).compactMap { path in
             var answer = stat()
             guard stat(path, &answer) == 0 else { return nil }

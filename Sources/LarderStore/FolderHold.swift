@@ -8,9 +8,7 @@ final class FolderHold: Sendable {
     private let lock = Mutex<DirectoryLock?>(nil)
 
     /// Holds nothing until ``ensure()``.
-    init(_ directory: String) {
-        self.directory = directory
-    }
+    init(_ directory: String) { self.directory = directory }
 
     /// Makes the folder where it is missing, and sees to it that it is ours.
     func ensure() throws(StoreError) {

@@ -6,7 +6,6 @@ import LarderModel
 struct OwnerTotals: Equatable {
     /// The column `owner` of a row that all users share.
     static let shared: Int64 = -1
-    /// Values that the column may have.
     static let owners = shared...Int64(UInt32.max)
 
     /// Users without a row are not in it.
@@ -16,9 +15,8 @@ struct OwnerTotals: Equatable {
 
     /// Throws `corrupt` for an owner or a sum that no file of ours has.
     init(reading connection: SQLiteConnection) throws(StoreError) {
-        let sums = try connection.prepare(
-            "SELECT owner, total(size) AS bytes FROM recency GROUP BY owner"
-        )
+        let totals = "SELECT owner, total(size) AS bytes FROM recency GROUP BY owner"
+        let sums = try connection.prepare(totals)
         while try sums.step() {
             let (owner, sum) = (sums.integer("owner"), sums.integer("bytes"))
             guard Self.owners.contains(owner), Limits.accountedBytes.contains(sum) else {

@@ -5,13 +5,13 @@ import Synchronization
 /// Space on a disk that is given up when the disk is full: even a row's deletion has to be written
 /// down first.
 ///
-/// A preallocated file, `reserve`, beside a database. Whoever meets the full disk releases it, for
-/// what makes room or settles what is under way, and takes it again when there is room. While it is
-/// not held nothing new is begun that would need it.
+/// A preallocated file, `reserve`, in the folder of a database. A full disk makes the store release it,
+/// so that it can make room and settle work in progress; it is taken again when there is room. While it
+/// is not held, the store begins no new work that would need it.
 final class Reserve: Sendable {
     private let directory: String
     private let bytes: Int64
-    /// A file that is worth less than the space it takes, once that is wanted.
+    /// A file that is removed with the reserve.
     private let expendable: String?
     private let freeBytes: @Sendable (String) -> Int64?
     private let held = Mutex(false)
@@ -23,18 +23,15 @@ final class Reserve: Sendable {
         expendable: String? = nil,
         freeBytes: @escaping @Sendable (String) -> Int64?
     ) {
-        self.directory = directory
-        self.bytes = bytes
-        self.expendable = expendable
-        self.freeBytes = freeBytes
+        (self.directory, self.bytes) = (directory, bytes)
+        (self.expendable, self.freeBytes) = (expendable, freeBytes)
     }
 
     private var path: String { directory + "/reserve" }
 
     var isHeld: Bool { bytes == 0 || held.withLock { $0 } }
 
-    /// What has to be free so that it can be taken: its size, and some for everybody else, as it is
-    /// not to be the reason that the disk is full.
+    /// The free space that taking it needs: its size, and some more, so that it does not fill the disk.
     var bytesNeeded: Int64 { bytes == 0 ? 0 : bytes + Limits.reserveSpareBytes }
 
     /// Whether a file holds so much that the reserve fits in its place.
@@ -42,9 +39,8 @@ final class Reserve: Sendable {
         bytesNeeded > 0 && database.bytes >= bytesNeeded
     }
 
-    /// Makes the file if there is room for it, or finds the one of an earlier process.
-    ///
-    /// True when it is held afterwards.
+    /// Makes the file if there is room for it, or finds the one of an earlier process; true when it is
+    /// held afterwards.
     @discardableResult
     func take() -> Bool {
         guard bytes > 0 else { return true }
@@ -71,8 +67,8 @@ final class Reserve: Sendable {
     func settle<Value>(_ work: () throws(StoreError) -> Value) throws(StoreError) -> Value {
         do throws(StoreError) {
             return try work()
-        } catch .diskFull(let file, let step) {
-            guard release() else { throw .diskFull(file: file, step: step) }
+        } catch {
+            guard case .diskFull = error, release() else { throw error }
             return try work()
         }
     }
@@ -85,8 +81,7 @@ final class Reserve: Sendable {
 
     private func state(isHeld: Bool) -> ReserveFinding.State {
         if isHeld, isAllocated { return .held }
-        var answer = stat()
-        if lstat(path, &answer) == 0, answer.st_mode & S_IFMT != S_IFREG { return .obstructed }
+        if path.isThere, FileStamp(path) == nil { return .obstructed }
         let free = freeBytes(directory) ?? bytesNeeded
         return free < bytesNeeded ? .noRoom(short: bytesNeeded - free) : .missing
     }
@@ -100,8 +95,7 @@ final class Reserve: Sendable {
 
     private func make() -> Bool {
         if let free = freeBytes(directory), free < bytesNeeded { return false }
-        let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
-        let descriptor = open(path, flags, 0o600)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         // Where the file system cannot preallocate, the C library writes into every block.

@@ -25,21 +25,18 @@ struct RowCopy {
         self.table = table
         self.key = key
         self.new = new
-        let type = try new.text(
-            "SELECT type FROM pragma_table_info('\(table)') WHERE name = '\(key)'"
-        )
-        isKeyInteger = type == "INTEGER"
+        let type = "SELECT type FROM pragma_table_info('\(table)') WHERE name = '\(key)'"
+        isKeyInteger = try new.text(type) == "INTEGER"
         insert = try new.prepare("INSERT OR IGNORE INTO \(table) (\(list)) VALUES (\(values))")
-        row = Self.readable { () throws(StoreError) in
-            try old.prepare("SELECT \(list) FROM \(table) WHERE \(key) = :key")
-        }
+        row = readable(try old.prepare("SELECT \(list) FROM \(table) WHERE \(key) = :key"))
     }
 
     /// Takes the row over whose key stands in the first column.
     mutating func take(_ keys: SQLiteStatement) throws(StoreError) {
         guard let row else { return }
         if isKeyInteger, !keyRange.contains(keys.integer(.only)) {
-            if isNumberedAnew { strays.insert(keys.integer(.only)) }
+            // The number of a body is in its chunks' keys, too: others name nothing.
+            if keyRange == Limits.foundNumbers { strays.insert(keys.integer(.only)) }
             return
         }
         row.bind(":key", of: keys)
@@ -57,7 +54,7 @@ struct RowCopy {
 
     private mutating func copy(_ row: SQLiteStatement, asNew: Bool = false) throws(StoreError) {
         defer { row.reset() }
-        guard Self.readable({ () throws(StoreError) in try row.step() }) ?? false else { return }
+        guard readable(try row.step()) ?? false else { return }
         insert.bindAll(of: row)
         if asNew { insert.bind(":" + key, Int64?.none) }
         let before = new.totalChanges
@@ -65,19 +62,11 @@ struct RowCopy {
         rows += Int(new.totalChanges - before)
     }
 
-    /// The number of a body stands in its chunks' keys, too: others name nothing.
-    private var isNumberedAnew: Bool { keyRange == Limits.foundNumbers }
-
     private var keyRange: ClosedRange<Int64> {
         switch table {
         case "body", "kept_body": Limits.foundBodies
         case "chunk", "kept_chunk": 0...(.max)
         case _: Limits.foundNumbers
         }
-    }
-
-    /// What the old file gives, or nil where it is damaged; the fault of a moment passes.
-    static func readable<Value>(_ read: () throws(StoreError) -> Value) -> Value? {
-        (try? read()) ?? (try? read())
     }
 }

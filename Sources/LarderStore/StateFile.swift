@@ -24,12 +24,11 @@ final class StateFile: Sendable {
     /// Whether an earlier version has saved answers without their entities and variants.
     let takesAlong: Bool
 
-    /// Opens or makes the file, and hands what is kept in it to `load`; then the other file's writer is
-    /// made, so that both have one thread.
+    /// Opens or makes the file and loads its rows into the index; then the other file's writer is made,
+    /// so that both have one thread.
     ///
     /// A damaged one is set aside and made anew with the rows of it that can be read, and its
-    /// counter goes on after `highest`, the highest revision that the cache knows. Before one of an
-    /// earlier version is migrated it is copied; see ``DatabaseFile/copyBeforeMigration(from:)``.
+    /// counter goes on after `highest`, the highest revision that the cache knows.
     init(
         _ configuration: StoreConfiguration,
         highest: Revision,
@@ -50,20 +49,18 @@ final class StateFile: Sendable {
         do throws(StoreError) {
             started = try start()
             findings = []
-        } catch .corrupt(let path, let step) where path == file.path {
-            let (saved, place) = try StateSalvage.replace(file)
+        } catch {
+            guard case .corrupt(file.path, _) = error else { throw error }
+            let saved = try StateSalvage.replace(file)
             started = try start()
-            findings =
-                [
-                    "\(StoreError.corrupt(file: path, step: step).message): it was set aside as "
-                        + "\(place.asidePath) and made anew; \(saved.rows) rows of it could be read "
-                        + "and were taken over"
-                ] + saved.findings + Self.snapshot(place)
+            let finding =
+                "\(error.message): it was set aside as \(saved.place.asidePath) and made anew; "
+                + "\(saved.rows) rows of it could be read and were taken over"
+            findings = [finding] + saved.findings + Self.snapshot(saved.place)
         }
         file.mark?.remove()
         let opening = started.opening
-        (notices, digestKey) = (opening.notices, opening.digestKey)
-        takesAlong = opening.takesAlong
+        (notices, digestKey, takesAlong) = (opening.notices, opening.digestKey, opening.takesAlong)
         // On a full disk the first that wants a block tries again.
         revisions = RevisionSource(
             first: started.firstRevision,
@@ -133,8 +130,7 @@ final class StateFile: Sendable {
         )
     }
 
-    /// Keeps the whole copy with the damaged file, for who looks for what could not be read: the next
-    /// one has no more than was taken over.
+    /// Names the copy that is kept with the damaged file: the next one has only what was taken over.
     private static func snapshot(_ place: StateReplacement) -> [String] {
         guard let taken = FileTime.changed(place.snapshotPath) else { return [] }
         return ["\(place.snapshotPath) is a copy of it of \(taken.httpDate)"]
@@ -142,15 +138,14 @@ final class StateFile: Sendable {
 
     /// What was met of damage since the start; nil while nothing was.
     var damageWarning: String? {
-        file.mark?.step.map { step in
-            "\(file.path) is damaged (\(StoreError.words(step)) failed): restart the daemon, which takes over "
-                + "what of it can be read"
-        }
+        guard let step = file.mark?.step else { return nil }
+        return "\(file.path) is damaged (\(StoreError.words(step)) failed): restart the daemon, "
+            + "which takes over what of it can be read"
     }
 
     // MARK: A full disk
 
-    /// Does what shrinks the file or settles what is under way: on a full disk once more with the
+    /// Runs a command that shrinks the file or settles a modifier: on a full disk once more with the
     /// space of the reserve.
     func settle<Value: Sendable>(
         cache: CommitQueue.CacheUse = .required,
@@ -158,16 +153,14 @@ final class StateFile: Sendable {
     ) async throws(StoreError) -> Value {
         do throws(StoreError) {
             return try await commits.submit(cache: cache, work)
-        } catch .diskFull(let file, let step) {
-            guard file == self.file.path, reserve.release() else {
-                throw .diskFull(file: file, step: step)
-            }
+        } catch {
+            guard case .diskFull(file.path, _) = error, reserve.release() else { throw error }
             return try await commits.submit(cache: cache, work)
         }
     }
 
-    /// Refuses what would have the file grow while the disk is full: the space that is left is for
-    /// what is there already.
+    /// Refuses a command that would make the file grow while the disk is full: the space that is left is
+    /// for work in progress.
     func refuseWhileFull(_ step: String) throws(StoreError) {
         // It is looked at on the disk in housekeeping; here clients' event loops come by.
         guard reserve.isHeld || reserve.take() else { throw .diskFull(file: file.path, step: step) }
@@ -180,7 +173,7 @@ final class StateFile: Sendable {
         try StateReader(try file.openReader(cacheBytes: Limits.statePageCacheBytes), shared)
     }
 
-    /// Says what is kept; what the cache has of it is garbage.
+    /// Puts the rows into the index; the cache's rows under their ids are garbage.
     private static func load(_ rows: [ClaimRow], into shared: SharedCacheState) {
         for row in rows {
             let scope = shared.key(for: row.scope)
@@ -199,7 +192,7 @@ final class StateFile: Sendable {
         }
     }
 
-    /// Drops bytes of a claimed row that do not match their checksum, of which nobody waits to hear.
+    /// Drops bytes of a claimed row that do not match their checksum.
     ///
     /// The garbage that the cache may have of it goes first: it would be read in its place.
     func dropDamaged(_ scope: ScopeKey, _ id: EntryID, _ digest: Digest) {

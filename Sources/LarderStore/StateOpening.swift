@@ -1,20 +1,16 @@
 import LarderModel
 
-/// How `state.db` is opened.
-///
-/// Everything that a start reads of it is read here, so that what is damaged is found, and salvaged,
-/// before anybody goes by it.
+/// Opens `state.db`, and reads everything that a start needs of it: damage is found and salvaged before
+/// any of it is used.
 struct StateOpening {
     let connection: SQLiteConnection
     /// The first revision that is not reserved.
     let nextRevision: Int64
-    /// What is kept.
     let rows: [ClaimRow]
     /// The target of each change of a dead letter.
     let deadTargets: [(scope: Scope, id: EntryID)]
-    /// What credentials are digested with.
     let digestKey: DigestKey
-    /// What was done to the file and is as it should be.
+    /// Notes of a migration.
     let notices: [String]
     /// Whether an earlier version has saved answers without their entities and variants.
     let takesAlong: Bool
@@ -52,13 +48,11 @@ struct StateOpening {
         rows = try reader.allRows()
         deadTargets = try reader.deadTargets()
         takesAlong = try connection.integer("SELECT takes_along FROM revision_block") == 1
-        notices =
-            opened.migratedFrom.map { version in
-                [
-                    "\(file.path) was brought from version \(version) to "
-                        + "\(Schema.state.steps.count); \(file.copyPath) holds it as it was"
-                ]
-            } ?? []
+        let versions = opened.migratedFrom.map { "\($0) to \(Schema.state.steps.count)" }
+        let copy = file.copyPath
+        notices = [versions].compactMap { $0 }.map {
+            "\(file.path) was brought from version \($0); \(copy) holds it as it was"
+        }
     }
 
     /// The secret of the file, drawn anew where it has none that can be read.

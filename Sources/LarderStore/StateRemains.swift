@@ -15,30 +15,19 @@ struct StateRemains {
     private let copy: String?
 
     /// Nil where not even the tables are known.
-    init?(of file: DatabaseFile) throws(StoreError) {
+    static func find(of file: DatabaseFile) throws(StoreError) -> StateRemains? {
         let copy = file.path + ".remains"
-        Self.remove(copy)
-        let found = try Self.readable { () throws(StoreError) in try Self.openAsItIs(file) }
-        if let found, found.isWhole {
-            (connection, version, self.copy) = (found.connection, found.version, nil)
-            return
+        DatabaseFile.removeFiles(copy)
+        let found = try readable { () throws(StoreError) in try openAsItIs(file) }
+        if let found, found.isWhole { return found.remains }
+        var isListed = false
+        defer { if !isListed { DatabaseFile.removeFiles(copy) } }
+        let listed = try readable { () throws(StoreError) in
+            let version = try Self.copy(file, to: copy)
+            return StateRemains(connection: try open(file, copy), version: version, copy: copy)
         }
-        do throws(StoreError) {
-            let listed = try Self.readable { () throws(StoreError) in
-                let version = try Self.copy(file, to: copy)
-                return (connection: try Self.open(file, copy), version: version)
-            }
-            if let listed {
-                (connection, version, self.copy) = (listed.connection, listed.version, copy)
-                return
-            }
-        } catch {
-            Self.remove(copy)
-            throw error
-        }
-        Self.remove(copy)
-        guard let found else { return nil }
-        (connection, version, self.copy) = (found.connection, found.version, nil)
+        isListed = listed != nil
+        return listed ?? found?.remains
     }
 
     private static func readable<Value>(
@@ -54,38 +43,29 @@ struct StateRemains {
     /// With `writable_schema` SQLite leaves out tables whose listing it does not understand.
     private static func openAsItIs(
         _ file: DatabaseFile
-    ) throws(StoreError) -> (connection: SQLiteConnection, version: Int, isWhole: Bool) {
+    ) throws(StoreError) -> (remains: StateRemains, isWhole: Bool) {
         // SQLite would delete the WAL of a file of no bytes.
         guard DiskSpace.fileBytes(at: file.path) > 0 else {
             throw .corrupt(file: file.path, step: "read \(file.path)")
         }
         let connection = try open(file, file.path)
         let (version, isWhole) = try file.schema.version(ofDamaged: connection)
-        return (connection, version, isWhole)
+        return (StateRemains(connection: connection, version: version, copy: nil), isWhole)
     }
 
     /// Removes what was made; the connection is used no more.
     func close() {
-        if let copy { Self.remove(copy) }
+        if let copy { DatabaseFile.removeFiles(copy) }
     }
 
     private static func open(
         _ file: DatabaseFile,
         _ path: String
     ) throws(StoreError) -> SQLiteConnection {
-        let other = DatabaseFile(
-            path: path,
-            schema: file.schema,
-            synchronous: file.synchronous,
-            faults: file.faults
-        )
+        let other = file.sibling(path)
         let connection = try other.openReader(cacheBytes: 0, allowsCut: true)
         connection.keepWALOnClose(true)
         return connection
-    }
-
-    private static func remove(_ path: String) {
-        for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
     }
 
     // MARK: Copying
@@ -123,13 +103,8 @@ struct StateRemains {
         let connection = try SQLiteConnection(path: copy, mode: .readWrite)
         // Whoever has not read has not opened the WAL; the tables need not be known for either.
         _ = try connection.integer("PRAGMA user_version")
-        let code = sqlite3_wal_checkpoint_v2(
-            connection.handle,
-            nil,
-            SQLITE_CHECKPOINT_TRUNCATE,
-            nil,
-            nil
-        )
+        let mode = SQLITE_CHECKPOINT_TRUNCATE
+        let code = sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, nil, nil)
         guard code == SQLITE_OK else { throw connection.error(code, step: "checkpoint \(copy)") }
     }
 
@@ -137,9 +112,8 @@ struct StateRemains {
     private static func page(_ number: Int, of path: String) throws(StoreError) -> [UInt8] {
         let source = try descriptor(path, O_RDONLY)
         defer { Glibc.close(source) }
-        let bytes = StateListing.pageBytes
-        var page = [UInt8](repeating: 0, count: bytes)
-        let count = pread(source, &page, bytes, (number - 1) * bytes)
+        var page = [UInt8](repeating: 0, count: StateListing.pageBytes)
+        let count = pread(source, &page, page.count, (number - 1) * page.count)
         guard count >= 0 else { throw failed(path) }
         return Array(page.prefix(count))
     }
@@ -175,6 +149,6 @@ struct StateRemains {
     private static func failed(_ path: String) -> StoreError {
         errno == ENOSPC || errno == EDQUOT
             ? .diskFull(file: path, step: "copy what is left of \(path)")
-            : .cannotOpen(path: path, reason: lastSystemError())
+            : .system(path)
     }
 }

@@ -49,8 +49,7 @@ struct StateReplacement {
     }
 
     private init(file: DatabaseFile, number: Int) {
-        self.file = file
-        self.number = number
+        (self.file, self.number) = (file, number)
     }
 
     private func run() throws(StoreError) {
@@ -66,22 +65,12 @@ struct StateReplacement {
 
     /// Nothing to be done where there is none, be it that it was moved already.
     private func move(_ path: String, to place: String) throws(StoreError) {
-        try mayFail("rename \(path)")
-        guard path.isThere else { return }
-        guard rename(path, place) == 0 else {
-            throw .cannotOpen(path: path, reason: lastSystemError())
-        }
+        try file.check(before: "rename \(path)")
+        guard !path.isThere || rename(path, place) == 0 else { throw .system(path) }
     }
 
     private func syncFolder() throws(StoreError) {
-        try mayFail("sync \(file.folder)")
-        guard file.sync(file.folder) else {
-            throw .cannotOpen(path: file.folder, reason: lastSystemError())
-        }
-    }
-
-    private func mayFail(_ step: String) throws(StoreError) {
-        guard let code = file.faults?.failure(before: step, of: file.path) else { return }
-        throw StoreError(code: code, file: file.path, step: step, message: "injected")
+        try file.check(before: "sync \(file.folder)")
+        guard file.sync(file.folder) else { throw .system(file.folder) }
     }
 }

@@ -109,9 +109,8 @@ extension StateSalvage {
 
     /// No accept number is given twice, also where the last rows are lost.
     private func takeNumbers() throws(StoreError) {
-        let before = readable { () throws(StoreError) in
-            try old.integer("SELECT seq FROM sqlite_sequence WHERE name = 'modifier'")
-        }
+        let sequence = "SELECT seq FROM sqlite_sequence WHERE name = 'modifier'"
+        let before = readable(try old.integer(sequence))
         let known = try new.integer(
             """
             SELECT max((SELECT coalesce(max(number), 0) FROM modifier),

@@ -3,12 +3,12 @@ import Glibc
 import LarderModel
 import Synchronization
 
-/// Keeps a copy of `state.db` beside it, taken anew from time to time with `VACUUM INTO`
-/// (https://sqlite.org/lang_vacuum.html#vacuuminto): what is worth most here has no other.
+/// Keeps a copy of `state.db` in its folder, taken from time to time with `VACUUM INTO`
+/// (https://sqlite.org/lang_vacuum.html#vacuuminto).
 ///
-/// It is for people, and nothing is read from it: what it has waiting may have been sent since. It
-/// is written on a thread of its own through a connection of its own, so that neither a write nor a
-/// read waits for it, and takes the place of the one before when it is whole and synced.
+/// It is for operators. The daemon reads nothing from it: modifiers that wait in it may have been sent
+/// since. It is written on its own thread through its own connection, so that no command waits for it,
+/// and takes the place of the last one when it is whole and synced.
 final class StateSnapshots: Sendable {
     private struct State {
         var isBusy = false
@@ -18,7 +18,6 @@ final class StateSnapshots: Sendable {
     private let configuration: StoreConfiguration
     private let file: DatabaseFile
     private let reserve: Reserve
-    /// Told what went wrong.
     private let found: Findings
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "larder.snapshots", qos: .utility)
@@ -29,22 +28,17 @@ final class StateSnapshots: Sendable {
         _ reserve: Reserve,
         _ found: Findings
     ) {
-        self.configuration = configuration
-        self.file = file
-        self.reserve = reserve
-        self.found = found
+        (self.configuration, self.file) = (configuration, file)
+        (self.reserve, self.found) = (reserve, found)
     }
 
     /// Begins to take one if the last is old and something has changed since.
     func takeIfDue(now: Timestamp) {
         guard let age = configuration.snapshotAge, isDue(now, age) else { return }
         let isMine = state.withLock { state in
-            if state.isBusy { return false }
-            if let tried = state.triedAt, now.since(tried) < Limits.snapshotRetryTime {
-                return false
-            }
-            state.isBusy = true
-            state.triedAt = now
+            let isRecent = state.triedAt.map { now.since($0) < Limits.snapshotRetryTime } ?? false
+            if state.isBusy || isRecent { return false }
+            state = State(isBusy: true, triedAt: now)
             return true
         }
         guard isMine else { return }
@@ -55,9 +49,7 @@ final class StateSnapshots: Sendable {
     }
 
     /// Blocks the calling thread until none is being taken.
-    func wait() {
-        queue.sync {}
-    }
+    func wait() { queue.sync {} }
 
     private func isDue(_ now: Timestamp, _ age: Duration) -> Bool {
         guard let last = FileTime.changed(file.snapshotPath) else { return true }
@@ -68,29 +60,22 @@ final class StateSnapshots: Sendable {
         }
     }
 
-    /// Whether so many bytes may be written, and there is room for more than them.
-    private func hasRoom(_ bytes: Int64) -> Bool {
-        // While it is not there, what space comes free is for it.
-        guard reserve.isHeld else { return false }
-        // What cannot be told is no reason to have none.
-        guard let free = configuration.freeBytes(configuration.stateDirectory) else { return true }
-        return free - bytes >= max(configuration.minFreeBytes.bytes, Limits.stateSpaceMin)
-    }
-
     private func take() {
-        let size = DiskSpace.fileBytes(at: file.path) + DiskSpace.fileBytes(at: file.path + "-wal")
-        guard hasRoom(size) else { return }
+        // While the reserve is not held, space that becomes free is for it. An unknown amount of space is
+        // no reason to take none.
+        let free = configuration.freeBytes(configuration.stateDirectory) ?? .max
+        let wanted = max(configuration.minFreeBytes.bytes, Limits.stateSpaceMin)
+        guard reserve.isHeld, free - file.bytes >= wanted else { return }
         do throws(StoreError) {
-            try file.copy(try file.openSource(), to: file.snapshotPath)
+            try file.copy(try file.connect(.readOnly), to: file.snapshotPath)
         } catch {
             found.tell("no copy of \(file.path) was taken: \(error.message)")
         }
     }
 }
 
-/// When a file was changed last, by the kernel's word.
 enum FileTime {
-    /// Nil where there is none.
+    /// When a file was changed last; nil where there is none.
     static func changed(_ path: String) -> Timestamp? {
         var answer = stat()
         guard stat(path, &answer) == 0 else { return nil }
