@@ -144,10 +144,10 @@ struct CacheEviction {
     /// Takes a row away with what belongs to it; nil where there was none.
     @discardableResult
     func remove(_ key: RowKey) throws(StoreError) -> Removal? {
+        cache.noteChange(of: key)
         let entry = cache.statements[.deleteEntry]
         entry.bind(":key", key.number)
         defer { entry.reset() }
-        cache.noteChange(of: key)
         var removal = Removal()
         var (body, skeleton): (Int64?, Int64?)
         if try entry.step() {
@@ -270,12 +270,21 @@ struct CacheEviction {
         try cache.flushTouches()
         var step: Revision?
         for orphan in Set(batch) where !cache.shared.isProtected(orphan) {
-            let statement = cache.statements[.unreferred]
-            statement.bind(":key", orphan.number)
-            let isUnreferred = try statement.step()
-            statement.reset()
-            guard isUnreferred, try evict(orphan, .lru, nil, &step) else { continue }
-            cache.state.totals.evictions += 1
+            if try isUnreferred(orphan), try evict(orphan, .lru, nil, &step) {
+                cache.state.totals.evictions += 1
+            }
         }
+    }
+
+    private func isUnreferred(_ key: RowKey) throws(StoreError) -> Bool {
+        let entity = try cache.connection.statement(
+            """
+            SELECT 1 FROM entry JOIN recency USING (key)
+            WHERE key = :key AND id < '\(EntryID.firstOfEntries)' AND direct = 0
+                AND NOT EXISTS (SELECT 1 FROM reference WHERE child = :key)
+            """
+        )
+        entity.bind(":key", key.number)
+        return try entity.step()
     }
 }

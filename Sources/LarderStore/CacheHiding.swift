@@ -31,8 +31,7 @@ struct CacheHiding {
 
     let cache: CacheWriter
 
-    /// Hides the shared row under an id, if there is one, from the user of a scope; with `revision` only
-    /// one that is older.
+    /// Hides the shared row under an id from the user of a scope; with `revision` only an older one.
     func hideShared(
         _ id: EntryID,
         from scope: ScopeKey,
@@ -60,9 +59,9 @@ struct CacheHiding {
     }
 
     func marks(of key: RowKey) throws(StoreError) -> [HiddenMark] {
-        let statement = cache.statements[.marks]
+        let sql = "SELECT scope, rev FROM hidden WHERE key = :key"
+        let statement = try cache.connection.statement(sql)
         statement.bind(":key", key.number)
-        defer { statement.reset() }
         return try statement.all(HiddenMark.init)
     }
 
@@ -76,15 +75,13 @@ struct CacheHiding {
     /// Whether the shared row under an id is hidden from the user of a scope.
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
         guard cache.shared.mayHideRows else { return false }
-        let statement = cache.statements[.isHidden]
+        let statement = try cache.connection.statement(Self.isHiddenSQL)
         let key = RowKey(cache.shared.sharedScope, id)
         statement.bind((":key", key.number), (":scope", scope.text))
-        defer { statement.reset() }
         return try statement.step()
     }
 
-    /// Takes the marks of a row away, with `revision` those that were not set later; whether there were
-    /// any.
+    /// Removes the marks of a row, with `revision` those that were not set later; whether there were any.
     @discardableResult
     func unhide(_ key: RowKey, upTo revision: Revision? = nil) throws(StoreError) -> Bool {
         guard cache.shared.mayHideRows else { return false }
@@ -107,9 +104,8 @@ struct CacheHiding {
 
     /// Shows a shared row again to users, as an answer has come for it; whether it was hidden from any.
     ///
-    /// The answer then has a later revision than what they have seen. `start` is the last revision that
-    /// was told when its request started: one that started before an own row was stored may be older
-    /// than that (P-06).
+    /// The answer then gets a later revision than what they have seen. `start` is the last revision that
+    /// was published when its request started: an earlier answer may be older than their own rows (P-06).
     func endHiding(
         _ key: RowKey,
         of scope: ScopeKey,

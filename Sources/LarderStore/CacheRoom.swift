@@ -17,15 +17,13 @@ struct CacheRoom {
 
     /// What it has learned, which a rolled back transaction leaves as it is.
     struct Bounds {
-        /// How far the cache shrinks, at most, so that the reserve can be taken again; nil while it
-        /// is held.
+        /// The least budget for the sake of the reserve; nil while that is held.
         var reserveFloorBytes: Int64?
-        /// How far the cache shrinks, at most, for a disk or a quota that is short; nil while
-        /// neither is.
+        /// The least budget for a disk or a quota that is short; nil while neither is.
         var pressureFloorBytes: Int64?
         /// How much a quota lets the cache hold, as failures have shown; nil while nothing is known.
         var learnedBudget: Int64?
-        /// How long the file was when it was rebuilt last.
+        /// The length of the file after its last rebuild.
         var bytesAfterRebuild: Int64 = 0
     }
 
@@ -55,7 +53,7 @@ struct CacheRoom {
         }
         guard cache.file != nil else { return }
         if cache.bounds.reserveFloorBytes == nil { setFloor() }
-        // What fails here is tried again with the next look.
+        // The next look tries again what fails here.
         try? giveBack()
         if reserve.take() { cache.bounds.reserveFloorBytes = nil }
     }
@@ -67,9 +65,11 @@ struct CacheRoom {
         guard let file = cache.file, wanted > 0, let free = freeBytes, free < wanted else { return }
         file.connection.setBusyTime(Limits.busyTimeShort)
         defer { file.connection.setBusyTime(Limits.busyTime) }
-        // What fails here is met again by whoever writes.
-        _ = try? file.checkpoint(truncating: true)
+        cutWAL()
     }
+
+    /// The next writer meets again what fails here.
+    private func cutWAL() { _ = try? cache.file?.checkpoint(truncating: true) }
 
     /// The disk has refused to let a file grow, though it says that it has room.
     private func learnBudget() {
@@ -89,41 +89,39 @@ struct CacheRoom {
         if cache.bounds.learnedBudget == nil { cache.bounds.pressureFloorBytes = nil }
     }
 
-    /// A cache that holds less than the reserve needs gives nothing up for it, it only grows no
-    /// more.
+    /// A cache that holds less than the reserve needs evicts nothing for it, and only grows no more.
     private func setFloor() {
         cache.bounds.reserveFloorBytes = bytes < reserve.bytesNeeded ? bytes : bytes / 4 * 3
     }
 
     /// Evicts what is above the budget, a batch at most, and gives pages back to the disk.
     private func giveBack() throws(StoreError) {
-        // Who reads now is not waited for: the next look comes soon.
+        // It does not wait for readers: the next look comes soon.
         cache.file?.connection.setBusyTime(Limits.busyTimeShort)
         defer { cache.file?.connection.setBusyTime(Limits.busyTime) }
         // What cannot be written into a file that may not grow is made smaller first.
-        _ = try? cache.file?.checkpoint(truncating: true)
-        try transaction { () throws(StoreError) in
+        cutWAL()
+        _ = try transaction { () throws(StoreError) in
             try measureSpace()
             if cache.state.isShrinking { try cache.eviction.shrinkStep(now: cache.now()) }
+            return false
         }
         for _ in 0..<Limits.reserveStepsMax {
             let gaveBack = try transaction { () throws(StoreError) in
                 try cache.connection.vacuumStep()
             }
-            _ = try? cache.file?.checkpoint(truncating: true)
+            cutWAL()
             guard gaveBack, !reserve.take() else { return }
         }
     }
 
-    private func transaction<Value>(
-        _ work: () throws(StoreError) -> Value
-    ) throws(StoreError) -> Value {
+    private func transaction(_ work: () throws(StoreError) -> Bool) throws(StoreError) -> Bool {
         defer { cache.revisions.close() }
         do throws(StoreError) {
             try cache.begin()
-            let value = try work()
+            let result = try work()
             try cache.commit()
-            return value
+            return result
         } catch {
             cache.rollBack()
             throw error
@@ -158,7 +156,7 @@ struct CacheRoom {
     /// Leaves so much free on the disk: first by storing no more than there is, and only with less
     /// than half of it free by eviction, down to half of what was there when the disk became short.
     ///
-    /// Whoever else fills the disk would otherwise cost every user the whole cache.
+    /// Other processes that fill the disk would otherwise cost every user the whole cache.
     private func leave(_ wanted: Int64, free: Int64, most: Int64) {
         guard free < wanted else {
             cache.bounds.pressureFloorBytes = nil
@@ -177,11 +175,10 @@ struct CacheRoom {
         Int64(Double(cache.state.totals.budget) * configuration.lowWatermark)
     }
 
-    /// Writes the file anew if it is so much larger than what it holds that this is worth it: pages
-    /// half empty, which an incremental vacuum does not find.
+    /// Writes the file anew if pages half empty, which an incremental vacuum does not find, make it much
+    /// larger than its content.
     ///
-    /// What it has then it needs, and the next time waits until it has doubled: long ids take more
-    /// in their index than they count.
+    /// The next time waits until the file has doubled: long ids take more in their index than they count.
     func rebuildIfWorthIt() throws(StoreError) {
         guard cache.file != nil else { return }
         let pages = try cache.connection.integer("PRAGMA page_count") ?? 0
@@ -189,8 +186,8 @@ struct CacheRoom {
         let needed = max(bytes, cache.bounds.bytesAfterRebuild)
         guard (pages - free) * 4_096 > 2 * needed + Limits.rebuildBytesMin else { return }
         try cache.connection.execute("VACUUM")
-        cache.bounds.bytesAfterRebuild =
-            (try cache.connection.integer("PRAGMA page_count") ?? 0) * 4_096
+        let rebuilt = try cache.connection.integer("PRAGMA page_count") ?? 0
+        cache.bounds.bytesAfterRebuild = rebuilt * 4_096
     }
 
     func checkSize(_ size: Int64, bodyBytes: Int) throws(StoreError) {
@@ -201,12 +198,11 @@ struct CacheRoom {
         try checkBudget(size)
     }
 
-    /// What would not fit into an empty cache: for good, or while the disk is short of space.
+    /// Refuses what would not fit into an empty cache: permanently, or while the disk is short of space.
     func checkBudget(_ size: Int64) throws(StoreError) {
         guard size > cache.state.totals.budget else { return }
-        guard size <= configuration.maxBytes.bytes else {
-            throw .tooLarge(bytes: size, limit: configuration.maxBytes.bytes)
-        }
+        let limit = configuration.maxBytes.bytes
+        guard size <= limit else { throw .tooLarge(bytes: size, limit: limit) }
         throw .diskFull(file: cache.database.path, step: "make room for \(size) bytes")
     }
 }

@@ -4,8 +4,7 @@ import LarderModel
 enum CacheStatement: Int, PreparedStatement {
     case begin, commit, setMeta, deleteMeta, touch, find, entry, putEntry, putRecency, refreshEntry,
         refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestWithKind,
-        oldestOfOwner, oldestOfOwnerWithKind, expired, unreferred, markDirect, hide, hideLater,
-        marks, isHidden, unhide
+        oldestOfOwner, oldestOfOwnerWithKind, expired, markDirect, hide, hideLater, unhide
 
     var sql: String {
         switch self {
@@ -42,45 +41,29 @@ enum CacheStatement: Int, PreparedStatement {
         case .deleteEntry:
             "DELETE FROM entry WHERE key = :key RETURNING \(EntryColumn.deleted)"
         case .deleteRecency: "DELETE FROM recency WHERE key = :key RETURNING size, owner"
-        case .oldest:
-            """
-            SELECT \(VictimColumn.list([.key, .lastUsed])) FROM recency
-            WHERE last_used > :used ORDER BY last_used
-            """
-        case .oldestWithKind:
-            """
-            SELECT \(VictimColumn.list([.key, .lastUsed, .kind])) FROM recency JOIN entry USING (key)
-            WHERE last_used > :used ORDER BY last_used
-            """
-        case .oldestOfOwner:
-            """
-            SELECT \(VictimColumn.list([.key, .lastUsed])) FROM recency
-            WHERE owner = :owner AND last_used > :used ORDER BY last_used
-            """
-        case .oldestOfOwnerWithKind:
-            """
-            SELECT \(VictimColumn.list([.key, .lastUsed, .kind])) FROM recency JOIN entry USING (key)
-            WHERE owner = :owner AND last_used > :used ORDER BY last_used
-            """
+        case .oldest: Self.oldest()
+        case .oldestWithKind: Self.oldest(withKind: true)
+        case .oldestOfOwner: Self.oldest(ofOwner: true)
+        case .oldestOfOwnerWithKind: Self.oldest(ofOwner: true, withKind: true)
         case .expired:
             """
             SELECT \(VictimColumn.list([.key, .lastUsed, .expiresAt])) FROM recency
             WHERE expires_at <= :now AND (expires_at, key) > (:expires_at, :key)
             ORDER BY expires_at, key
             """
-        case .unreferred:
-            """
-            SELECT key FROM entry JOIN recency USING (key)
-            WHERE key = :key AND id < '\(EntryID.firstOfEntries)' AND direct = 0
-                AND NOT EXISTS (SELECT 1 FROM reference WHERE child = :key)
-            """
         case .markDirect: "UPDATE recency SET direct = 1 WHERE key = :key"
         case .hide: "INSERT OR IGNORE INTO hidden (key, scope, rev) VALUES (:key, :scope, :rev)"
         case .hideLater:
             "UPDATE hidden SET rev = max(rev, :rev) WHERE key = :key AND scope = :scope"
-        case .marks: "SELECT scope, rev FROM hidden WHERE key = :key"
-        case .isHidden: CacheHiding.isHiddenSQL
         case .unhide: "DELETE FROM hidden WHERE key = :key AND rev <= :rev"
         }
+    }
+
+    private static func oldest(ofOwner: Bool = false, withKind: Bool = false) -> String {
+        """
+        SELECT \(VictimColumn.list(withKind ? [.key, .lastUsed, .kind] : [.key, .lastUsed]))
+        FROM recency \(withKind ? "JOIN entry USING (key)" : "")
+        WHERE \(ofOwner ? "owner = :owner AND" : "") last_used > :used ORDER BY last_used
+        """
     }
 }

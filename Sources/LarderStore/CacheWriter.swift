@@ -1,10 +1,9 @@
 import LarderModel
 
-/// The one connection that writes `cache.db`, and alone checkpoints it.
+/// The one connection that writes and checkpoints `cache.db`.
 ///
-/// Confined to the thread of its ``StoreWriter``. What it keeps in memory beside the file is
-/// ``CacheWriterState``, which goes back with a transaction that is rolled back. It outlives the
-/// file: when that is lost another one takes its place; see `CacheWriter+File.swift`.
+/// Confined to the thread of its ``StoreWriter``. A rolled back transaction restores its state in memory,
+/// ``CacheWriterState``. It outlives the file: a new one takes the place of a lost one.
 final class CacheWriter {
     let configuration: StoreConfiguration
     let shared: SharedCacheState
@@ -22,11 +21,10 @@ final class CacheWriter {
     private(set) weak var folder: FolderHold?
     private var saved: CacheWriterState
     private var changesBefore: Int64 = 0
-    /// Uses taken from the logs by the open transaction.
+    /// Uses that the open transaction has taken from the logs, and uses of entities by their keys.
     private var takenTouches: [(log: TouchLog, ticks: [RowKey: Int64])] = []
-    /// Uses of entities by their keys, taken by the open transaction.
     private var takenDirectUses: Set<RowKey> = []
-    /// Rows that the open transaction has written, confirmed or taken away.
+    /// Rows that the open transaction has written, confirmed or removed.
     private var changedRows: [RowKey] = []
 
     /// Has no file until ``adopt(_:)`` or ``look()``.
@@ -40,14 +38,9 @@ final class CacheWriter {
         folder: FolderHold?,
         now: @escaping @Sendable () -> Timestamp
     ) {
-        self.configuration = configuration
-        self.database = database
-        self.shared = shared
-        self.revisions = revisions
-        self.findings = findings
-        self.reserve = reserve
-        self.folder = folder
-        self.now = now
+        (self.configuration, self.database, self.shared) = (configuration, database, shared)
+        (self.revisions, self.findings, self.reserve) = (revisions, findings, reserve)
+        (self.folder, self.now) = (folder, now)
         state = CacheWriterState(budget: configuration.maxBytes.bytes)
         saved = state
         shared.publish(state.totals)
@@ -85,7 +78,7 @@ final class CacheWriter {
         try file.statements[.begin].run()
     }
 
-    /// Commits, and makes the commit known to readers before anybody is answered.
+    /// Commits, and publishes the commit before a command is answered.
     func commit() throws(StoreError) {
         guard state.totals.bytes >= 0, state.totals.entries >= 0 else {
             throw .corrupt(file: database.path, step: "sum up the rows")
@@ -134,7 +127,7 @@ final class CacheWriter {
         changedRows.removeAll(keepingCapacity: true)
     }
 
-    /// Takes a number for a step of the open transaction.
+    /// Takes a revision for a step of the open transaction.
     func nextRevision() throws(StoreError) -> Revision {
         let revision = try revisions.next()
         state.highestRevision = max(state.highestRevision, revision)
@@ -162,8 +155,7 @@ final class CacheWriter {
             return value
         } catch {
             guard case .noRoom = error else { throw error }
-            try connection.execute("ROLLBACK TO attempt")
-            try connection.execute("RELEASE attempt")
+            try connection.execute("ROLLBACK TO attempt; RELEASE attempt")
             references.forget()
             state = before
             throw error
@@ -194,7 +186,6 @@ final class CacheWriter {
         state.owners.add(added, to: owner)
     }
 
-    /// A row's accounted size, as the file has it.
     func rowSize(
         _ statement: SQLiteStatement,
         _ column: some SQLiteColumn
@@ -229,12 +220,12 @@ final class CacheWriter {
         try eviction.makeRoom(for: added, keeping: [], now: now)
     }
 
-    /// Gives an upload up; its chunks go like those of a replaced body.
+    /// Drops an upload; its chunks go like those of a replaced body.
     func forget(_ upload: UploadID) {
         state.totals.bytes -= state.bodies.forget(upload)
     }
 
-    /// Takes away some chunks of bodies that no row names and nobody reads.
+    /// Removes some chunks of bodies that no row names and no reader has leased.
     func removeBodies() throws(StoreError) {
         try bodies.removeStep(shared.leases, &state.bodies)
     }
