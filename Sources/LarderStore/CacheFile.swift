@@ -1,4 +1,4 @@
-/// An open `cache.db` as its writer has it; another file is another one of these.
+/// An open `cache.db` of the writer; a new file gets a new one.
 ///
 /// The writer alone writes the file, and only when it checkpoints. So between two checkpoints the file
 /// looks the same from outside, unless another process has deleted, replaced, cut or written it.

@@ -5,10 +5,11 @@ package import LarderNormalize
 struct CachedAnswers {
     let cache: CacheWriter
 
-    /// What one step does to entities, until it is told.
-    struct EntityStep {
+    /// The changes of one step, until they are logged.
+    struct Step {
         let scope: ScopeKey
         let cause: ChangeCause
+        let now: Timestamp
         /// See ``NewEntry/start``.
         var start: Revision?
         /// Taken with the first change.
@@ -33,9 +34,9 @@ struct CachedAnswers {
         _ saved: SavedEntities,
         now: Timestamp
     ) throws(StoreError) -> AnswerReceipt {
-        var step = EntityStep(answer.entities, saved)
+        var step = Step(answer.entities, saved, now)
         step.start = answer.entry.start ?? answer.entities.fetch
-        let merged = try merge(answer.entities, &step, now: now)
+        let merged = try merge(answer.entities, &step)
         let form = answer.entities.form(merged)
         let entry: PutReceipt
         if let form {
@@ -45,7 +46,7 @@ struct CachedAnswers {
             try tell(&step, entry: nil)
             entry = try cache.rows.put(answer.entry, now: now)
         }
-        try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: now)
+        try makeRoom(for: step)
         return AnswerReceipt(entry: entry, isNormalized: form != nil)
     }
 
@@ -57,10 +58,10 @@ struct CachedAnswers {
         in scope: ScopeKey,
         now: Timestamp
     ) throws(StoreError) {
-        var step = EntityStep(scope: scope, cause: ChangeCause(.network))
+        var step = Step(scope: scope, cause: ChangeCause(.network), now: now)
         let old = try cache.rows.find(scope, entry.id, toPut: true)
         try write(entry, template, form, over: old, &step)
-        try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: now)
+        try makeRoom(for: step)
     }
 
     /// Merges entities into what is known of them.
@@ -69,17 +70,16 @@ struct CachedAnswers {
         _ saved: SavedEntities,
         now: Timestamp
     ) throws(StoreError) -> EntitiesReceipt {
-        var step = EntityStep(entities, saved)
+        var step = Step(entities, saved, now)
         let first = try entities.split.keys.first.map { key throws(StoreError) in
             try find(EntityName(key, of: entities.origin), in: step.scope, toPut: true)
         }
-        _ = try merge(entities, &step, now: now)
+        _ = try merge(entities, &step)
         try tell(&step, entry: nil)
-        try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: now)
-        return EntitiesReceipt(
-            revision: step.revision ?? first?.row?.revision ?? Revision(0),
-            isNew: first.map { $0.row == nil || $0.isDeleted } ?? false
-        )
+        try makeRoom(for: step)
+        let isNew = first.map { $0.row == nil || $0.isDeleted } ?? false
+        let revision = step.revision ?? first?.row?.revision ?? Revision(0)
+        return EntitiesReceipt(revision: revision, isNew: isNew)
     }
 
     /// Says what is saved of an entity, which is told there.
@@ -89,11 +89,10 @@ struct CachedAnswers {
         _ bytes: [UInt8],
         in scope: ScopeKey
     ) throws(StoreError) {
-        var step = EntityStep(scope: scope, cause: ChangeCause(.network))
-        let (held, now) = (TargetBase(entry, bytes).held, entry.storedAt)
+        var step = Step(scope: scope, cause: ChangeCause(.network), now: entry.storedAt)
         let found = try find(name, in: scope, toPut: true)
-        try write(held, nil, found, &step, at: entry.revision, now: now)
-        try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: now)
+        try write(TargetBase(entry, bytes).held, nil, found, &step, at: entry.revision)
+        try makeRoom(for: step)
     }
 
     /// Leaves a tombstone, unless a later fetch has told of the entity; nil where nothing has changed.
@@ -104,20 +103,20 @@ struct CachedAnswers {
         _ cause: ChangeCause,
         now: Timestamp
     ) throws(StoreError) -> Revision? {
-        var step = EntityStep(scope: scope, cause: cause, start: fetch)
+        var step = Step(scope: scope, cause: cause, now: now, start: fetch)
         let found = try find(name, in: scope, toPut: true)
         guard let held = found.held.deleted(byFetch: fetch.number) else { return nil }
-        try write(held, .nothing, found, &step, now: now)
+        try write(held, .nothing, found, &step)
         try tell(&step, entry: nil)
-        try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: now)
+        try makeRoom(for: step)
         return step.revision
     }
 
-    private func merge(
-        _ new: NewEntities,
-        _ step: inout EntityStep,
-        now: Timestamp
-    ) throws(StoreError) -> [MergedEntity] {
+    private func makeRoom(for step: Step) throws(StoreError) {
+        try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: step.now)
+    }
+
+    func merge(_ new: NewEntities, _ step: inout Step) throws(StoreError) -> [MergedEntity] {
         var merged: [MergedEntity] = []
         merged.reserveCapacity(new.split.keys.count)
         for (number, key) in new.split.keys.enumerated() {
@@ -128,9 +127,7 @@ struct CachedAnswers {
             let name = EntityName(key, of: new.origin)
             let found = try find(name, in: step.scope, toPut: true)
             let entity = new.split.merged(number, into: found.held, fetch: new.fetch.number)
-            if entity.isWritten {
-                try write(entity.held, entity.change, found, &step, now: now)
-            }
+            if entity.isWritten { try write(entity.held, entity.change, found, &step) }
             // The mark follows the entity's revision.
             if new.hidesShared { try cache.hiding.hideShared(found.id, from: step.scope) }
             step.rows.insert(found.key)
@@ -161,11 +158,10 @@ struct CachedAnswers {
         _ held: HeldEntity,
         _ change: MergedEntity.Change?,
         _ found: CachedEntity,
-        _ step: inout EntityStep,
-        at given: Revision? = nil,
-        now: Timestamp
+        _ step: inout Step,
+        at given: Revision? = nil
     ) throws(StoreError) {
-        guard let row = held.row(found.id, of: found.name.origin, now) else { return }
+        guard let row = held.row(found.id, of: found.name.origin, step.now) else { return }
         var entry = row.entry
         let isDeleted = entry.kind == .tombstone
         // What is only said again is not told; what takes a damaged row's place is new.
@@ -190,7 +186,7 @@ struct CachedAnswers {
         step.changes.append(EntityChange(found.name, at: found.key, change, event))
     }
 
-    private func revision(of step: inout EntityStep) throws(StoreError) -> Revision {
+    private func revision(of step: inout Step) throws(StoreError) -> Revision {
         let known = step.revision ?? step.saved.step
         let revision = if let known { known } else { try cache.nextRevision() }
         step.revision = revision
@@ -204,7 +200,7 @@ struct CachedAnswers {
         _ new: NewEntry,
         _ template: [UInt8],
         _ form: AnswerForm,
-        _ step: inout EntityStep
+        _ step: inout Step
     ) throws(StoreError) -> PutReceipt {
         let old = try cache.rows.find(step.scope, new.entry.id, toPut: true)
         let key = RowKey(step.scope, new.entry.id)
@@ -230,8 +226,8 @@ struct CachedAnswers {
         _ entry: Entry,
         _ template: [UInt8],
         _ form: AnswerForm,
-        over old: CachedRows.FoundRow?,
-        _ step: inout EntityStep
+        over old: CachedRows.Row?,
+        _ step: inout Step
     ) throws(StoreError) {
         let key = RowKey(step.scope, entry.id)
         let size =
@@ -259,7 +255,7 @@ struct CachedAnswers {
 
     /// The row of a normalized answer that was found; nil for another.
     func normalizedRow(
-        _ found: CachedRows.FoundRow,
+        _ found: CachedRows.Row,
         _ scope: ScopeKey
     ) throws(StoreError) -> NormalizedRow? {
         guard found.skeleton != nil else { return nil }
@@ -283,8 +279,8 @@ struct CachedAnswers {
     /// entities.
     private func shows(
         _ body: BodySummary,
-        _ old: CachedRows.FoundRow?,
-        _ step: EntityStep
+        _ old: CachedRows.Row?,
+        _ step: Step
     ) throws(StoreError) -> Bool {
         guard step.changes.isEmpty, step.saved.merged.isEmpty, let old,
             let row = try normalizedRow(old, step.scope),
@@ -296,8 +292,7 @@ struct CachedAnswers {
     /// Releases what a row has in other tables, as it is replaced or removed; entities to which nothing
     /// else refers go later.
     ///
-    /// With a `new` skeleton another normalized answer takes its place: that says what of its references
-    /// goes, and is counted in the skeleton if it is the same.
+    /// With a `new` skeleton another normalized answer takes its place and replaces its references.
     func letGo(
         of key: RowKey,
         _ kind: EntryKind?,
@@ -348,7 +343,7 @@ struct CachedAnswers {
     /// Tells what a step has changed: its entities, its own entry, and the entries that show them.
     ///
     /// Those are told but not written down: who comes back finds them by the references again.
-    func tell(_ step: inout EntityStep, entry: (key: RowKey, change: Change?)?) throws(StoreError) {
+    func tell(_ step: inout Step, entry: (key: RowKey, change: Change?)?) throws(StoreError) {
         let isHeard = cache.shared.changes.isWatched || !cache.shared.watches.isEmpty
         var showing = ReferenceReader.Showing()
         if !step.changes.isEmpty, isHeard {
@@ -376,9 +371,9 @@ struct CachedAnswers {
     }
 }
 
-extension CachedAnswers.EntityStep {
-    fileprivate init(_ new: NewEntities, _ saved: SavedEntities) {
-        self.init(scope: new.scope, cause: new.cause, start: new.fetch, saved: saved)
+extension CachedAnswers.Step {
+    fileprivate init(_ new: NewEntities, _ saved: SavedEntities, _ now: Timestamp) {
+        self.init(scope: new.scope, cause: new.cause, now: now, start: new.fetch, saved: saved)
     }
 }
 
@@ -387,7 +382,7 @@ struct CachedEntity {
     let name: EntityName
     let id: EntryID
     /// Nil where nothing is known of it.
-    let row: CachedRows.FoundRow?
+    let row: CachedRows.Row?
     let key: RowKey
     let held: HeldEntity
 

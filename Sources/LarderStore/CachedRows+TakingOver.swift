@@ -47,7 +47,7 @@ extension CachedRows {
     }
 
     private func takeable(
-        _ found: FoundRow,
+        _ found: Row,
         in scope: ScopeKey,
         now: Timestamp
     ) throws(StoreError) -> Takeable? {

@@ -5,7 +5,7 @@ struct CachedRows {
     let cache: CacheWriter
 
     /// A row as the writer finds it before it changes it.
-    struct FoundRow {
+    struct Row {
         let key: RowKey
         let kind: EntryKind
         let revision: Revision
@@ -22,11 +22,7 @@ struct CachedRows {
     }
 
     /// An id's row; with `toPut` it throws `keyTaken` where another id's row is under its key.
-    func find(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        toPut: Bool = false
-    ) throws(StoreError) -> FoundRow? {
+    func find(_ scope: ScopeKey, _ id: EntryID, toPut: Bool = false) throws(StoreError) -> Row? {
         let key = RowKey(scope, id)
         let statement = cache.statements[.find]
         statement.bind(":key", key.number)
@@ -52,9 +48,9 @@ struct CachedRows {
         return try statement.step() ? read(EntryRow(statement)) : nil
     }
 
-    private func row(_ statement: SQLiteStatement, at key: RowKey) throws(StoreError) -> FoundRow {
+    private func row(_ statement: SQLiteStatement, at key: RowKey) throws(StoreError) -> Row {
         var numbers = RowNumbers(statement)
-        return FoundRow(
+        return Row(
             key: key,
             kind: EntryKind(rawValue: statement.integer(EntryColumn.kind)) ?? .blob,
             revision: numbers.revision(EntryColumn.rev),
@@ -112,7 +108,7 @@ struct CachedRows {
     func write(
         _ entry: Entry,
         at key: RowKey,
-        over old: FoundRow?,
+        over old: Row?,
         in scope: ScopeKey,
         _ body: NewBody,
         form: (skeleton: Int64, checksum: Int64)? = nil,

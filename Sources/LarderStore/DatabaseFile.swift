@@ -141,3 +141,111 @@ extension StoreError {
         .cannotOpen(path: path, reason: lastSystemError())
     }
 }
+
+/// How a `cache.db` that is of no use gets out of the way of a new one.
+extension DatabaseFile {
+    /// The file, its WAL and the index of the WAL, in the order in which they go: without its file
+    /// a WAL is nobody's, while a file without its WAL would pass for whole.
+    static let suffixes = ["", "-wal", "-shm"]
+
+    /// Removes a file with its WAL, whatever is there of them.
+    static func removeFiles(_ path: String) {
+        for suffix in suffixes { unlink(path + suffix) }
+    }
+
+    private func asidePath(_ suffix: String) -> String { path + ".aside" + suffix }
+
+    /// Renames the file and its WAL, over the copy that an earlier time left.
+    ///
+    /// Processes that have them open go on with them under their new names.
+    func setAside() throws(StoreError) {
+        for suffix in Self.suffixes {
+            try check(before: "set aside \(path + suffix)")
+            let old = asidePath(suffix)
+            if unlink(old) != 0, errno == EISDIR { rmdir(old) }
+            guard (path + suffix).isThere else { continue }
+            guard rename(path + suffix, old) == 0 else { throw .system(path + suffix) }
+        }
+    }
+
+    /// What the file and its WAL take.
+    var bytes: Int64 {
+        Self.suffixes.dropLast().reduce(0) { $0 + DiskSpace.fileBytes(at: path + $1) }
+    }
+
+    /// Removes what was set aside; true when there was something.
+    @discardableResult
+    func removeAside() -> Bool {
+        Self.suffixes.reduce(false) { unlink(asidePath($1)) == 0 || $0 }
+    }
+
+    /// Removes the file and its WAL, so that their space is free at once.
+    ///
+    /// They are cut first: a process that has them open would keep the space. It finds them damaged.
+    func remove() throws(StoreError) {
+        for suffix in Self.suffixes where (path + suffix).isThere {
+            if suffix != "-shm" { truncate(path + suffix, 0) }
+            guard unlink(path + suffix) == 0 else { throw .system(path + suffix) }
+        }
+    }
+}
+
+extension String {
+    /// Whether there is anything under this path, a link that leads nowhere included.
+    var isThere: Bool {
+        var answer = stat()
+        return lstat(self, &answer) == 0
+    }
+}
+
+/// Copies of a file beside it.
+extension DatabaseFile {
+    /// The path of the copy from before the last migration.
+    var copyPath: String { path + ".before-migration" }
+
+    /// The path of the last snapshot; see ``StateSnapshots``.
+    var snapshotPath: String { path + ".snapshot" }
+
+    /// Writes the file as it is, its WAL included, to ``copyPath``, and syncs it there.
+    ///
+    /// What fails here fails the start: without a copy nothing is migrated.
+    func copyBeforeMigration(_ connection: SQLiteConnection) throws(StoreError) {
+        do throws(StoreError) {
+            try copy(connection, to: copyPath)
+        } catch {
+            if case .corrupt = error { throw error }
+            let reason = "\(path) is not migrated without a copy of it: \(error.message)"
+            throw .cannotOpen(path: copyPath, reason: reason)
+        }
+    }
+
+    /// Writes what a connection to the file sees to another one, which only its owner may read, and
+    /// syncs it there; an earlier one stays until the new one is whole.
+    func copy(_ connection: SQLiteConnection, to place: String) throws(StoreError) {
+        let new = place + ".new"
+        unlink(new)
+        do throws(StoreError) {
+            // VACUUM INTO is told the path as a value, so that any folder's name will do.
+            let statement = try connection.prepare("VACUUM INTO :path")
+            try statement.run((":path", new))
+            guard chmod(new, 0o600) == 0, sync(new), rename(new, place) == 0, sync(folder)
+            else { throw .system(new) }
+        } catch {
+            unlink(new)
+            throw error
+        }
+    }
+
+    var folder: String {
+        let end = path.lastIndex(of: "/") ?? path.startIndex
+        return end == path.startIndex ? "/" : String(path[..<end])
+    }
+
+    /// Has the kernel write a file or a folder down (fsync(2)).
+    func sync(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return fsync(descriptor) == 0
+    }
+}

@@ -19,7 +19,7 @@ extension Entry {
     }
 }
 
-extension CachedRows.FoundRow {
+extension CachedRows.Row {
     /// Whether the row has the bytes that an entry brings; a normalized one may show others by now.
     func matches(_ entry: Entry) -> Bool {
         kind == entry.kind && byteCount == entry.body.byteCount && digest == entry.body.digest

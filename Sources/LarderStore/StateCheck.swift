@@ -1,10 +1,9 @@
 import LarderModel
 
-/// Looks whether what the rows of `state.db` say agrees, and reads what a start goes by.
+/// Checks that the rows of `state.db` agree, and reads what a start uses.
 ///
-/// A page that is whole but of another moment is no damage to SQLite: an index then names rows that
-/// are others by now, a count is another's, a counter goes back. Whatever is found throws `corrupt`,
-/// and then the file is salvaged.
+/// SQLite takes a whole page of another moment for sound: an index then names other rows, a count is
+/// wrong, a counter goes back. Each finding throws `corrupt`, and then the file is salvaged.
 struct StateCheck {
     let connection: SQLiteConnection
 
@@ -13,8 +12,8 @@ struct StateCheck {
         try connection.execute(Self.repairs)
         try checkNumbers()
         try checkIndexes()
-        for (what, sql) in Self.contradictions {
-            if try connection.integer(sql) != nil { throw damaged(what) }
+        for (what, sql) in Self.contradictions where try connection.integer(sql) != nil {
+            throw damaged(what)
         }
     }
 
@@ -23,8 +22,7 @@ struct StateCheck {
         guard try connection.text("PRAGMA quick_check(1)") == "ok" else { throw damaged("check") }
     }
 
-    /// Reads what a start does, in a file too large for all of it: every row of the queue that is not
-    /// settled, its effects, and the small tables.
+    /// Reads what a start uses of a large file: the unsettled modifiers, their effects, the small tables.
     func readQueue() throws(StoreError) {
         let queue = [
             "SELECT \(ModifierColumn.withoutBytes) FROM modifier NOT INDEXED WHERE settled_at IS NULL",
@@ -61,15 +59,11 @@ struct StateCheck {
 
     private func checkNumbers() throws(StoreError) {
         let numbers = Limits.foundNumbers
-        let keys = [
-            ("modifier", "number", numbers), ("claim", "claim", numbers),
-            ("change", "change", numbers), ("history", "history", numbers),
-            ("paused_lane", "paused_lane", numbers), ("body", "body", Limits.foundBodies),
-        ]
-        for (table, key, range) in keys {
-            let row = try connection.prepare(
-                "SELECT min(\(key)) AS first, max(\(key)) AS last FROM \(table)"
-            )
+        for table in ["modifier", "claim", "change", "history", "paused_lane", "body"] {
+            let key = table == "modifier" ? "number" : table
+            let range = table == "body" ? Limits.foundBodies : numbers
+            let ends = "SELECT min(\(key)) AS first, max(\(key)) AS last FROM \(table)"
+            let row = try connection.prepare(ends)
             guard try row.step(), !row.isNull("first") else { continue }
             guard range.contains(row.integer("first")), range.contains(row.integer("last")) else {
                 throw damaged("number the rows of \(table) in")
@@ -126,8 +120,8 @@ struct StateCheck {
         ),
     ]
 
-    /// What has left the queue is dead, and sizes that cannot be are worked out again: they would fill
-    /// the queue, or the room of pins.
+    /// Settled modifiers are dead, and impossible sizes are computed again: they would fill the queue,
+    /// or the room of pins.
     ///
     /// What a row counts at most is what it holds and as much again, or 1 MiB.
     private static let repairs = """
@@ -167,14 +161,10 @@ struct StateCheck {
             guard let index = indexes.text("name"), let table = indexes.text("tbl_name"),
                 let sql = indexes.text("sql")
             else { continue }
-            try check(index, of: table, whereRows: Self.condition(of: sql))
+            // A partial index has a condition.
+            let parts = sql.split(separator: " WHERE ", maxSplits: 1)
+            try check(index, of: table, whereRows: parts.count == 2 ? String(parts[1]) : "1")
         }
-    }
-
-    /// What a partial index says of its rows.
-    private static func condition(of sql: String) -> String {
-        let words = sql.split(separator: " WHERE ", maxSplits: 1)
-        return words.count == 2 ? String(words[1]) : "1"
     }
 
     private func check(
@@ -184,11 +174,8 @@ struct StateCheck {
     ) throws(StoreError) {
         let list = try connection.prepare("SELECT name FROM pragma_index_info(:name)")
         list.bind(":name", index)
-        var same = ["other.rowid = held.rowid"]
-        while try list.step() {
-            let column = list.text(.only) ?? "rowid"
-            same.append("other.\(column) IS held.\(column)")
-        }
+        let columns = try list.all { $0.text(.only) ?? "rowid" }
+        let same = ["other.rowid = held.rowid"] + columns.map { "other.\($0) IS held.\($0)" }
         let missing = """
             SELECT 1 FROM \(table) AS held NOT INDEXED WHERE (\(condition)) AND NOT EXISTS
                 (SELECT 1 FROM \(table) AS other INDEXED BY \(index)
@@ -199,8 +186,8 @@ struct StateCheck {
             SELECT 1 WHERE (SELECT count(*) FROM \(table) NOT INDEXED WHERE \(condition)) <>
                 (SELECT count(*) FROM \(table) INDEXED BY \(index) WHERE \(condition))
             """
-        for sql in [missing, counts] {
-            if try connection.integer(sql) != nil { throw damaged("look through \(index) of") }
+        for sql in [missing, counts] where try connection.integer(sql) != nil {
+            throw damaged("look through \(index) of")
         }
     }
 }

@@ -33,11 +33,9 @@ struct StateListing {
         let list = try model.prepare("SELECT type, name, rootpage, sql FROM sqlite_schema")
         var brief: [(name: String, root: Int64, sql: String)] = []
         while try list.step() {
-            let (name, root, sql) = (
-                list.text("name") ?? "", list.integer("rootpage"), list.text("sql") ?? ""
-            )
+            let (root, sql) = (list.integer("rootpage"), list.text("sql") ?? "")
             let isTable = list.text("type") == "table"
-            if isTable { brief.append((name, root, Self.brief(sql))) }
+            if isTable { brief.append((list.text("name") ?? "", root, Self.brief(sql))) }
             if isTable, !sql.hasSuffix("WITHOUT ROWID") {
                 tables.insert(Int(root))
             } else {
@@ -52,9 +50,8 @@ struct StateListing {
         )
         // The log is not taken over, and longer than most.
         for (name, root, sql) in brief where name != "change_log" {
-            let insert = try model.prepare(
-                "INSERT INTO sqlite_schema VALUES ('table', :name, :name, \(root), :sql)"
-            )
+            let row = "INSERT INTO sqlite_schema VALUES ('table', :name, :name, \(root), :sql)"
+            let insert = try model.prepare(row)
             try insert.run((":name", name), (":sql", sql))
         }
         var bytes: Int64 = 0
@@ -98,10 +95,8 @@ struct StateListing {
     /// What version the first page of a file says it is of; nil where it is none of a `state.db`.
     static func version(saidBy page: [UInt8]) -> Int? {
         func number(_ place: Range<Int>) -> Int { page[place].reduce(0) { $0 << 8 | Int($1) } }
-        guard page.count == pageBytes, number(ownerPlace) == Schema.applicationID else {
-            return nil
-        }
-        return number(versionPlace)
+        let isOurs = page.count == pageBytes && number(ownerPlace) == Schema.applicationID
+        return isOurs ? number(versionPlace) : nil
     }
 
     /// Whether this is the list of the tables of a file: its second page names their first pages.

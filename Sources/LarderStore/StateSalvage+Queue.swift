@@ -2,11 +2,11 @@ import LarderModel
 
 /// What is made right in the queue once its rows were taken over: nothing of it goes silently.
 extension StateSalvage {
-    /// What became of the queue, in words for the log; empty where nothing of it is missing.
+    /// Repairs the queue; findings for the log, none where nothing is missing.
     ///
-    /// Every target of an unsettled change is kept again. A modifier whose own row is lost is a
-    /// dead letter without a request, under the changes that are left of it; one that misses some
-    /// of its changes is found as unreadable by whoever reads it.
+    /// Every target of an unsettled change is kept again. A modifier whose own row is lost becomes a
+    /// dead letter without a request, with the changes that are left of it. A reader finds a modifier
+    /// that misses some of its changes as unreadable.
     func repairQueue() throws(StoreError) -> [String] {
         var findings: [String] = []
         try numberOrphans()
@@ -26,9 +26,8 @@ extension StateSalvage {
                 FROM change WHERE \(orphans) GROUP BY modifier
                 """
             )
-            findings.append(
-                "of \(lost) modifiers only the changes could be read: they are dead letters now"
-            )
+            let words = "modifiers only the changes could be read: they are dead letters now"
+            findings.append("of \(lost) \(words)")
         }
         try new.execute(
             """
@@ -43,9 +42,8 @@ extension StateSalvage {
             """
         )
         if let parts, parts > 0 {
-            findings.append(
-                "\(parts) modifiers have lost a part of their changes and cannot be sent"
-            )
+            let words = "modifiers have lost a part of their changes and cannot be sent"
+            findings.append("\(parts) \(words)")
         }
         try keepTargets()
         try takeNumbers()
@@ -111,15 +109,15 @@ extension StateSalvage {
     private func takeNumbers() throws(StoreError) {
         let sequence = "SELECT seq FROM sqlite_sequence WHERE name = 'modifier'"
         let before = readable(try old.integer(sequence))
+        let range = Limits.foundNumbers
         let known = try new.integer(
             """
-            SELECT max((SELECT coalesce(max(number), 0) FROM modifier),
-                (SELECT coalesce(max(number), 0) FROM history
-                WHERE number <= \(Limits.foundNumbers.upperBound)))
+            SELECT max((SELECT coalesce(max(number), 0) FROM modifier), (SELECT
+                coalesce(max(number), 0) FROM history WHERE number <= \(range.upperBound)))
             """
         )
         let said = (before ?? nil) ?? 0
-        let last = max(known ?? 0, Limits.foundNumbers.contains(said) ? said : 0)
+        let last = max(known ?? 0, range.contains(said) ? said : 0)
         guard last > 0 else { return }
         try new.execute(
             """
