@@ -221,7 +221,7 @@ final class CommitQueue: Sendable {
 
     /// Writes a file's WAL back; when it is truncated, waits for readers and cuts it to nothing.
     func checkpoint(_ file: BodyFile, truncating: Bool) async throws(StoreError) {
-        try await outsideTransaction { writer throws(StoreError) in
+        _ = try await outsideTransaction { writer throws(StoreError) in
             switch file {
             case .cache: try writer.files.cache.checkpoint(truncating: truncating)
             case .state: try writer.files.state.wal.checkpoint(truncating: truncating)

@@ -28,7 +28,7 @@ final class ReaderFile {
     }
 
     func isHidden(_ key: RowKey, from scope: ScopeKey) throws(StoreError) -> Bool {
-        let sql = CacheStatement.isHiddenSQL
+        let sql = CacheHiding.isHiddenSQL
         return try connection.statement(sql, (":key", key.number), (":scope", scope.text)).step()
     }
 
