@@ -6,7 +6,7 @@ import LarderStore
 /// A store on disk, with one feed in it.
 final class FeedStore {
     private let folder: URL
-    private let store: CacheStore
+    private let store: Store
     private let scope: ScopeKey
     private let origin: OriginName
     private let id: EntryID
@@ -24,7 +24,7 @@ final class FeedStore {
             stateDirectory: folder.appendingPathComponent("state").path
         )
         configuration.reserveBytes = 0
-        store = try CacheStore(configuration, now: { Timestamp(milliseconds: 0) })
+        store = try Store(configuration, now: { Timestamp(milliseconds: 0) })
         scope = store.key(for: .own(uid: 1_000, account: .default))
         origin = try OriginName("feed")
         id = try EntryID("https://feed.example/feed")

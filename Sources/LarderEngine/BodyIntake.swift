@@ -29,7 +29,7 @@ struct BodyIntake: ~Copyable {
         var isPinning = false
     }
 
-    private let store: CacheStore
+    private let store: Store
     /// Without it nothing goes to disk, and what does not fit in memory is refused.
     private var isStored: Bool
     let goal: Goal
@@ -45,7 +45,7 @@ struct BodyIntake: ~Copyable {
     private var ending: JSONEnding?
 
     init(
-        _ store: CacheStore,
+        _ store: Store,
         isStored: Bool,
         for goal: Goal,
         goesOnInMemory: Bool = false,

@@ -23,7 +23,7 @@ package final class Engine: Sendable {
     package var purge: Purge { Purge(context: context) }
 
     package init(
-        store: CacheStore,
+        store: Store,
         upstream: any Upstream,
         origins: OriginTable,
         keeping: OriginKeeping,
@@ -50,7 +50,7 @@ package final class Engine: Sendable {
         store.pins.whenNews { [keeper = context.keeper] in keeper.post(.wanted) }
     }
 
-    package var store: CacheStore { context.store }
+    package var store: Store { context.store }
     package var clock: any EngineClock { context.clock }
     package var logger: Logger { context.logger }
 
@@ -244,7 +244,7 @@ protocol EnginePart: Sendable {
 }
 
 extension EnginePart {
-    var store: CacheStore { context.store }
+    var store: Store { context.store }
     var clock: any EngineClock { context.clock }
     var logger: Logger { context.logger }
 }

@@ -7,7 +7,7 @@ import Synchronization
 
 /// What the parts of an engine share.
 final class EngineContext: Sendable {
-    let store: CacheStore
+    let store: Store
     let upstream: any Upstream
     let clock: any EngineClock
     private let table: Mutex<OriginTable>
@@ -51,7 +51,7 @@ final class EngineContext: Sendable {
     private let misses = Atomic<Int64>(0)
 
     init(
-        store: CacheStore,
+        store: Store,
         upstream: any Upstream,
         clock: any EngineClock,
         origins: OriginTable,

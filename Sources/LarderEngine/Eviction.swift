@@ -121,7 +121,7 @@ private struct EvictionRun {
         }
     }
 
-    /// The claimed rows of the filter, before the cache's: what is unpinned is protected no more.
+    /// The durable rows of the filter, before the cache's: what is unpinned is protected no more.
     private mutating func evictClaimed(
         _ filter: RowFilter,
         onlyIDs ids: Set<EntryID>?
@@ -140,7 +140,7 @@ private struct EvictionRun {
 
     /// A targeted row stays, and so does each row that a pinned or targeted one needs; a pin without bytes
     /// is no entry.
-    private mutating func take(_ row: ClaimRow) async throws(StoreError) {
+    private mutating func take(_ row: ResidencyRow) async throws(StoreError) {
         let hasBytes = row.hasEntry && row.kind != .tombstone
         guard !row.isTargeted, !row.isNeeded, command.includesPinned || !row.isPinned else {
             report.skipped += hasBytes ? 1 : 0

@@ -158,7 +158,7 @@ enum FlightOutcome: Sendable {
     case passed(PassedHead)
 
     /// A deletion that cannot be written down is told all the same.
-    init(unstoredDeletion status: Int, _ store: CacheStore) {
+    init(unstoredDeletion status: Int, _ store: Store) {
         do throws(StoreError) {
             self = .deleted(try store.nextRevision(), status: status)
         } catch {

@@ -211,7 +211,7 @@ package struct Origins: EnginePart {
     }
 
     /// Those that were set offline before the daemon's last end.
-    static func offlineOrigins(_ store: CacheStore, _ logger: Logger) -> Set<OriginName> {
+    static func offlineOrigins(_ store: Store, _ logger: Logger) -> Set<OriginName> {
         do throws(StoreError) {
             return Set(try store.offlineOrigins().compactMap { try? OriginName($0) })
         } catch {

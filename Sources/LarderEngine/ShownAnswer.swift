@@ -52,7 +52,7 @@ struct ShownAnswer: Sendable {
     /// The body to be printed: with `asItIs` whatever it is, else as far as a frame shows it; nil
     /// where it is gone meanwhile.
     func open(
-        _ store: CacheStore,
+        _ store: Store,
         asItIs: Bool,
         now: Timestamp
     ) async throws(StoreError) -> RawAnswer.Body? {

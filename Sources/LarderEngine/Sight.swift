@@ -44,7 +44,7 @@ extension EngineContext {
             return scope
         }
         if store.keepsShared(scope, id) { return sharedScope }
-        return cached?.place == scope || store.isClaimed(scope, id) ? scope : sharedScope
+        return cached?.place == scope || store.isDurable(scope, id) ? scope : sharedScope
     }
 }
 

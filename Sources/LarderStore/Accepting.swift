@@ -6,7 +6,10 @@ struct Accepting: WriterPart {
     let writer: StoreWriter
 
     /// Accepts all of them that were not accepted before, or nothing; in their order.
-    func accept(_ new: [NewModifier], now: Timestamp) throws(StoreError) -> Entrance<[Acceptance]> {
+    func accept(
+        _ new: [NewModifier],
+        now: Timestamp
+    ) throws(StoreError) -> CommandResult<[Acceptance]> {
         var known: [Acceptance?] = []
         for modifier in new {
             let existing = try state.modifiers.existing(modifier)
@@ -16,7 +19,7 @@ struct Accepting: WriterPart {
             known.append(existing?.acceptance)
         }
         let fresh = zip(new, known).filter { $0.1 == nil }.map(\.0)
-        var seen: [ModifierID: [Aim]] = [:]
+        var seen: [ModifierID: [WriteTarget]] = [:]
         for modifier in fresh { seen[modifier.id] = try resolved(modifier.aims, now) }
         let aims = fresh.flatMap { seen[$0.id] ?? [] }
         let found = try promotion.bases(of: aims, now: now)
@@ -44,7 +47,7 @@ struct Accepting: WriterPart {
     }
 
     /// Aims with which of them keep the shared row, of those that may.
-    func resolved(_ aims: [Aim], _ now: Timestamp) throws(StoreError) -> [Aim] {
+    func resolved(_ aims: [WriteTarget], _ now: Timestamp) throws(StoreError) -> [WriteTarget] {
         var resolved = aims
         for place in aims.indices where aims[place].isShared {
             let name = aims[place].name
@@ -54,8 +57,8 @@ struct Accepting: WriterPart {
     }
 
     /// Says in memory what is targeted, and has what belongs to it come along.
-    func cover(_ aims: [Aim], _ found: FoundBases, _ now: Timestamp) throws(StoreError) {
-        let index = shared.claims
+    func cover(_ aims: [WriteTarget], _ found: FoundBases, _ now: Timestamp) throws(StoreError) {
+        let index = shared.residency
         for aim in aims {
             claim(aim.name)
             addTarget(aim.name)
@@ -73,7 +76,7 @@ struct Accepting: WriterPart {
     }
 
     private func addTarget(_ name: TargetName) {
-        let index = shared.claims
+        let index = shared.residency
         index.addTargets(name.scope, name.id, 1)
         onRollBack { index.addTargets(name.scope, name.id, -1) }
     }
@@ -86,9 +89,9 @@ struct Accepting: WriterPart {
 
 extension NewModifier {
     /// What its changes target.
-    var aims: [Aim] {
+    var aims: [WriteTarget] {
         changes.map { change in
-            Aim(name: TargetName(scope, change.id), isShared: change.isOfSharedRow)
+            WriteTarget(name: TargetName(scope, change.id), isShared: change.isOfSharedRow)
         }
     }
 }

@@ -162,9 +162,9 @@ package struct AnswerReader {
         _ id: EntryID,
         for sight: EntitySight
     ) throws(StoreError) -> KnownEntity? {
-        let scope = shared.claims.covers(sight.scope, id) ? sight.scope : home
+        let scope = shared.residency.covers(sight.scope, id) ? sight.scope : home
         if scope == home, reader.isHidden(id, in: home, from: sight.scope) { return nil }
-        guard let place = shared.claims.place(scope, id) else { return nil }
+        guard let place = shared.residency.place(scope, id) else { return nil }
         let target = try reader.targets.read(scope, id, place, try reader.stateReader(of: place))
         // What is being accepted is not there yet, what was released is not there any more.
         guard target.entry != nil || !target.changes.isEmpty else { return nil }
@@ -224,10 +224,10 @@ package struct AnswerReader {
     }
 
     private func references() throws(StoreError) -> ReferenceReader {
-        let saved = shared.claims.isEmpty ? nil : try reader.stateReader().references
+        let saved = shared.residency.isEmpty ? nil : try reader.stateReader().references
         let cached = try reader.reading { file throws(StoreError) in try file.references() }
         let tables = [saved, cached].compactMap { $0 }
-        return ReferenceReader(tables: tables, claims: shared.claims)
+        return ReferenceReader(tables: tables, residency: shared.residency)
     }
 
     package func referrers(

@@ -2,7 +2,7 @@ import LarderModel
 import LarderNormalize
 
 /// What a command came to that may need bodies copied before.
-enum Entrance<Value: Sendable>: Sendable {
+enum CommandResult<Value: Sendable>: Sendable {
     case done(Value)
     case refused(StoreError)
     /// Nothing was done: these bodies are to be copied first.
@@ -36,7 +36,8 @@ struct BodyLinking: WriterPart {
     }
 
     /// The same of a row of the cache that comes into `state.db`.
-    func large(_ row: CachedRows.Takeable, _ name: TargetName, as keeping: Keeping) -> LargeBody? {
+    func large(_ row: CachedRows.CachedCopy, _ name: TargetName, as keeping: Keeping) -> LargeBody?
+    {
         guard case .chunked(let body) = row.body else { return nil }
         return large(body, name, row.entry, to: .state, as: keeping, isLeased: true)
     }

@@ -18,7 +18,7 @@ package struct BodyStore: Sendable {
         _ id: EntryID,
         isPinning: Bool = false
     ) async throws(StoreError) -> UploadID {
-        guard isPinning || shared.claims.covers(scope, id) else { return try await begin() }
+        guard isPinning || shared.residency.covers(scope, id) else { return try await begin() }
         let upload = try await commits.submit { writer throws(StoreError) -> UploadID? in
             let name = TargetName(scope, id)
             guard !isPinning else { return try writer.state.beginUpload(name, as: .pin) }

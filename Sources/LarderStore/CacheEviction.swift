@@ -135,7 +135,7 @@ struct CacheEviction {
 
     /// Whether a client needs a row now, or a row that shows it.
     private func isProtected(_ key: RowKey) throws(StoreError) -> Bool {
-        if cache.shared.claims.isGarbage(key) { return false }
+        if cache.shared.residency.isGarbage(key) { return false }
         if cache.shared.isProtected(key) { return true }
         guard cache.shared.protectsAny else { return false }
         return try cache.references.isReferred(to: key) { cache.shared.isProtected($0) }
@@ -182,8 +182,8 @@ struct CacheEviction {
         _ client: ClientTag?,
         _ step: inout Revision?
     ) throws(StoreError) -> Bool {
-        // No watcher is told of garbage: no reader has seen it since its id was claimed.
-        let isGarbage = cache.shared.claims.isGarbage(key)
+        // No watcher is told of garbage: no reader has seen it since its id was durable.
+        let isGarbage = cache.shared.residency.isGarbage(key)
         guard let row = try remove(key), !isGarbage else { return false }
         guard let scope = row.scope, let id = row.id, let kind = row.kind, kind != .variants else {
             return true

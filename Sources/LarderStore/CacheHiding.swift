@@ -126,7 +126,7 @@ extension StoreReader {
         let key = RowKey(place, id)
         notes?.add(key)
         do throws(StoreError) {
-            if let claim = shared.claims.place(place, id),
+            if let claim = shared.residency.place(place, id),
                 let isHidden = try stateReader(of: claim).sharedRows.isHidden(id, from: scope)
             {
                 return isHidden

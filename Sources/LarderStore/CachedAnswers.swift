@@ -347,8 +347,8 @@ struct CachedAnswers {
         let isHeard = cache.shared.changes.isWatched || !cache.shared.watches.isEmpty
         var showing = ReferenceReader.Showing()
         if !step.changes.isEmpty, isHeard {
-            let claims = cache.shared.claims
-            let reader = ReferenceReader(tables: [cache.references], claims: claims)
+            let residency = cache.shared.residency
+            let reader = ReferenceReader(tables: [cache.references], residency: residency)
             let (changes, limit) = (step.changes, Limits.followedReferencesMax)
             showing = try reader.entries(showing: changes, in: step.scope, limit: limit)
         }

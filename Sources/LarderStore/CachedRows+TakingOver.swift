@@ -4,7 +4,7 @@ import LarderNormalize
 /// Reads rows that `state.db` takes over, and changes rows for what has happened there.
 extension CachedRows {
     /// A row that can be kept.
-    struct Takeable: Sendable {
+    struct CachedCopy: Sendable {
         let entry: Entry
         /// One in chunks is leased: it stays until whoever got this gives it back.
         let body: Target.Body
@@ -22,7 +22,7 @@ extension CachedRows {
 
     /// An id's row of any kind, if it can be the base of a target; one that cannot, as it has
     /// expired or is damaged, goes at once.
-    func base(_ scope: ScopeKey, _ id: EntryID, now: Timestamp) throws(StoreError) -> Takeable? {
+    func base(_ scope: ScopeKey, _ id: EntryID, now: Timestamp) throws(StoreError) -> CachedCopy? {
         guard let found = try find(scope, id) else { return nil }
         if let row = try takeable(found, in: scope, now: now) { return row }
         // A normalized one may show again what is missing in it now.
@@ -39,7 +39,7 @@ extension CachedRows {
         _ id: EntryID,
         toPin: Bool = false,
         now: Timestamp
-    ) throws(StoreError) -> Takeable? {
+    ) throws(StoreError) -> CachedCopy? {
         guard let found = try find(scope, id),
             !toPin || found.kind == .blob || found.kind == .fetched
         else { return nil }
@@ -50,33 +50,33 @@ extension CachedRows {
         _ found: Row,
         in scope: ScopeKey,
         now: Timestamp
-    ) throws(StoreError) -> Takeable? {
+    ) throws(StoreError) -> CachedCopy? {
         if let row = try cache.answers.normalizedRow(found, scope) { return try takeable(row) }
         return try read(found.key) { row in
             guard let entry = row.entry(), !entry.isExpired(at: now) else { return nil }
             if let chunked = row.chunkedBody {
                 cache.shared.leases.take(chunked.number)
-                return Takeable(entry: entry, body: .chunked(chunked))
+                return CachedCopy(entry: entry, body: .chunked(chunked))
             }
             let bytes = row.withBody { Array($0) }
             let isSound = bytes.withUnsafeBytes { Checksum.digest($0) } == entry.body.digest
-            return isSound ? Takeable(entry: entry, body: .inline(bytes)) : nil
+            return isSound ? CachedCopy(entry: entry, body: .inline(bytes)) : nil
         }
     }
 
     /// A normalized answer with its template, if all that it shows is there.
-    private func takeable(_ row: NormalizedRow) throws(StoreError) -> Takeable? {
+    private func takeable(_ row: NormalizedRow) throws(StoreError) -> CachedCopy? {
         switch try cache.answers.rebuild(row) {
         case .shown(let shown):
             guard shown.answer.isComplete, let origin = row.entry.origin,
                 let skeleton = try cache.references.skeleton(row.skeleton),
                 let template = try? Template(row.template, skeleton)
             else { return nil }
-            var taken = Takeable(entry: row.entry, body: .inline(row.template))
+            var taken = CachedCopy(entry: row.entry, body: .inline(row.template))
             taken.form = AnswerForm(template, skeleton, of: origin)
             taken.shown = shown
             return taken
-        case .deleted(let tombstone, _, _): return Takeable(entry: tombstone, body: .inline([]))
+        case .deleted(let tombstone, _, _): return CachedCopy(entry: tombstone, body: .inline([]))
         case .missing: return nil
         }
     }

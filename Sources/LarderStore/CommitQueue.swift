@@ -98,7 +98,7 @@ final class CommitQueue: Sendable {
         switch cache {
         case .required: throw error
         case .optional:
-            guard !shared.claims.isEmpty else { throw error }
+            guard !shared.residency.isEmpty else { throw error }
             let second = await runWithoutCache(work)
             // The command needs `cache.db` after all.
             if case .failure(.noFile) = second { throw error }

@@ -72,7 +72,7 @@ struct DeadLetterRows {
     /// on it do so under its new number.
     func revive(
         _ row: QueuedRow,
-        _ aims: [Aim],
+        _ aims: [WriteTarget],
         _ bases: [TargetName: NewEntry],
         _ revision: Revision
     ) throws(StoreError) -> ModifierNumber {

@@ -12,12 +12,12 @@ struct DeadLetters: WriterPart {
         _ sharing: (EntryID) -> Bool,
         _ variants: (EntryID) -> VariantPlaces?,
         now: Timestamp
-    ) throws(StoreError) -> Entrance<RevivedModifier?> {
+    ) throws(StoreError) -> CommandResult<RevivedModifier?> {
         guard let row = try state.deadLetters.row(number, of: scope) else { return .done(nil) }
-        var aims: [Aim] = []
+        var aims: [WriteTarget] = []
         for target in try state.targets.of(number) {
             guard let name = target.name, name.scope == scope else { return .done(nil) }
-            aims.append(Aim(name: name, isShared: sharing(name.id)))
+            aims.append(WriteTarget(name: name, isShared: sharing(name.id)))
         }
         aims = try accepting.resolved(aims, now)
         let found = try promotion.bases(of: aims, now: now)
@@ -49,7 +49,7 @@ struct DeadLetters: WriterPart {
 
     /// What targeted these is no dead letter any more.
     private func forgetDead(_ targets: [TargetName]) {
-        afterCommit { [index = shared.claims] in
+        afterCommit { [index = shared.residency] in
             for name in targets { index.addDeadLetters(name.scope, name.id, -1) }
         }
     }

@@ -22,7 +22,7 @@ struct Demotion: WriterPart {
     func free(_ names: [TargetName]) throws(StoreError) -> [TargetName] {
         var free: [TargetName] = []
         for name in names {
-            if let row = try claimed(name), try !state.reader.isKept(row.number) {
+            if let row = try durable(name), try !state.reader.isKept(row.number) {
                 free.append(name)
             }
         }
@@ -54,7 +54,7 @@ struct Demotion: WriterPart {
         let ready = Release.ready(name, as: SavedVersion(entry))
         guard !entry.isExpired(at: now) else { return .lost(name, .expired) }
         // From now on it is what is read once it has left `state.db`.
-        shared.claims.removeGarbage([RowKey(scope, id)])
+        shared.residency.removeGarbage([RowKey(scope, id)])
         do throws(StoreError) {
             if let entity = id.entity {
                 try cache.attempt(saved.inline.count) { () throws(StoreError) in
@@ -103,11 +103,11 @@ struct Demotion: WriterPart {
             case .lost(let lost, let why): (name, reason) = (lost, why)
             case .large: continue
             }
-            guard let found = try claimed(name), try !state.reader.isKept(found.number) else {
+            guard let found = try durable(name), try !state.reader.isKept(found.number) else {
                 continue
             }
             if case .ready(_, let version) = release, SavedVersion(found) != version { continue }
-            try entries.unclaim(found)
+            try entries.removeDurable(found)
             guard let reason else { continue }
             try cacheIfAny?.rows.removeQuietly(name.scope, name.id)
             let revision = if let step { step } else { try revisions.next() }

@@ -1,7 +1,7 @@
 import LarderModel
 import LarderNormalize
 
-/// A claimed row as the writer finds it before it changes it.
+/// A durable row as the writer finds it before it changes it.
 struct DurableRow: Sendable {
     let name: TargetName
     let number: Int64
@@ -34,8 +34,8 @@ struct DurableRow: Sendable {
     /// Whether it counts in the room of pins, as a pinned answer has brought it.
     let isInPins: Bool
 
-    var charge: ClaimCharge {
-        ClaimCharge(pin: pin, isInPins: isInPins, size: size, payer: payer)
+    var charge: RowCharge {
+        RowCharge(pin: pin, isInPins: isInPins, size: size, payer: payer)
     }
     var isPinned: Bool { pin != nil }
     /// Whether nothing keeps it but references to it, so that it goes without those once the cache has
@@ -66,23 +66,23 @@ struct DurableRow: Sendable {
         body = row.integerOrNil(EntryColumn.body)
         skeleton = row.integerOrNil(EntryColumn.skeleton)
         checksum = row.integerOrNil(EntryColumn.checksum)
-        size = numbers.size(ClaimColumn.size)
+        size = numbers.size(DurableColumn.size)
         pin = PinState(claim: row)
-        goneStatus = numbers.statusOrNil(ClaimColumn.goneStatus)
-        isWanted = row.isTrue(ClaimColumn.wanted)
-        isTargeted = row.isTrue(ClaimColumn.targeted)
-        keepsShared = row.isTrue(ClaimColumn.shared)
-        isHeld = row.isTrue(ClaimColumn.held)
-        isInPins = row.isTrue(ClaimColumn.inPins)
-        payer = row.integerOrNil(ClaimColumn.payer).flatMap(UInt32.init(exactly:))
+        goneStatus = numbers.statusOrNil(DurableColumn.goneStatus)
+        isWanted = row.isTrue(DurableColumn.wanted)
+        isTargeted = row.isTrue(DurableColumn.targeted)
+        keepsShared = row.isTrue(DurableColumn.shared)
+        isHeld = row.isTrue(DurableColumn.held)
+        isInPins = row.isTrue(DurableColumn.inPins)
+        payer = row.integerOrNil(DurableColumn.payer).flatMap(UInt32.init(exactly:))
     }
 
-    static let columns: Set<ClaimColumn> = [
+    static let columns: Set<DurableColumn> = [
         .size, .pinnedAt, .state, .goneStatus, .wanted, .targeted, .shared, .held, .inPins, .payer,
     ]
 }
 
-/// A claimed row with its entry and the body where it stands.
+/// A durable row with its entry and the body where it stands.
 struct SavedEntry: Sendable {
     let claim: DurableRow
     /// Nil while there is none, and for one that is damaged.

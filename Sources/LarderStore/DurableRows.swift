@@ -189,10 +189,10 @@ struct DurableRows {
         let statement = state.statements[.setEntry]
         statement.bind(EntryColumn.key, row.number)
         statement.bind(new.entry, new.body)
-        statement.bind(ClaimColumn.size, size)
-        statement.bind(ClaimColumn.state, pin?.rawValue)
-        statement.bind(ClaimColumn.problem, trouble?.problem)
-        statement.bind(ClaimColumn.reason, trouble?.reason)
+        statement.bind(DurableColumn.size, size)
+        statement.bind(DurableColumn.state, pin?.rawValue)
+        statement.bind(DurableColumn.problem, trouble?.problem)
+        statement.bind(DurableColumn.reason, trouble?.reason)
         var skeleton: Int64?
         if let form = new.form {
             skeleton = try state.tables.take(form.skeleton, insteadOf: row.skeleton).number
@@ -237,8 +237,8 @@ struct DurableRows {
         let statement = state.statements[.refresh]
         statement.bind(EntryColumn.key, row.number)
         statement.bind(confirmed: entry)
-        statement.bind(ClaimColumn.size, size)
-        statement.bind(ClaimColumn.state, pin?.rawValue)
+        statement.bind(DurableColumn.size, size)
+        statement.bind(DurableColumn.state, pin?.rawValue)
         try statement.run()
         state.budget.recount(row) { ($0.pin, $0.size) = (pin, size) }
         state.noteChange(of: row.name)
@@ -291,7 +291,7 @@ struct DurableRows {
         let size = StateBudget.sizeWithoutEntry(name, origin?.text)
         // What comes along with a pin, or with what has come with one, counts as pins do.
         let isInPins = parent.map { $0.isPinned || $0.isInPins } ?? false
-        let charge = ClaimCharge(pin: pin, isInPins: isInPins, size: size, payer: parent?.payer)
+        let charge = RowCharge(pin: pin, isInPins: isInPins, size: size, payer: parent?.payer)
         try state.statements[.insert].run(
             (":scope", name.scope.text),
             (":id", name.id.text),

@@ -67,7 +67,7 @@ extension StoreWriter {
         var entries: [RowKey: (id: EntryID, changed: [EntityKey])] = [:]
         let tables =
             [files.state.reader.references] + (files.cache.file.map { [$0.references] } ?? [])
-        let reader = ReferenceReader(tables: tables, claims: shared.claims)
+        let reader = ReferenceReader(tables: tables, residency: shared.residency)
         for place in shared.places(of: scope) {
             let changes = news.map { $0.change.moved(to: place) }
             let found = try reader.entries(showing: changes, in: place, limit: left)
@@ -80,8 +80,8 @@ extension StoreWriter {
 
     private func byOwnURL(_ change: Change) throws(StoreError) -> Change? {
         try shared.byOwnURL(change) { place, id throws(StoreError) in
-            // The group is committed: a look by ``claimed(_:_:)`` would begin another transaction.
-            if shared.claims.covers(place, id),
+            // The group is committed: a look by ``durable(_:_:)`` would begin another transaction.
+            if shared.residency.covers(place, id),
                 let saved = try files.state.rows.find(TargetName(place, id)),
                 saved.hasEntry || saved.isTargeted
             {
@@ -106,7 +106,7 @@ extension SharedCacheState {
             return nil
         }
         let scope = key(for: change.scope)
-        let targets = claims.place(scope, EntryID(name))?.targets ?? 0
+        let targets = residency.place(scope, EntryID(name))?.targets ?? 0
         guard cause.source == .modifier || targets > 0 else { return nil }
         for place in places(of: scope) {
             guard try !isShown(place, id) else { return nil }

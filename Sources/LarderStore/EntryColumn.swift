@@ -40,7 +40,7 @@ enum VictimColumn: Int32, TableColumn {
 }
 
 /// The columns of the table `claim` of `state.db`, after those of the entry.
-enum ClaimColumn: Int32, TableColumn {
+enum DurableColumn: Int32, TableColumn {
     case size, pinnedAt, state, problem, reason, goneStatus, wanted, targeted, shared, held, inPins,
         payer
     case targets
@@ -64,7 +64,7 @@ enum ClaimColumn: Int32, TableColumn {
         }
     }
 
-    static func row(_ entry: Set<EntryColumn>, _ claim: Set<ClaimColumn>) -> String {
+    static func row(_ entry: Set<EntryColumn>, _ claim: Set<DurableColumn>) -> String {
         "\(EntryColumn.list(entry, [.key: "claim"])), \(list(claim))"
     }
 }

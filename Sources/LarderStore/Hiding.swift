@@ -22,8 +22,8 @@ struct Hiding: WriterPart {
         from scope: ScopeKey,
         olderThan revision: Revision? = nil
     ) throws(StoreError) {
-        let place = shared.claims.sharedScope
-        guard scope != place, let row = try claimed(TargetName(place, id)), row.hasEntry,
+        let place = shared.residency.sharedScope
+        guard scope != place, let row = try durable(TargetName(place, id)), row.hasEntry,
             revision.map({ row.revision < $0 }) ?? true
         else { return }
         try state.rows.hide(row, HiddenMark(scope: scope.text, revision: revisions.last.number))
@@ -39,7 +39,7 @@ struct Hiding: WriterPart {
     /// Whether the shared row under an id is hidden from the user of a scope.
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
         guard shared.mayHideRows else { return false }
-        if shared.claims.covers(shared.claims.sharedScope, id),
+        if shared.residency.covers(shared.residency.sharedScope, id),
             let isHidden = try state.reader.sharedRows.isHidden(id, from: scope)
         {
             return isHidden
@@ -49,7 +49,7 @@ struct Hiding: WriterPart {
 
     /// Takes the marks of a row along that comes from `cache.db`.
     func takeMarks(of name: TargetName) throws(StoreError) {
-        guard name.scope == shared.claims.sharedScope, shared.mayHideRows,
+        guard name.scope == shared.residency.sharedScope, shared.mayHideRows,
             let cache = try cacheIfAny, let row = try state.rows.find(name)
         else { return }
         for mark in try cache.hiding.marks(of: RowKey(name.scope, name.id)) {
@@ -59,7 +59,7 @@ struct Hiding: WriterPart {
 
     /// Has `cache.db` have the marks of a row that goes back there.
     func giveMarks(of row: DurableRow) throws(StoreError) {
-        guard row.name.scope == shared.claims.sharedScope, shared.mayHideRows else { return }
+        guard row.name.scope == shared.residency.sharedScope, shared.mayHideRows else { return }
         try cache.hiding.replaceMarks(of: row.name, try state.rows.marks(of: row))
     }
 }

@@ -70,7 +70,7 @@ extension Keepers {
         while try statement.step() {
             var numbers = RowNumbers(statement)
             let isInPins = statement.isTrue("in_pins")
-            let old = ClaimCharge(isInPins: isInPins, size: numbers.size("size"), payer: row.payer)
+            let old = RowCharge(isInPins: isInPins, size: numbers.size("size"), payer: row.payer)
             var charge = old
             charge.payer = payer
             state.budget.recount(place, from: old, to: charge)

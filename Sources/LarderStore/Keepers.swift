@@ -14,7 +14,7 @@ struct Keeper {
 
 /// Shared rows that users keep.
 ///
-/// Such a row has the scope `shared`. Its *keepers* are claims of users under its id that have no entry of
+/// Such a row has the scope `shared`. Its *keepers* are durable rows of users under its id that have no entry of
 /// their own: unsettled changes of the user target the id, or the user has pinned it.
 struct Keepers {
     let state: StateWriter
@@ -28,9 +28,9 @@ struct Keepers {
             row.scope(EntryColumn.scope).map { scope in
                 Keeper(
                     name: TargetName(state.index.key(for: scope), id),
-                    pinnedAt: row.integerOrNil(ClaimColumn.pinnedAt),
+                    pinnedAt: row.integerOrNil(DurableColumn.pinnedAt),
                     pin: PinState(claim: row),
-                    isTargeted: row.isTrue(ClaimColumn.targeted)
+                    isTargeted: row.isTrue(DurableColumn.targeted)
                 )
             }
         }

@@ -13,7 +13,7 @@ package struct ListReader {
         after cursor: RowCursor?,
         limit: Int
     ) throws(StoreError) -> [ListedRow] {
-        guard !shared.claims.isEmpty else {
+        guard !shared.residency.isEmpty else {
             return try cachedRows(filter, order: order, after: cursor, limit: limit)
         }
         // What leaves it meanwhile is in the pages of neither file else.
@@ -82,7 +82,7 @@ package struct ListReader {
                 let id = shared.origins.ownID(name),
                 filter.prefix.map({ id.text.utf8.starts(with: $0.utf8) }) ?? true,
                 filter.storedBefore.map({ row.entry.storedAt < $0 }) ?? true,
-                (shared.claims.place(reader.key(for: row.scope), row.entry.id)?.targets ?? 0) > 0
+                (shared.residency.place(reader.key(for: row.scope), row.entry.id)?.targets ?? 0) > 0
             else { return nil }
             let byURL = ListedRow(
                 bare: id,
@@ -105,7 +105,7 @@ package struct ListReader {
 
     /// Whether a row of the cache shows one that is saved.
     private func isSaved(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
-        guard shared.claims.covers(scope, id) else { return false }
+        guard shared.residency.covers(scope, id) else { return false }
         return try reader.stateReader().listed(scope, id)?.isBare == false
     }
 
@@ -113,7 +113,7 @@ package struct ListReader {
     private func marked(_ row: ListedRow) -> ListedRow {
         var row = row
         let scope = shared.key(for: row.scope)
-        row.isPinned = shared.claims.place(scope, row.entry.id)?.isPinned == true
+        row.isPinned = shared.residency.place(scope, row.entry.id)?.isPinned == true
         return row
     }
 
@@ -135,7 +135,7 @@ package struct ListReader {
         let cached = { () throws(StoreError) in
             try cachedRow(scope, id, ListedRow.columnsOfCache, ListedRow.init(cached:))
         }
-        guard shared.claims.covers(scope, id) else { return try cached() }
+        guard shared.residency.covers(scope, id) else { return try cached() }
         let saved = try reader.stateReader().listed(scope, id)
         if let saved, !saved.isBare { return saved }
         return try cached().map(marked) ?? saved.map(named)
@@ -184,30 +184,30 @@ package struct ListReader {
         return try cachedRow(scope, id, EvictionCandidate.columns, EvictionCandidate.init)
     }
 
-    /// A page of claimed rows to evict, in the order of their ids; also rows without an entry.
+    /// A page of durable rows to evict, in the order of their ids; also rows without an entry.
     package func claimRows(
         _ filter: RowFilter,
         after cursor: RowCursor?,
         limit: Int
-    ) throws(StoreError) -> [ClaimRow] {
-        guard !shared.claims.isEmpty else { return [] }
+    ) throws(StoreError) -> [ResidencyRow] {
+        guard !shared.residency.isEmpty else { return [] }
         let query = RowQuery(filter: filter, order: .id, cursor: cursor, table: .claim)
         let state = try reader.stateReader()
-        return try query.rows(ClaimRow.columns, in: state.connection, limit: limit) {
+        return try query.rows(ResidencyRow.columns, in: state.connection, limit: limit) {
             row throws(StoreError) in
-            try ClaimRow(row)?.marked(by: state)
+            try ResidencyRow(row)?.marked(by: state)
         }
     }
 
-    package func claimRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
-        guard shared.claims.covers(scope, id) else { return nil }
+    package func claimRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ResidencyRow? {
+        guard shared.residency.covers(scope, id) else { return nil }
         let state = try reader.stateReader()
         return try state.row(scope, id)?.marked(by: state)
     }
 }
 
-extension ClaimRow {
-    fileprivate func marked(by state: StateReader) throws(StoreError) -> ClaimRow {
+extension ResidencyRow {
+    fileprivate func marked(by state: StateReader) throws(StoreError) -> ResidencyRow {
         var row = self
         if !isPinned, !isTargeted { row.isNeeded = try state.isKept(number) }
         return row

@@ -8,10 +8,10 @@ extension ListedRow {
 
     /// A row of `state.db` with ``columnsOfState``, perhaps a bare one; nil for a damaged one.
     init?(saved row: SQLiteStatement) {
-        let isPinned = !row.isNull(ClaimColumn.pinnedAt)
-        let lastUsed = ClaimColumn.lastUsed
+        let isPinned = !row.isNull(DurableColumn.pinnedAt)
+        let lastUsed = DurableColumn.lastUsed
         guard row.isNull(EntryColumn.kind) else {
-            self.init(row, size: ClaimColumn.size, lastUsed: lastUsed, isPinned: isPinned)
+            self.init(row, size: DurableColumn.size, lastUsed: lastUsed, isPinned: isPinned)
             return
         }
         var numbers = RowNumbers(row)
@@ -22,8 +22,8 @@ extension ListedRow {
             bare: id,
             of: scope,
             row.text(EntryColumn.origin).flatMap { try? OriginName($0) },
-            storedAt: numbers.moment(ClaimColumn.shownSince),
-            size: numbers.size(ClaimColumn.size),
+            storedAt: numbers.moment(DurableColumn.shownSince),
+            size: numbers.size(DurableColumn.size),
             lastUsed: row.integer(lastUsed),
             isPinned: isPinned
         )
@@ -50,7 +50,7 @@ extension ListedRow {
     }
 
     static let columnsOfCache = RecencyColumn.row(EntryColumn.listed)
-    static let columnsOfState = ClaimColumn.row(
+    static let columnsOfState = DurableColumn.row(
         EntryColumn.listed,
         [.size, .pinnedAt, .lastUsed, .shownSince]
     )

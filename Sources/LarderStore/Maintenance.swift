@@ -2,7 +2,7 @@ import LarderModel
 
 /// The work that a store does in idle moments, a batch at a time.
 struct Maintenance {
-    let store: CacheStore
+    let store: Store
     private var commits: CommitQueue { store.commits }
     private var shared: SharedCacheState { store.shared }
 
@@ -54,7 +54,7 @@ struct Maintenance {
     /// Takes out of `cache.db` what is read in `state.db`.
     private func removeGarbage() async throws(StoreError) {
         while true {
-            let keys = shared.claims.someGarbage(atMost: Limits.evictionBatchRowsMax)
+            let keys = shared.residency.someGarbage(atMost: Limits.evictionBatchRowsMax)
             guard !keys.isEmpty, shared.generation.hasFile else { return }
             try await commits.submit { writer throws(StoreError) in
                 try writer.promotion.removeGarbage(keys)
@@ -64,7 +64,7 @@ struct Maintenance {
 
     /// Takes out of `state.db` what nothing keeps any more, a batch at a time.
     func removeReleased(now: Timestamp) async throws(StoreError) {
-        let index = shared.claims
+        let index = shared.residency
         // What stays for now, and what could not be done, is looked at the next time.
         var later: [TargetName] = []
         defer { index.addReleasable(later) }
@@ -119,7 +119,7 @@ struct Maintenance {
     private func copied(_ large: LargeBody, _ now: Timestamp) async -> Release? {
         do throws(StoreError) {
             return try await store.submit(now: now) {
-                writer throws(StoreError) -> Entrance<Release?> in
+                writer throws(StoreError) -> CommandResult<Release?> in
                 switch try writer.demotion.prepare([large.name], now: now).first {
                 case .large(let body)?: .needs([body])
                 case let release: .done(release)

@@ -25,7 +25,7 @@ struct ModifierRows {
     /// Accepts one; `bases` has what was found in the cache of targets.
     func accept(
         _ modifier: NewModifier,
-        _ aims: [Aim],
+        _ aims: [WriteTarget],
         _ bases: [TargetName: NewEntry],
         _ step: Step
     ) throws(StoreError) -> ModifierNumber {
@@ -77,7 +77,7 @@ struct ModifierRows {
     /// Why these do not fit; the bases of what they target count with them.
     ///
     /// Refusing is no error of the writer: whoever shares the transaction goes on.
-    func refusal(of new: [NewModifier], _ aims: [Aim], _ found: FoundBases) -> StoreError? {
+    func refusal(of new: [NewModifier], _ aims: [WriteTarget], _ found: FoundBases) -> StoreError? {
         var added = QueueUsage()
         for modifier in new {
             guard let uid = modifier.scope.scope.uid else { continue }
@@ -89,7 +89,7 @@ struct ModifierRows {
             guard let uid = aim.name.scope.scope.uid else { continue }
             for name in [aim.name, aim.base(in: state.index)] {
                 // What has a row counts already.
-                guard counted.insert(name).inserted, found.claims[name] == nil else { continue }
+                guard counted.insert(name).inserted, found.rows[name] == nil else { continue }
                 let size = found.entries[name]?.rowSize
                 added[uid].bytes += size ?? StateBudget.sizeWithoutEntry(name, nil)
             }

@@ -4,7 +4,7 @@ package import LarderModel
 ///
 /// Each step is one synced transaction, all of it or nothing, and is answered after the commit.
 package struct ModifierStore: Sendable {
-    let store: CacheStore
+    let store: Store
     private var file: StateFile { store.stateFile }
     private var shared: SharedCacheState { store.shared }
 
@@ -74,10 +74,10 @@ package struct ModifierStore: Sendable {
     }
 
     /// Whether anything is kept at all; while nothing is, nothing is targeted.
-    package var hasTargets: Bool { !shared.claims.isEmpty }
+    package var hasTargets: Bool { !shared.residency.isEmpty }
 
     package func isTarget(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        (shared.claims.place(scope, id)?.targets ?? 0) > 0
+        (shared.residency.place(scope, id)?.targets ?? 0) > 0
     }
 
     /// Those whose unsettled changes show on a row: its user, or of a shared one all that have some.
@@ -158,16 +158,16 @@ package struct ModifierStore: Sendable {
     }
 
     package var totals: QueueTotals {
-        var totals = shared.claims.queueTotals
+        var totals = shared.residency.queueTotals
         totals.maxModifiers = store.configuration.queue.maxModifiers
         totals.maxBytes = store.configuration.queue.maxBytes
         return totals
     }
 
-    package var hasDeadLetters: Bool { shared.claims.hasDeadLetters }
+    package var hasDeadLetters: Bool { shared.residency.hasDeadLetters }
 
     /// Has `tell` called with those that an answer has settled, once that is on disk.
     package func whenLeft(_ tell: @escaping @Sendable ([ModifierNumber]) -> Void) {
-        shared.claims.whenLeft(tell)
+        shared.residency.whenLeft(tell)
     }
 }

@@ -30,14 +30,14 @@ package struct Pin: Equatable, Sendable {
         origin = row.text(EntryColumn.origin).flatMap { try? OriginName($0) }
         entry = Self.entry(row)
         var numbers = RowNumbers(row)
-        size = numbers.size(ClaimColumn.size)
-        pinnedAt = numbers.moment(ClaimColumn.pinnedAt)
-        state = PinState(rawValue: row.integer(ClaimColumn.state)) ?? .failed
-        trouble = row.text(ClaimColumn.problem).map {
-            PinTrouble(problem: $0, reason: row.text(ClaimColumn.reason) ?? "")
+        size = numbers.size(DurableColumn.size)
+        pinnedAt = numbers.moment(DurableColumn.pinnedAt)
+        state = PinState(rawValue: row.integer(DurableColumn.state)) ?? .failed
+        trouble = row.text(DurableColumn.problem).map {
+            PinTrouble(problem: $0, reason: row.text(DurableColumn.reason) ?? "")
         }
-        isWanted = row.isTrue(ClaimColumn.wanted)
-        keepsShared = row.isTrue(ClaimColumn.shared)
+        isWanted = row.isTrue(DurableColumn.wanted)
+        keepsShared = row.isTrue(DurableColumn.shared)
     }
 
     /// That of a row; nil where it has no bytes.
@@ -48,7 +48,7 @@ package struct Pin: Equatable, Sendable {
         return hasBytes == true ? EntryRow(statement).entry() : nil
     }
 
-    static let columns = ClaimColumn.row(
+    static let columns = DurableColumn.row(
         EntryColumn.listed,
         [.size, .pinnedAt, .state, .problem, .reason, .wanted, .shared]
     )

@@ -2,9 +2,9 @@ package import LarderModel
 
 /// What a user has saved: it is never evicted and never lost with the cache.
 package struct PinStore: Sendable {
-    let store: CacheStore
+    let store: Store
     private var file: StateFile { store.stateFile }
-    private var claims: ClaimIndex { store.shared.claims }
+    private var residency: ResidencyIndex { store.shared.residency }
 
     /// Keeps what is cached under an id, or has it wait when there is an `origin` to fetch it from.
     ///
@@ -34,7 +34,7 @@ package struct PinStore: Sendable {
         _ id: EntryID,
         now: Timestamp
     ) async throws(StoreError) -> Bool {
-        guard claims.covers(scope, id) else { return false }
+        guard residency.covers(scope, id) else { return false }
         return try await file.settle(cache: .optional) { writer throws(StoreError) in
             try writer.pinning.unpin(TargetName(scope, id), now: now)
         }
@@ -46,7 +46,7 @@ package struct PinStore: Sendable {
         _ id: EntryID,
         client: ClientTag? = nil
     ) async throws(StoreError) -> Bool {
-        guard claims.covers(scope, id) else { return false }
+        guard residency.covers(scope, id) else { return false }
         try await store.commits.submit { writer throws(StoreError) in
             try writer.pinning.hide(TargetName(scope, id))
         }
@@ -69,7 +69,7 @@ package struct PinStore: Sendable {
         return try await store.submit(
             if: condition,
             now: now,
-            promotes: !claims.isEmpty,
+            promotes: !residency.isEmpty,
             cache: .optional
         ) { writer throws(StoreError) in
             try writer.pinning.putPinned(new, now: now)
@@ -89,7 +89,7 @@ package struct PinStore: Sendable {
     }
 
     package func isPinned(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        claims.place(scope, id)?.isPinned == true
+        residency.place(scope, id)?.isPinned == true
     }
 
     package func pin(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> Pin? {
@@ -133,11 +133,11 @@ package struct PinStore: Sendable {
     }
 
     package var totals: PinTotals {
-        var totals = claims.pinTotals
+        var totals = residency.pinTotals
         totals.maxBytes = store.configuration.pinsMaxBytes.bytes
         return totals
     }
 
     /// Has `tell` called when a pin has its bytes, or wants them again after damage.
-    package func whenNews(_ tell: @escaping @Sendable () -> Void) { claims.whenNews(tell) }
+    package func whenNews(_ tell: @escaping @Sendable () -> Void) { residency.whenNews(tell) }
 }

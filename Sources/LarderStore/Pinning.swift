@@ -14,8 +14,8 @@ struct Pinning: WriterPart {
         origin: OriginName?,
         adoptsShared: Bool,
         now: Timestamp
-    ) throws(StoreError) -> Entrance<PinOutcome> {
-        let found = try claimed(name)
+    ) throws(StoreError) -> CommandResult<PinOutcome> {
+        let found = try durable(name)
         if let found, found.isPinned, found.hasBytes { return .done(.held(isNew: false)) }
         if adoptsShared, try sharing.seesShared(name, now: now) {
             return try keepShared(name, origin, now)
@@ -34,11 +34,13 @@ struct Pinning: WriterPart {
         _ name: TargetName,
         _ origin: OriginName?,
         _ now: Timestamp
-    ) throws(StoreError) -> Entrance<PinOutcome> {
+    ) throws(StoreError) -> CommandResult<PinOutcome> {
         let place = sharing.sharedName(name.id)
-        let found = try claimed(place)
+        let found = try durable(place)
         let isHere = found.map { $0.hasEntry || $0.isTargeted } ?? false
-        let row = isHere ? nil : try cacheIfAny?.rows.takeable(place.scope, place.id, toPin: true, now: now)
+        let row =
+            isHere
+            ? nil : try cacheIfAny?.rows.takeable(place.scope, place.id, toPin: true, now: now)
         do throws(StoreError) {
             let size = if let row { try self.size(of: row, at: place) } else { found?.size ?? 0 }
             let uid = name.scope.scope.uid
@@ -69,7 +71,7 @@ struct Pinning: WriterPart {
 
     /// What a row of the cache counts as a pin; the entities of an answer come with it.
     private func size(
-        of row: CachedRows.Takeable,
+        of row: CachedRows.CachedCopy,
         at name: TargetName
     ) throws(StoreError) -> Int64 {
         let isChunked = if case .chunked = row.body { true } else { false }
@@ -84,7 +86,7 @@ struct Pinning: WriterPart {
         _ origin: OriginName?,
         _ error: StoreError,
         _ now: Timestamp
-    ) throws(StoreError) -> Entrance<PinOutcome> {
+    ) throws(StoreError) -> CommandResult<PinOutcome> {
         guard case .pinsFull = error else { throw error }
         let marked = try mark(name, origin, now)
         guard case .done = marked else { return marked }
@@ -98,7 +100,7 @@ struct Pinning: WriterPart {
         _ name: TargetName,
         _ origin: OriginName?,
         _ now: Timestamp
-    ) throws(StoreError) -> Entrance<PinOutcome> {
+    ) throws(StoreError) -> CommandResult<PinOutcome> {
         do throws(StoreError) {
             let (hasBytes, isNew) = try state.pins.mark(name, origin: origin, now: now)
             setPinned(name)
@@ -110,11 +112,11 @@ struct Pinning: WriterPart {
 
     /// Saves a row of the cache as a pin; nil where its bytes are damaged, and it is gone.
     private func take(
-        _ row: CachedRows.Takeable,
+        _ row: CachedRows.CachedCopy,
         _ name: TargetName,
         _ found: DurableRow?,
         _ now: Timestamp
-    ) throws(StoreError) -> Entrance<PinOutcome>? {
+    ) throws(StoreError) -> CommandResult<PinOutcome>? {
         do throws(StoreError) {
             let size = try size(of: row, at: name)
             try state.budget.checkRoom(for: size, name.scope, replacing: found)
@@ -146,9 +148,10 @@ struct Pinning: WriterPart {
     }
 
     /// Stores an entry and pins it in one; neither is done when there is no room.
-    func putPinned(_ new: NewEntry, now: Timestamp) throws(StoreError) -> Entrance<PutReceipt> {
+    func putPinned(_ new: NewEntry, now: Timestamp) throws(StoreError) -> CommandResult<PutReceipt>
+    {
         if let large = bodies.large(new, to: .state, as: .pin) { return .needs([large]) }
-        let found = try claimed(new.name)
+        let found = try durable(new.name)
         var ready = new
         do throws(StoreError) {
             ready = try bodies.ready(new, in: .state, as: .pin)
@@ -169,9 +172,9 @@ struct Pinning: WriterPart {
     ///
     /// What was saved for it alone goes once the cache has it synced, in housekeeping.
     func unpin(_ name: TargetName, now: Timestamp) throws(StoreError) -> Bool {
-        guard let found = try claimed(name), found.isPinned else { return false }
+        guard let found = try durable(name), found.isPinned else { return false }
         guard !found.isLeftToCache else {
-            try entries.unclaim(found)
+            try entries.removeDurable(found)
             return true
         }
         try state.pins.unpin(found, found.goneStatus == nil ? nil : revisions.next())
@@ -180,10 +183,10 @@ struct Pinning: WriterPart {
         return true
     }
 
-    /// Takes the garbage of a claim out of `cache.db` that is about to be given up: else it would be
+    /// Takes the garbage of a durable row out of `cache.db` that is about to be given up: else it would be
     /// read again where `cache.db` could not commit that it is gone.
     func hide(_ name: TargetName) throws(StoreError) {
-        guard let cache = try cacheIfAny, let found = try claimed(name), found.hasEntry else {
+        guard let cache = try cacheIfAny, let found = try durable(name), found.hasEntry else {
             return
         }
         try hiding.hideShared(found)
@@ -194,12 +197,12 @@ struct Pinning: WriterPart {
     /// false when there was none, or it is targeted.
     func drop(_ name: TargetName, client: ClientTag?) throws(StoreError) -> Bool {
         let (scope, id) = (name.scope, name.id)
-        guard let found = try claimed(name), !found.isTargeted else { return false }
+        guard let found = try durable(name), !found.isTargeted else { return false }
         // Nobody's pin of a shared row goes with it.
-        if found.isPinned, scope == shared.claims.sharedScope { return false }
+        if found.isPinned, scope == shared.residency.sharedScope { return false }
         // What is pinned may need it.
         if !found.isPinned, try state.reader.isKept(found.number) { return false }
-        try entries.unclaim(found)
+        try entries.removeDurable(found)
         guard found.hasEntry else {
             // Its entry was the cache's.
             if let cache = try cacheIfAny, let row = try cache.rows.find(scope, id) {
@@ -214,7 +217,7 @@ struct Pinning: WriterPart {
     }
 
     private func setPinned(_ name: TargetName) {
-        let index = shared.claims
+        let index = shared.residency
         let wasPinned = index.place(name.scope, name.id)?.isPinned == true
         claim(name)
         index.setPinned(name.scope, name.id, true)
@@ -223,14 +226,14 @@ struct Pinning: WriterPart {
 
     /// An id is pinned no more, unless a later command of the group pins it again.
     func setUnpinned(_ name: TargetName) {
-        let index = shared.claims
+        let index = shared.residency
         guard index.place(name.scope, name.id)?.isPinned == true else { return }
         index.setPinned(name.scope, name.id, false)
         onRollBack { index.setPinned(name.scope, name.id, true) }
     }
 
     /// What is no failure of the writer, and was refused before anything was written.
-    private func refusal<Value>(_ error: StoreError) throws(StoreError) -> Entrance<Value> {
+    private func refusal<Value>(_ error: StoreError) throws(StoreError) -> CommandResult<Value> {
         switch error {
         case .pinsFull, .tooManyPins: return .refused(error)
         case _: throw error

@@ -2,20 +2,20 @@ import LarderModel
 import LarderNormalize
 
 /// One target: whose, which, and whether its user sees the shared row.
-struct Aim {
+struct WriteTarget {
     let name: TargetName
     var isShared: Bool
 
     /// Where the row of its base stands.
-    func base(in index: ClaimIndex) -> TargetName {
+    func base(in index: ResidencyIndex) -> TargetName {
         isShared ? TargetName(index.sharedScope, name.id) : name
     }
 }
 
 /// What the cache has of targets, ready to be put into `state.db`.
 struct FoundBases {
-    /// The rows of those that are claimed already.
-    var claims: [TargetName: DurableRow] = [:]
+    /// The rows of those that are durable already.
+    var rows: [TargetName: DurableRow] = [:]
     var entries: [TargetName: NewEntry] = [:]
     var large: [LargeBody] = []
 }
@@ -25,9 +25,9 @@ struct Promotion: WriterPart {
     let writer: StoreWriter
 
     /// Finds what targets are that nothing is saved of.
-    func bases(of aims: [Aim], now: Timestamp) throws(StoreError) -> FoundBases {
+    func bases(of aims: [WriteTarget], now: Timestamp) throws(StoreError) -> FoundBases {
         var found = FoundBases()
-        var rows: [TargetName: CachedRows.Takeable] = [:]
+        var rows: [TargetName: CachedRows.CachedCopy] = [:]
         defer {
             // Of those that are copied first, whoever copies them gives the lease back.
             for (name, row) in rows where !found.large.contains(where: { $0.name == name }) {
@@ -35,10 +35,10 @@ struct Promotion: WriterPart {
             }
         }
         for aim in aims {
-            let name = aim.base(in: shared.claims)
-            if aim.isShared { found.claims[aim.name] = try claimed(aim.name) }
-            let claim = try claimed(name)
-            found.claims[name] = claim
+            let name = aim.base(in: shared.residency)
+            if aim.isShared { found.rows[aim.name] = try durable(aim.name) }
+            let claim = try durable(name)
+            found.rows[name] = claim
             // Its row has an entry, or has none as nothing is known.
             guard claim?.isLeftToCache != false, rows[name] == nil, !writer.isCacheLeftOut else {
                 continue
@@ -55,7 +55,7 @@ struct Promotion: WriterPart {
 
     /// A row as the base of a target; nil where its bytes are damaged: then nothing is known.
     func base(
-        _ row: CachedRows.Takeable,
+        _ row: CachedRows.CachedCopy,
         _ name: TargetName,
         as keeping: Keeping = .base
     ) throws(StoreError) -> NewEntry? {
@@ -103,19 +103,19 @@ struct Promotion: WriterPart {
         }
     }
 
-    /// What the cache has under claimed ids is read no more once the open group is committed.
+    /// What the cache has under durable ids is read no more once the open group is committed.
     func addGarbage(_ names: [TargetName]) {
         let keys = names.map { RowKey($0.scope, $0.id) }
-        afterCommit { [index = shared.claims] in index.addGarbage(keys) }
+        afterCommit { [index = shared.residency] in index.addGarbage(keys) }
     }
 
-    /// Takes rows of claimed ids out of `cache.db`: nobody reads them there.
+    /// Takes rows of durable ids out of `cache.db`: nobody reads them there.
     func removeGarbage(_ keys: [RowKey]) throws(StoreError) {
-        for key in keys where shared.claims.covers(key) {
+        for key in keys where shared.residency.covers(key) {
             guard let cache = try cacheIfAny else { return }
             try cache.eviction.remove(key)
         }
-        afterCacheCommit { [index = shared.claims] in index.removeGarbage(keys) }
+        afterCacheCommit { [index = shared.residency] in index.removeGarbage(keys) }
     }
 
     /// Fills the rows that a command has made for what others refer to, with what the cache has of them;
@@ -173,17 +173,17 @@ struct Promotion: WriterPart {
         try fill(now: now)
     }
 
-    /// What is saved under an id, or is from now on as it is a variant of a URL that is claimed; nil for
+    /// What is saved under an id, or is from now on as it is a variant of a URL that is durable; nil for
     /// what is the cache's.
     func durableRow(for new: NewEntry, now: Timestamp) throws(StoreError) -> DurableRow? {
-        if let found = try claimed(new.name) { return found }
-        guard !shared.claims.isEmpty, let url = new.entry.id.urlOfVariant,
-            let place = shared.claims.place(new.scope, url), !place.isReleased
+        if let found = try durable(new.name) { return found }
+        guard !shared.residency.isEmpty, let url = new.entry.id.urlOfVariant,
+            let place = shared.residency.place(new.scope, url), !place.isReleased
         else { return nil }
         let parent = try state.rows.find(TargetName(new.scope, url))
         try state.rows.makeRow(new.name, with: parent, isHeld: true)
         try fill(now: now)
-        return try claimed(new.name)
+        return try durable(new.name)
     }
 }
 

@@ -82,7 +82,7 @@ extension StoreReader {
     }
 }
 
-extension CacheStore {
+extension Store {
     /// Reads one answer on the event loop that owns `loop`, or where that would keep its other clients
     /// waiting off the loops, by the same work: the one place where that is decided.
     package func read<Value: Sendable>(

@@ -118,7 +118,7 @@ struct ReferenceReader {
 
     /// Those of `state.db` first, where it has any.
     let tables: [ReferenceTable]
-    let claims: ClaimIndex
+    let residency: ResidencyIndex
 
     /// The rows of both files that refer to an entity, without garbage.
     func parents(
@@ -131,7 +131,7 @@ struct ReferenceReader {
         for table in tables where found.count < limit {
             let name = TargetName(scope, id)
             for parent in try table.parents(of: child, name, limit: limit - found.count)
-            where table.file == .state || !claims.isGarbage(parent.key) {
+            where table.file == .state || !residency.isGarbage(parent.key) {
                 found.append((parent, table))
             }
         }

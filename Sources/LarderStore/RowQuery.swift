@@ -59,7 +59,7 @@ struct RowQuery {
         switch table {
         case .cache: if filter.shownAt != nil { conditions.append(Self.isShown) }
         case .claim: break
-        // A claimed row outlives its blob's ttl.
+        // A durable row outlives its blob's ttl.
         case .claimedEntries:
             conditions.append("(kind IS NOT NULL OR targeted > 0)")
             if filter.shownAt != nil { conditions.append(Self.isShownIfClaimed) }

@@ -63,15 +63,16 @@ struct Settling: WriterPart {
         try forgetTargets(names, step.revision)
         guard case .dead = settlement.outcome else { return (variants, waits) }
         for name in try targetNames(of: settlement.number, isOpen: false) {
-            shared.claims.addDeadLetters(name.scope, name.id, 1)
-            onRollBack { [index = shared.claims] in index.addDeadLetters(name.scope, name.id, -1) }
+            shared.residency.addDeadLetters(name.scope, name.id, 1)
+            onRollBack { [index = shared.residency] in index.addDeadLetters(name.scope, name.id, -1)
+            }
         }
         return (variants, false)
     }
 
     /// A change of each of these targets it no more, which is seen from a step on.
     private func forgetTargets(_ names: [TargetName], _ step: Revision) throws(StoreError) {
-        let index = shared.claims
+        let index = shared.residency
         for name in names {
             let place = try sharing.place(of: name)
             if place != name { try state.targets.raise(place, to: step) }
@@ -88,11 +89,11 @@ struct Settling: WriterPart {
         in places: [VariantPlaces?],
         _ now: Timestamp
     ) throws(StoreError) -> [VariantRow] {
-        let claims = shared.claims.isEmpty ? nil : try state.connection
+        let state = shared.residency.isEmpty ? nil : try state.connection
         var rows: [VariantRow] = []
         for case let places? in places {
             let query = VariantQuery(places: places, shownAt: now)
-            rows += try query.rows(claims: claims, cache: try cacheIfAny?.connection)
+            rows += try query.rows(state: state, cache: try cacheIfAny?.connection)
         }
         return rows
     }
@@ -199,7 +200,7 @@ struct Settling: WriterPart {
     }
 
     private func markStale(_ name: TargetName) throws(StoreError) {
-        if let row = try claimed(name), row.hasEntry { return try state.targets.markStale(row) }
+        if let row = try durable(name), row.hasEntry { return try state.targets.markStale(row) }
         try cacheIfAny?.rows.markStale(name.scope, name.id)
     }
 
@@ -212,7 +213,7 @@ struct Settling: WriterPart {
     ) throws(StoreError) {
         let (scope, id, now) = (variant.place, variant.id, step.now)
         let name = TargetName(scope, id)
-        let row = try claimed(name)
+        let row = try durable(name)
         var new: NewEntry?
         if row?.isTargeted != true {
             let base = try promotion.base(of: name, now: now)

@@ -13,7 +13,7 @@ final class SharedCacheState: Sendable {
     let watches = RowWatches()
     let stamps = RowStamps()
     let changes = ChangeFeed()
-    let claims: ClaimIndex
+    let residency: ResidencyIndex
     let sharedScope: ScopeKey
     // Released before the commit that hides a row, acquired by a reader whose transaction may have
     // that commit. It never goes back.
@@ -54,7 +54,7 @@ final class SharedCacheState: Sendable {
         maxEntryBytes: Int64 = .max
     ) {
         sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
-        claims = ClaimIndex(pinsMaxBytes: pinsMaxBytes, keySeed: keySeed, hashMask: hashMask)
+        residency = ResidencyIndex(pinsMaxBytes: pinsMaxBytes, keySeed: keySeed, hashMask: hashMask)
         self.keySeed = keySeed
         self.hashMask = hashMask
         setMaxEntryBytes(maxEntryBytes)
@@ -68,8 +68,8 @@ final class SharedCacheState: Sendable {
     func key(for scope: Scope) -> ScopeKey { ScopeKey(scope, seed: keySeed, hashMask: hashMask) }
 
     /// Whether a row is not to be evicted: somebody needs it now, or its id is kept.
-    func isProtected(_ key: RowKey) -> Bool { protection.isHeld(key) || claims.covers(key) }
-    var protectsAny: Bool { !protection.isEmpty || !claims.isEmpty }
+    func isProtected(_ key: RowKey) -> Bool { protection.isHeld(key) || residency.covers(key) }
+    var protectsAny: Bool { !protection.isEmpty || !residency.isEmpty }
     var mayHideRows: Bool { hasHiddenRows.load(ordering: .acquiring) }
     func noteHiddenRow() { hasHiddenRows.store(true, ordering: .releasing) }
 

@@ -7,10 +7,10 @@ struct Sharing: WriterPart {
 
     /// Where the row stands that a target's user sees.
     func place(of name: TargetName) throws(StoreError) -> TargetName {
-        try claimed(name)?.keepsShared == true ? sharedName(name.id) : name
+        try durable(name)?.keepsShared == true ? sharedName(name.id) : name
     }
 
-    func sharedName(_ id: EntryID) -> TargetName { TargetName(shared.claims.sharedScope, id) }
+    func sharedName(_ id: EntryID) -> TargetName { TargetName(shared.residency.sharedScope, id) }
 
     /// Whether a user sees the shared row under an id of an origin whose answers are shared, or with
     /// `orHidden` has no row of its own in front of it.
@@ -19,7 +19,7 @@ struct Sharing: WriterPart {
         orHidden: Bool = false,
         now: Timestamp
     ) throws(StoreError) -> Bool {
-        if let found = try claimed(name) {
+        if let found = try durable(name) {
             if found.hasEntry || found.keepsShared { return found.keepsShared }
             // Of a target nothing is known but what is said here.
             if found.isTargeted { return false }
@@ -33,9 +33,9 @@ struct Sharing: WriterPart {
         return own == nil
     }
 
-    /// From now on a claim keeps the shared row under its id, which is read here.
+    /// From now on a durable row keeps the shared row under its id, which is read here.
     func noteKeeper(_ name: TargetName) throws(StoreError) {
-        let (index, place) = (shared.claims, sharedName(name.id))
+        let (index, place) = (shared.residency, sharedName(name.id))
         claim(place)
         let wasKeeper = index.keepsShared(name.scope, name.id)
         index.setKeepsShared(name.scope, name.id, true)
@@ -44,10 +44,10 @@ struct Sharing: WriterPart {
         if try state.rows.find(place)?.isLeftToCache == false { promotion.addGarbage([place]) }
     }
 
-    /// A claim that has kept the shared row has an entry of its own.
+    /// A durable row that has kept the shared row has an entry of its own.
     func noteOwnEntry(_ found: DurableRow?) {
         guard let name = found?.name, found?.keepsShared == true else { return }
-        let (index, place) = (shared.claims, sharedName(name.id))
+        let (index, place) = (shared.residency, sharedName(name.id))
         afterCommit {
             guard let own = index.place(name.scope, name.id), own.keepsShared else { return }
             index.setKeepsShared(name.scope, name.id, false)
@@ -55,16 +55,16 @@ struct Sharing: WriterPart {
         }
     }
 
-    /// Takes a claim away that keeps a shared row for nothing any more.
+    /// Takes a durable row away that keeps a shared row for nothing any more.
     func removeIdleKeeper(_ name: TargetName) throws(StoreError) {
-        guard let found = try claimed(name), found.keepsShared else { return }
-        if found.isReleased { try entries.unclaim(found, isCounted: false) }
+        guard let found = try durable(name), found.keepsShared else { return }
+        if found.isReleased { try entries.removeDurable(found, isCounted: false) }
         try state.keepers.countKeepers(of: name.id)
     }
 
     /// What those see whose changes show on a row, before an answer for it is stored.
     func viewers(of name: TargetName) throws(StoreError) -> [ViewBefore] {
-        guard name.scope == shared.claims.sharedScope, isTargeted(name) else { return [] }
+        guard name.scope == shared.residency.sharedScope, isTargeted(name) else { return [] }
         var views: [ViewBefore] = []
         for keeper in try state.keepers.of(name.id) where keeper.isTargeted {
             views.append(try state.views.view(of: keeper.name))
@@ -73,7 +73,7 @@ struct Sharing: WriterPart {
     }
 
     private func isTargeted(_ name: TargetName) -> Bool {
-        (shared.claims.place(name.scope, name.id)?.targets ?? 0) > 0
+        (shared.residency.place(name.scope, name.id)?.targets ?? 0) > 0
     }
 
     /// An answer for a row is stored: it settles what has waited for it (case 29), and who has changes on
@@ -88,7 +88,7 @@ struct Sharing: WriterPart {
         at revision: Revision?,
         now: Timestamp
     ) throws(StoreError) {
-        let (index, scope) = (shared.claims, row.scope)
+        let (index, scope) = (shared.residency, row.scope)
         let isShared = scope == index.sharedScope
         let id = isShared ? row.id.urlOfVariant ?? row.id : row.id
         let name = TargetName(scope, id)
@@ -115,10 +115,10 @@ struct Sharing: WriterPart {
                 }
             }
             if let step { try state.views.logChanges(since: [view], step, ChangeCause(.network)) }
-            guard !changes.isEmpty, let found = try claimed(viewer), found.keepsShared,
+            guard !changes.isEmpty, let found = try durable(viewer), found.keepsShared,
                 found.isReleased
             else { continue }
-            try entries.unclaim(found, isCounted: false)
+            try entries.removeDurable(found, isCounted: false)
         }
         if hasEnded { try state.keepers.countKeepers(of: id) }
         guard !left.isEmpty else { return }
@@ -150,7 +150,7 @@ struct Sharing: WriterPart {
         fence: AnswerFence?,
         now: Timestamp
     ) throws(StoreError) {
-        for id in ids where shared.claims.covers(scope, id) && fence?.covers(scope, id) != true {
+        for id in ids where shared.residency.covers(scope, id) && fence?.covers(scope, id) != true {
             let name = TargetName(scope, id)
             try answered(name, try viewers(of: name), at: nil, now: now)
         }
@@ -160,7 +160,7 @@ struct Sharing: WriterPart {
     ///
     /// It may have told one user only.
     func keepForPins(_ tombstone: NewEntry, _ now: Timestamp) throws(StoreError) -> [LargeBody] {
-        let (id, home) = (tombstone.entry.id, shared.claims.sharedScope)
+        let (id, home) = (tombstone.entry.id, shared.residency.sharedScope)
         guard let saved = try state.rows.entry(TargetName(home, id)), saved.claim.isPinned,
             var entry = saved.entry, entry.kind != .tombstone
         else { return [] }
@@ -196,7 +196,7 @@ struct Sharing: WriterPart {
 
     /// Has the pins of a shared row say that there is no room for what has come.
     func refuseForPins(_ new: NewEntry, _ found: DurableRow) throws(StoreError) -> DurableRow {
-        guard new.scope == shared.claims.sharedScope,
+        guard new.scope == shared.residency.sharedScope,
             let error = try entries.refusal(of: new, found)
         else { return found }
         for keeper in try state.keepers.of(new.entry.id) where keeper.isPin {

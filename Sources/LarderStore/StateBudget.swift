@@ -3,7 +3,7 @@ import LarderNormalize
 
 /// What a row counts, and against which bound: a pinned one, and what came with it, against that of
 /// pins, every other against that of the queue.
-struct ClaimCharge {
+struct RowCharge {
     var pin: PinState?
     var isInPins: Bool
     var size: Int64
@@ -21,16 +21,16 @@ struct StateBudget {
     }
 
     /// To be called by whatever changes a row.
-    func recount(_ row: DurableRow, _ change: (inout ClaimCharge) -> Void) {
+    func recount(_ row: DurableRow, _ change: (inout RowCharge) -> Void) {
         var charge = row.charge
         change(&charge)
         recount(row.name.scope, from: row.charge, to: charge)
     }
 
     /// To be called by whatever makes or removes a row.
-    func recount(_ scope: ScopeKey, from old: ClaimCharge?, to new: ClaimCharge?) {
+    func recount(_ scope: ScopeKey, from old: RowCharge?, to new: RowCharge?) {
         let isKept = scope == state.index.sharedScope
-        for (charge, sign) in [(old, -1), (new, 1)] as [(ClaimCharge?, Int64)] {
+        for (charge, sign) in [(old, -1), (new, 1)] as [(RowCharge?, Int64)] {
             guard let charge else { continue }
             let uid = isKept ? charge.payer : scope.scope.uid
             guard charge.pin != nil || charge.isInPins else {

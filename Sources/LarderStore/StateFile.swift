@@ -9,7 +9,7 @@ final class StateFile: Sendable {
     let file: DatabaseFile
     private let shared: SharedCacheState
     private let reserve: Reserve
-    /// Which bodies of claimed rows are being read.
+    /// Which bodies of durable rows are being read.
     let leases = BodyLeases()
     /// The writer of both files.
     let commits: CommitQueue
@@ -71,7 +71,7 @@ final class StateFile: Sendable {
         reserve.take()
         Self.load(opening.rows, into: shared)
         for target in opening.deadTargets {
-            shared.claims.addDeadLetters(shared.key(for: target.scope), target.id, 1)
+            shared.residency.addDeadLetters(shared.key(for: target.scope), target.id, 1)
         }
         let cache = makeCacheWriter(revisions, opening.nextRevision)
         commits = CommitQueue(StoreWriter(state: started.writer, cache: cache, revisions), now: now)
@@ -166,7 +166,7 @@ final class StateFile: Sendable {
         guard reserve.isHeld || reserve.take() else { throw .diskFull(file: file.path, step: step) }
     }
 
-    // MARK: Claimed rows
+    // MARK: Durable rows
 
     /// Opens another connection that only reads.
     func makeReader() throws(StoreError) -> StateReader {
@@ -174,25 +174,25 @@ final class StateFile: Sendable {
     }
 
     /// Puts the rows into the index; the cache's rows under their ids are garbage.
-    private static func load(_ rows: [ClaimRow], into shared: SharedCacheState) {
+    private static func load(_ rows: [ResidencyRow], into shared: SharedCacheState) {
         for row in rows {
             let scope = shared.key(for: row.scope)
-            shared.claims.insert(scope, row.id)
-            shared.claims.setPinned(scope, row.id, row.isPinned)
-            shared.claims.addTargets(scope, row.id, row.targets)
-            if row.hasEntry { shared.claims.addGarbage([RowKey(scope, row.id)]) }
+            shared.residency.insert(scope, row.id)
+            shared.residency.setPinned(scope, row.id, row.isPinned)
+            shared.residency.addTargets(scope, row.id, row.targets)
+            if row.hasEntry { shared.residency.addGarbage([RowKey(scope, row.id)]) }
             if !row.isPinned, !row.isTargeted {
-                shared.claims.addReleasable([TargetName(scope, row.id)])
+                shared.residency.addReleasable([TargetName(scope, row.id)])
             }
         }
-        let place = shared.claims.sharedScope
+        let place = shared.residency.sharedScope
         for row in rows where row.keepsShared {
-            shared.claims.setKeepsShared(shared.key(for: row.scope), row.id, true)
-            shared.claims.addTargets(place, row.id, row.targets)
+            shared.residency.setKeepsShared(shared.key(for: row.scope), row.id, true)
+            shared.residency.addTargets(place, row.id, row.targets)
         }
     }
 
-    /// Drops bytes of a claimed row that do not match their checksum.
+    /// Drops bytes of a durable row that do not match their checksum.
     ///
     /// The garbage that the cache may have of it goes first: it would be read in its place.
     func dropDamaged(_ scope: ScopeKey, _ id: EntryID, _ digest: Digest) {

@@ -54,8 +54,10 @@ extension StateReader {
     ) throws(StoreError) -> (row: BaseRow, isShared: Bool)? {
         let get = try claim(BaseRow.columns, scope.text, id)
         guard try get.step() else { return nil }
-        guard get.isTrue(ClaimColumn.shared) else { return BaseRow(get, scope).map { ($0, false) } }
-        let place = shared.claims.sharedScope
+        guard get.isTrue(DurableColumn.shared) else {
+            return BaseRow(get, scope).map { ($0, false) }
+        }
+        let place = shared.residency.sharedScope
         guard try sharedRows.isHidden(id, from: scope) == false else { return nil }
         return try claim(BaseRow.columns, place.text, id).first { row in
             BaseRow(row, place).map { ($0, true) }
@@ -177,8 +179,8 @@ private struct BaseRow {
         body = row.chunkedBody.map { .chunked($0) } ?? .inline(row.withBody { Array($0) })
         normalized = row.isSound ? row.normalized(in: scope) : nil
         entry = row.skeleton == nil || normalized != nil ? row.entry() : nil
-        (isDeleted, digest) = (!get.isNull(ClaimColumn.goneStatus), row.digest)
+        (isDeleted, digest) = (!get.isNull(DurableColumn.goneStatus), row.digest)
     }
 
-    static let columns = ClaimColumn.row(Set(EntryColumn.allCases), [.goneStatus, .shared])
+    static let columns = DurableColumn.row(Set(EntryColumn.allCases), [.goneStatus, .shared])
 }

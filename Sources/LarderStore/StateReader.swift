@@ -32,7 +32,7 @@ final class StateReader {
         chunks = ChunkReader(connection: connection)
     }
 
-    /// Hands a claimed row that has an entry to `read` as the row of an entry; nil when there is none.
+    /// Hands a durable row that has an entry to `read` as the row of an entry; nil when there is none.
     func withEntry<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -150,18 +150,18 @@ final class StateReader {
         )
     }
 
-    func allRows() throws(StoreError) -> [ClaimRow] {
-        try connection.prepare("SELECT \(ClaimRow.columns) FROM claim NOT INDEXED")
-            .all(ClaimRow.init)
+    func allRows() throws(StoreError) -> [ResidencyRow] {
+        try connection.prepare("SELECT \(ResidencyRow.columns) FROM claim NOT INDEXED")
+            .all(ResidencyRow.init)
     }
 
-    func rows(after number: Int64, limit: Int) throws(StoreError) -> [ClaimRow] {
+    func rows(after number: Int64, limit: Int) throws(StoreError) -> [ResidencyRow] {
         let statement = try connection.statement(
-            "SELECT \(ClaimRow.columns) FROM claim WHERE claim > :after ORDER BY claim LIMIT :limit",
+            "SELECT \(ResidencyRow.columns) FROM claim WHERE claim > :after ORDER BY claim LIMIT :limit",
             (":after", number),
             (":limit", limit)
         )
-        return try statement.page(by: EntryColumn.key, after: number, ClaimRow.init)
+        return try statement.page(by: EntryColumn.key, after: number, ResidencyRow.init)
     }
 
     /// Whether something keeps a row: a pin, a change, a URL of which it is a variant, or a reference from
@@ -180,8 +180,8 @@ final class StateReader {
         return try keeper.step()
     }
 
-    func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
-        try claim(ClaimRow.columns, scope.text, id).first(ClaimRow.init)
+    func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ResidencyRow? {
+        try claim(ResidencyRow.columns, scope.text, id).first(ResidencyRow.init)
     }
 
     /// One id's row as a list shows it; nil while it is neither an entry nor a target.

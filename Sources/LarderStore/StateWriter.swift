@@ -6,7 +6,7 @@ import LarderModel
 /// ``StateWriterState``, which goes back with a transaction that is rolled back.
 final class StateWriter {
     let connection: SQLiteConnection
-    let statements: PreparedStatements<ClaimStatement>
+    let statements: PreparedStatements<DurableStatement>
     let bodies: BodyTable
     let tables: AnswerTables
     let queue: PreparedStatements<QueueStatement>
@@ -17,9 +17,9 @@ final class StateWriter {
     /// Reads inside the open transaction.
     let reader: StateReader
     var shared: SharedCacheState { reader.shared }
-    var index: ClaimIndex { reader.shared.claims }
+    var index: ResidencyIndex { reader.shared.residency }
     var viewChange: ViewChange.Comparison { configuration.viewChange }
-    /// Which bodies of claimed rows are being read.
+    /// Which bodies of durable rows are being read.
     let leases: BodyLeases
     var memory: StateWriterState
     private(set) var saved: StateWriterState
@@ -44,7 +44,7 @@ final class StateWriter {
         queue = try PreparedStatements(connection)
         memory = try StateWriterState(
             reading: connection,
-            pinsMaxBytes: shared.claims.pinTotals.maxBytes
+            pinsMaxBytes: shared.residency.pinTotals.maxBytes
         )
         saved = memory
         publish()
@@ -281,7 +281,7 @@ struct StateWriterState {
 }
 
 extension SQLiteStatement {
-    /// In whose share a claim counts: its user's, or where it is a shared row the payer's.
+    /// In whose share a durable row counts: its user's, or where it is a shared row the payer's.
     var payer: UInt32? {
         scope("scope")?.uid ?? integerOrNil("payer").flatMap(UInt32.init(exactly:))
     }

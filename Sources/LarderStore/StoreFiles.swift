@@ -1,7 +1,7 @@
 package import LarderModel
 
 package struct StoreFiles: Sendable {
-    let store: CacheStore
+    let store: Store
     private var configuration: StoreConfiguration { store.configuration }
     private var cache: DatabaseFile { store.database }
     private var state: StateFile { store.stateFile }

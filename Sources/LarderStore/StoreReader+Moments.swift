@@ -7,14 +7,14 @@ extension StoreReader {
     /// Of `state.db` they see one commit, from their first look on. Where it or `cache.db` had a group
     /// by then that was not done with in memory, or an id came to be read from the other file, they are
     /// carried out again. Then both files are opened first, until neither is ahead, and of all that is
-    /// claimed `state.db` has the word, so that no settlement has them carried out once more.
+    /// durable `state.db` has the word, so that no settlement has them carried out once more.
     package func atOneMoment<Value>(
         _ work: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         guard cache.hold == .none else { return try work() }
         var round = 0
         while true {
-            let moves = shared.claims.moves
+            let moves = shared.residency.moves
             let released = shared.changes.released
             (cache.hold, looksIntoState) = (.begun, round > 0)
             defer {
@@ -28,7 +28,7 @@ extension StoreReader {
                 continue
             }
             let value = try work()
-            let now = shared.claims.moves
+            let now = shared.residency.moves
             let isOne =
                 round > 0
                 ? now.removals == moves.removals
@@ -52,7 +52,7 @@ extension StoreReader {
     /// Whether a file that is read has steps of a group that is not done with; `opening` has both read
     /// from now on, else it is asked where both may have been.
     private func isAhead(of released: Revision, opening: Bool) -> Bool {
-        if shared.claims.isEmpty { return false }
+        if shared.residency.isEmpty { return false }
         do throws(StoreError) {
             let state = opening ? try stateReader() : heldState
             guard let state else { return false }
@@ -77,11 +77,11 @@ extension StoreReader {
         now: Timestamp,
         _ read: (borrowing EntryRow) -> Void
     ) -> Bool {
-        let moves = shared.claims.moves
+        let moves = shared.residency.moves
         guard mayBePlain(scope, id) else { return false }
         do throws(StoreError) {
-            if shared.claims.covers(scope, id) {
-                guard try plainSavedRow(scope, id, now: now, read), shared.claims.moves == moves
+            if shared.residency.covers(scope, id) {
+                guard try plainSavedRow(scope, id, now: now, read), shared.residency.moves == moves
                 else { return false }
                 notes?.plain = (scope, id)
                 return true
@@ -95,7 +95,7 @@ extension StoreReader {
             read(row)
             noteUse(of: key)
             // What has moved between the files meanwhile may be older here, or newer.
-            guard shared.claims.moves == moves else { return false }
+            guard shared.residency.moves == moves else { return false }
             notes?.plain = (scope, id)
             return true
         } catch {
@@ -105,8 +105,8 @@ extension StoreReader {
     }
 
     func mayBePlain(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        (shared.claims.place(scope, id)?.targets ?? 0) == 0
-            && !shared.claims.mayHaveDeadLetters(scope, id)
+        (shared.residency.place(scope, id)?.targets ?? 0) == 0
+            && !shared.residency.mayHaveDeadLetters(scope, id)
     }
 }
 

@@ -3,7 +3,7 @@ package import LarderModel
 /// By which it is known, without a look into a file, whether a read would say what it has said.
 package struct ReadStamp: Sendable {
     fileprivate let generation: Generation
-    fileprivate let moves: ClaimIndex.Moves
+    fileprivate let moves: ResidencyIndex.Moves
     fileprivate let origins: Int
     /// What was asked for, where it was a plain row, of which nothing counts but what is said of that.
     package let plain: (scope: ScopeKey, id: EntryID)?
@@ -31,14 +31,14 @@ extension StoreReader {
     /// is no file, or more rows have a part in it than are worth a look each time.
     package func stamping<Value>(_ read: () -> Value) -> (value: Value, stamp: ReadStamp?) {
         let (commit, generation) = (shared.commitNumber, shared.generation)
-        let stateCommit = shared.claims.commitNumber
-        let (moves, origins) = (shared.claims.moves, shared.originsVersion)
+        let stateCommit = shared.residency.commitNumber
+        let (moves, origins) = (shared.residency.moves, shared.originsVersion)
         guard !shared.stamps.isCommitting, generation.hasFile else { return (read(), nil) }
         notes = ReadNotes()
         defer { notes = nil }
         let value = read()
         guard let notes, !notes.looksIntoState,
-            notes.plain != nil || !shared.claims.hasDeadLetters
+            notes.plain != nil || !shared.residency.hasDeadLetters
         else { return (value, nil) }
         let keys = notes.plain.map { [RowKey($0.scope, $0.id)] } ?? notes.rows
         guard !keys.isEmpty, keys.count <= ReadStamp.rowsMax else { return (value, nil) }
@@ -53,7 +53,7 @@ extension StoreReader {
         // Else a row may have been read before a commit, and its number after.
         let isOneMoment =
             !shared.stamps.isCommitting && shared.commitNumber == commit
-            && shared.claims.commitNumber == stateCommit
+            && shared.residency.commitNumber == stateCommit
         return (value, isOneMoment ? stamp : nil)
     }
 
@@ -63,17 +63,17 @@ extension StoreReader {
     /// What `state.db` has to say is asked first, as its rows may move into the cache meanwhile, and
     /// once more whether something came to be said there.
     package func stillSays(_ stamp: ReadStamp) -> Bool {
-        let moves = shared.claims.moves
+        let moves = shared.residency.moves
         if let plain = stamp.plain {
             guard mayBePlain(plain.scope, plain.id) else { return false }
         } else {
-            guard moves == stamp.moves, !shared.claims.hasDeadLetters,
+            guard moves == stamp.moves, !shared.residency.hasDeadLetters,
                 shared.originsVersion == stamp.origins
             else { return false }
         }
         guard shared.generation == stamp.generation,
             zip(stamp.use.keys, stamp.numbers).allSatisfy({ shared.stamps[$0] == $1 }),
-            shared.claims.moves == moves
+            shared.residency.moves == moves
         else { return false }
         noteUse(stamp.use)
         return true

@@ -9,7 +9,7 @@ package final class StoreReader {
     let shared: SharedCacheState
     let touches: TouchLog
     let state: StateFile
-    /// Whether reads of any claimed id, not only of uncertain ones, look into `state.db`.
+    /// Whether reads of any durable id, not only of uncertain ones, look into `state.db`.
     var looksIntoState = false
     package let allowance = ReadAllowance()
     /// What is looked for; nil while nobody wants to know.
@@ -43,7 +43,7 @@ package final class StoreReader {
     ///
     /// A tombstone is a row, a blob past its `ttl` is none. A row whose body does not match its
     /// checksum is none, and is counted; so is one that lies in damaged pages, as the file is about
-    /// to be made anew. `isUse` says whether this counts as a use. What is claimed is found in
+    /// to be made anew. `isUse` says whether this counts as a use. What is durable is found in
     /// `state.db` when the cache has no more than its head, or cannot be read.
     package func withEntry<Value>(
         _ scope: ScopeKey,
@@ -53,10 +53,10 @@ package final class StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
         if let saved = try withSaved(scope, id, now: now, read) { return saved }
-        let moves = shared.claims.moves
+        let moves = shared.residency.moves
         if let value = try withCached(scope, id, now: now, isUse: isUse, read) { return value }
         if let saved = try withSaved(scope, id, now: now, read) { return saved }
-        guard shared.claims.moves != moves else { return nil }
+        guard shared.residency.moves != moves else { return nil }
         // It may have left the one file between the two looks, and have come into the other before.
         return try withCached(scope, id, now: now, isUse: isUse, read)
     }
@@ -71,7 +71,7 @@ package final class StoreReader {
         now: Timestamp,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value?? {
-        guard let place = shared.claims.place(scope, id) else { return nil }
+        guard let place = shared.residency.place(scope, id) else { return nil }
         var damaged: Digest?
         let state = try stateReader(of: place)
         let value = try state.withEntry(scope, id) { row -> Value? in
@@ -87,7 +87,7 @@ package final class StoreReader {
 
     /// That of `state.db` for one row: where no modifier targets it, what is made of it counts as long as
     /// the row does not change.
-    func stateReader(of place: ClaimIndex.Place) throws(StoreError) -> StateReader {
+    func stateReader(of place: ResidencyIndex.Place) throws(StoreError) -> StateReader {
         guard place.targets == 0 else { return try stateReader() }
         notes?.add(place.row)
         return try openStateReader()
@@ -101,7 +101,7 @@ package final class StoreReader {
         _ read: (borrowing EntryRow) -> Void
     ) throws(StoreError) -> Bool {
         let hasRules = !shared.origins.rules.isEmpty
-        let mayExpire = shared.claims.place(scope, id)?.isReleased ?? true
+        let mayExpire = shared.residency.place(scope, id)?.isReleased ?? true
         notes?.add(RowKey(scope, id))
         return try openStateReader().withEntry(scope, id) { row -> Bool in
             guard row.kind == .blob || row.kind == .fetched, row.isSound,

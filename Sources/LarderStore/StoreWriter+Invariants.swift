@@ -1,15 +1,17 @@
 import LarderModel
 
 extension StoreWriter {
-    /// What is broken of the invariants of ``EntryStoring``, in words; for tests.
+    /// What is broken of the invariants of ``EntryWriter``, in words; for tests.
     ///
-    /// It goes through all that is claimed.
+    /// It goes through all that is durable.
     func brokenInvariants() throws(StoreError) -> [String] {
         var broken: [String] = []
-        let index = shared.claims
+        let index = shared.residency
         let rows = try state.reader.allRows()
         if rows.isEmpty != index.isEmpty { broken.append("4: the index has other ids") }
-        let dead = try state.reader.deadTargets().map { ClaimKey(shared.key(for: $0.scope), $0.id) }
+        let dead = try state.reader.deadTargets().map {
+            ResidencyKey(shared.key(for: $0.scope), $0.id)
+        }
         let counts = Dictionary(dead.map { ($0, 1) }, uniquingKeysWith: +)
         if counts != index.deadLetters {
             broken.append("9: the index has other dead letters")
@@ -53,11 +55,11 @@ extension StoreWriter {
     }
 
     private func brokenKept(
-        _ row: ClaimRow,
-        _ keepers: [ClaimRow],
-        _ place: ClaimIndex.Place
+        _ row: ResidencyRow,
+        _ keepers: [ResidencyRow],
+        _ place: ResidencyIndex.Place
     ) throws(StoreError) -> [String] {
-        let name = TargetName(shared.claims.sharedScope, row.id)
+        let name = TargetName(shared.residency.sharedScope, row.id)
         guard let found = try state.rows.find(name) else { return [] }
         let known = try state.keepers.of(row.id)
         let isSaid =

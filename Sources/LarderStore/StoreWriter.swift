@@ -147,7 +147,7 @@ final class StoreWriter: WriterPart {
     /// Has what was done count in memory, before anybody hears of it.
     private func finish() {
         for work in following { work() }
-        if hasCommittedState { shared.claims.commitPublished() }
+        if hasCommittedState { shared.residency.commitPublished() }
         shared.stamps.commitEnded()
         tell(news)
         news.removeAll()
@@ -260,13 +260,13 @@ extension WriterPart {
     var revisions: RevisionSource { writer.revisions }
 
     /// The row under an id in `state.db`; nil where its row is evictable, or there is none.
-    func claimed(_ name: TargetName) throws(StoreError) -> DurableRow? {
-        shared.claims.covers(name.scope, name.id) ? try state.rows.find(name) : nil
+    func durable(_ name: TargetName) throws(StoreError) -> DurableRow? {
+        shared.residency.covers(name.scope, name.id) ? try state.rows.find(name) : nil
     }
 
     /// Has the index cover an id from now on, unless the open transaction is rolled back.
     func claim(_ name: TargetName) {
-        let index = shared.claims
+        let index = shared.residency
         let isNew = !index.covers(name.scope, name.id)
         index.insert(name.scope, name.id)
         if isNew { onRollBack { index.remove(name.scope, name.id) } }
@@ -277,8 +277,8 @@ extension WriterPart {
     func afterCacheCommit(_ work: @escaping () -> Void) { writer.afterCacheCommit(work) }
 
     var promotion: Promotion { Promotion(writer: writer) }
-    var entries: EntryStoring { EntryStoring(writer: writer) }
-    var answers: AnswerStoring { AnswerStoring(writer: writer) }
+    var entries: EntryWriter { EntryWriter(writer: writer) }
+    var answers: AnswerWriter { AnswerWriter(writer: writer) }
     var pinning: Pinning { Pinning(writer: writer) }
     var accepting: Accepting { Accepting(writer: writer) }
     var settling: Settling { Settling(writer: writer) }

@@ -15,7 +15,8 @@ package struct TargetReader {
         upTo last: ModifierNumber = ModifierNumber(.max),
         changesMax: Int = .max
     ) throws(StoreError) -> Target? {
-        guard let place = shared.claims.place(scope, id), place.targets > 0 || reader.looksIntoState
+        guard let place = shared.residency.place(scope, id),
+            place.targets > 0 || reader.looksIntoState
         else { return nil }
         let state = try reader.stateReader()
         let target = try read(scope, id, place, state, upTo: last, changesMax: changesMax)
@@ -27,7 +28,7 @@ package struct TargetReader {
     func read(
         _ scope: ScopeKey,
         _ id: EntryID,
-        _ place: ClaimIndex.Place,
+        _ place: ResidencyIndex.Place,
         _ state: StateReader,
         upTo last: ModifierNumber = ModifierNumber(.max),
         changesMax: Int = .max
@@ -50,7 +51,7 @@ package struct TargetReader {
     /// How many dead letters have changed an id; without any, this is a look into memory.
     package func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
         // The index may be ahead of what is being read of `state.db`.
-        guard reader.heldState != nil || shared.claims.mayHaveDeadLetters(scope, id) else {
+        guard reader.heldState != nil || shared.residency.mayHaveDeadLetters(scope, id) else {
             return 0
         }
         return try reader.openStateReader().deadLetters(scope, id)

@@ -37,7 +37,7 @@ struct TargetRows {
     /// `opened` has its change of each aim, where they are at hand.
     func enter(
         _ number: ModifierNumber,
-        _ aims: [Aim],
+        _ aims: [WriteTarget],
         opened: [OpenChange]? = nil,
         _ bases: [TargetName: NewEntry],
         _ revision: Revision,
@@ -65,7 +65,7 @@ struct TargetRows {
     ///
     /// `base` is what there is where the row has none; a shared one stands in its own row.
     private func target(
-        _ aim: Aim,
+        _ aim: WriteTarget,
         base: NewEntry?,
         _ revision: Revision
     ) throws(StoreError) -> Bool {

@@ -5,7 +5,7 @@ struct VariantQuery {
     let shownAt: Timestamp
 
     private static let condition = "scope = :scope AND id >= :prefix AND id < :end"
-    private static let ofClaims = """
+    private static let ofState = """
         SELECT id FROM claim WHERE \(condition) AND (kind IS NOT NULL OR targeted > 0)
             AND kind IS NOT \(EntryKind.variants.rawValue)
         ORDER BY id LIMIT \(Limits.pageRowsMax)
@@ -20,13 +20,13 @@ struct VariantQuery {
     ///
     /// A row that leaves `state.db` is in `cache.db` before, so that is looked at last.
     func rows(
-        claims: SQLiteConnection?,
+        state: SQLiteConnection?,
         cache: SQLiteConnection?
     ) throws(StoreError) -> [VariantRow] {
         var found: [EntryID: ScopeKey] = [:]
         let (prefix, end) = (places.prefix, RowQuery.end(ofPrefix: places.prefix))
         for scope in places.scopes.reversed() {
-            for (connection, sql) in [(claims, Self.ofClaims), (cache, Self.ofCache)] {
+            for (connection, sql) in [(state, Self.ofState), (cache, Self.ofCache)] {
                 guard let statement = try connection?.statement(sql) else { continue }
                 statement.bind((":scope", scope.text), (":prefix", prefix), (":end", end))
                 if connection === cache { statement.bind(":shown_at", shownAt.milliseconds) }

@@ -27,7 +27,7 @@ package struct WriteCondition: Sendable {
         try await readers.read(Reading.current) { [self] reader throws(StoreError) -> Seen in
             // The row first: what changes it after this look is seen by the writer.
             let saved =
-                reader.shared.claims.covers(name.scope, name.id)
+                reader.shared.residency.covers(name.scope, name.id)
                 ? try reader.stateReader().revision(name.scope, name.id) : nil
             let seen = Seen(
                 name: name,
@@ -45,7 +45,7 @@ extension StoreWriter {
     func isStill(_ seen: WriteCondition.Seen?) throws(StoreError) -> Bool {
         guard let seen else { return true }
         let cached = try cacheIfAny?.rows.find(seen.name.scope, seen.name.id)?.revision
-        let saved = try claimed(seen.name)?.revision
+        let saved = try durable(seen.name)?.revision
         return saved == seen.saved && (isCacheLeftOut || cached == seen.cached)
     }
 }

@@ -47,7 +47,7 @@ struct Daemon {
         try systemd.socket?.check()
         announcer.tell(.status("opens its files"))
         let clock = SystemClock()
-        let store = try CacheStore(storeConfiguration) { clock.now() }
+        let store = try Store(storeConfiguration) { clock.now() }
         logger.write(store.files.takeNews())
         for notice in store.notices {
             logger.notice("a file was migrated", metadata: .larder([.reason: "\(notice)"]))

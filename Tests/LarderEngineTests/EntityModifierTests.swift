@@ -183,7 +183,7 @@ struct EntityModifierTests {
         #expect(try fixture.read(urls[0], isBase: true) == expected)
         try await fixture.engine.store.maintain()
         let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
-        #expect(!fixture.engine.store.isClaimed(fixture.scope, EntryID(name)))
+        #expect(!fixture.engine.store.isDurable(fixture.scope, EntryID(name)))
         let shown = try await fixture.cached(urls[0]).lastShown
         #expect(shown?.text == expected)
         #expect(shown?.pending == 0)
@@ -227,7 +227,7 @@ struct EntityModifierTests {
             try await fixture.engine.store.maintain()
         }
         let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
-        #expect(!fixture.engine.store.isClaimed(fixture.scope, EntryID(name)))
+        #expect(!fixture.engine.store.isDurable(fixture.scope, EntryID(name)))
     }
 
     @Test("P-06: a 404 that set out before a write was confirmed buries nothing")
@@ -372,7 +372,7 @@ struct EntityModifierTests {
             _ = try await watch.frames(upTo: 2)
             try await fixture.engine.store.maintain()
             let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
-            #expect(!fixture.engine.store.isClaimed(fixture.scope, EntryID(name)))
+            #expect(!fixture.engine.store.isDurable(fixture.scope, EntryID(name)))
             // What everybody hears is what the user of the write sees, and nothing of its own.
             try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Cleo")))
             #expect(try await fixture.entity().text.contains("Cleo"))

@@ -195,7 +195,7 @@ struct HiddenRowTests {
         let now = fixture.clock.now()
         #expect(try await fixture.engine.store.pins.unpin(key, id, now: now))
         try await fixture.engine.store.maintain()
-        #expect(!fixture.engine.store.isClaimed(key, id))
+        #expect(!fixture.engine.store.isDurable(key, id))
         #expect(try fixture.view(url, bob) == "[2]")
         try await fixture.evict(id, bob)
         #expect(try fixture.view(url, bob) == nil)

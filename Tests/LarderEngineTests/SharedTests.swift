@@ -161,7 +161,7 @@ struct SharedTests {
         #expect(report.state == .dead)
         #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
         try await fixture.engine.store.maintain()
-        #expect(!fixture.engine.store.isClaimed(key, try EntryID(url)))
+        #expect(!fixture.engine.store.isDurable(key, try EntryID(url)))
         #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
         read.open()
     }
@@ -393,7 +393,7 @@ struct SharedTests {
         #expect(try fixture.view(url, alice) == "[2, 3]")
         #expect(try await fixture.engine.pins.unpin(id, key))
         try await fixture.engine.store.maintain()
-        #expect(!fixture.engine.store.isClaimed(fixture.key(.shared), id))
+        #expect(!fixture.engine.store.isDurable(fixture.key(.shared), id))
         #expect(try fixture.view(url, bob) == "[2, 3]")
         watch.hangUp()
     }

@@ -20,7 +20,7 @@ struct AnswerFixture {
         store.setOrigins(OriginNames(rules: [origin: self.rules]))
     }
 
-    var store: CacheStore { temporary.store }
+    var store: Store { temporary.store }
     var scope: ScopeKey { temporary.scope }
 
     func name(_ key: String) throws -> EntityName { EntityName(try EntityKey(key), of: origin) }

@@ -241,7 +241,7 @@ struct AnswerTests {
             }
             let reader = ReferenceReader(
                 tables: [try writer.cache.references],
-                claims: writer.shared.claims
+                residency: writer.shared.residency
             )
             let showing = try reader.entries(showing: changes, in: scope, limit: limit)
             return (Set(showing.entries.values.map(\.id.text)), showing.isWhole)

@@ -14,7 +14,7 @@ private struct ReadRow: Sendable {
 @Suite("Reads of several rows at one moment", .timeLimit(.minutes(5)))
 struct BatchReadTests {
     private func batch(
-        _ store: CacheStore,
+        _ store: Store,
         _ scope: ScopeKey,
         _ ids: [String]
     ) async throws -> [ReadRow?] {

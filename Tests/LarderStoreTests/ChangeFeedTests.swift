@@ -43,7 +43,7 @@ struct ChangeFeedTests {
         }
     }
 
-    private func work(_ store: CacheStore, _ scope: ScopeKey, seed: UInt64) async {
+    private func work(_ store: Store, _ scope: ScopeKey, seed: UInt64) async {
         var random = SeededRandom(seed: seed)
         for _ in 0..<60 {
             let name = "id\(Int.random(in: 0..<5, using: &random))"

@@ -253,7 +253,7 @@ extension TemporaryStore {
     }
 }
 
-extension CacheStore {
+extension Store {
     /// A step in `state.db` that changes nothing but its log.
     func write(_ event: Change.Event, of scope: Scope) async throws(StoreError) {
         try await commits.submit { writer throws(StoreError) in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Who waits for whose reads", .timeLimit(.minutes(1)))
 struct ClientReadersTests {
-    private func rows(_ store: CacheStore, as reading: Reading) async throws -> Int {
+    private func rows(_ store: Store, as reading: Reading) async throws -> Int {
         let filter = RowFilter(.one(store.key(for: .first)))
         return try await Reading.$current.withValue(reading) {
             try await store.read { reader throws(StoreError) in

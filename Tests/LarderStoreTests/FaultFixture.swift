@@ -15,7 +15,7 @@ final class FaultFixture {
     private var allowed: [String: [UInt8]?] = [:]
     private var order: [String] = []
 
-    var store: CacheStore { temporary.store }
+    var store: Store { temporary.store }
 
     init() async throws {
         temporary = try TemporaryStore(configure: { [faults] in

@@ -28,10 +28,10 @@ struct FileTests {
             stateDirectory: temporary.directory.path("other")
         )
         #expect(throws: StoreError.inUse(path: configuration.cacheDirectory)) {
-            _ = try CacheStore(configuration, now: { .epoch })
+            _ = try Store(configuration, now: { .epoch })
         }
         try await temporary.close()
-        _ = try CacheStore(configuration, now: { .epoch })
+        _ = try Store(configuration, now: { .epoch })
     }
 
     /// What may lie where `cache.db` is looked for.

@@ -69,7 +69,7 @@ extension TemporaryStore {
     }
 }
 
-extension CacheStore {
+extension Store {
     /// The bytes of each user's rows, as the writer counts them.
     func owners() async throws(StoreError) -> [UInt32: Int64] {
         try await commits.submit { writer throws(StoreError) in

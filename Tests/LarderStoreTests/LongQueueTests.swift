@@ -45,7 +45,7 @@ struct LongQueueTests {
         let faults = FaultInjection()
         temporary.faults = faults
         try temporary.open()
-        // Each claimed row is one step, beside a few for the files.
+        // Each durable row is one step, beside a few for the files.
         #expect(faults.operations < Self.targets + 500, "opening: \(faults.operations)")
         #expect(temporary.store.modifiers.totals.unsettled == Self.modifiers + 1)
         func cost(_ work: () async throws -> Void) async throws -> Int {

@@ -293,7 +293,7 @@ struct MigrationTests {
             "quick_check",
         ]
     )
-    func claims(step: String) async throws {
+    func durableRows(step: String) async throws {
         let faults = FaultInjection()
         let temporary = try await tenth(faults)
         faults.arm(1, of: step)

@@ -10,7 +10,7 @@ struct ModifierChangeTests {
     private static let like = #"{"type":"merge","value":{"liked":true}}"#
 
     private let temporary: TemporaryStore
-    private var store: CacheStore { temporary.store }
+    private var store: Store { temporary.store }
 
     init() async throws {
         temporary = try TemporaryStore()

@@ -220,7 +220,7 @@ final class PinSimulation {
         let old = model.pins[id]
         allowed[id] = [old, nil]
         // What was unpinned may be saved still.
-        let isReleased = old == nil && temporary.store.isClaimed(scope, named(id))
+        let isReleased = old == nil && temporary.store.isDurable(scope, named(id))
         let wasKept = try await temporary.store.pins.evict(scope, named(id))
         guard wasKept == (old != nil) || isReleased else {
             throw .corrupt(file: "", step: "evict \(id): \(wasKept)")

@@ -253,7 +253,7 @@ struct QueueTests {
     func notYet() async throws {
         let temporary = try TemporaryStore()
         try await temporary.answer("a", "[1]")
-        let index = temporary.store.shared.claims
+        let index = temporary.store.shared.residency
         // As far as an accept has come before its commit.
         index.insert(temporary.scope, named("a"))
         index.addTargets(temporary.scope, named("a"), 1)

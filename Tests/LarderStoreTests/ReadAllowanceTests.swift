@@ -10,7 +10,7 @@ import Testing
 struct ReadAllowanceTests {
     /// Whether a loop reads it; off the loop it is read in any case.
     private func isBrief<Value: Sendable>(
-        _ store: CacheStore,
+        _ store: Store,
         _ work: @escaping @Sendable (StoreReader) throws(StoreError) -> Value
     ) async throws -> Bool {
         _ = try await store.read(work)

@@ -189,7 +189,7 @@ struct ReadStampTests {
     }
 
     @Test("Not while a modifier targets it, nor once that has changed it")
-    func claims() async throws {
+    func durableRow() async throws {
         let temporary = try TemporaryStore()
         try await temporary.answer("a", "[1]")
         let reads = try Reads(temporary)

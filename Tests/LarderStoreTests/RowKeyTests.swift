@@ -54,7 +54,7 @@ struct RowKeyTests {
     }
 
     @Test("What is claimed has its place in state.db, beside a row of the same key in cache.db")
-    func claimed() async throws {
+    func durable() async throws {
         let temporary = try store()
         let store = temporary.store
         try await temporary.answer("a", "[1]")

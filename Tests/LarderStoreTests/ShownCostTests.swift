@@ -68,7 +68,7 @@ struct ShownCostTests {
 
     // MARK: Dead letters
 
-    private func bury(_ number: ModifierNumber, _ store: CacheStore) async throws {
+    private func bury(_ number: ModifierNumber, _ store: Store) async throws {
         let outcome = Settlement.Outcome.dead(.refused) { _, _ in LostView() }
         let settlement = Settlement(number: number, outcome: outcome)
         _ = try await store.modifiers.settle([settlement], now: .epoch)

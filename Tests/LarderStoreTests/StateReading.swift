@@ -6,7 +6,7 @@ import LarderTestSupport
 /// Reads everything of `state.db` by every way there is, as the daemon does it.
 struct StateReading {
     private let temporary: TemporaryStore
-    private var store: CacheStore { temporary.store }
+    private var store: Store { temporary.store }
 
     init(_ temporary: TemporaryStore) {
         self.temporary = temporary

@@ -52,7 +52,7 @@ struct UpkeepTests {
     func noFile() async throws {
         let directory = try TemporaryDirectory()
         try directory.write("cache", "")
-        let store = try CacheStore(
+        let store = try Store(
             StoreConfiguration(
                 cacheDirectory: directory.path + "/cache",
                 stateDirectory: directory.path + "/state"

@@ -1,7 +1,7 @@
 import Dispatch
 package import LarderStore
 
-extension CacheStore {
+extension Store {
     /// Runs `body` while reads of these users, one each, hold readers of what clients ask for.
     package func holdingReaders<Value>(
         by users: [Reading.User],

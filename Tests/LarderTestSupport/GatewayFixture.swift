@@ -12,7 +12,7 @@ import Synchronization
 /// clock.
 package final class GatewayFixture: Sendable {
     package let socketPath: String
-    package let store: CacheStore
+    package let store: Store
     package let origin: OriginServer
     package let engine: Engine
     private let server: Server

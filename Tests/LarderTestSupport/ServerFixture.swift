@@ -12,7 +12,7 @@ import Synchronization
 /// upstream.
 package final class ServerFixture: Sendable {
     package let socketPath: String
-    package let store: CacheStore
+    package let store: Store
     package let upstream: ScriptedUpstream
     /// Stands still until a test moves it.
     package let clock: ManualClock

@@ -8,7 +8,7 @@ package final class TemporaryStore {
     package private(set) var directory: TemporaryDirectory
     private let configure: (inout StoreConfiguration) -> Void
     private let now: @Sendable () -> Timestamp
-    private var opened: CacheStore?
+    private var opened: Store?
     /// Which operations fail from the next start on.
     package var faults: (any FaultPlan)?
 
@@ -24,7 +24,7 @@ package final class TemporaryStore {
     }
 
     /// The open store; whoever keeps it beyond ``drop()`` keeps its directory locked.
-    package var store: CacheStore {
+    package var store: Store {
         guard let opened else { preconditionFailure("the store was dropped") }
         return opened
     }
@@ -43,7 +43,7 @@ package final class TemporaryStore {
         configuration.viewChange = TargetViews.change
         configure(&configuration)
         if let faults { configuration.faults = faults }
-        opened = try CacheStore(configuration, now: now, newKeySeed: { 1 })
+        opened = try Store(configuration, now: now, newKeySeed: { 1 })
     }
 
     /// Lets go of the store without closing it.

@@ -245,7 +245,7 @@ final class EngineSimulation {
         let isHarmed = isCacheHarmed
         if harmedGeneration != nil { put(.cacheLost) }
         if !isHarmed { harmedGeneration = nil }
-        // It could not be made anew: until then nothing is stored but what is claimed.
+        // It could not be made anew: until then nothing is stored but what is durable.
         if hasNoCache || !daemon.hasCache { window.hasDiskFailed = true }
         hasNoCache = !daemon.hasCache
         var sights: [SimulationJudge.Sight] = []

@@ -16,7 +16,7 @@ final class SimulatedDaemon {
     }
 
     let directory: TemporaryDirectory
-    let store: CacheStore
+    let store: Store
     let engine: Engine
     let loop: LoopReader
     private let executor = SteppedExecutor()
@@ -37,7 +37,7 @@ final class SimulatedDaemon {
         )
         configuration.reserveBytes = 0
         configuration.faults = faults
-        let store = try CacheStore(configuration, now: { clock.now() }, newKeySeed: { 1 })
+        let store = try Store(configuration, now: { clock.now() }, newKeySeed: { 1 })
         self.store = store
         // What it does by itself at its start comes before everything else, in every run.
         store.alone {}

@@ -251,12 +251,12 @@ struct AgreementTests {
             try await life.settle(403)
             let dead = try await life.revision(of: id)
             // The daemon's own housekeeping may have come first.
-            let isThere = server.store.isClaimed(life.round.scope, id)
+            let isThere = server.store.isDurable(life.round.scope, id)
             try await life.maintain()
             let behind = try await life.revision(of: id)
             #expect(pending < dead)
             #expect(isThere ? dead < behind : dead <= behind)
-            #expect(!server.store.isClaimed(life.round.scope, id))
+            #expect(!server.store.isDurable(life.round.scope, id))
         }
     }
 

@@ -2,13 +2,13 @@ import LarderTestSupport
 
 @testable import LarderStore
 
-/// An invariant of what is claimed that does not hold.
+/// An invariant of what is durable that does not hold.
 struct BrokenInvariants: Error {
     let sentences: [String]
 }
 
-extension CacheStore {
-    /// Throws where an invariant of `EntryStoring` is broken; without a file nothing is shown.
+extension Store {
+    /// Throws where an invariant of `EntryWriter` is broken; without a file nothing is shown.
     func requireInvariants() async throws {
         guard shared.generation.hasFile else { return }
         let broken: [String]

@@ -1,13 +1,13 @@
 import LarderModel
 import Synchronization
 
-/// Which ids are claimed, and which dead letters target, in memory: what readers ask before they look,
+/// Which ids are durable, and which dead letters target, in memory: what readers ask before they look,
 /// and the writer at each put.
 ///
 /// Guarded by its locks, changed by the writer's thread alone. An id is in it from before the commit
 /// that makes its row in `state.db` until after the one that takes it away, so whoever does not find
 /// it here need not look there.
-final class ClaimIndex: Sendable {
+final class ResidencyIndex: Sendable {
     struct Place: Equatable {
         /// By the hash under which a row of the cache would stand.
         let row: RowKey
@@ -23,14 +23,14 @@ final class ClaimIndex: Sendable {
     }
 
     private struct Keys {
-        var places: [ClaimKey: Place] = [:]
+        var places: [ResidencyKey: Place] = [:]
         var counts: [RowKey: Int] = [:]
     }
 
     private let keys = Mutex(Keys())
     /// The changes of dead letters by the ids that they target: from before the commit by which one
     /// dies until after that by which it is no dead letter any more.
-    private let dead = Mutex<[ClaimKey: Int]>([:])
+    private let dead = Mutex<[ResidencyKey: Int]>([:])
     // As `count`, of the ids of `dead`.
     private let deadCount = Atomic<Int>(0)
     let sharedScope: ScopeKey
@@ -68,20 +68,20 @@ final class ClaimIndex: Sendable {
 
     func place(_ scope: ScopeKey, _ id: EntryID) -> Place? {
         guard count.load(ordering: .acquiring) > 0 else { return nil }
-        let key = ClaimKey(scope, id)
+        let key = ResidencyKey(scope, id)
         return keys.withLock { $0.places[key] }
     }
 
     func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool { place(scope, id) != nil }
 
-    /// Whether a row of the cache may be one of a claimed id.
+    /// Whether a row of the cache may be one of a durable id.
     func covers(_ key: RowKey) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
         return keys.withLock { $0.counts[key] != nil }
     }
 
     func insert(_ scope: ScopeKey, _ id: EntryID) {
-        let (key, row) = (ClaimKey(scope, id), RowKey(scope, id))
+        let (key, row) = (ResidencyKey(scope, id), RowKey(scope, id))
         keys.withLock { keys in
             guard keys.places[key] == nil else {
                 keys.places[key]?.isGivenUp = false
@@ -106,7 +106,7 @@ final class ClaimIndex: Sendable {
 
     /// Takes an id out that has no row.
     func remove(_ scope: ScopeKey, _ id: EntryID) {
-        let key = ClaimKey(scope, id)
+        let key = ResidencyKey(scope, id)
         keys.withLock { keys in
             guard let place = keys.places.removeValue(forKey: key) else { return }
             let row = place.row
@@ -126,7 +126,7 @@ final class ClaimIndex: Sendable {
     }
 
     private func change(_ scope: ScopeKey, _ id: EntryID, _ make: (inout Place) -> Void) {
-        let key = ClaimKey(scope, id)
+        let key = ResidencyKey(scope, id)
         keys.withLock { keys in
             guard var place = keys.places[key] else { return }
             let before = place
@@ -139,7 +139,7 @@ final class ClaimIndex: Sendable {
     /// How often an id came to be read from `state.db`, and from the cache again: where one has moved, a
     /// read may have met what was before.
     ///
-    /// A claimed id arrives once more when it comes to be targeted: from then on it shows under other
+    /// A durable id arrives once more when it comes to be targeted: from then on it shows under other
     /// ids, too, whose reads had no need to look for it.
     struct Moves: Equatable {
         let arrivals: Int
@@ -158,7 +158,7 @@ final class ClaimIndex: Sendable {
     func removeGarbage(_ keys: some Sequence<RowKey>) { garbage.withLock { $0.subtract(keys) } }
     func someGarbage(atMost limit: Int) -> [RowKey] { garbage.withLock { Array($0.prefix(limit)) } }
 
-    /// Whether the cache has a row under this key that is garbage, of a claimed id.
+    /// Whether the cache has a row under this key that is garbage, of a durable id.
     func isGarbage(_ key: RowKey) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
         return garbage.withLock { $0.contains(key) } && covers(key)
@@ -186,7 +186,7 @@ final class ClaimIndex: Sendable {
     }
 
     func addDeadLetters(_ scope: ScopeKey, _ id: EntryID, _ added: Int) {
-        let key = ClaimKey(scope, id)
+        let key = ResidencyKey(scope, id)
         dead.withLock { dead in
             let sum = dead[key, default: 0] + added
             dead[key] = sum == 0 ? nil : sum
@@ -197,12 +197,12 @@ final class ClaimIndex: Sendable {
     /// Whether dead letters may target an id; where not, none does.
     func mayHaveDeadLetters(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         guard hasDeadLetters else { return false }
-        let key = ClaimKey(scope, id)
+        let key = ResidencyKey(scope, id)
         return dead.withLock { $0[key] != nil }
     }
 
     /// Of each id that dead letters target how many of their changes do.
-    var deadLetters: [ClaimKey: Int] { dead.withLock { $0 } }
+    var deadLetters: [ResidencyKey: Int] { dead.withLock { $0 } }
     var hasDeadLetters: Bool { deadCount.load(ordering: .acquiring) > 0 }
     func publish(_ totals: PinTotals) { publishedPins.withLock { $0 = totals } }
     var pinTotals: PinTotals { publishedPins.withLock { $0 } }
@@ -221,10 +221,10 @@ final class ClaimIndex: Sendable {
     func tellLeft(_ numbers: [ModifierNumber]) { leavingListener.withLock { $0 }(numbers) }
 }
 
-/// Which claimed row: 128 bits of a keyed hash of scope and id, under a secret seed.
+/// Which durable row: 128 bits of a keyed hash of scope and id, under a secret seed.
 ///
 /// It routes: what it leads to is compared by scope and id in full before anything is read.
-struct ClaimKey: Hashable, Sendable {
+struct ResidencyKey: Hashable, Sendable {
     private let digest: Digest
 
     init(_ scope: ScopeKey, _ id: EntryID) {

@@ -1,5 +1,5 @@
 /// The statements of the writer of `state.db`, but for the modifier queue.
-enum ClaimStatement: Int, PreparedStatement {
+enum DurableStatement: Int, PreparedStatement {
     case begin, commit, find, get, insert, setEntry, refresh, setState, setPinned,
         clearEntry, delete, keepers, keep, setKept, raise, hide, hideLater,
         unhide, marks
@@ -10,37 +10,37 @@ enum ClaimStatement: Int, PreparedStatement {
         case .commit: "COMMIT"
         case .find:
             """
-            SELECT \(ClaimColumn.row(EntryColumn.found, DurableRow.columns))
+            SELECT \(DurableColumn.row(EntryColumn.found, DurableRow.columns))
             FROM claim WHERE scope = :scope AND id = :id
             """
         case .get:
             """
-            SELECT \(ClaimColumn.row(Set(EntryColumn.allCases), DurableRow.columns))
+            SELECT \(DurableColumn.row(Set(EntryColumn.allCases), DurableRow.columns))
             FROM claim WHERE scope = :scope AND id = :id
             """
         case .insert:
             """
-            INSERT INTO claim (\(EntryColumn.names(Self.name)), \(ClaimColumn.names(Self.made)))
-            VALUES (\(EntryColumn.parameters(Self.name)), \(ClaimColumn.parameters(Self.made)))
+            INSERT INTO claim (\(EntryColumn.names(Self.name)), \(DurableColumn.names(Self.made)))
+            VALUES (\(EntryColumn.parameters(Self.name)), \(DurableColumn.parameters(Self.made)))
             """
         case .setEntry:
             """
             UPDATE claim SET \(EntryColumn.assignments(EntryColumn.put)),
-                \(ClaimColumn.assignments([.size, .state, .problem, .reason])), gone_status = NULL,
+                \(DurableColumn.assignments([.size, .state, .problem, .reason])), gone_status = NULL,
                 wanted = 0
             WHERE claim = :key
             """
         case .refresh:
             """
             UPDATE claim SET \(EntryColumn.assignments(EntryColumn.confirmed)),
-                \(ClaimColumn.assignments([.size, .state])), problem = NULL, reason = NULL,
+                \(DurableColumn.assignments([.size, .state])), problem = NULL, reason = NULL,
                 gone_status = NULL, wanted = 0
             WHERE claim = :key
             """
         case .setState:
             """
             UPDATE claim SET
-                \(ClaimColumn.assignments([.state, .problem, .reason, .goneStatus, .wanted]))
+                \(DurableColumn.assignments([.state, .problem, .reason, .goneStatus, .wanted]))
             WHERE claim = :key
             """
         case .setPinned:
@@ -60,14 +60,14 @@ enum ClaimStatement: Int, PreparedStatement {
         case .delete: "DELETE FROM claim WHERE claim = :key"
         case .keepers:
             """
-            SELECT \(ClaimColumn.row([.scope], [.pinnedAt, .state, .targeted]))
+            SELECT \(DurableColumn.row([.scope], [.pinnedAt, .state, .targeted]))
             FROM claim INDEXED BY claim_keeper
             WHERE id = :id AND shared = 1 ORDER BY claim
             """
         case .keep: "UPDATE claim SET shared = :shared WHERE claim = :key"
         case .setKept:
             """
-            UPDATE claim SET \(ClaimColumn.assignments([.targeted, .pinnedAt, .state, .payer]))
+            UPDATE claim SET \(DurableColumn.assignments([.targeted, .pinnedAt, .state, .payer]))
             WHERE claim = :key
             """
         case .hide:
@@ -86,7 +86,7 @@ enum ClaimStatement: Int, PreparedStatement {
 
     /// The columns of a row without an entry.
     private static let name: Set<EntryColumn> = [.scope, .id, .origin]
-    private static let made: Set<ClaimColumn> = [
+    private static let made: Set<DurableColumn> = [
         .size, .targeted, .shared, .pinnedAt, .state, .wanted, .held, .inPins, .payer,
     ]
 }

@@ -6,7 +6,7 @@ import Testing
 
 /// What the model of one row in one place has found.
 @Suite("What is claimed, where a commit comes between")
-struct ClaimFaultTests {
+struct DurableRowFaultTests {
     private func store(_ faults: FaultInjection) throws -> TemporaryStore {
         try TemporaryStore(configure: { $0.faults = faults })
     }
@@ -74,7 +74,7 @@ struct ClaimFaultTests {
         let temporary = try TemporaryStore()
         try await temporary.answer("a", "[1]")
         let reader = try temporary.store.makeReader()
-        let index = temporary.store.shared.claims
+        let index = temporary.store.shared.residency
         try await temporary.accept("one", "b")
         let moves = index.moves
         try await temporary.accept("two", "a")
@@ -116,9 +116,9 @@ struct ClaimFaultTests {
         try await store.commits.submit { writer throws(StoreError) in
             try writer.demotion.remove(releases)
         }
-        #expect(store.isClaimed(scope, id))
+        #expect(store.isDurable(scope, id))
         try await store.maintain()
-        #expect(!store.isClaimed(scope, id))
+        #expect(!store.isDurable(scope, id))
         #expect(try await temporary.text("a") == "[2]")
         try await temporary.close()
     }

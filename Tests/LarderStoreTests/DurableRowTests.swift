@@ -7,13 +7,13 @@ import Testing
 @testable import LarderStore
 
 @Suite("What is claimed, over both files")
-struct ClaimTests {
+struct DurableRowTests {
     /// What has a part in both files: what it leaves is `[2]`, or for what changes no bytes `[1]`.
     enum Command: String, CaseIterable, Sendable {
         case news, refusedNews, confirmed, cancelled, putPinned, pinned, unpinned, renewed
     }
 
-    /// What comes twice in one group: an id is claimed less, and then again.
+    /// What comes twice in one group: an id is durable less, and then again.
     enum Reclaimed: CaseIterable, Sendable {
         case deletedAndTargeted, removedAndTargeted, unpinnedAndPinned, droppedAndPinned
         /// Unpinned at the end, too: the row stays until the cache has it.
@@ -147,7 +147,7 @@ struct ClaimTests {
         #expect(try await temporary.bytes("large") == bytes)
         try await store.maintain()
         try await store.settle()
-        #expect(!store.isClaimed(scope, named("large")))
+        #expect(!store.isDurable(scope, named("large")))
         #expect(try temporary.count("claim") == 0)
         #expect(try FileAudit(temporary.cachePath).bytes >= before)
         #expect(try await temporary.bytes("large") == bytes)

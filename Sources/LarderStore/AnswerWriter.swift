@@ -2,7 +2,7 @@ package import LarderModel
 package import LarderNormalize
 
 /// Stores normalized answers and entities in the file where their row lives.
-struct AnswerStoring: WriterPart {
+struct AnswerWriter: WriterPart {
     let writer: StoreWriter
 
     /// Merges an answer's entities and stores its own part.
@@ -10,7 +10,7 @@ struct AnswerStoring: WriterPart {
         _ answer: NewAnswer,
         fence: AnswerFence?,
         now: Timestamp
-    ) throws(StoreError) -> Entrance<AnswerReceipt> {
+    ) throws(StoreError) -> CommandResult<AnswerReceipt> {
         let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
         let isOvertaken = answer.entities.ids.contains { fence?.keepsOut(scope, $0) == true }
         guard !isOvertaken else {
@@ -20,9 +20,9 @@ struct AnswerStoring: WriterPart {
             return .done(AnswerReceipt(entry: receipt, isNormalized: false))
         }
         let isKeptOut = fence?.covers(scope, id) == true
-        let found = try claimed(answer.entry.name)
-        let isClaimed = found != nil
-        if isClaimed, !isKeptOut {
+        let found = try durable(answer.entry.name)
+        let isDurable = found != nil
+        if isDurable, !isKeptOut {
             // Its entities are where it is.
             for entity in answer.entities.ids {
                 try state.rows.makeRow(TargetName(scope, entity), with: found)
@@ -30,10 +30,10 @@ struct AnswerStoring: WriterPart {
             try promotion.fill(now: now)
         }
         let start = answer.entry.start ?? answer.entities.fetch
-        let merged = try mergeClaimed(answer.entities, since: start, now)
-        if isKeptOut || isClaimed {
+        let merged = try mergeDurable(answer.entities, since: start, now)
+        if isKeptOut || isDurable {
             var entry = answer.entry
-            if let saved = try claimed(entry.name),
+            if let saved = try durable(entry.name),
                 try entries.destination(of: entry, saved).file == .state,
                 let form = answer.entities.form(merged)
             {
@@ -62,20 +62,20 @@ struct AnswerStoring: WriterPart {
     }
 
     func put(_ entities: NewEntities, now: Timestamp) throws(StoreError) -> EntitiesReceipt {
-        let merged = try mergeClaimed(entities, since: entities.fetch, now)
+        let merged = try mergeDurable(entities, since: entities.fetch, now)
         let receipt = try cache.answers.put(entities, merged, now: now)
         try hideShared(by: entities)
         try promotion.fill(now: now)
         return receipt
     }
 
-    /// Merges those of an answer's entities that are claimed into what is saved of them.
-    private func mergeClaimed(
+    /// Merges those of an answer's entities that are durable into what is saved of them.
+    private func mergeDurable(
         _ entities: NewEntities,
         since start: Revision,
         _ now: Timestamp
     ) throws(StoreError) -> SavedEntities {
-        let (index, scope) = (shared.claims, entities.scope)
+        let (index, scope) = (shared.residency, entities.scope)
         var saved = SavedEntities()
         guard !index.isEmpty else { return saved }
         for (number, id) in entities.ids.enumerated() where index.covers(scope, id) {
@@ -92,11 +92,11 @@ struct AnswerStoring: WriterPart {
         return saved
     }
 
-    /// Hides the shared rows of `state.db` that a user's own entities come before; those of claimed ones
+    /// Hides the shared rows of `state.db` that a user's own entities come before; those of durable ones
     /// are hidden already, and those of `cache.db` by that.
     private func hideShared(by entities: NewEntities) throws(StoreError) {
-        guard entities.hidesShared, !shared.claims.isEmpty else { return }
-        for id in entities.ids where !shared.claims.covers(entities.scope, id) {
+        guard entities.hidesShared, !shared.residency.isEmpty else { return }
+        for id in entities.ids where !shared.residency.covers(entities.scope, id) {
             try hiding.hideSaved(id, from: entities.scope)
         }
     }
@@ -112,7 +112,7 @@ struct AnswerStoring: WriterPart {
     ) throws(StoreError) -> Revision? {
         let id = EntryID(name)
         let place = TargetName(scope, id)
-        guard shared.claims.covers(scope, id) else {
+        guard shared.residency.covers(scope, id) else {
             let step = try cache.answers.deleteEntity(
                 name,
                 in: scope,

@@ -22,7 +22,7 @@ package struct RowNews: Sendable {
     }
 }
 
-extension CacheStore {
+extension Store {
     package var changes: ChangeFeed { shared.changes }
 
     /// A page of the changes of a scope and of what is shared, after one revision and up to a

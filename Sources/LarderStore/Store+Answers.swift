@@ -2,7 +2,7 @@ package import LarderModel
 import LarderNormalize
 
 /// Answers that are kept normalized, and their entities.
-extension CacheStore {
+extension Store {
     /// By which rules answers of origins are put together from now on, and what is whose.
     package func setOrigins(_ names: OriginNames) { shared.origins = names }
 
@@ -19,7 +19,7 @@ extension CacheStore {
         return try await submit(
             now: now,
             isRepeatable: true,
-            promotes: !shared.claims.isEmpty,
+            promotes: !shared.residency.isEmpty,
             cache: .optional
         ) { writer throws(StoreError) in
             try writer.answers.put(answer, fence: fence, now: now)
@@ -32,7 +32,7 @@ extension CacheStore {
     ) async throws(StoreError) -> EntitiesReceipt {
         try await commits.submit(
             isRepeatable: true,
-            promotes: !shared.claims.isEmpty,
+            promotes: !shared.residency.isEmpty,
             cache: .optional
         ) { writer throws(StoreError) in
             try writer.answers.put(entities, now: now)

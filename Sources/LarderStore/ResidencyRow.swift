@@ -1,6 +1,6 @@
 package import LarderModel
 
-package struct ClaimRow: Equatable, Sendable {
+package struct ResidencyRow: Equatable, Sendable {
     package let id: EntryID
     package let scope: Scope
     /// Nil while there is no entry.
@@ -31,14 +31,14 @@ package struct ClaimRow: Equatable, Sendable {
         var numbers = RowNumbers(row)
         number = row.integer(EntryColumn.key)
         kind = row.integerOrNil(EntryColumn.kind).map { EntryKind(rawValue: $0) ?? .blob }
-        isPinned = !row.isNull(ClaimColumn.pinnedAt)
-        targets = numbers.count(ClaimColumn.targets)
-        keepsShared = row.isTrue(ClaimColumn.shared)
-        size = numbers.size(ClaimColumn.size)
-        isTargeted = row.isTrue(ClaimColumn.targeted)
+        isPinned = !row.isNull(DurableColumn.pinnedAt)
+        targets = numbers.count(DurableColumn.targets)
+        keepsShared = row.isTrue(DurableColumn.shared)
+        size = numbers.size(DurableColumn.size)
+        isTargeted = row.isTrue(DurableColumn.targeted)
     }
 
-    static let columns = ClaimColumn.row(
+    static let columns = DurableColumn.row(
         [.key, .scope, .id, .kind],
         [.pinnedAt, .targets, .shared, .size, .targeted]
     )
@@ -47,7 +47,7 @@ package struct ClaimRow: Equatable, Sendable {
 extension PinState {
     /// That of a row of `claim`; nil where it is not pinned.
     init?(claim row: SQLiteStatement) {
-        guard !row.isNull(ClaimColumn.pinnedAt) else { return nil }
-        self = PinState(rawValue: row.integer(ClaimColumn.state)) ?? .failed
+        guard !row.isNull(DurableColumn.pinnedAt) else { return nil }
+        self = PinState(rawValue: row.integer(DurableColumn.state)) ?? .failed
     }
 }

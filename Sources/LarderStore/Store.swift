@@ -4,7 +4,7 @@ package import LarderModel
 /// The whole cache on disk: one writer, any number of readers, and the files they stand on.
 ///
 /// Every method may be called from any thread. Writes return after their commit.
-package final class CacheStore: Sendable {
+package final class Store: Sendable {
     let configuration: StoreConfiguration
     let database: DatabaseFile
     let shared: SharedCacheState
@@ -79,10 +79,10 @@ package final class CacheStore: Sendable {
         if condition: WriteCondition? = nil
     ) async throws(StoreError) -> PutReceipt {
         let isRepeatable = new.entry.kind != .blob
-        if condition == nil, !shared.claims.covers(new.scope, new.entry.id) {
+        if condition == nil, !shared.residency.covers(new.scope, new.entry.id) {
             let receipt = try await commits.submit(isRepeatable: isRepeatable) {
                 writer throws(StoreError) in
-                try writer.entries.putUnclaimed(new, fence: fence, now: now)
+                try writer.entries.putEvictable(new, fence: fence, now: now)
             }
             if let receipt { return receipt }
         }
@@ -91,7 +91,7 @@ package final class CacheStore: Sendable {
             if: condition,
             now: now,
             isRepeatable: isRepeatable,
-            promotes: !shared.claims.isEmpty,
+            promotes: !shared.residency.isEmpty,
             cache: .optional
         ) { writer throws(StoreError) in
             try writer.entries.put(new, fence: fence, now: now)
@@ -99,7 +99,7 @@ package final class CacheStore: Sendable {
     }
 
     func refuseWhileFull(_ new: NewEntry) throws(StoreError) {
-        guard new.entry.kind != .tombstone, shared.claims.covers(new.scope, new.entry.id) else {
+        guard new.entry.kind != .tombstone, shared.residency.covers(new.scope, new.entry.id) else {
             return
         }
         try stateFile.refuseWhileFull("pin")
@@ -129,7 +129,7 @@ package final class CacheStore: Sendable {
     ) async throws(StoreError) -> EntryKind? {
         // What is targeted is so, whatever it is.
         if modifiers.isTarget(scope, id) { throw .targeted }
-        if isClaimed(scope, id), !pins.isPinned(scope, id) {
+        if isDurable(scope, id), !pins.isPinned(scope, id) {
             try await commits.submit { writer throws(StoreError) in
                 try writer.pinning.hide(TargetName(scope, id))
             }
@@ -137,7 +137,7 @@ package final class CacheStore: Sendable {
         return try await submit(
             if: condition,
             now: now(),
-            promotes: !shared.claims.isEmpty,
+            promotes: !shared.residency.isEmpty,
             cache: .optional
         ) { writer throws(StoreError) in
             try writer.entries.delete(TargetName(scope, id), client: client)
@@ -200,13 +200,13 @@ package final class CacheStore: Sendable {
     }
 
     /// Whether `state.db` has a row under an id, or is about to have one or to give it away.
-    package func isClaimed(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        shared.claims.covers(scope, id)
+    package func isDurable(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        shared.residency.covers(scope, id)
     }
 
-    /// Whether a scope's claim keeps the shared row under its id, which is what its user sees.
+    /// Whether a scope's durable row keeps the shared row under its id, which is what its user sees.
     package func keepsShared(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        shared.claims.keepsShared(scope, id)
+        shared.residency.keepsShared(scope, id)
     }
 
     /// Reads off the event loops, for what may take long; ``Reading/current`` says for whom.
@@ -307,7 +307,7 @@ package final class CacheStore: Sendable {
         promotes: @autoclosure () -> Bool = false,
         cache: CommitQueue.CacheUse = .required,
         _ command:
-            @escaping @Sendable (StoreWriter) throws(StoreError) -> Entrance<Value>
+            @escaping @Sendable (StoreWriter) throws(StoreError) -> CommandResult<Value>
     ) async throws(StoreError) -> Value {
         var copied: CopiedBodies = [:]
         // A body that a row links by now stays.
@@ -318,7 +318,7 @@ package final class CacheStore: Sendable {
                 isRepeatable: isRepeatable && condition == nil,
                 promotes: promotes(),
                 cache: cache
-            ) { [copied] writer throws(StoreError) -> Entrance<Value> in
+            ) { [copied] writer throws(StoreError) -> CommandResult<Value> in
                 guard try writer.isStill(seen) else { return .needs([]) }
                 writer.copied = copied
                 defer { writer.copied = [:] }

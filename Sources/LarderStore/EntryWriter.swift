@@ -3,18 +3,18 @@ import LarderNormalize
 
 /// Stores, confirms and deletes entries in the file where their row lives.
 ///
-/// Rows of both files: each command stores in `cache.db`, and of a claimed row in `state.db` first.
+/// Rows of both files: each command stores in `cache.db`, and of a durable row in `state.db` first.
 ///
-/// Terms: an id is *claimed* while ``ClaimIndex`` has it: `state.db` has a row of it, as it is *pinned*,
+/// Terms: an id is *durable* while ``ResidencyIndex`` has it: `state.db` has a row of it, as it is *pinned*,
 /// or *targeted* by unsettled changes, or as neither is true any more but its row is not synced in
 /// `cache.db` yet: then it is *released*. Its row there is *saved*: the last word of its origin, or of
 /// the client. What `cache.db` has under the id meanwhile is *garbage*, which maintenance removes. Entities
-/// are claimed as long as a claimed row refers to them, and variants with their URL. A *keeper* is a claimed
-/// row of a user that has no entry, as its user sees the shared row under its id, which is claimed by it.
+/// are durable as long as a durable row refers to them, and variants with their URL. A *keeper* is a durable
+/// row of a user that has no entry, as its user sees the shared row under its id, which is durable by it.
 ///
 /// Invariants:
-/// 1. What is said of a claimed row is saved, synced, before anybody hears of it.
-/// 2. No garbage is read: what is claimed is read from `state.db`, and from `cache.db` only where
+/// 1. What is said of a durable row is saved, synced, before anybody hears of it.
+/// 2. No garbage is read: what is durable is read from `state.db`, and from `cache.db` only where
 ///    nothing is saved of it (5).
 /// 3. What targets an id is read with its base from `state.db`, in one transaction.
 /// 4. The index has an id from before the commit that makes its row until after that which takes it
@@ -23,16 +23,16 @@ import LarderNormalize
 ///    has no row there: nothing is known of it.
 /// 6. The accounted size of what is pinned and not targeted is never let grow beyond `pins.max_bytes`.
 ///    What is targeted takes what the server says.
-/// 7. A shared row is claimed while it has keepers, and says what they say of it together.
+/// 7. A shared row is durable while it has keepers, and says what they say of it together.
 /// 8. A released row leaves `state.db` once it is written to `cache.db`, and synced there.
 /// 9. The index has what dead letters target from before the commit by which one dies until after that
 ///    by which it is dropped or back in the queue.
 /// 10. The sums in memory are those of the rows: each row counts once in a total, and in the share of its
 ///    user, a shared row in that of its payer. What comes along with a shared row has the payer of that.
-struct EntryStoring: WriterPart {
+struct EntryWriter: WriterPart {
     let writer: StoreWriter
 
-    /// Stores an entry: in its row, and where it is claimed in what is saved of it.
+    /// Stores an entry: in its row, and where it is durable in what is saved of it.
     ///
     /// `step` is the revision of the step that it is a part of, if that has one.
     func put(
@@ -40,8 +40,8 @@ struct EntryStoring: WriterPart {
         fence: AnswerFence?,
         step: Revision? = nil,
         now: Timestamp
-    ) throws(StoreError) -> Entrance<PutReceipt> {
-        if let receipt = try putUnclaimed(new, fence: fence, now: now) {
+    ) throws(StoreError) -> CommandResult<PutReceipt> {
+        if let receipt = try putEvictable(new, fence: fence, now: now) {
             return .done(receipt)
         }
         let (scope, id, name) = (new.scope, new.entry.id, new.name)
@@ -66,7 +66,7 @@ struct EntryStoring: WriterPart {
             if isRefused { return .refused(error) }
         }
         if found?.isPinned == true, new.entry.kind == .tombstone,
-            scope == shared.claims.sharedScope || found?.keepsShared == true
+            scope == shared.residency.sharedScope || found?.keepsShared == true
         {
             let needs = try sharing.keepForPins(new, now)
             guard needs.isEmpty else { return .needs(needs) }
@@ -77,7 +77,7 @@ struct EntryStoring: WriterPart {
             try state.pins.setTrouble(name, .failed, PinTrouble(deleted: new.entry.status))
         }
         guard let found, destination.file == .state else {
-            if found != nil { shared.claims.removeGarbage([RowKey(scope, id)]) }
+            if found != nil { shared.residency.removeGarbage([RowKey(scope, id)]) }
             let receipt = try cache.rows.put(ready, now: now)
             if new.hidesShared { try hiding.hideSaved(id, from: scope) }
             return .done(receipt)
@@ -92,14 +92,14 @@ struct EntryStoring: WriterPart {
     }
 
     /// Stores an entry that concerns the cache alone; nil, and nothing done, where it does not.
-    func putUnclaimed(
+    func putEvictable(
         _ new: NewEntry,
         fence: AnswerFence?,
         now: Timestamp
     ) throws(StoreError) -> PutReceipt? {
         let (scope, id) = (new.scope, new.entry.id)
-        guard new.isLinkableInCache, !shared.claims.covers(scope, id),
-            shared.claims.isEmpty || id.urlOfVariant == nil,
+        guard new.isLinkableInCache, !shared.residency.covers(scope, id),
+            shared.residency.isEmpty || id.urlOfVariant == nil,
             fence?.covers(scope, id) != true
         else { return nil }
         let receipt = try cache.rows.put(new, now: now)
@@ -195,7 +195,7 @@ struct EntryStoring: WriterPart {
         // A write was confirmed since it was asked for: what was confirmed then is not what is now
         // (P-06).
         guard fence?.covers(scope, name.id) != true else { return .gone }
-        guard shared.claims.covers(scope, name.id),
+        guard shared.residency.covers(scope, name.id),
             let outcome = try state.rows.refresh(confirmed, in: scope)
         else { return try cache.rows.refresh(confirmed, in: scope) }
         if case .refreshed = outcome {
@@ -207,9 +207,12 @@ struct EntryStoring: WriterPart {
     /// Takes an id's row away and leaves nothing; what it was.
     ///
     /// Refused for what is pinned or targeted.
-    func delete(_ name: TargetName, client: ClientTag?) throws(StoreError) -> Entrance<EntryKind?> {
+    func delete(
+        _ name: TargetName,
+        client: ClientTag?
+    ) throws(StoreError) -> CommandResult<EntryKind?> {
         let (scope, id) = (name.scope, name.id)
-        guard let found = try claimed(name) else {
+        guard let found = try durable(name) else {
             return .done(try cache.eviction.delete(scope, id, client: client))
         }
         if found.isTargeted { return .refused(.targeted) }
@@ -220,7 +223,7 @@ struct EntryStoring: WriterPart {
             case .blob: .delete(id, ChangeCause(.client, client: client))
             case .fetched, .tombstone, .entity: .evict(id, .request, client: client)
             }
-        try unclaim(found)
+        try removeDurable(found)
         guard let event else {
             guard found.kind == nil else { return .done(found.kind) }
             return .done(try cache.eviction.delete(scope, id, client: client))
@@ -231,8 +234,8 @@ struct EntryStoring: WriterPart {
     }
 
     /// Takes what is saved of an id away; what the cache says of it is the caller's.
-    func unclaim(_ found: DurableRow, isCounted: Bool = true) throws(StoreError) {
-        let (name, index) = (found.name, shared.claims)
+    func removeDurable(_ found: DurableRow, isCounted: Bool = true) throws(StoreError) {
+        let (name, index) = (found.name, shared.residency)
         try hiding.hideShared(found)
         try state.rows.remove(found)
         if found.keepsShared, isCounted { try state.keepers.countKeepers(of: name.id) }
@@ -250,7 +253,7 @@ struct EntryStoring: WriterPart {
         var cached: [Change] = []
         for row in rows {
             let change = Change(revision, row.viewer, row.event)
-            if let found = try claimed(TargetName(row.place, row.id)) {
+            if let found = try durable(TargetName(row.place, row.id)) {
                 try state.targets.setTargeted(found.isTargeted, found, revision)
                 try state.noteChange(of: found.name)
                 try state.views.log(change)
