@@ -129,7 +129,8 @@ extension EntityExplanation {
         var baseLook = look
         baseLook.form = .base
         let viewer = baseLook.viewer
-        let held = try reader.answers.entity(place, id, for: viewer, now: look.now, isUse: false)?.held
+        let held = try reader.answers.entity(place, id, for: viewer, now: look.now, isUse: false)?
+            .held
         let base: EntryView<ViewReport>? = try baseLook.view(of: name, expanding: 0)
         let view = ViewReport(base)
         var references: [Reference] = []
