@@ -29,7 +29,12 @@ extension ModifierSteps {
             let modifier = departed.whole.modifier
             let fate = modifier.number == number ? outcome : outcome.ofDependants
             let cause = ChangeCause(modifier)
-            await context.tellVariants(departed.variants, store.key(for: modifier.scope), of: cause)
+            await Variants.tell(
+                departed.variants,
+                store.key(for: modifier.scope),
+                of: cause,
+                in: context
+            )
             if !modifier.isAnswered { count(departed.whole, fate) }
             if case .confirmed = fate {
                 context.watchers.credentialChanged(

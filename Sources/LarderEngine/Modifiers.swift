@@ -55,7 +55,7 @@ package struct Modifiers: EnginePart {
         if !accepted.isEmpty { queue.post(.accepted(accepted)) }
         for (modifier, acceptance) in zip(ready, acceptances) {
             guard case .accepted(_, _, let variants) = acceptance else { continue }
-            await context.tellVariants(variants, scope, of: ChangeCause(modifier))
+            await Variants.tell(variants, scope, of: ChangeCause(modifier), in: context)
         }
         var receipts: [ModifierReceipt] = []
         for (place, modifier) in zip(places, command.modifiers) {
@@ -322,7 +322,7 @@ package struct Modifiers: EnginePart {
         )
         guard let revived else { throw .noSuchModifier(id) }
         queue.post(.accepted([]))
-        await context.tellVariants(revived.variants, scope, of: revived.cause)
+        await Variants.tell(revived.variants, scope, of: revived.cause, in: context)
         let again = try await reports.report(id, scope).1
         return ModifierReceipt(id: id, state: again.state, revision: again.revision)
     }

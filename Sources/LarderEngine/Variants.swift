@@ -64,17 +64,32 @@ extension EngineContext {
     func variantPlaces(of id: EntryID, _ scope: ScopeKey) -> VariantPlaces? {
         Variants.prefix(of: id).map { VariantPlaces(prefix: $0, scopes: sight(scope, id).scopes) }
     }
+}
 
+extension ChangeCause {
+    /// A modifier has done it, and so who has accepted that.
+    init(_ modifier: StoredModifier) {
+        let client = modifier.client.flatMap(ClientTag.init(text:))
+        self.init(.modifier, text: "modifier:\(modifier.id)", client: client)
+    }
+}
+
+extension Variants {
     /// Tells whoever watches variants that a modifier has come or gone.
     ///
     /// Where that fails they are seen all the same by who looks.
-    func tellVariants(_ variants: [VariantRow], _ scope: ScopeKey, of cause: ChangeCause) async {
+    static func tell(
+        _ variants: [VariantRow],
+        _ scope: ScopeKey,
+        of cause: ChangeCause,
+        in context: EngineContext
+    ) async {
         guard !variants.isEmpty else { return }
-        let now = clock.now()
+        let now = context.clock.now()
         do throws(StoreError) {
-            let news = try await store.read(as: .sending) { reader throws(StoreError) in
+            let news = try await context.store.read(as: .sending) { reader throws(StoreError) in
                 var news: [RowNews] = []
-                let look = EntryReader(context: self, scope: scope, reader: reader, now: now)
+                let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
                 for variant in variants {
                     let head = try look.head(of: variant.id)
                     let event: Change.Event =
@@ -84,17 +99,9 @@ extension EngineContext {
                 }
                 return news
             }
-            try await store.renew(news)
+            try await context.store.renew(news)
         } catch {
-            note("the variants of a target were not told", error)
+            context.note("the variants of a target were not told", error)
         }
-    }
-}
-
-extension ChangeCause {
-    /// A modifier has done it, and so who has accepted that.
-    init(_ modifier: StoredModifier) {
-        let client = modifier.client.flatMap(ClientTag.init(text:))
-        self.init(.modifier, text: "modifier:\(modifier.id)", client: client)
     }
 }
