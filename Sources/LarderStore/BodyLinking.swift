@@ -70,7 +70,7 @@ struct BodyLinking: WriterPart {
         )
     }
 
-    /// An entry with its body where a file can link it, once ``large(_:to:as:_:)`` names nothing.
+    /// An entry with its body where a file can link it, once ``large(_:to:as:)`` names nothing.
     func ready(
         _ new: NewEntry,
         in file: BodyFile,

@@ -65,8 +65,6 @@ struct DurableRows {
         return state.connection.lastInsertedRow
     }
 
-    // MARK: What is kept for nothing
-
     /// Lets go of what a row that is emptied or goes has beside itself.
     private func letGo(of row: DurableRow) throws(StoreError) {
         if let body = row.body { try state.bodies.unlink(body, &state.memory.bodies) }
@@ -134,8 +132,6 @@ struct DurableRows {
         saved.normalized = row.normalized(in: name.scope)
         return saved
     }
-
-    // MARK: Entries
 
     /// Stores an entry in its row, in place of what that holds; the entry has its revision.
     ///
@@ -308,8 +304,6 @@ struct DurableRows {
         )
         state.budget.recount(name.scope, from: nil, to: charge)
     }
-
-    // MARK: Marks
 
     func hide(_ row: DurableRow, _ mark: HiddenMark) throws(StoreError) {
         // Before the commit, as in `cache.db`.

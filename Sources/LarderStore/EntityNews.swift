@@ -80,7 +80,7 @@ extension StoreWriter {
 
     private func byOwnURL(_ change: Change) throws(StoreError) -> Change? {
         try shared.byOwnURL(change) { place, id throws(StoreError) in
-            // The group is committed: a look by ``durable(_:_:)`` would begin another transaction.
+            // The group is committed: a look by ``durable(_:)`` would begin another transaction.
             if shared.residency.covers(place, id),
                 let saved = try files.state.rows.find(TargetName(place, id)),
                 saved.hasEntry || saved.isTargeted

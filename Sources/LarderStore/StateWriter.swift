@@ -116,8 +116,6 @@ final class StateWriter {
         memory = saved
     }
 
-    // MARK: Parts
-
     var rows: DurableRows { DurableRows(state: self) }
     var budget: StateBudget { StateBudget(state: self) }
     var pins: PinRows { PinRows(state: self) }
@@ -126,8 +124,6 @@ final class StateWriter {
     var targets: TargetRows { TargetRows(state: self) }
     var deadLetters: DeadLetterRows { DeadLetterRows(state: self) }
     var views: ViewLog { ViewLog(state: self) }
-
-    // MARK: Changes
 
     /// To be called by whatever changes what is seen under an id, so that those who watch it hear of it.
     func noteChange(of name: TargetName) {
@@ -168,8 +164,6 @@ final class StateWriter {
     /// Gives an upload up; its chunks go like those of a replaced body.
     func forget(_ upload: UploadID) { memory.bodies.forget(upload) }
 
-    // MARK: Revisions
-
     static func nextRevision(_ connection: SQLiteConnection) throws(StoreError) -> Int64 {
         let sql = "SELECT next_rev FROM revision_block WHERE one = 1"
         guard let next = try connection.integer(sql), Limits.countedRevisions.contains(next)
@@ -182,14 +176,10 @@ final class StateWriter {
         try connection.execute("UPDATE revision_block SET next_rev = \(end) WHERE one = 1")
     }
 
-    // MARK: Earlier versions
-
     /// From now on no answer of an earlier version is without its entities and variants.
     func endTakingAlong() throws(StoreError) {
         try connection.execute("UPDATE revision_block SET takes_along = 0")
     }
-
-    // MARK: Origins
 
     func setOffline(_ name: String, _ isOffline: Bool) throws(StoreError) {
         let statement = try connection.prepare(
@@ -250,8 +240,8 @@ struct StateWriterState {
             SELECT scope, sum(pinned_at IS NOT NULL AND payer IS NULL) AS count,
                 coalesce(sum(\(SQLiteStatement.countedSize)), 0) AS bytes, payer,
                 coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0) AS waiting,
-                coalesce(sum(pinned_at IS NOT NULL AND state IN (\(failures))), 0) AS failed FROM claim
-            WHERE pinned_at IS NOT NULL OR in_pins = 1 GROUP BY scope, payer
+                coalesce(sum(pinned_at IS NOT NULL AND state IN (\(failures))), 0) AS failed
+            FROM claim WHERE pinned_at IS NOT NULL OR in_pins = 1 GROUP BY scope, payer
             """
         )
         while try users.step() {
