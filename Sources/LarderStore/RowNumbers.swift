@@ -48,12 +48,3 @@ struct RowNumbers {
         row.isNull(column) ? nil : moment(column)
     }
 }
-
-extension SQLiteStatement {
-    /// A moment alone; nil for one that no row has.
-    func moment(_ column: some SQLiteColumn) -> Timestamp? {
-        var numbers = RowNumbers(self)
-        let moment = numbers.momentOrNil(column)
-        return numbers.areSound ? moment : nil
-    }
-}

@@ -155,15 +155,6 @@ final class StateReader {
             .all(ResidencyRow.init)
     }
 
-    func rows(after number: Int64, limit: Int) throws(StoreError) -> [ResidencyRow] {
-        let statement = try connection.statement(
-            "SELECT \(ResidencyRow.columns) FROM claim WHERE claim > :after ORDER BY claim LIMIT :limit",
-            (":after", number),
-            (":limit", limit)
-        )
-        return try statement.page(by: EntryColumn.key, after: number, ResidencyRow.init)
-    }
-
     /// Whether something keeps a row: a pin, a change, a URL of which it is a variant, or a reference from
     /// an answer or from a row that is kept, over others too.
     ///
