@@ -345,7 +345,7 @@ package enum Limits {
     /// Rows that one transaction evicts on the way down: other writes pass between two.
     package static let evictionBatchRowsMax = 256
     /// Prepared statements that a connection keeps for the next time, a few KiB each.
-    package static let idleStatementsMax = 64
+    package static let idleStatementsMax = 128
     /// Commands that one transaction of the writer takes.
     package static let commitBatchMax = 512
     /// Commands that may wait for the writer; above it a write is refused as overloaded.
