@@ -5,7 +5,7 @@ enum StoreStep {
     static let putBody = "INTO body ("
     static let putChunk = "INTO chunk ("
     static let readEntry = "FROM entry WHERE key = :key"
-    static let readChunk = "SELECT checksum, data FROM chunk"
+    static let readChunk = "SELECT data, checksum FROM chunk"
     static let readWanted = "wanted = 1 ORDER BY claim"
     static let check = "FROM meta"
     static let oldest = "SELECT accepted_at FROM modifier"
