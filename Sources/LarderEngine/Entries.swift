@@ -165,10 +165,11 @@ extension RowCursor {
 }
 
 extension Entries {
-    /// What is cached under several ids at one moment: one frame each, in their order, then `end`.
+    /// Sends the cached entries of several ids, read at one moment: a frame for each id, in their order,
+    /// then `end`.
     ///
-    /// It is read at once and told as fast as the client takes it, or until the daemon ends; what is
-    /// thrown is told instead of any frame.
+    /// Frames are sent as fast as the client takes them, until the daemon ends. A problem that this
+    /// function throws is the only reply.
     package func batch(
         _ command: BatchCommand,
         _ scope: ScopeKey,

@@ -4,7 +4,7 @@ import LarderStore
 import LarderWire
 
 extension EntryReader {
-    /// What the client sees of an entity: under its key, or under `url` of its own; nil for a miss.
+    /// The entity as the client sees it, under its key or under its own `url`; nil for a miss.
     ///
     /// Others in it stand there `depth` references deep; of the rest their keys, and `null` for what
     /// was evicted.

@@ -28,7 +28,7 @@ package struct EntryView<Row> {
     /// Whether it is kept normalized.
     var isNormalized = false
 
-    /// What an origin has deleted, and where that stands.
+    /// The tombstone of an entry that its origin has deleted, and the scope of its row.
     fileprivate var tombstone: (entry: Entry, place: ScopeKey)? {
         guard case .deleted(let entry) = content, source == .cache else { return nil }
         return (entry, place)
@@ -103,8 +103,7 @@ extension Engine {
 
 /// Reads what one client sees, on the reader's own thread.
 ///
-/// It is the one place that says it: no route looks for an id, for modifiers or for dead letters by
-/// itself.
+/// Routes read ids, modifiers and dead letters only through this type.
 struct EntryReader {
     let context: EngineContext
     let scope: ScopeKey
@@ -119,7 +118,7 @@ struct EntryReader {
 
     var viewer: EntitySight { form == .base ? .base(of: scope) : .view(of: scope) }
 
-    /// What an id is before any change of its own shows, with where it stands.
+    /// The base of an id, without the effects of its modifiers, and the scope of its row.
     struct Base {
         var value = TargetBase.unknown
         var place: ScopeKey?
@@ -274,8 +273,10 @@ struct EntryReader {
 
     // MARK: Bases
 
-    /// What a target's effects are applied to: where its answer is of entities, with these as they
-    /// are now; with it what an origin may be asked to confirm, and what is to be said of those.
+    /// The base to which a target's effects are applied.
+    ///
+    /// A normalized answer is rebuilt with its entities as they are now. The base has the validators
+    /// for the origin, and the state of the entities.
     func base(of target: Target) throws(StoreError) -> Base {
         let place = target.isOfSharedRow ? context.sharedScope : scope
         guard case .value(let entry, _?) = target.base,
@@ -306,8 +307,10 @@ struct EntryReader {
         }
     }
 
-    /// What a write of its URL makes a variant of, which no change names: the first of the places
-    /// where it is; call it at one moment.
+    /// The base of a variant that only a write of its URL changes: the row in the first of the
+    /// places that has one.
+    ///
+    /// Call it while the reader holds one moment.
     private func base(of id: EntryID, in places: [ScopeKey]) throws(StoreError) -> Base {
         var look = self
         look.isHead = false

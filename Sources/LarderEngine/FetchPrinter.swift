@@ -85,7 +85,7 @@ struct FramePrinter: FetchPrinter {
     let scope: Scope
     let request: FetchRequest
     let emit: (FetchFrame) async -> Bool
-    /// What the client gets instead of frames.
+    /// The problem that the client gets instead of frames.
     private(set) var refusal: Problem?
 
     mutating func print(_ word: FetchWord, beside cached: ShownAnswer?) async -> Bool {
@@ -149,7 +149,7 @@ extension FrameBody {
     /// large.
     ///
     /// `bytes` is nil when the body is too large to be shown. The address names the account too,
-    /// so that whoever follows it meets the same row.
+    /// so that a client that follows the URL reads the same row.
     init(_ entry: Entry, in scope: Scope, bytes: [UInt8]?) {
         if let bytes, entry.body.isJSON {
             self = .json(bytes)

@@ -299,7 +299,7 @@ struct FetchSession<Printer: FetchPrinter> {
     }
 }
 
-/// What happens to a ``FetchSession``: its answers, its timers, its client's end, the daemon's.
+/// The events of a ``FetchSession``: an answer, a timer, the end of its client, the end of the daemon.
 enum FetchEvent: Sendable {
     /// Nil where they cannot be read, or are gone.
     case cacheRead([UInt8]?)
@@ -354,7 +354,7 @@ extension FetchSession {
     private mutating func current(_ answer: ShownAnswer, _ occasion: FetchWord.Occasion) async {
         let revision = answer.entry.revision
         var body: RawAnswer.Body?
-        // What the client has seen is not read for it again.
+        // The session does not read a body again that its client has seen.
         let isShown: Bool
         if case .awaitingNetwork(let shown?) = machine.state {
             isShown = revision <= shown

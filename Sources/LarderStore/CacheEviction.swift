@@ -182,7 +182,7 @@ struct CacheEviction {
         _ client: ClientTag?,
         _ step: inout Revision?
     ) throws(StoreError) -> Bool {
-        // No watcher is told of garbage: no reader has seen it since its id was durable.
+        // No watcher is told of garbage: no reader has seen it since its id became durable.
         let isGarbage = cache.shared.residency.isGarbage(key)
         guard let row = try remove(key), !isGarbage else { return false }
         guard let scope = row.scope, let id = row.id, let kind = row.kind, kind != .variants else {

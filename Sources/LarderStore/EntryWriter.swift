@@ -10,7 +10,7 @@ import LarderNormalize
 /// `cache.db` yet: then it is *released*. Its row there is *saved*: the last word of its origin, or of
 /// the client. What `cache.db` has under the id meanwhile is *garbage*, which maintenance removes. Entities
 /// are durable as long as a durable row refers to them, and variants with their URL. A *keeper* is a durable
-/// row of a user that has no entry, as its user sees the shared row under its id, which is durable by it.
+/// row of a user that has no entry, as its user sees the shared row under its id: that row is durable while it has keepers.
 ///
 /// Invariants:
 /// 1. What is said of a durable row is saved, synced, before anybody hears of it.
@@ -32,7 +32,7 @@ import LarderNormalize
 struct EntryWriter: WriterPart {
     let writer: StoreWriter
 
-    /// Stores an entry: in its row, and where it is durable in what is saved of it.
+    /// Stores an entry in the file where the row of its id lives.
     ///
     /// `step` is the revision of the step that it is a part of, if that has one.
     func put(
