@@ -67,7 +67,7 @@ extension EngineContext {
     /// Where an origin is asked for an id, and which; nil for what no origin can give.
     func address(of id: EntryID, in scope: ScopeKey) -> (url: WebURL, origin: OriginSettings)? {
         if let name = id.entity { return ownURL(of: name) }
-        guard id.text.contains("://"), let url = try? WebURL(id.text), url.text == id.text,
+        guard id.text.hasScheme, let url = try? WebURL(id.text), url.text == id.text,
             let origin = try? origin(of: url, in: scope)
         else { return nil }
         return (url, origin)

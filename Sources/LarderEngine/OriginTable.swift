@@ -83,7 +83,7 @@ package struct OriginTable: Sendable {
 
     /// The origin under whose base URL an id lies; nil for an id that is no URL.
     package func origin(of id: EntryID, for uid: UInt32?) -> OriginSettings? {
-        guard id.text.contains("://"), let url = try? WebURL(id.text) else { return nil }
+        guard id.text.hasScheme, let url = try? WebURL(id.text) else { return nil }
         return decide(url, for: uid).settings
     }
 

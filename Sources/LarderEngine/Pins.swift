@@ -178,7 +178,7 @@ extension PinItem {
 extension Problem {
     /// What is said of an id under which nothing is cached and which no origin can give.
     fileprivate static func nothingToPin(_ id: EntryID) -> Problem {
-        if id.text.contains("://"), let url = try? WebURL(id.text) {
+        if id.text.hasScheme, let url = try? WebURL(id.text) {
             return Problem(unknownOriginOf: url)
         }
         return Problem(

@@ -70,13 +70,13 @@ package struct EntryID: Sendable, CustomStringConvertible {
     /// The URL's id, where this is the id of one of its variants: the URL, a space and what names it.
     package var urlOfVariant: EntryID? {
         guard !isEntity, let space = text.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
-        let url = text[..<space]
-        return url.contains("://") ? try? EntryID(String(url)) : nil
+        let url = String(text[..<space])
+        return url.hasScheme ? try? EntryID(url) : nil
     }
 
     /// The prefix of the ids of a URL's variants; nil for an id that is no URL's.
     package var variantPrefix: String? {
-        let isURL = !isEntity && text.contains("://") && !text.contains(" ")
+        let isURL = !isEntity && text.hasScheme && !text.utf8.contains(UInt8(ascii: " "))
         return isURL ? text + " " : nil
     }
 
@@ -120,5 +120,19 @@ extension EntryID: Hashable {
 
     package func hash(into hasher: inout Hasher) {
         text.hashBytes(into: &hasher)
+    }
+}
+
+extension String {
+    /// Whether it has the end of a URL's scheme, `://`.
+    ///
+    /// By bytes: `contains` looks for it by characters, which took a fiftieth of accepting a write.
+    package var hasScheme: Bool {
+        var rest = utf8[...]
+        while let colon = rest.firstIndex(of: UInt8(ascii: ":")) {
+            rest = rest[utf8.index(after: colon)...]
+            if rest.starts(with: "//".utf8) { return true }
+        }
+        return false
     }
 }

@@ -161,8 +161,10 @@ struct Promotion: WriterPart {
     /// Has the variants of a URL be where its own row is.
     func holdVariants(of name: TargetName) throws(StoreError) {
         guard let prefix = name.id.variantPrefix, let cache = try cacheIfAny else { return }
+        let ids = try cache.rows.ids(in: name.scope, prefix: prefix)
+        guard !ids.isEmpty else { return }
         let row = try state.rows.find(name)
-        for id in try cache.rows.ids(in: name.scope, prefix: prefix) {
+        for id in ids {
             try state.rows.makeRow(TargetName(name.scope, id), with: row, isHeld: true)
         }
     }

@@ -38,10 +38,9 @@ package struct ModifierRequest: Equatable, Sendable {
             carrying: .all(but: secrets)
         )
         essence = ResponseHead.essence(of: headers)
-        let accepted = headers.list("Accept")?.lowercased() ?? ""
-        expectsHTML =
-            baseIsHTML || FlightRules.isHTML(essence) || accepted.contains("text/html")
-            || accepted.contains("xhtml")
+        let accepted = headers.list("Accept")?.lowercased()
+        let acceptsHTML = accepted.map { $0.contains("text/html") || $0.contains("xhtml") }
+        expectsHTML = baseIsHTML || FlightRules.isHTML(essence) || acceptsHTML == true
         isConditional = headers["If-Match"] != nil
     }
 

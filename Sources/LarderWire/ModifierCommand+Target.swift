@@ -48,7 +48,7 @@ extension ModifierCommand.Target {
     /// An id, as ``WebURL`` spells it where it is a URL.
     private static func id(_ text: String) throws(Problem) -> EntryID {
         do throws(ModelError) {
-            guard text.contains("://"), let url = try? WebURL(text) else {
+            guard text.hasScheme, let url = try? WebURL(text) else {
                 return try EntryID(given: text)
             }
             return try EntryID(url)
