@@ -14,8 +14,11 @@ struct Mailbox<Event: Sendable>: Sendable {
         (events, continuation) = AsyncStream.makeStream()
     }
 
-    func post(_ event: Event) {
-        continuation.yield(event)
+    /// False once its task has ended.
+    @discardableResult
+    func post(_ event: Event) -> Bool {
+        if case .terminated = continuation.yield(event) { return false }
+        return true
     }
 }
 
@@ -27,8 +30,11 @@ struct SessionTimers<Event: Sendable>: Sendable {
 
     /// Posts an event once, when a time is over that runs from here on.
     func set(_ time: Duration, _ event: Event) {
-        guard time > .zero else { return mailbox.post(event) }
-        set(until: clock.monotonic() + time, event)
+        if time > .zero {
+            set(until: clock.monotonic() + time, event)
+        } else {
+            mailbox.post(event)
+        }
     }
 
     /// Posts an event once, at a moment of the monotonic clock.

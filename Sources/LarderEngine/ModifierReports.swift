@@ -153,7 +153,7 @@ struct ModifierReports: EnginePart {
     func report(of row: StoredModifier) async -> ModifierReport {
         var report = ModifierReport(row)
         guard !row.state.isSettled,
-            case .success(let standing) = await context.modifiers.ask(row.number, .none)
+            case .success(let standing) = await context.modifiers.ask(row.number, { _, _ in [] })
         else { return report }
         if let state = standing.state, !state.isSettled { report.state = state }
         report.waitingFor = standing.wait.flatMap { wait in

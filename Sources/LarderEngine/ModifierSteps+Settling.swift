@@ -13,7 +13,7 @@ extension ModifierSteps {
         _ number: ModifierNumber,
         _ outcome: ModifierQueue.Outcome,
         _ dependants: [ModifierNumber]
-    ) async -> ModifierKeeper.Event? {
+    ) async -> ModifierKeeper.Turn {
         let (store, clock) = (context.store, context.clock)
         var departed: [DepartedModifier] = []
         await context.untilDone("a modifier was not settled") { () async throws(StoreError) in
@@ -48,7 +48,12 @@ extension ModifierSteps {
             for target in modifier.targets { askAgain(target, scope) }
         }
         attempts.withLock { $0[number] = nil }
-        return departed.first?.waits == true ? .answerCommitted(number) : .settleCommitted(number)
+        let waits = departed.first?.waits == true
+        return { machine, now in
+            waits
+                ? machine.answerCommitted(number, now: now)
+                : machine.settleCommitted(number, now: now)
+        }
     }
 
     private func count(_ whole: WholeModifier, _ fate: ModifierQueue.Outcome) {

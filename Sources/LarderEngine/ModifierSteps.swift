@@ -59,7 +59,7 @@ final class ModifierSteps: Sendable {
         records = ModifierRecords(context: context)
     }
 
-    func perform(_ action: ModifierQueue.Action) async -> ModifierKeeper.Event? {
+    func perform(_ action: ModifierQueue.Action) async -> ModifierKeeper.Turn? {
         switch action {
         case .commitSend(let number): await commitSend(number)
         case .send(let number): await send(number)
@@ -71,19 +71,21 @@ final class ModifierSteps: Sendable {
 
     // MARK: Sending
 
-    private func commitSend(_ number: ModifierNumber) async -> ModifierKeeper.Event? {
+    private func commitSend(_ number: ModifierNumber) async -> ModifierKeeper.Turn? {
         do throws(StoreError) {
             guard let departing = try await context.store.modifiers.send(number) else { return nil }
             let attempted = Attempted(departing)
             attempts.withLock { $0[number] = attempted }
-            return .sendCommitted(number)
+            return { $0.sendCommitted(number, now: $1) }
         } catch {
             context.note("a modifier was not sent", error)
-            return .sendNotCommitted(number)
+            return { [context] in
+                $0.sendNotCommitted(number, chance: context.chance(), now: $1)
+            }
         }
     }
 
-    private func send(_ number: ModifierNumber) async -> ModifierKeeper.Event? {
+    private func send(_ number: ModifierNumber) async -> ModifierKeeper.Turn? {
         guard let (departing, bases) = attempts.withLock({ $0[number]?.takeDeparting() }) else {
             return nil
         }
@@ -91,7 +93,7 @@ final class ModifierSteps: Sendable {
         let scope = context.store.key(for: whole.modifier.scope)
         guard let origin = try? context.origin(of: whole.modifier.url, in: scope) else {
             // Whoever removed it may add it again.
-            return .attemptEnded(number, .neverLeft, ModifierRules())
+            return attemptEnded(number, .neverLeft, ModifierRules())
         }
         let first = whole.changes.first.flatMap { departing.bases[$0.id] }
         let request = ModifierRequest(whole.modifier, on: first ?? .unknown, context)
@@ -130,7 +132,17 @@ final class ModifierSteps: Sendable {
             attempts[number]?.fetch = fetch
         }
         if case .confirmed = end.verdict { fence(whole) }
-        return .attemptEnded(number, end.verdict, origin.modifiers)
+        return attemptEnded(number, end.verdict, origin.modifiers)
+    }
+
+    private func attemptEnded(
+        _ number: ModifierNumber,
+        _ verdict: ModifierVerdict,
+        _ rules: ModifierRules
+    ) -> ModifierKeeper.Turn {
+        { [context] in
+            $0.attemptEnded(number, verdict, rules: rules, chance: context.chance(), now: $1)
+        }
     }
 
     /// Writes down that a write was refused or put off; where no byte left, the origin is down, which
@@ -233,9 +245,19 @@ final class ModifierSteps: Sendable {
         return shown.reversed()
     }
 
+    /// What the origin said shows what the modifier does.
+    ///
     /// Base is what it is: nothing is made of it when the modifier is settled.
-    func confirmedByRead(_ number: ModifierNumber) {
-        attempts.withLock { $0[number, default: Attempted()].isShownByRead = true }
+    func readConfirmed(
+        _ number: ModifierNumber,
+        _ machine: inout ModifierQueue,
+        now: Duration
+    ) -> [ModifierQueue.Action] {
+        let actions = machine.readConfirmed(number, now: now)
+        if !actions.isEmpty {
+            attempts.withLock { $0[number, default: Attempted()].isShownByRead = true }
+        }
+        return actions
     }
 
     func isShownByRead(_ number: ModifierNumber) -> Bool {
@@ -247,7 +269,7 @@ final class ModifierSteps: Sendable {
     private func write(
         _ number: ModifierNumber,
         _ change: ModifierQueue.Change
-    ) async -> ModifierKeeper.Event? {
+    ) async -> ModifierKeeper.Turn {
         let now = (wall: context.clock.now(), monotonic: context.clock.monotonic())
         var update = ModifierUpdate(
             number: number,
@@ -269,7 +291,7 @@ final class ModifierSteps: Sendable {
             let (scope, origin) = (transition.scope, transition.origin)
             context.watchers.credentialChanged(scope, at: origin, isRefused: isRefused)
         }
-        return .changeCommitted(number)
+        return { $0.changeCommitted(number, now: $1) }
     }
 
     func answer(to number: ModifierNumber) -> StoredAnswer? {

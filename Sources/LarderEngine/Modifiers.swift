@@ -10,6 +10,8 @@ package struct Modifiers: EnginePart {
     private var reports: ModifierReports { ModifierReports(context: context) }
     private var names: TargetNames { TargetNames(context: context) }
 
+    private typealias Refusal = ModifierQueue.Refusal
+
     // MARK: Accepting
 
     /// Accepts all of a command's modifiers, or none; what each came to, in their order.
@@ -285,7 +287,11 @@ package struct Modifiers: EnginePart {
         ) {
             () async throws(Problem) -> Void? in
             if !isTaken {
-                isTaken = try await ask(number, report, isDiscarding ? .discard : .cancel)
+                isTaken = try await ask(number, report) { queue, now throws(Refusal) in
+                    isDiscarding
+                        ? try queue.discardAsked(number, now: now)
+                        : try queue.cancelAsked(number, withDependants: true, now: now)
+                }
             }
             guard isTaken, try await isSettled(number) else { return nil }
             return ()
@@ -305,7 +311,16 @@ package struct Modifiers: EnginePart {
             let time = Limits.modifierStepTime
             let outcome = try await context.wait(upTo: time, interest, on: queue.commits) {
                 () async throws(Problem) -> Void? in
-                try await ask(number, report, .retry) ? () : nil
+                let isTaken = try await ask(number, report) {
+                    [context] queue, now throws(Refusal) in
+                    let actions = try queue.retryAsked(number, now: now)
+                    // A person has ended the rest, for those that come next, too.
+                    if let (origin, scope) = queue.account(of: number) {
+                        context.health.change(origin) { $0.restEnded(of: scope) }
+                    }
+                    return actions
+                }
+                return isTaken ? () : nil
             }
             if case .ended(let end) = outcome { throw .notWritten(report, end) }
             return ModifierReceipt(id: id, state: .queued, revision: report.revision)
@@ -331,7 +346,7 @@ package struct Modifiers: EnginePart {
     private func ask(
         _ number: ModifierNumber,
         _ report: ModifierReport,
-        _ wish: ModifierKeeper.Question.Wish
+        _ wish: @escaping ModifierKeeper.Wish
     ) async throws(Problem) -> Bool {
         switch await queue.ask(number, wish) {
         case .success: return true
@@ -356,6 +371,13 @@ package struct Modifiers: EnginePart {
     package func setLane(_ lane: Lane, _ scope: ScopeKey, isPaused: Bool) async throws(Problem) {
         let lane = names.named(lane, scope)
         try await storing(await store.modifiers.setPaused(scope, lane, isPaused))
-        queue.post(.laneSet(lane, scope.scope, isPaused: isPaused))
+        let owner = scope.scope
+        queue.post(
+            .told { queue, now in
+                isPaused
+                    ? queue.lanePaused(lane, of: owner, now: now)
+                    : queue.laneResumed(lane, of: owner, now: now)
+            }
+        )
     }
 }

@@ -205,9 +205,25 @@ struct OriginStates: EnginePart {
         switch state {
         case .online:
             context.keeper.post(.originAnswered(origin))
-            context.modifiers.post(.originAnswered(origin))
+            let turn: ModifierKeeper.Turn = { [context] machine, now in
+                // With nobody to wake there is nothing to draw.
+                let chance = machine.count == 0 ? 0 : context.chance()
+                return machine.originAnswered(origin, chance: chance, now: now)
+            }
+            context.modifiers.post(.originReturned(origin, turn))
         case .offline, .captive:
-            context.modifiers.post(.originWentDown(origin, isCaptive: state == .captive))
+            let turn: ModifierKeeper.Turn = { [context] machine, now in
+                // Nothing waits for it; what comes later tries by itself.
+                guard machine.count > 0 else { return [] }
+                let (isCaptive, chance) = (state == .captive, context.chance())
+                return machine.originWentDown(
+                    origin,
+                    isCaptive: isCaptive,
+                    chance: chance,
+                    now: now
+                )
+            }
+            context.modifiers.post(.told(turn))
         case .unknown: break
         }
         logger.info(
@@ -244,7 +260,8 @@ extension OriginStates {
             $0.askedForRest(of: scope, for: time, now: now)
         }
         guard let end else { return }
-        if tellsQueue { context.modifiers.post(.originRests(origin, scope, until: end)) }
+        guard tellsQueue else { return }
+        context.modifiers.post(.told { $0.originRests(origin, for: scope, until: end, now: $1) })
     }
 
     /// Until when, on the monotonic clock, an origin is to be left alone for what is done on behalf

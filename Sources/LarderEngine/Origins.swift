@@ -206,8 +206,11 @@ package struct Origins: EnginePart {
         }
         context.health.change(name) { $0.wasSetByHand(now: clock.now()) }
         context.originStates.changed(name)
-        context.modifiers.post(isOffline ? .originSetOffline(name) : .originWoken(name))
-        if !isOffline { context.keeper.post(.originAnswered(name)) }
+        guard !isOffline else {
+            return context.modifiers.post(.told { $0.originSetOffline(name, now: $1) })
+        }
+        context.modifiers.post(.originReturned(name) { $0.originWoken(name, now: $1) })
+        context.keeper.post(.originAnswered(name))
     }
 
     /// Those that were set offline before the daemon's last end.

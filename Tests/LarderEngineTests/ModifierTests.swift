@@ -201,7 +201,10 @@ struct ModifierTests {
             let found = try await engine.store.modifiers.number(child, of: scope)
             let number = try #require(found)
             // The parent's step is being written, and the child leaves with it.
-            guard case .failure(.notNow) = await keeper.ask(number, .cancel) else {
+            let answer = await keeper.ask(number) { queue, now throws(ModifierQueue.Refusal) in
+                try queue.cancelAsked(number, withDependants: true, now: now)
+            }
+            guard case .failure(.notNow) = answer else {
                 Issue.record("it was not leaving")
                 return
             }
