@@ -19,10 +19,8 @@ final class EngineContext: Sendable {
     let watchers: WatchHub
     let keeper = PinKeeper()
     let modifiers = ModifierKeeper()
-    /// Keeps answers from undoing writes that they do not know of.
-    let fence = WriteFence()
-    /// Keeps answers from replacing those whose request started later.
-    let order = ReadOrder()
+    /// Keeps answers from undoing writes that they do not know of, and from replacing later ones.
+    let reads = ReadsInFlight()
     let variants: Variants
     /// The origins that were set offline by hand: nothing leaves for them.
     let offline: Mutex<Set<OriginName>>
@@ -124,7 +122,7 @@ final class EngineContext: Sendable {
         }
     }
 
-    var reads: (hits: Int64, misses: Int64) {
+    var lookups: (hits: Int64, misses: Int64) {
         (hits.load(ordering: .relaxed), misses.load(ordering: .relaxed))
     }
 

@@ -20,9 +20,8 @@ struct FlightRun: ~Copyable {
     private var plan: Flight.Plan
     private let rules: FlightRules
     private var machine: FlightMachine
-    /// Whether a write has overtaken the attempt under way.
-    private var overtaking: Overtaking?
-    private var read: ReadOrder.Read?
+    /// The attempt under way.
+    private var read: ReadsInFlight.Read?
     /// The last revision that was told when the attempt under way started.
     private var start = Revision(0)
     /// The number that tells whose entities are the later ones; nil where none are split off.
@@ -71,19 +70,14 @@ struct FlightRun: ~Copyable {
 
     private mutating func depart() {
         landed()
-        overtaking = context.fence.readDeparted()
+        read = context.reads.departed(try? EntryID(url), in: plan.key.scope)
         start = context.store.changes.released
-        if let id = try? EntryID(url) {
-            read = context.order.readStarted(id, in: plan.key.scope)
-        }
         // Without a number nothing is split off: only a full disk has none.
         if plan.rules != nil { number = try? context.store.nextRevision() }
     }
 
     private mutating func landed() {
-        if let read = read.take() { context.order.readEnded(read) }
-        guard let read = overtaking.take() else { return }
-        context.fence.readLanded(read)
+        if let read = read.take() { context.reads.landed(read) }
     }
 
     private mutating func overtaken() -> Step {
@@ -236,10 +230,10 @@ struct FlightRun: ~Copyable {
         }
         guard case .store = machine.bodyArrived() else { return .land(cutShort()) }
         let outcome = await store(taken, reply, freshness)
-        if overtaking?.hasHappened == true { return overtaken() }
+        if read?.isOvertaken == true { return overtaken() }
         _ = machine.stored()
         if case .current(let answer) = outcome {
-            await context.noteAnswer(answer, plan, overtaking?.fence)
+            await context.noteAnswer(answer, plan, read?.fence)
         }
         return .land(outcome)
     }
@@ -282,8 +276,8 @@ struct FlightRun: ~Copyable {
             if taken.body == nil, isAddressed { return failed(.tooLarge) }
             let varying = names.contains { headers[$0] != nil } ? names : []
             let kept = try await put(entry, taken, varying: varying, isAddressed: isAddressed)
-            if let read, kept == nil || overtaking?.hasHappened == true {
-                context.order.answerNotStored(of: read, for: entry.id, in: plan.key.scope)
+            if let read, kept == nil || read.isOvertaken {
+                context.reads.answerNotStored(of: read, for: entry.id, in: plan.key.scope)
             }
             entry.revision = try kept?.revision ?? unstoredRevision(of: entry)
             let bytes = isAddressed ? nil : taken.bytes
@@ -305,7 +299,7 @@ struct FlightRun: ~Copyable {
     /// Whether an answer whose request started later has been taken for a row.
     private func isLate(_ id: EntryID) -> Bool {
         guard let read else { return false }
-        return !context.order.takesAnswer(of: read, for: id, in: plan.key.scope)
+        return !context.reads.takesAnswer(of: read, for: id, in: plan.key.scope)
     }
 
     /// Keeps the answer and returns its revision; nil when it is not to be kept or there is no
@@ -329,12 +323,12 @@ struct FlightRun: ~Copyable {
                 taken,
                 plan,
                 number: number,
-                fence: overtaking?.fence
+                fence: read?.fence
             )
             if let receipt {
                 kept = (receipt.entry.revision, receipt.isNormalized)
             } else {
-                let receipt = try await context.store.put(new, now: now, fence: overtaking?.fence)
+                let receipt = try await context.store.put(new, now: now, fence: read?.fence)
                 kept = (receipt.revision, false)
             }
             if !names.isEmpty { try await remember(names) }
@@ -381,7 +375,7 @@ struct FlightRun: ~Copyable {
             outcome = try await context.store.refresh(
                 confirmed,
                 in: plan.key.scope,
-                fence: overtaking?.fence
+                fence: read?.fence
             )
         } catch {
             // It is confirmed all the same, only not for whoever comes later.
@@ -390,7 +384,7 @@ struct FlightRun: ~Copyable {
         }
         switch (outcome, machine.refreshed(isGone: outcome == .gone)) {
         case (.refreshed(let entry), .tell):
-            await context.noteConfirmation(of: entry, plan, overtaking?.fence)
+            await context.noteConfirmation(of: entry, plan, read?.fence)
             var answer = FlightAnswer(entry: entry, bytes: nil, status: 304)
             answer.isNormalized = plan.isNormalized
             return .land(.current(answer))
@@ -414,16 +408,16 @@ struct FlightRun: ~Copyable {
         }
         let new = NewEntry(entry, .inline([]), of: plan, since: start, context)
         do throws(StoreError) {
-            let fence = overtaking?.fence
+            let fence = read?.fence
             if let fence, let name = context.entity(at: id, in: plan.key.scope),
                 fence.covers(plan.key.scope, EntryID(name))
             {
                 return overtaken()
             }
             let receipt = try await context.store.put(new, now: now, fence: fence)
-            if overtaking?.hasHappened == true { return overtaken() }
+            if read?.isOvertaken == true { return overtaken() }
             try await context.buryEntity(plan, number: number, fence: fence, now: now)
-            if overtaking?.hasHappened == true { return overtaken() }
+            if read?.isOvertaken == true { return overtaken() }
             _ = machine.stored()
             context.noteRead(of: id, in: plan.key.scope, nil)
             return .land(.deleted(receipt.revision, status: status))
@@ -438,7 +432,7 @@ struct FlightRun: ~Copyable {
     private mutating func quote(_ reply: UpstreamReply) async -> Step {
         let (quoted, isWhole) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
         guard case .report(let status) = machine.bodyArrived() else { return .land(cutShort()) }
-        await context.noteRefusal(status, plan, overtaking?.fence)
+        await context.noteRefusal(status, plan, read?.fence)
         var problem = Problem(.originStatus, "\(url.originText) answered \(status)")
         problem.originStatus = status
         problem.quotedBody = quoted

@@ -182,7 +182,7 @@ final class ModifierSteps: Sendable {
         let scope = context.store.key(for: whole.modifier.scope)
         for change in whole.changes where (try? Effect(parsing: change.effect)) != Effect.none {
             for place in context.sight(scope, change.id).scopes {
-                context.fence.writeConfirmed(change.id, in: place)
+                context.reads.writeConfirmed(change.id, in: place)
             }
         }
     }

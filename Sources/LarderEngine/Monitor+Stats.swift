@@ -6,12 +6,12 @@ extension Monitor {
     /// What was counted and timed since the start, but for what happens at the socket.
     package func stats() -> StatsReport {
         let counts = context.meter.counts
-        let reads = context.reads
+        let lookups = context.lookups
         let totals = store.totals
         var report = StatsReport()
         report.uptime = clock.monotonic() - started
-        report.lookups.hits = reads.hits
-        report.lookups.misses = reads.misses
+        report.lookups.hits = lookups.hits
+        report.lookups.misses = lookups.misses
         report.fetches = Self.fetches(counts.endings)
         report.flights.open = context.flights.count
         report.flights.started = counts.flightsStarted

@@ -86,7 +86,7 @@ package final class Monitor: EnginePart {
     }
 
     func updateMeter() {
-        let (hits, misses) = context.reads
+        let (hits, misses) = context.lookups
         let now = clock.monotonic()
         meter.withLock { $0.advance(hits: hits, misses: misses, at: now) }
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import LarderEngine
 
 @Suite("Answers of requests that started earlier", .timeLimit(.minutes(5)), .engine)
-struct ReadOrderTests {
+struct ReadsInFlightTests {
     private let fixture = EngineFixture.running
 
     @Test(
@@ -43,17 +43,17 @@ struct ReadOrderTests {
 
     @Test("Only a later request for the same row makes an answer late, and only while in flight")
     func order() async throws {
-        let (order, scope) = (ReadOrder(), fixture.scope)
+        let (order, scope) = (ReadsInFlight(), fixture.scope)
         let (a, b) = (try EntryID("https://a.example/a"), try EntryID("https://a.example/b"))
-        let first = order.readStarted(a, in: scope)
-        let second = order.readStarted(a, in: scope)
-        let other = order.readStarted(b, in: scope)
+        let first = order.departed(a, in: scope)
+        let second = order.departed(a, in: scope)
+        let other = order.departed(b, in: scope)
         #expect(order.takesAnswer(of: other, for: b, in: scope))
         #expect(order.takesAnswer(of: second, for: a, in: scope))
         #expect(!order.takesAnswer(of: first, for: a, in: scope))
         #expect(order.takesAnswer(of: first, for: b, in: scope))
-        order.readEnded(first)
-        let third = order.readStarted(a, in: scope)
+        order.landed(first)
+        let third = order.departed(a, in: scope)
         #expect(order.takesAnswer(of: second, for: a, in: scope))
         #expect(order.takesAnswer(of: third, for: a, in: scope))
     }
