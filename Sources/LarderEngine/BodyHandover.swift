@@ -68,7 +68,6 @@ package final class PassedBody: Sendable {
         try await handover.next()
     }
 
-    /// Nobody wants the rest; a reader that waits is let go.
     package func giveUp() {
         handover.finish(isWhole: false)
     }

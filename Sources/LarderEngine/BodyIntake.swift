@@ -78,7 +78,6 @@ struct BodyIntake: ~Copyable {
         }
     }
 
-    /// Whether it has become longer than an entry may be, and was kept so far.
     var isOverLimit: Bool { unstored == nil && Int64(digest.byteCount) > limit }
 
     mutating func finish(now: Timestamp) async throws(Problem) -> Taken {
@@ -105,7 +104,6 @@ struct BodyIntake: ~Copyable {
         )
     }
 
-    /// Gives up what was taken so far.
     mutating func abandon() {
         if let upload { store.bodies.abandon(upload) }
         upload = nil

@@ -12,14 +12,12 @@ import LarderUpstream
 struct EffectCheck: Sendable {
     let context: EngineContext
     let whole: WholeModifier
-    /// What the origin said last of its targets.
     let bases: [EntryID: BodySummary]
 
     private enum Found {
         case content(TargetContent)
         /// Nothing that can be compared.
         case nothing
-        /// It does not say now.
         case notNow
     }
 

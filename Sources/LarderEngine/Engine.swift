@@ -54,7 +54,6 @@ package final class Engine: Sendable {
     package var clock: any EngineClock { context.clock }
     package var logger: Logger { context.logger }
 
-    /// Has the store, and all that goes by its limits, go by others.
     package func setLimits(_ limits: StoreLimits) {
         let old = store.limits
         store.setLimits(limits)
@@ -228,7 +227,6 @@ package final class Engine: Sendable {
 }
 
 extension Logger {
-    /// Writes down what was found wrong with the files, and done about it.
     package func write(_ news: [FileNews]) {
         for one in news {
             var fields: [LogKey: Metadata.Value] = [.reason: "\(one.sentence)"]
@@ -238,7 +236,6 @@ extension Logger {
     }
 }
 
-/// A part of an engine: it has its own subject, and what all of them share.
 protocol EnginePart: Sendable {
     var context: EngineContext { get }
 }

@@ -13,7 +13,6 @@ package protocol EngineClock: Sendable {
 }
 
 extension EngineClock {
-    /// Returns after `duration`, which runs from the call on; throws as ``sleep(until:)``.
     package func sleep(for duration: Duration) async throws(CancellationError) {
         try await sleep(until: monotonic() + duration)
     }

@@ -3,7 +3,6 @@ import LarderNormalize
 import LarderStore
 import LarderWire
 
-/// Answers on their way to be normalized.
 extension EngineContext {
     /// Stores an answer with its entities; nil where it is to be kept whole, and is not stored yet.
     ///
@@ -43,7 +42,6 @@ extension EngineContext {
         }
     }
 
-    /// Whether an answer is one that could be split, as far as its head says.
     private func isSplit(_ entry: Entry, _ taken: BodyIntake.Taken) -> Bool {
         guard entry.headers.list("Content-Encoding") == nil,
             taken.summary.byteCount <= Limits.normalizedBodyBytesMax
@@ -149,7 +147,6 @@ extension EngineContext {
         noteRead(of: answer.entry.id, in: plan.key.scope, answer.entry.body)
     }
 
-    /// The origin has confirmed what is stored under a URL, with the entities in it.
     func noteConfirmation(of entry: Entry, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
         await noteAnswer(for: entry.id, hasEntity: plan.isNormalized, plan, fence)
         noteRead(of: entry.id, in: plan.key.scope, entry.body)

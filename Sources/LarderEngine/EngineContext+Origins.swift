@@ -6,7 +6,6 @@ import LarderWire
 import Synchronization
 
 extension EngineContext {
-    /// The origin that a client's URL belongs to.
     func origin(of url: WebURL, in scope: ScopeKey) throws(Problem) -> OriginSettings {
         guard let origin = admitted(origins.decide(url, for: scope.scope.uid)) else {
             throw Problem(unknownOriginOf: url)

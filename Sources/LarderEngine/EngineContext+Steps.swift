@@ -3,7 +3,6 @@ import LarderStore
 import LarderWire
 import Logging
 
-/// Durable steps that fail, and when they are tried again.
 extension EngineContext {
     /// Tries again and again, as what is to be written down must not be lost.
     func untilDone(_ trouble: Logger.Message, _ work: () async throws(StoreError) -> Void) async {
@@ -49,7 +48,6 @@ func storing<Value>(
     try await storingAll(work)
 }
 
-/// Does several things with the store for a client.
 func storingAll<Value>(
     _ work: () async throws(StoreError) -> Value
 ) async throws(Problem) -> Value {

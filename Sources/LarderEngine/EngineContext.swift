@@ -5,7 +5,6 @@ import LarderUpstream
 import Logging
 import Synchronization
 
-/// What the parts of an engine share.
 final class EngineContext: Sendable {
     let store: Store
     let upstream: any Upstream
@@ -33,7 +32,6 @@ final class EngineContext: Sendable {
     let sessions = Listeners()
     /// Batches whose answers are in memory, by users.
     let batches = Mutex(Shares<UInt32?>(max: Limits.batchesMax, each: Limits.batchesPerUserMax))
-    /// Who keeps rows from being evicted.
     let followers: FollowerTable
     let logger: Logger
     let meter = EngineMeter()
@@ -131,7 +129,6 @@ final class EngineContext: Sendable {
         random.withLock { Double($0.next() >> 11) / 9_007_199_254_740_992 }
     }
 
-    /// A new name for a modifier.
     func modifierID(at now: Timestamp) -> ModifierID {
         random.withLock { random in
             ModifierID.ulid(at: now, using: &random)

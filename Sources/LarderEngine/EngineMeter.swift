@@ -29,7 +29,6 @@ final class EngineMeter: Sendable {
     func count(_ event: (inout Counts) -> Void) { state.withLock { event(&$0) } }
 }
 
-/// What one fetch shows, as far as it is counted.
 struct FetchTally {
     private let started: Duration
     private var firstAnswer: Duration?

@@ -168,7 +168,6 @@ extension EntityExplanation {
 }
 
 extension ReferenceList {
-    /// As many as are told of some references.
     fileprivate init<Element>(_ all: [Element], item: (Element) -> Item?) {
         let items = all.prefix(Limits.toldReferencesMax).compactMap(item)
         self.init(count: all.count, items: items)

@@ -4,7 +4,6 @@ package import LarderStore
 package import LarderWire
 import Synchronization
 
-/// The id / data / timestamp cache itself.
 package struct Entries: EnginePart {
     let context: EngineContext
 
@@ -23,7 +22,6 @@ package struct Entries: EnginePart {
         return nil
     }
 
-    /// A client's own blob on its way in; see ``BlobIntake``.
     package func take(
         _ id: EntryID,
         _ scope: ScopeKey,

@@ -28,7 +28,6 @@ extension Entry {
         freshUntil = freshness.until
     }
 
-    /// A tombstone: the origin has deleted the thing.
     init(tombstone id: EntryID, status: Int, _ origin: OriginName, at now: Timestamp) {
         self.init(
             id: id,

@@ -9,7 +9,6 @@ package import LarderWire
 /// `Row` is what a route makes of a row that is shown as it lies, while it lies there.
 package struct EntryView<Row> {
     package enum Content {
-        /// The row as it lies.
         case row(Row)
         case made(Entry, [UInt8])
         /// The tombstone: its origin has said so, or a modifier says so that is not settled.
@@ -17,7 +16,6 @@ package struct EntryView<Row> {
     }
 
     package internal(set) var content: Content
-    /// What is said of it beside its bytes.
     package let overlay: Overlay
     /// `modifier` where no server has said what is shown; else `cache`.
     package let source: AnswerSource
@@ -25,7 +23,6 @@ package struct EntryView<Row> {
     var place: ScopeKey
     /// Of what is put together: the answer that its origin can be asked to confirm.
     var known: Entry?
-    /// Whether it is kept normalized.
     var isNormalized = false
 
     /// The tombstone of an entry that its origin has deleted, and the scope of its row.
@@ -162,7 +159,6 @@ struct EntryReader {
         }
     }
 
-    /// Reads what the client sees under an id, without its bytes; nil for a miss.
     func head(of id: EntryID) throws(StoreError) -> EntryHead? {
         var look = self
         look.isHead = true

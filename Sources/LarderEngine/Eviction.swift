@@ -2,7 +2,6 @@ package import LarderModel
 package import LarderStore
 package import LarderWire
 
-/// Evicting by hand.
 package struct Eviction: EnginePart {
     let context: EngineContext
 

@@ -11,12 +11,10 @@ protocol FetchPrinter {
 
 enum FetchWord {
     case shown(ShownAnswer, RawAnswer.Body, Occasion)
-    /// The origin's answer as it comes, whatever its status.
     case passed(PassedHead, PassedBody)
     /// The network has what was shown.
     case unchanged(UnchangedFrame)
     case deleted(DeletedFrame, Occasion)
-    /// The network has failed, behind what was shown.
     case failed(FetchFailure)
     /// In place of anything else.
     case refused(FetchFailure)
@@ -39,7 +37,6 @@ enum FetchFailure: Equatable, Sendable {
     case problem(Problem)
     /// The origin's own words, whole where that is told.
     case refused(OriginRefusal, Problem)
-    /// Its own words, as they come.
     case passed(PassedHead)
 
     var problem: Problem {
@@ -50,7 +47,6 @@ enum FetchFailure: Equatable, Sendable {
         }
     }
 
-    /// What the origin answered, if it did.
     var status: Int? {
         switch self {
         case .problem(let problem): problem.originStatus
@@ -79,13 +75,11 @@ enum FetchFailure: Equatable, Sendable {
     }
 }
 
-/// Prints what a session says as the frames of `/v1/fetch`.
 struct FramePrinter: FetchPrinter {
     let clock: any EngineClock
     let scope: Scope
     let request: FetchRequest
     let emit: (FetchFrame) async -> Bool
-    /// The problem that the client gets instead of frames.
     private(set) var refusal: Problem?
 
     mutating func print(_ word: FetchWord, beside cached: ShownAnswer?) async -> Bool {

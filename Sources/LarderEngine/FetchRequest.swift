@@ -8,7 +8,6 @@ import LarderWire
 struct FetchRequest: Sendable {
     let command: FetchCommand
     let origin: OriginSettings
-    /// Who asks, for watchers.
     let client: ClientTag?
     /// What counts for it on the raw routes, where it is answered as by its origin: whatever that
     /// says, and whether that can be kept or not.
@@ -30,7 +29,6 @@ struct FetchRequest: Sendable {
     var policy: FetchPolicy { raw?.policy ?? command.policy ?? origin.fetch.policy }
     var networkWait: Duration { command.networkWait ?? origin.fetch.networkWait }
     var timeout: Duration { command.timeout ?? origin.fetch.timeout }
-    /// Whether its answer is kept normalized, where its origin has rules.
     var normalizes: Bool { command.normalizes ?? true }
 
     func answer(_ cached: ShownAnswer?, now: Timestamp) -> FetchMachine<FetchFailure>.CacheAnswer {

@@ -3,7 +3,6 @@ import LarderStore
 import LarderStrategy
 import LarderWire
 
-/// What is told behind the last word to one that follows: each new view of the row.
 extension FetchSession {
     /// Whether the last word was told, and nobody listens for changes yet.
     var isToFollow: Bool {
@@ -79,7 +78,6 @@ extension FetchSession {
         }
     }
 
-    /// Tells that the origin goes or returns, behind what was known before.
     mutating func tellOrigin(_ reader: StoreReader) async {
         guard let state = originNews?.take() else { return }
         await readFollowed(reader)

@@ -25,15 +25,11 @@ struct FetchSession<Printer: FetchPrinter> {
     var toldDeletion: DeletedFrame?
     /// What the client knows, once it has heard the last word on what it asked.
     var known: Revision?
-    /// Set once the answer is asked for to be passed on.
     var passing: PassedBody?
     /// The part in what is followed, from the last word on.
     var following: Following?
-    /// Whether what is followed showed writes that were not settled.
     var hasPendingWrites = false
-    /// Hears, while it follows, that the origin is back.
     var waiting: OriginInterest?
-    /// Hears, while it follows, that the origin is in another state.
     var originNews: OriginNews?
     /// Every change of what is shown up to it was told.
     var toldThrough = Revision(0)
@@ -115,7 +111,6 @@ struct FetchSession<Printer: FetchPrinter> {
         }
     }
 
-    /// Asks by a flight of its own, whose body goes through this session.
     mutating func passOn() {
         let body = PassedBody()
         passing = body
@@ -265,7 +260,6 @@ struct FetchSession<Printer: FetchPrinter> {
         await say(.refused(failure))
     }
 
-    /// Behind the last word on what was asked.
     mutating func conclude(
         _ sequel: Machine.Sequel,
         _ outcome: FetchOutcome,
@@ -299,7 +293,6 @@ struct FetchSession<Printer: FetchPrinter> {
     }
 }
 
-/// The events of a ``FetchSession``: an answer, a timer, the end of its client, the end of the daemon.
 enum FetchEvent: Sendable {
     /// Nil where they cannot be read, or are gone.
     case cacheRead([UInt8]?)

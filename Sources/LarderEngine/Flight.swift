@@ -30,9 +30,7 @@ final class Flight: Sendable {
         let isOriginDown: Bool
         /// By which its answer is normalized; nil to keep it whole.
         let rules: EntityRules?
-        /// Whether the entry that is revalidated is kept normalized.
         var isNormalized = false
-        /// Who has sent it off, for watchers.
         let client: ClientTag?
         /// Where the answer goes as it comes; nil for one that is stored, and that any number of
         /// clients may share.
@@ -131,7 +129,6 @@ final class Flight: Sendable {
         for tell in waiting { tell(.passed(head)) }
     }
 
-    /// The last passenger's deadline, on the monotonic clock.
     private var deadline: Duration { passengers.withLock { $0.deadline } }
 
     func remaining() -> Duration { max(.zero, deadline - context.clock.monotonic()) }
@@ -147,9 +144,7 @@ final class Flight: Sendable {
     }
 }
 
-/// What a flight came to, told to everybody who waits for it.
 enum FlightOutcome: Sendable {
-    /// What the origin has now.
     case current(FlightAnswer)
     case deleted(Revision, status: Int)
     case failed(Problem)
@@ -180,7 +175,6 @@ enum FlightOutcome: Sendable {
         }
     }
 
-    /// What a frame says of where its answer came from.
     var occasion: FetchWord.Occasion {
         switch self {
         case .current(let answer):
@@ -193,7 +187,6 @@ enum FlightOutcome: Sendable {
     }
 }
 
-/// What an origin has now.
 struct FlightAnswer: Sendable {
     var entry: Entry
     /// Nil where they are in the store: a 304 has confirmed them, or they are more than a frame shows.

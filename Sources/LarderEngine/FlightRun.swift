@@ -20,7 +20,6 @@ struct FlightRun: ~Copyable {
     private var plan: Flight.Plan
     private let rules: FlightRules
     private var machine: FlightMachine
-    /// The attempt under way.
     private var read: ReadsInFlight.Read?
     /// The last revision that was told when the attempt under way started.
     private var start = Revision(0)
@@ -296,7 +295,6 @@ struct FlightRun: ~Copyable {
         }
     }
 
-    /// Whether an answer whose request started later has been taken for a row.
     private func isLate(_ id: EntryID) -> Bool {
         guard let read else { return false }
         return !context.reads.takesAnswer(of: read, for: id, in: plan.key.scope)
@@ -446,7 +444,6 @@ struct FlightRun: ~Copyable {
         return .land(.refused(refusal, problem))
     }
 
-    /// Hands the body on as it comes, no faster than it is taken.
     private mutating func pass(_ reply: UpstreamReply) async -> Step {
         guard let handover = plan.handover else { return .land(cutShort()) }
         let length = reply.headers["Content-Length"].flatMap { Int64($0) }

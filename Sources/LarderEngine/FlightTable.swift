@@ -56,14 +56,12 @@ final class FlightTable: Sendable {
         airborne.withLock { $0.shares.keys.contains { scopes.covers($0.scope) } }
     }
 
-    /// Those that may be joined, in no order.
     var boarding: [Flight] { airborne.withLock { Array($0.boarding.values) } }
 
     var count: Int { airborne.withLock { $0.shares.count } }
 }
 
 extension Flight.Plan {
-    /// Whether the answer to another plan's request is one to this plan's.
     fileprivate func mayJoin(_ other: Flight.Plan) -> Bool {
         takesConfirmation || other.cached == nil || key.scope.scope != .shared
     }

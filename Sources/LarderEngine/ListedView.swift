@@ -2,11 +2,9 @@ import LarderModel
 import LarderStore
 import LarderWire
 
-/// A row of a list as its user sees it.
 struct ListedView: Sendable {
     let row: ListedRow
     let entry: Entry
-    /// `modifier` where no server has said what is shown; else `cache`.
     let source: AnswerSource
 }
 

@@ -95,9 +95,7 @@ package final class Interest: Sendable {
     }
 }
 
-/// One client's wait for something to come about.
 enum Wait {
-    /// Why it is over although nothing has come about.
     enum End: Sendable {
         case timeIsOver
         case clientLeft

@@ -67,7 +67,6 @@ struct Alarm: Sendable {
         setting.yield(due)
     }
 
-    /// Rings until it is cancelled.
     func run(_ clock: any EngineClock, ring: @escaping @Sendable () -> Void) async {
         var settings = settings.makeAsyncIterator()
         var due: Duration?

@@ -23,7 +23,6 @@ final class ModifierKeeper: Sendable {
         case targetRead(EntryID, ScopeKey, BodySummary?)
         /// The origin can be asked again.
         case originReturned(OriginName, Turn)
-        /// The origin has other settings.
         case originChanged(OriginName, hasOtherRules: Bool)
     }
 
@@ -36,7 +35,6 @@ final class ModifierKeeper: Sendable {
     private let mailbox = Mailbox<Event>()
     /// Keeps looks that say the same from piling up.
     private let isLooking = Flag()
-    /// Told whenever something was settled.
     let settlements = Listeners()
     /// Told whenever a step was written, or given up: what was refused with `notNow` may be asked.
     let commits = Listeners()

@@ -7,7 +7,6 @@ import LarderWire
 import Logging
 import Synchronization
 
-/// How modifiers leave the queue: what the last thing that the server said is from then on.
 extension ModifierSteps {
     func settle(
         _ number: ModifierNumber,
@@ -174,7 +173,6 @@ extension ModifierSteps {
     }
 }
 
-/// What becomes of the variants of a target when its modifier leaves the queue.
 extension ModifierSteps {
     /// A variant of the user's own is what a confirmed write made of it, as its target is (case 6), and
     /// everybody's is what it was (case 29), to be asked for again.

@@ -307,7 +307,6 @@ final class ModifierSteps: Sendable {
 }
 
 extension StoredModifier {
-    /// Those of its targets and the one that was named.
     var lanes: [Lane] { targets.map { .id($0) } + (lane.map { [.name($0)] } ?? []) }
 
     /// The key that every attempt of one round carries (P-05).
@@ -318,7 +317,6 @@ extension StoredModifier {
 
     var hasBody: Bool { mediaType != nil }
 
-    /// Its header fields with the type of its body.
     var typedHeaders: HeaderFields {
         var headers = headers
         if let mediaType { headers.set("Content-Type", mediaType) }

@@ -42,7 +42,6 @@ extension Modifiers {
         return url
     }
 
-    /// What one is answered with that was to be accepted.
     func receipt(
         _ modifier: NewModifier,
         _ acceptance: Acceptance
@@ -56,7 +55,6 @@ extension Modifiers {
         }
     }
 
-    /// How it stands with one that was accepted before.
     func receipt(
         _ number: ModifierNumber,
         _ id: ModifierID,

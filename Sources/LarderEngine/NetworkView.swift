@@ -7,7 +7,6 @@ enum NetworkView {
     case current(ShownAnswer)
     case deleted(DeletedFrame)
     case failed(FetchFailure)
-    /// It was evicted before it could be shown.
     case gone
 }
 

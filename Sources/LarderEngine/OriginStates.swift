@@ -57,7 +57,6 @@ struct OriginStates: EnginePart {
         _ = context.work.add { await self.probe(name, afterUpTo: ceiling) }
     }
 
-    /// Sleeps and asks as the machine says.
     private func probe(_ name: OriginName, afterUpTo first: Duration) async {
         var pause = ProbeMachine.pause(upTo: first, chance: context.chance())
         while true {
@@ -128,7 +127,6 @@ struct OriginStates: EnginePart {
         return true
     }
 
-    /// The sender of an answer that looks like a captive portal's.
     enum Sender {
         case portal
         case origin
@@ -247,7 +245,6 @@ extension UpstreamError {
 
 /// Origins that have told an account to wait: what nobody asks for leaves them alone meanwhile.
 extension OriginStates {
-    /// Heeds what an answer to an account asks for.
     func noteRest(
         of origin: OriginName,
         for scope: Scope,

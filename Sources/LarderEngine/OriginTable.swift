@@ -97,7 +97,6 @@ package struct OriginTable: Sendable {
         return url
     }
 
-    /// What the store has to know of them.
     package var names: OriginNames {
         OriginNames(
             rules: entityRules,

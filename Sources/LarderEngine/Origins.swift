@@ -7,8 +7,6 @@ package import LarderWire
 import Logging
 import Synchronization
 
-/// Origins: which there are, adding and taking away, offline by hand, and asking whether they
-/// answer.
 package struct Origins: EnginePart {
     let context: EngineContext
     let keeping: OriginKeeping

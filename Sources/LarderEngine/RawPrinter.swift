@@ -76,7 +76,6 @@ struct RawPrinter: FetchPrinter {
         )
     }
 
-    /// An answer, or that its client has it already.
     private func conditional(
         _ answer: RawAnswer,
         entity tag: String?,
@@ -139,7 +138,6 @@ extension HeaderFields {
 
 package enum RawReply {
     case answer(RawAnswer)
-    /// With the header fields that say what was tried.
     case problem(Problem, HeaderFields)
 }
 
@@ -148,7 +146,6 @@ package struct RawAnswer {
         /// None, or more than a frame shows.
         case empty
         case bytes([UInt8])
-        /// It is kept in chunks.
         case stored(BodyReader)
         /// It comes from the origin as it is read; its length if the origin announced one.
         case passed(PassedBody, byteCount: Int64?)

@@ -36,7 +36,6 @@ final class ReadsInFlight: Sendable {
 
         var oldest: Int { answered.keys.min() ?? .max }
 
-        /// The reads of the same URL that departed before one.
         func earlier(than read: Read) -> Set<Int> {
             read.url.flatMap { departures[$0] }?.filter { $0 < read.departure } ?? []
         }
@@ -47,7 +46,6 @@ final class ReadsInFlight: Sendable {
         }
     }
 
-    /// One read, from its departure on.
     final class Read: Sendable {
         private let reads: ReadsInFlight
         fileprivate let url: TargetName?

@@ -10,7 +10,6 @@ struct ShownAnswer: Sendable {
         case chunks(ChunkedBody)
     }
 
-    /// As it is shown: the view.
     var entry: Entry
     /// What its origin can be asked to confirm: the base, where that is an answer.
     let known: Entry?
@@ -46,7 +45,6 @@ struct ShownAnswer: Sendable {
         DeletedFrame(source: source, revision: entry.revision, status: entry.status)
     }
 
-    /// Whether a modifier deletes it that is not settled.
     var isDeletedByModifier: Bool { entry.kind == .tombstone && source == .modifier }
 
     /// The body to be printed: with `asItIs` whatever it is, else as far as a frame shows it; nil

@@ -16,7 +16,6 @@ final class TimerQueue: Sendable {
     /// The longest for which the timer is set; who waits longer has it set again.
     private static let restMax = Duration.seconds(3_600)
 
-    /// One who waits, until it is due or cancelled, whichever comes first.
     private final class Waiter: Sendable {
         private enum State {
             case new
@@ -83,8 +82,6 @@ final class TimerQueue: Sendable {
 
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// Returns at a moment of the clock, or at once after it; throws only when the calling task is
-    /// cancelled.
     func wait(until due: Duration) async throws(CancellationError) {
         guard !Task.isCancelled else { throw CancellationError() }
         guard due > clock.monotonic() else { return }

@@ -29,10 +29,8 @@ final class WatchHub: Sendable {
         var perUser = Shares<UInt32?>(each: Limits.watchersPerUserMax)
         /// Those who name ids and nothing else, by what they name.
         var named: [Place: Set<Int>] = [:]
-        /// The others, by scope.
         var broad: [Scope: Set<Int>] = [:]
         var released = Revision(0)
-        /// The last state of each origin that was told.
         var origins: [OriginName: String] = [:]
         /// Whose credential was refused where.
         var refused: [Scope: Set<OriginName>] = [:]
@@ -105,7 +103,6 @@ final class WatchHub: Sendable {
         }
     }
 
-    /// Changes the sets where a watcher is found.
     private static func index(
         _ number: Int,
         _ scope: Scope,
@@ -235,7 +232,6 @@ final class WatchHub: Sendable {
         originListeners.tell()
     }
 
-    /// Has some watchers told a status, behind what was released before.
     private func tell(
         _ numbers: [Int],
         _ subject: WatchMachine.Subject,

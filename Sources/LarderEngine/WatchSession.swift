@@ -9,7 +9,6 @@ struct WatchSession {
         case news
         case heartbeatDue
         case timeElapsed
-        /// The row of an id that is watched by name has changed.
         case rowChanged(EntryID)
         case hungUp
     }
