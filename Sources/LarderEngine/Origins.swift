@@ -33,11 +33,11 @@ package struct Origins: EnginePart {
 
     /// Adds an origin; a name or an address that is another's is refused.
     package func add(_ command: OriginCommand) async throws(Problem) -> OriginReport {
-        let origin = try await changing { [context, keeping] () throws(Problem) in
+        let origin = try await changing { () throws(Problem) in
             guard context.origins[command.name] == nil else {
                 throw Problem(.originExists, "there is an origin '\(command.name)' already")
             }
-            return try Self.put(command, context, keeping)
+            return try put(command)
         }
         return report(origin)
     }
@@ -45,21 +45,21 @@ package struct Origins: EnginePart {
     package func replace(
         _ command: OriginCommand
     ) async throws(Problem) -> (report: OriginReport, isNew: Bool) {
-        let (origin, isNew) = try await changing { [context, keeping] () throws(Problem) in
+        let (origin, isNew) = try await changing { () throws(Problem) in
             let old = context.origins[command.name]
-            if let old { try Self.refuseFixed(old) }
-            return (try Self.put(command, context, keeping), old == nil)
+            if let old { try refuseFixed(old) }
+            return (try put(command), old == nil)
         }
         return (report(origin), isNew)
     }
 
     /// Takes away an origin that was added; what is cached of it stays.
     package func remove(_ name: OriginName) async throws(Problem) {
-        try await changing { [context, keeping] () throws(Problem) in
+        try await changing { () throws(Problem) in
             guard let old = context.origins[name] else {
                 throw Problem(.noSuchOrigin, "there is no origin '\(name)'")
             }
-            try Self.refuseFixed(old)
+            try refuseFixed(old)
             try keeping.remove(name)
             context.replaceOrigins(context.origins.without(name))
         }
@@ -77,15 +77,12 @@ package struct Origins: EnginePart {
                 _ replace: ([KnownOrigin]) throws(Problem) -> [OriginName]
             ) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
-        try await changing { [context] () throws(Problem) in
-            try body { (configured) throws(Problem) in try Self.replace(configured, context) }
+        try await changing { () throws(Problem) in
+            try body { (configured) throws(Problem) in try replace(configured) }
         }
     }
 
-    private static func replace(
-        _ configured: [KnownOrigin],
-        _ context: EngineContext
-    ) throws(Problem) -> [OriginName] {
+    private func replace(_ configured: [KnownOrigin]) throws(Problem) -> [OriginName] {
         let old = context.origins
         let added = old.known.filter { $0.source == .api }
         for origin in configured {
@@ -120,11 +117,7 @@ package struct Origins: EnginePart {
         return try result.get()
     }
 
-    private static func put(
-        _ command: OriginCommand,
-        _ context: EngineContext,
-        _ keeping: OriginKeeping
-    ) throws(Problem) -> KnownOrigin {
+    private func put(_ command: OriginCommand) throws(Problem) -> KnownOrigin {
         let table = context.origins
         let settings = try keeping.read(command.name, command.settings)
         let other = table.origins.first { other in
@@ -148,7 +141,7 @@ package struct Origins: EnginePart {
         return origin
     }
 
-    private static func refuseFixed(_ origin: KnownOrigin) throws(Problem) {
+    private func refuseFixed(_ origin: KnownOrigin) throws(Problem) {
         switch origin.source {
         case .api: return
         case .file(let path):
