@@ -123,17 +123,12 @@ extension ViewReport {
         case .json(let value):
             self = .json(values.bytes(value), isComplete: view.isComplete)
         case .base:
-            switch base {
-            case .unknown: self = .unknown
-            case .deleted: self = .deleted
-            case .value(_, let bytes?): self = .json(bytes, isComplete: true)
-            case .value(let entry, nil): self = .bytes(entry.body.byteCount)
-            case .entity:
-                guard case .json(let value) = values.content else {
-                    self = values.content == .deleted ? .deleted : .unknown
-                    return
-                }
-                self = .json(values.bytes(value), isComplete: true)
+            switch (base, values.content) {
+            case (.value(_, let bytes?), _): self = .json(bytes, isComplete: true)
+            case (.value(let entry, nil), _): self = .bytes(entry.body.byteCount)
+            case (.entity, .json(let value)): self = .json(values.bytes(value), isComplete: true)
+            case (.deleted, _), (.entity, .deleted): self = .deleted
+            case (.unknown, _), (.entity, _): self = .unknown
             }
         case .body(let place):
             self = .bytes(
