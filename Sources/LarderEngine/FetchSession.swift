@@ -122,12 +122,11 @@ struct FetchSession<Printer: FetchPrinter> {
 
     /// Answers for the cache: at once, unless its bytes have to be read off the loop for a frame.
     private mutating func readCache() async {
-        guard let cached, request.raw == nil, let chunks = cached.chunkedJSON else {
+        guard let cached, request.raw == nil, cached.chunkedJSON != nil else {
             return await cacheAnswered()
         }
         _ = timers.jobs.add { [context, mailbox = mailbox] in
-            let (place, id, now) = (cached.place, cached.entry.id, context.clock.now())
-            let bytes = try? await context.store.bodies.whole(chunks, of: place, id, now: now)
+            let bytes = try? await cached.bytes(context.store, now: context.clock.now())
             mailbox.post(.cacheRead(bytes))
         }
     }
@@ -307,83 +306,80 @@ enum FetchEvent: Sendable {
     case drainBegan
 }
 
+// MARK: The network's answer
+
 extension FetchSession {
     mutating func told(_ outcome: FlightOutcome, _ reader: StoreReader) async {
         if case .passed(let head) = outcome, let passing, (200..<300).contains(head.status) {
             guard case .showAnd = machine.networkAnswered(.current(Revision(0))) else { return }
             return await say(.passed(head, passing))
         }
-        let view: NetworkView
+        var view: NetworkView
         do throws(StoreError) {
             let look = NetworkLook(context: context, request: request, scope: scope, cached: cached)
             view = try await look.view(of: outcome, reader)
         } catch {
             view = .failed(.problem(Problem(error)))
         }
-        switch view {
-        case .current(let answer): await current(answer, outcome.occasion)
-        case .deleted(let frame):
-            let revision = frame.revision
-            let isByModifier = frame.source == .modifier
-            switch machine.networkAnswered(isByModifier ? .deletion(revision) : .deleted(revision))
-            {
-            case .deletedAnd(let sequel):
-                await tellDeleted(frame, .cache())
-                await conclude(sequel, .deleted, revision)
-            case .refuseAsDeleted: await say(.refusedAsDeleted(status: frame.status))
-            case .nothing, .showAnd, .unchangedAnd, .fail, .showCachedAndFail, .refuse: break
-            }
-        case .failed(let failure):
-            if request.raw != nil, passing == nil, failure.isToPassOn { return passOn() }
-            guard request.raw != nil, failure.isAnswer else { return await failed(failure) }
-            guard case .refuseAsDeleted = machine.networkAnswered(.deleted(Revision(0))) else {
-                return
-            }
-            await refuse(failure)
-        case .gone: await gone()
+        var body: RawAnswer.Body?
+        if case .current(let answer) = view, !hasShown(answer.entry.revision) {
+            body = try? await open(answer)
+            if body == nil { view = .gone }
         }
+        let mayPassOn = request.raw != nil && passing == nil
+        let answer: Machine.NetworkAnswer
+        switch view {
+        case .current(let shown): answer = .current(shown.entry.revision)
+        case .deleted(let frame):
+            let isByModifier = frame.source == .modifier
+            answer = isByModifier ? .deletion(frame.revision) : .deleted(frame.revision)
+        case .failed(let failure):
+            if mayPassOn, failure.isToPassOn { return passOn() }
+            let isAnswer = request.raw != nil && failure.isAnswer
+            answer = isAnswer ? .deleted(Revision(0)) : .failed(failure)
+        // It was replaced by something newer, or evicted and can be asked for again.
+        case .gone:
+            if mayPassOn { return passOn() }
+            answer = .failed(.problem(evicted))
+        }
+        await tell(machine.networkAnswered(answer), view, body, outcome.occasion)
     }
 
-    private mutating func current(_ answer: ShownAnswer, _ occasion: FetchWord.Occasion) async {
-        let revision = answer.entry.revision
-        var body: RawAnswer.Body?
-        // The session does not read a body again that its client has seen.
-        let isShown: Bool
-        if case .awaitingNetwork(let shown?) = machine.state {
-            isShown = revision <= shown
-        } else {
-            isShown = false
-        }
-        if !isShown {
-            body = try? await open(answer)
-            guard body != nil else { return await gone() }
-        }
-        switch machine.networkAnswered(.current(revision)) {
-        case .showAnd(let sequel):
+    /// Whether the client has seen the bytes of a revision, which then are not read again.
+    private func hasShown(_ revision: Revision) -> Bool {
+        guard case .awaitingNetwork(let shown?) = machine.state else { return false }
+        return revision <= shown
+    }
+
+    private mutating func tell(
+        _ action: Machine.NetworkAction,
+        _ view: NetworkView,
+        _ body: RawAnswer.Body?,
+        _ occasion: FetchWord.Occasion
+    ) async {
+        switch (action, view) {
+        case (.showAnd(let sequel), .current(let answer)):
             guard let body else { return }
             await show(answer, body, occasion)
-            await conclude(sequel, .network, revision)
-        case .unchangedAnd(let sequel):
-            let revision = cached?.entry.revision ?? revision
+            await conclude(sequel, .network, answer.entry.revision)
+        case (.unchangedAnd(let sequel), .current(let answer)):
+            let revision = cached?.entry.revision ?? answer.entry.revision
             guard case .network(let status, _, _) = occasion else { return }
             await say(.unchanged(UnchangedFrame(revision: revision, status: status)))
             await conclude(sequel, .unchanged, revision)
-        case .nothing, .deletedAnd, .fail, .showCachedAndFail, .refuse, .refuseAsDeleted: break
-        }
-    }
-
-    /// What was replaced meanwhile was so by something newer; what was evicted can be asked for anew.
-    private mutating func gone() async {
-        if request.raw != nil, passing == nil { return passOn() }
-        await failed(.problem(evicted))
-    }
-
-    private mutating func failed(_ failure: FetchFailure) async {
-        switch machine.networkAnswered(.failed(failure)) {
-        case .fail(let failure, let sequel): await fail(failure, sequel)
-        case .showCachedAndFail(let failure, let sequel): await showCachedAndFail(failure, sequel)
-        case .refuse(let failure): await refuse(failure)
-        case .nothing, .showAnd, .unchangedAnd, .deletedAnd, .refuseAsDeleted: break
+        case (.deletedAnd(let sequel), .deleted(let frame)):
+            await tellDeleted(frame, .cache())
+            await conclude(sequel, .deleted, frame.revision)
+        case (.refuseAsDeleted, .deleted(let frame)):
+            await say(.refusedAsDeleted(status: frame.status))
+        case (.refuseAsDeleted, .failed(let failure)), (.refuse(let failure), _):
+            await refuse(failure)
+        case (.fail(let failure, let sequel), _): await fail(failure, sequel)
+        case (.showCachedAndFail(let failure, let sequel), _):
+            await showCachedAndFail(failure, sequel)
+        case (.nothing, _), (.showAnd, _), (.unchangedAnd, _), (.deletedAnd, _),
+            (.refuseAsDeleted, _):
+            break
         }
     }
 }

@@ -137,17 +137,12 @@ package struct Modifiers: EnginePart {
         _ request: ModifierCommand.Request,
         _ scope: ScopeKey
     ) async throws(Problem) -> ([UInt8], mediaType: String?) {
+        let id: EntryID
         switch request.body {
         case .none: return ([], nil)
         case .bytes(let bytes): return (bytes, nil)
-        case .entry(let id): return try await entryBody(id, scope)
+        case .entry(let entry): id = entry
         }
-    }
-
-    private func entryBody(
-        _ id: EntryID,
-        _ scope: ScopeKey
-    ) async throws(Problem) -> ([UInt8], mediaType: String?) {
         let now = clock.now()
         let found = try await context.read { [context] reader throws(StoreError) in
             try EntryReader(context: context, scope: scope, reader: reader, now: now)
@@ -164,18 +159,10 @@ package struct Modifiers: EnginePart {
                     + "\(Limits.modifierBodyBytesMax) are sent"
             )
         }
-        let type = entry.mediaType ?? "application/octet-stream"
-        switch found.body {
-        case .bytes(let bytes): return (bytes, type)
-        case .chunks(let chunks):
-            let bytes = try await storing(
-                await store.bodies.whole(chunks, of: found.place, id, now: now)
-            )
-            guard let bytes else {
-                throw Problem(.miss, "body_entry: '\(id)' was replaced just now")
-            }
-            return (bytes, type)
+        guard let bytes = try await storing(await found.bytes(store, now: now)) else {
+            throw Problem(.miss, "body_entry: '\(id)' was replaced just now")
         }
+        return (bytes, entry.mediaType ?? "application/octet-stream")
     }
 
     /// The number of one that is to be confirmed before; nil where it is already.
@@ -280,12 +267,7 @@ package struct Modifiers: EnginePart {
         }
         guard !report.state.isSettled else { throw .alreadySettled(report) }
         var isTaken = false
-        let outcome = try await context.wait(
-            upTo: Limits.modifierStepTime,
-            interest,
-            on: queue.commits
-        ) {
-            () async throws(Problem) -> Void? in
+        try await written(report, interest) { () async throws(Problem) -> Void? in
             if !isTaken {
                 isTaken = try await ask(number, report) { queue, now throws(Refusal) in
                     isDiscarding
@@ -296,6 +278,20 @@ package struct Modifiers: EnginePart {
             guard isTaken, try await isSettled(number) else { return nil }
             return ()
         }
+    }
+
+    /// Waits until `look` finds that what was asked of a modifier is written down.
+    private func written(
+        _ report: ModifierReport,
+        _ interest: Interest,
+        until look: () async throws(Problem) -> Void?
+    ) async throws(Problem) {
+        let outcome = try await context.wait(
+            upTo: Limits.modifierStepTime,
+            interest,
+            on: queue.commits,
+            until: look
+        )
         if case .ended(let end) = outcome { throw .notWritten(report, end) }
     }
 
@@ -308,9 +304,7 @@ package struct Modifiers: EnginePart {
         let (number, report) = try await reports.report(id, scope)
         guard report.state == .dead else {
             guard !report.state.isSettled else { throw .alreadySettled(report) }
-            let time = Limits.modifierStepTime
-            let outcome = try await context.wait(upTo: time, interest, on: queue.commits) {
-                () async throws(Problem) -> Void? in
+            try await written(report, interest) { () async throws(Problem) -> Void? in
                 let isTaken = try await ask(number, report) {
                     [context] queue, now throws(Refusal) in
                     let actions = try queue.retryAsked(number, now: now)
@@ -322,7 +316,6 @@ package struct Modifiers: EnginePart {
                 }
                 return isTaken ? () : nil
             }
-            if case .ended(let end) = outcome { throw .notWritten(report, end) }
             return ModifierReceipt(id: id, state: .queued, revision: report.revision)
         }
         let now = clock.now()

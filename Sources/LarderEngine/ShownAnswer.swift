@@ -47,6 +47,15 @@ struct ShownAnswer: Sendable {
 
     var isDeletedByModifier: Bool { entry.kind == .tombstone && source == .modifier }
 
+    /// The whole body; nil where it is gone meanwhile.
+    func bytes(_ store: Store, now: Timestamp) async throws(StoreError) -> [UInt8]? {
+        switch body {
+        case .bytes(let bytes): bytes
+        case .chunks(let chunks):
+            try await store.bodies.whole(chunks, of: place, entry.id, now: now)
+        }
+    }
+
     /// The body to be printed: with `asItIs` whatever it is, else as far as a frame shows it; nil
     /// where it is gone meanwhile.
     func open(
@@ -54,16 +63,12 @@ struct ShownAnswer: Sendable {
         asItIs: Bool,
         now: Timestamp
     ) async throws(StoreError) -> RawAnswer.Body? {
-        switch body {
-        case .bytes(let bytes): return .bytes(bytes)
-        case .chunks(let chunks) where asItIs:
-            return try await store.bodies.open(chunks, of: place, entry.id, now: now)
-                .map { .stored($0) }
-        case .chunks where chunkedJSON == nil: return .empty
-        case .chunks(let chunks):
-            return try await store.bodies.whole(chunks, of: place, entry.id, now: now)
-                .map { .bytes($0) }
+        guard case .chunks(let chunks) = body, asItIs || !entry.body.isJSON else {
+            return try await bytes(store, now: now).map { .bytes($0) }
         }
+        guard asItIs else { return .empty }
+        return try await store.bodies.open(chunks, of: place, entry.id, now: now)
+            .map { .stored($0) }
     }
 
     /// The chunks that a frame shows as JSON.
