@@ -16,47 +16,18 @@ final class TimerQueue: Sendable {
     /// The longest for which the timer is set; who waits longer has it set again.
     private static let restMax = Duration.seconds(3_600)
 
-    private final class Waiter: Sendable {
-        private enum State {
-            case new
-            case waiting(CheckedContinuation<Bool, Never>)
-            case ended
-        }
-
-        private let state = Mutex(State.new)
-
-        /// False where it was cancelled already.
-        func begin(_ continuation: CheckedContinuation<Bool, Never>) -> Bool {
-            let isBegun = state.withLock { state in
-                guard case .new = state else { return false }
-                state = .waiting(continuation)
-                return true
-            }
-            if !isBegun { continuation.resume(returning: false) }
-            return isBegun
-        }
-
-        func end(isDue: Bool) {
-            let last = state.withLock { state in
-                defer { state = .ended }
-                return state
-            }
-            if case .waiting(let continuation) = last { continuation.resume(returning: isDue) }
-        }
-
-        var hasEnded: Bool { state.withLock { if case .ended = $0 { true } else { false } } }
-    }
-
     private struct Entry: Comparable {
         let due: Duration
-        let waiter: Waiter
+        let number: Int
 
         static func < (left: Self, right: Self) -> Bool { left.due < right.due }
-        static func == (left: Self, right: Self) -> Bool { left.due == right.due }
     }
 
     private struct State {
         var entries = Heap<Entry>()
+        /// Those who wait, by the numbers of their entries, until they are due or cancelled.
+        var waiting: [Int: CheckedContinuation<Bool, Never>] = [:]
+        var count = 0
         /// How many were cancelled since the last look through all entries.
         var cancelledCount = 0
         /// For when the timer is set; nil where it is not.
@@ -85,48 +56,55 @@ final class TimerQueue: Sendable {
     func wait(until due: Duration) async throws(CancellationError) {
         guard !Task.isCancelled else { throw CancellationError() }
         guard due > clock.monotonic() else { return }
-        let waiter = Waiter()
+        let number = state.withLock { state in
+            state.count += 1
+            return state.count
+        }
         let isDue = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                guard waiter.begin(continuation) else { return }
-                add(Entry(due: due, waiter: waiter))
+                state.withLock { state in
+                    state.waiting[number] = continuation
+                    state.entries.insert(Entry(due: due, number: number))
+                    setTimer(&state)
+                }
+                // Cancelled before it waited.
+                if Task.isCancelled { cancel(number) }
             }
         } onCancel: {
-            waiter.end(isDue: false)
-            noteCancelled()
+            cancel(number)
         }
         guard isDue else { throw CancellationError() }
     }
 
-    private func add(_ entry: Entry) {
-        state.withLock { state in
-            state.entries.insert(entry)
-            setTimer(&state)
-        }
-    }
-
-    private func noteCancelled() {
-        state.withLock { state in
+    private func cancel(_ number: Int) {
+        let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            guard let continuation = state.waiting.removeValue(forKey: number) else { return nil }
             state.cancelledCount += 1
-            let limit = state.entries.count / 2 + Self.cancelledMax
-            guard state.cancelledCount > limit else { return }
-            state.entries = Heap(state.entries.unordered.filter { !$0.waiter.hasEnded })
-            state.cancelledCount = 0
+            if state.cancelledCount > state.entries.count / 2 + Self.cancelledMax {
+                let left = state.entries.unordered.filter { state.waiting[$0.number] != nil }
+                state.entries = Heap(left)
+                state.cancelledCount = 0
+            }
+            return continuation
         }
+        continuation?.resume(returning: false)
     }
 
     private func ring() {
         let now = clock.monotonic()
         let due = state.withLock { state in
             state.alarm = nil
-            var due: [Waiter] = []
-            while let first = state.entries.min, first.due <= now || first.waiter.hasEnded {
-                due.append(state.entries.removeMin().waiter)
+            var due: [CheckedContinuation<Bool, Never>] = []
+            while let first = state.entries.min,
+                first.due <= now || state.waiting[first.number] == nil
+            {
+                let number = state.entries.removeMin().number
+                if let waiting = state.waiting.removeValue(forKey: number) { due.append(waiting) }
             }
             setTimer(&state)
             return due
         }
-        for waiter in due { waiter.end(isDue: true) }
+        for continuation in due { continuation.resume(returning: true) }
     }
 
     private func setTimer(_ state: inout State) {
