@@ -92,31 +92,19 @@ struct ModifierRecords: Sendable {
 
     /// Has dead letters made of those that nobody can read (case 26), while the others go on.
     func bury(_ unreadable: [ModifierNumber], _ group: inout DiscardingTaskGroup) {
-        guard !unreadable.isEmpty else { return }
-        group.addTask { await self.bury(unreadable) }
-    }
-
-    private func bury(_ unreadable: [ModifierNumber]) async {
-        var left = unreadable
-        await context.untilDone("an unreadable modifier was not settled") {
-            () async throws(StoreError) in
-            var (failed, failure): ([ModifierNumber], StoreError?) = ([], nil)
-            for number in left {
-                do throws(StoreError) {
+        for number in unreadable {
+            group.addTask {
+                await self.context.untilDone("an unreadable modifier was not settled") {
+                    () async throws(StoreError) in
                     try await self.context.store.modifiers.buryUnreadable(
                         [number],
                         problem: Problem.unreadableModifier.encoded(),
                         now: self.context.clock.now()
                     )
                     self.context.meter.count { $0.modifiers.dead += 1 }
-                } catch {
-                    failed.append(number)
-                    failure = error
                 }
+                self.context.modifiers.settlements.tell()
             }
-            left = failed
-            self.context.modifiers.settlements.tell()
-            if let failure { throw failure }
         }
     }
 
