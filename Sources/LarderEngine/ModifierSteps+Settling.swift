@@ -132,18 +132,19 @@ extension ModifierSteps {
         _ fetch: Revision?
     ) -> BaseUpdate? {
         let origin = whole.modifier.origin
-        guard let fetch, let path = context.origins[origin]?.settings.path(of: whole.modifier.url)
+        guard let name = id.entity, let fetch,
+            let path = context.origins[origin]?.settings.path(of: whole.modifier.url)
         else { return nil }
+        let rules = context.entityRules(of: origin)
+        let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
+        guard case .split(let split) = splitter.split(answer.body, path: path),
+            let number = split.keys.firstIndex(of: name.key)
+        else { return nil }
+        // Of members that the answer does not have, what the effect made of them stays.
         let made = EntityView(base.held, [effect]) { _ in whole.body }
-        return BaseUpdate(
-            id,
-            shownBy: answer,
-            context.entityRules(of: origin),
-            path: path,
-            on: made.isComplete ? made.held : base.held,
-            fetch: fetch,
-            origin
-        )
+        let held = made.isComplete ? made.held : base.held
+        let merged = split.merged(number, into: held, fetch: fetch.number)
+        return BaseUpdate(merged.held, id, origin, answer.at)
     }
 
     /// Reads the shared rows again for which confirmed writes wait, of one origin or all: after a start, and
@@ -273,27 +274,7 @@ extension BaseUpdate {
         self = BaseUpdate(.present(body, base.held.stamp), id, modifier.origin, now)
     }
 
-    /// The answer to the write says what an entity is now; of members that it does not have, what the
-    /// effect made of them stays.
-    ///
-    /// Nil where it does not.
-    init?(
-        _ id: EntryID,
-        shownBy answer: ModifierAttempt.Answer,
-        _ rules: EntityRules,
-        path: String,
-        on held: HeldEntity,
-        fetch: Revision,
-        _ origin: OriginName
-    ) {
-        guard let name = id.entity, case .split(let split) = rules.split(answer, path: path),
-            let number = split.keys.firstIndex(of: name.key)
-        else { return nil }
-        let merged = split.merged(number, into: held, fetch: fetch.number)
-        self = BaseUpdate(merged.held, id, origin, answer.at)
-    }
-
-    private init(_ held: HeldEntity, _ id: EntryID, _ origin: OriginName, _ now: Timestamp) {
+    fileprivate init(_ held: HeldEntity, _ id: EntryID, _ origin: OriginName, _ now: Timestamp) {
         self = held.row(id, of: origin, now).map { .put($0.entry, $0.bytes) } ?? .markStale
     }
 
@@ -310,11 +291,5 @@ extension BaseUpdate {
         (entry.storedAt, entry.revision, entry.headers) = (now, Revision(0), HeaderFields())
         entry.origin = entry.kind == .blob ? nil : entry.origin ?? origin
         return .put(entry, bytes)
-    }
-}
-
-extension EntityRules {
-    func split(_ answer: ModifierAttempt.Answer, path: String) -> SplitOutcome {
-        Splitter(self, bodyBytesMax: Limits.normalizedBodyBytesMax).split(answer.body, path: path)
     }
 }
