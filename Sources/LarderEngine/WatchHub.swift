@@ -72,9 +72,9 @@ final class WatchHub: Sendable {
         hasBookmarks: Bool,
         wake: @escaping @Sendable () -> Void
     ) -> Int? {
-        let (number, waking) = state.withLock { state -> (Int?, [@Sendable () -> Void]) in
-            guard state.perUser.take(scope.uid) else { return (nil, []) }
-            let waking = take(&state)
+        update { state, waking in
+            guard state.perUser.take(scope.uid) else { return nil }
+            take(&state, &waking)
             let machine = WatchMachine(
                 interest,
                 since: since,
@@ -86,10 +86,8 @@ final class WatchHub: Sendable {
             state.next += 1
             state.watchers[number] = Watcher(machine: machine, scope: scope, wake: wake)
             Self.index(number, scope, interest, &state) { $0.insert(number) }
-            return (number, waking)
+            return number
         }
-        for wake in waking { wake() }
-        return number
     }
 
     func leave(_ number: Int) {
@@ -164,15 +162,25 @@ final class WatchHub: Sendable {
 
     func distribute() {
         // Who looks has the feed keep what comes, and nobody is there to take it.
-        let waking = state.withLock { $0.watchers.isEmpty ? [] : take(&$0) }
-        for wake in waking { wake() }
+        update { state, waking in
+            if !state.watchers.isEmpty { take(&state, &waking) }
+        }
     }
 
-    private func take(_ state: inout State) -> [@Sendable () -> Void] {
+    /// Changes the state, and then wakes those who have something to do.
+    private func update<Result>(
+        _ change: (inout State, inout [@Sendable () -> Void]) -> Result
+    ) -> Result {
+        var waking: [@Sendable () -> Void] = []
+        let result = state.withLock { change(&$0, &waking) }
+        for wake in waking { wake() }
+        return result
+    }
+
+    private func take(_ state: inout State, _ waking: inout [@Sendable () -> Void]) {
         let before = state.released
         let batch = feed.take()
         state.released = batch.released
-        var waking: [@Sendable () -> Void] = []
         if batch.isCut {
             for number in Array(state.watchers.keys) {
                 Self.tell(number, &state, &waking) { $0.releaseWasCut(after: before) }
@@ -186,7 +194,6 @@ final class WatchHub: Sendable {
                 Self.tell(number, &state, &waking) { $0.released(change) }
             }
         }
-        return waking
     }
 
     private static func concerned(by change: Change, _ state: State) -> Set<Int> {
@@ -219,17 +226,14 @@ final class WatchHub: Sendable {
     /// An origin may be in another state, which is looked up in here, so that of two that say so the
     /// later look is told last; told where it is.
     func originChanged(_ name: OriginName, _ look: () -> String) {
-        let waking = state.withLock { state -> [@Sendable () -> Void]? in
+        let isNews = update { state, waking in
             let newState = look()
-            guard state.origins[name] ?? "unknown" != newState else { return nil }
+            guard state.origins[name] ?? "unknown" != newState else { return false }
             state.origins[name] = newState
-            var waking: [@Sendable () -> Void] = []
             tell(Array(state.watchers.keys), .origin(name), newState, &state, &waking)
-            return waking
+            return true
         }
-        guard let waking else { return }
-        for wake in waking { wake() }
-        originListeners.tell()
+        if isNews { originListeners.tell() }
     }
 
     private func tell(
@@ -240,7 +244,7 @@ final class WatchHub: Sendable {
         _ waking: inout [@Sendable () -> Void]
     ) {
         guard !numbers.isEmpty else { return }
-        waking += take(&state)
+        take(&state, &waking)
         let released = state.released
         for number in numbers {
             Self.tell(number, &state, &waking) { machine in
@@ -263,20 +267,17 @@ final class WatchHub: Sendable {
     /// An origin has refused an account's credential, or what waited for another one goes on; told
     /// to those who watch with this account, where it was not so before.
     func credentialChanged(_ scope: Scope, at name: OriginName, isRefused: Bool) {
-        let waking = state.withLock { state -> [@Sendable () -> Void] in
+        update { state, waking in
             let wasRefused = state.refused[scope]?.contains(name) ?? false
-            guard wasRefused != isRefused else { return [] }
+            guard wasRefused != isRefused else { return }
             if isRefused {
                 state.refused[scope, default: []].insert(name)
             } else {
                 state.clearRefusal(scope, name)
             }
             let concerned = state.watchers.filter { $0.value.scope == scope }.map(\.key)
-            var waking: [@Sendable () -> Void] = []
             let newState = isRefused ? "needed" : "resumed"
             tell(concerned, .credential(name), newState, &state, &waking)
-            return waking
         }
-        for wake in waking { wake() }
     }
 }
