@@ -291,18 +291,6 @@ struct EntryReader {
         )
     }
 
-    private struct StoredRow {
-        let entry: Entry?
-        let bytes: [UInt8]?
-        let chunks: ChunkedBody?
-
-        init(_ row: borrowing EntryRow) {
-            entry = row.entry()
-            chunks = row.chunkedBody
-            bytes = chunks == nil && entry?.body.isJSON == true ? row.withBody { Array($0) } : nil
-        }
-    }
-
     /// The base of a variant that only a write of its URL changes: the row in the first of the
     /// places that has one.
     ///
@@ -311,22 +299,15 @@ struct EntryReader {
         var look = self
         look.isHead = false
         for place in places {
-            let read = try look.row(id, in: place, .none) { row, _ in StoredRow(row) }
-            guard let view = read ?? nil else { continue }
-            var base = Base(place: place, known: view.known, overlay: view.overlay)
-            switch view.content {
-            case .row(let row):
-                guard let entry = row.entry else { continue }
-                var bytes = row.bytes
-                if let chunks = row.chunks, entry.body.isJSON {
-                    bytes = try reader.bodies.whole(chunks)
-                }
-                base.value = .value(entry, bytes)
-                base.known = entry
-            case .made(let entry, let bytes):
-                base.value = .value(entry, entry.body.isJSON ? bytes : nil)
-            case .deleted(let entry):
-                base.value = .deleted(entry)
+            let view = try look.row(id, in: place, .none) { row, _ in ShownAnswer.copy(row) }
+            guard let found = (view ?? nil).flatMap(ShownAnswer.init) else { continue }
+            let entry = found.entry
+            var base = Base(place: place, known: found.known, overlay: found.overlay)
+            switch found.body {
+            case _ where entry.kind == .tombstone: base.value = .deleted(entry)
+            case _ where !entry.body.isJSON: base.value = .value(entry, nil)
+            case .bytes(let bytes): base.value = .value(entry, bytes)
+            case .chunks(let chunks): base.value = .value(entry, try reader.bodies.whole(chunks))
             }
             return base
         }

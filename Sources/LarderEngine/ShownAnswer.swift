@@ -20,7 +20,7 @@ struct ShownAnswer: Sendable {
     let place: ScopeKey
 
     /// Nil for a row that cannot be read.
-    fileprivate init?(_ view: EntryView<(Entry, Body)?>) {
+    init?(_ view: EntryView<(Entry, Body)?>) {
         (place, source, overlay) = (view.place, view.source, view.overlay)
         isNormalized = view.isNormalized
         var known = view.known
@@ -39,6 +39,13 @@ struct ShownAnswer: Sendable {
     init(_ entry: Entry, _ bytes: [UInt8], _ overlay: Overlay = .none, in place: ScopeKey) {
         (self.entry, self.overlay, self.source, self.place) = (entry, overlay, .network, place)
         (known, body, isNormalized) = (nil, .bytes(bytes), false)
+    }
+
+    /// What is copied of a row; nil for one that cannot be read.
+    static func copy(_ row: borrowing EntryRow) -> (Entry, Body)? {
+        guard let entry = row.entry() else { return nil }
+        let body = row.chunkedBody.map { Body.chunks($0) }
+        return (entry, body ?? .bytes(row.withBody { Array($0) }))
     }
 
     var deletion: DeletedFrame {
@@ -81,13 +88,8 @@ struct ShownAnswer: Sendable {
 extension EntryReader {
     /// Reads what the client sees under an id, to be shown behind the read; nil for a miss.
     func answer(of id: EntryID, in sight: Sight? = nil) throws(StoreError) -> ShownAnswer? {
-        let view: EntryView<(Entry, ShownAnswer.Body)?>? = try view(of: id, in: sight) { row, _ in
-            guard let entry = row.entry() else { return nil }
-            return (
-                entry, row.chunkedBody.map { .chunks($0) } ?? .bytes(row.withBody { Array($0) })
-            )
-        }
-        return view.flatMap(ShownAnswer.init)
+        try view(of: id, in: sight) { row, _ in ShownAnswer.copy(row) }
+            .flatMap(ShownAnswer.init)
     }
 }
 
