@@ -26,13 +26,7 @@ package struct BlobIntake: ~Copyable {
             intake.abandon()
             throw error
         }
-        var entry = Entry(
-            id: intake.goal.id,
-            kind: .blob,
-            storedAt: now,
-            revision: Revision(0),
-            body: taken.summary
-        )
+        var entry = Entry(id: intake.goal.id, kind: .blob, storedAt: now, body: taken.summary)
         entry.mediaType = mediaType
         entry.freshUntil = ttl.map { now.advanced(by: $0) }
         guard let body = taken.body else { preconditionFailure("a stored intake has a body") }

@@ -12,14 +12,7 @@ extension Entry {
         _ freshness: Freshness,
         _ body: BodySummary
     ) {
-        self.init(
-            id: id,
-            kind: .fetched,
-            status: status,
-            storedAt: now,
-            revision: Revision(0),
-            body: body
-        )
+        self.init(id: id, kind: .fetched, status: status, storedAt: now, body: body)
         self.origin = origin
         mediaType = headers["Content-Type"]
         etag = headers["ETag"]
@@ -29,14 +22,8 @@ extension Entry {
     }
 
     init(tombstone id: EntryID, status: Int, _ origin: OriginName, at now: Timestamp) {
-        self.init(
-            id: id,
-            kind: .tombstone,
-            status: status,
-            storedAt: now,
-            revision: Revision(0),
-            body: BodySummary(of: [], isJSON: false)
-        )
+        let body = BodySummary(of: [], isJSON: false)
+        self.init(id: id, kind: .tombstone, status: status, storedAt: now, body: body)
         self.origin = origin
     }
 }

@@ -342,15 +342,11 @@ struct FlightRun: ~Copyable {
     private func remember(_ names: [String]) async throws(StoreError) {
         guard let id = try? Variants.markerID(of: url) else { return }
         let bytes = Array(names.joined(separator: ",").utf8)
-        let entry = Entry(
-            id: id,
-            kind: .variants,
-            storedAt: context.clock.now(),
-            revision: Revision(0),
-            body: BodySummary(of: bytes, isJSON: false)
-        )
+        let now = context.clock.now()
+        let body = BodySummary(of: bytes, isJSON: false)
+        let entry = Entry(id: id, kind: .variants, storedAt: now, body: body)
         let new = NewEntry(scope: plan.key.scope, entry: entry, body: .inline(bytes))
-        _ = try await context.store.put(new, now: context.clock.now())
+        _ = try await context.store.put(new, now: now)
     }
 
     /// The revision of an answer that is not kept: the cached one's if the bytes are the same, as

@@ -28,7 +28,7 @@ package struct Entry: Equatable, Sendable {
         kind: EntryKind,
         status: Int = 200,
         storedAt: Timestamp,
-        revision: Revision,
+        revision: Revision = Revision(0),
         body: BodySummary
     ) {
         self.id = id
