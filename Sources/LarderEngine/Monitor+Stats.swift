@@ -27,28 +27,16 @@ extension Monitor {
     }
 
     private static func fetches(_ endings: [EngineMeter.Ending: Int64]) -> [StatsReport.Fetches] {
-        var fetches: [StatsReport.Fetches] = []
-        for policy in FetchPolicy.allCases {
-            for source in FetchSource.allCases {
-                for outcome in FetchResolution.allCases {
-                    let ending = EngineMeter.Ending(
-                        policy: policy,
-                        source: source,
-                        outcome: outcome
-                    )
-                    guard let count = endings[ending] else { continue }
-                    fetches.append(
-                        StatsReport.Fetches(
-                            policy: policy,
-                            source: source,
-                            outcome: outcome,
-                            count: count
-                        )
-                    )
+        FetchPolicy.allCases.flatMap { policy in
+            FetchSource.allCases.flatMap { source in
+                FetchResolution.allCases.compactMap { outcome in
+                    let way = EngineMeter.Ending(policy: policy, source: source, outcome: outcome)
+                    return endings[way].map { count in
+                        .init(policy: policy, source: source, outcome: outcome, count: count)
+                    }
                 }
             }
         }
-        return fetches
     }
 }
 

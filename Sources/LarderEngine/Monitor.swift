@@ -146,19 +146,6 @@ extension Monitor {
         queue.maxModifiers = totals.maxModifiers
         queue.bytes = totals.bytes
         queue.maxBytes = totals.maxBytes
-        var warnings = Self.warnings(of: totals)
-        do throws(StoreError) {
-            let now = clock.now()
-            queue.oldestAge = try await store.modifiers.oldestAcceptedAt().map {
-                max(now.since($0), .zero)
-            }
-        } catch {
-            warnings.append("the queue was not read: \(error.message)")
-        }
-        return (queue, warnings)
-    }
-
-    private static func warnings(of totals: QueueTotals) -> [String] {
         var warnings: [String] = []
         if totals.stalled > 0 {
             warnings.append("\(totals.stalled) modifiers are stalled: their origins put them off")
@@ -169,6 +156,14 @@ extension Monitor {
                     + "\(totals.bytes) of \(totals.maxBytes) bytes, dead letters too"
             )
         }
-        return warnings
+        do throws(StoreError) {
+            let now = clock.now()
+            queue.oldestAge = try await store.modifiers.oldestAcceptedAt().map {
+                max(now.since($0), .zero)
+            }
+        } catch {
+            warnings.append("the queue was not read: \(error.message)")
+        }
+        return (queue, warnings)
     }
 }
