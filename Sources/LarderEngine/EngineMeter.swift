@@ -3,8 +3,6 @@ import LarderWire
 import Synchronization
 
 /// Counts what fetches and flights came to, and how long they took.
-///
-/// Guarded by a lock, which is taken twice a fetch and nowhere on the way of a hit.
 final class EngineMeter: Sendable {
     /// Ways in which a fetch can end: there are few, whatever clients do.
     struct Ending: Hashable {

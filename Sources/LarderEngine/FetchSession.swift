@@ -4,9 +4,6 @@ import LarderStrategy
 import LarderWire
 
 /// One client's fetch under way: the shell of a ``FetchMachine``, whatever it is printed as.
-///
-/// Everything that happens to it comes as an event into one mailbox, and one task takes them out in
-/// order.
 struct FetchSession<Printer: FetchPrinter> {
     typealias Machine = FetchMachine<FetchFailure>
 

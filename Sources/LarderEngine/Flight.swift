@@ -7,9 +7,6 @@ import LarderWire
 import Synchronization
 
 /// One request under way to an origin, shared by every client of a scope that wants the same.
-///
-/// Clients join and leave; the flight goes on without them and lands in the cache. What it decides
-/// is ``FlightMachine``'s; this is its shell, run by one task.
 final class Flight: Sendable {
     struct Key: Hashable, Sendable {
         var scope: ScopeKey

@@ -4,11 +4,9 @@ import LarderStrategy
 import LarderWire
 import Synchronization
 
-/// Single flight: which requests are under way, so that the same is asked once (fetch.md calls it
-/// one request for any number of clients of a scope).
+/// Single flight: which requests are in flight, so that the same is asked once; guarded by a lock.
 ///
-/// Guarded by a lock. A flight leaves the table before it tells that it has landed, so whoever
-/// comes later sets out anew.
+/// A flight leaves the table before it tells that it has landed, so later requests are new flights.
 final class FlightTable: Sendable {
     private struct Airborne {
         /// Those that may still be joined.

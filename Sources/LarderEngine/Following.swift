@@ -101,9 +101,7 @@ final class OriginNews {
     }
 }
 
-/// Who follows an entry: how many of one user, and how much they keep from being evicted.
-///
-/// Guarded by a lock.
+/// Who follows entries, and how much each user keeps from being evicted; guarded by a lock.
 final class FollowerTable: Sendable {
     private struct State {
         var followers = Shares<UInt32?>(each: Limits.followersPerUserMax)

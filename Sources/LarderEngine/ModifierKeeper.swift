@@ -4,9 +4,6 @@ import LarderStrategy
 import Logging
 
 /// Sends modifiers when they can be, and settles them: the shell of a ``ModifierQueue``.
-///
-/// Everything that happens comes as an event into one mailbox; one task takes them out in order,
-/// holds the machine, and has what it returns done by tasks of their own.
 final class ModifierKeeper: Sendable {
     /// Tells the machine what has happened.
     typealias Turn = @Sendable (inout ModifierQueue, _ now: Duration) -> [ModifierQueue.Action]

@@ -3,8 +3,6 @@ import LarderStrategy
 import Synchronization
 
 /// Who waits for which origin, and the ``ProbeMachine`` of each; guarded by a lock.
-///
-/// It holds what it decided; its shell is ``OriginStates``, which sleeps and asks.
 final class OriginWatch: Sendable {
     private struct Watched {
         var machine = ProbeMachine(isDown: false)

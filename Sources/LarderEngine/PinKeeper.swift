@@ -6,9 +6,6 @@ import Logging
 import Synchronization
 
 /// Fetches what pins wait for as soon as their origins answer: the shell of a ``PinRetryMachine``.
-///
-/// Everything that happens comes as an event into one mailbox, and one task takes them out in
-/// order; it asks each origin in a task of its own.
 final class PinKeeper: Sendable {
     enum Event: Sendable {
         /// Something may want to be fetched that did not before.

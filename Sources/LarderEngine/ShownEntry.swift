@@ -5,8 +5,6 @@ import LarderStore
 import LarderWire
 
 /// What modifiers that are not settled make of a base: the part of an ``EntryView`` that is theirs.
-///
-/// Computed at each read from base and the modifiers' effects, in their order (P-04).
 struct ShownEntry: Sendable {
     private(set) var entry: Entry?
     /// The bytes that take the place of base's; nil where base's own are shown.
