@@ -1,6 +1,7 @@
 import LarderModel
 import LarderNormalize
 import LarderStore
+import LarderStrategy
 import LarderWire
 
 extension EntryReader {

@@ -1,6 +1,7 @@
 package import LarderModel
 import LarderNormalize
 package import LarderStore
+import LarderStrategy
 package import LarderWire
 
 /// What a client sees under an id: its own row or everybody's, with what its modifiers that are not

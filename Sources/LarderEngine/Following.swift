@@ -1,5 +1,6 @@
 import LarderModel
 import LarderStore
+import LarderStrategy
 import Synchronization
 
 /// One follower's part in an id: it hears of changes, and keeps the row from being evicted as long

@@ -1,5 +1,6 @@
 import LarderModel
 import LarderStore
+import LarderStrategy
 import Synchronization
 
 /// Reads of origins that are in flight, and which of their answers are out of date (P-06).

@@ -111,6 +111,12 @@ extension Entry {
         freshUntil = isBlob ? base?.freshUntil : nil
     }
 
+    init(tombstone id: EntryID, status: Int, _ origin: OriginName, at now: Timestamp) {
+        let body = BodySummary(of: [], isJSON: false)
+        self.init(id: id, kind: .tombstone, status: status, storedAt: now, body: body)
+        self.origin = origin
+    }
+
     /// The tombstone that it is, or that takes its place where only a pin keeps the bytes.
     fileprivate func buried(by changes: [OpenChange]) -> Entry {
         guard kind != .tombstone else { return self }

@@ -1,9 +1,7 @@
-import LarderModel
-import LarderStore
-import LarderStrategy
+package import LarderModel
 
 extension Entry {
-    init(
+    package init(
         _ id: EntryID,
         status: Int = 200,
         _ headers: HeaderFields,
@@ -20,25 +18,19 @@ extension Entry {
         self.headers = headers.kept
         freshUntil = freshness.until
     }
-
-    init(tombstone id: EntryID, status: Int, _ origin: OriginName, at now: Timestamp) {
-        let body = BodySummary(of: [], isJSON: false)
-        self.init(id: id, kind: .tombstone, status: status, storedAt: now, body: body)
-        self.origin = origin
-    }
 }
 
 extension HeaderFields {
     /// The end-to-end header fields (RFC 9110 7.6.1).
     ///
     /// Set-Cookie is none of them: it is a secret between the origin and whoever asked.
-    var endToEnd: HeaderFields {
+    package var endToEnd: HeaderFields {
         let dropped = connectionHeaders.union(listed("Connection"))
         return HeaderFields(fields.filter { !dropped.contains($0.name.lowercased()) })
     }
 
     /// Set-Cookie: for whoever has asked, and for nobody else.
-    var cookies: HeaderFields {
+    package var cookies: HeaderFields {
         HeaderFields(fields.filter { $0.name.lowercased() == "set-cookie" })
     }
 
@@ -64,7 +56,7 @@ private let storedBytesHeaders: Set<String> = [
 
 extension Entry {
     /// This entry after a 304 with `headers`: the same bytes, confirmed now (RFC 9111 4.3.4).
-    func confirmed(
+    package func confirmed(
         by headers: HeaderFields,
         _ settings: FetchSettings,
         at now: Timestamp

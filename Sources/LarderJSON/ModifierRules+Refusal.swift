@@ -1,0 +1,37 @@
+package import LarderModel
+
+extension ModifierRules {
+    /// Whether the body of a 2xx says that the origin refused the write, such as GraphQL's `errors`.
+    package func isRefusal(_ body: [UInt8]) -> Bool {
+        guard !refusedIf.isEmpty, let value = try? JSONValue(parsing: body) else { return false }
+        return refusedIf.contains { $0.matches(value) }
+    }
+}
+
+extension RefusalRule {
+    fileprivate func matches(_ answer: JSONValue) -> Bool {
+        guard let pointer = try? JSONPointer(pointer), let value = answer.value(at: pointer) else {
+            return false
+        }
+        guard let equals else { return value.isSomething }
+        switch value {
+        case .string(let text): return text == equals
+        case .number(let number): return number.text == equals
+        case .bool(let bool): return String(bool) == equals
+        case .null, .array, .object: return false
+        }
+    }
+}
+
+extension JSONValue {
+    fileprivate var isSomething: Bool {
+        switch self {
+        case .null: false
+        case .bool(let bool): bool
+        case .number(let number): Double(number.text) != 0
+        case .string(let text): !text.isEmpty
+        case .array(let elements): !elements.isEmpty
+        case .object(let members): !members.isEmpty
+        }
+    }
+}
