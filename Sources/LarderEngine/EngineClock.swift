@@ -1,5 +1,8 @@
+import Dispatch
 import Glibc
+import HeapModule
 package import LarderModel
+import Synchronization
 
 /// The two clocks of the engine and its timer: the system's, or a test's.
 package protocol EngineClock: Sendable {
@@ -45,5 +48,120 @@ package struct SystemClock: EngineClock {
 
     package func sleep(until due: Duration) async throws(CancellationError) {
         try await Self.timers.wait(until: due)
+    }
+}
+
+/// Those who wait for moments of the monotonic clock, with one timer for all; guarded by a lock.
+///
+/// `Task.sleep` leaves its timer with libdispatch until it is due, also where its task was cancelled
+/// long before. Nearly all are here: they are the time limits of requests that were answered.
+///
+/// Invariants: the timer is set for no later moment than anybody's; of the entries at most half, and
+/// ``cancelledMax`` besides, wait no more.
+final class TimerQueue: Sendable {
+    /// Entries of cancelled ones for which it is not worth it to look through all.
+    static let cancelledMax = 1_024
+    /// The longest for which the timer is set; who waits longer has it set again.
+    private static let restMax = Duration.seconds(3_600)
+
+    private struct Entry: Comparable {
+        let due: Duration
+        let number: Int
+
+        static func < (left: Self, right: Self) -> Bool { left.due < right.due }
+    }
+
+    private struct State {
+        var entries = Heap<Entry>()
+        /// Those who wait, by the numbers of their entries, until they are due or cancelled.
+        var waiting: [Int: CheckedContinuation<Bool, Never>] = [:]
+        var count = 0
+        /// How many were cancelled since the last look through all entries.
+        var cancelledCount = 0
+        /// For when the timer is set; nil where it is not.
+        var alarm: Duration?
+        var timer: (any DispatchSourceTimer)?
+    }
+
+    private let state = Mutex(State())
+    private let clock: any EngineClock
+
+    init(_ clock: any EngineClock) {
+        self.clock = clock
+        state.withLock { state in
+            let queue = DispatchQueue(label: "larder.timers", qos: .userInitiated)
+            let timer = DispatchSource.makeTimerSource(queue: queue)
+            timer.setEventHandler { [weak self] in self?.ring() }
+            timer.activate()
+            state.timer = timer
+        }
+    }
+
+    deinit { state.withLock { $0.timer?.cancel() } }
+
+    var count: Int { state.withLock { $0.entries.count } }
+
+    func wait(until due: Duration) async throws(CancellationError) {
+        guard !Task.isCancelled else { throw CancellationError() }
+        guard due > clock.monotonic() else { return }
+        let number = state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+        let isDue = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                state.withLock { state in
+                    state.waiting[number] = continuation
+                    state.entries.insert(Entry(due: due, number: number))
+                    setTimer(&state)
+                }
+                // Cancelled before it waited.
+                if Task.isCancelled { cancel(number) }
+            }
+        } onCancel: {
+            cancel(number)
+        }
+        guard isDue else { throw CancellationError() }
+    }
+
+    private func cancel(_ number: Int) {
+        let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            guard let continuation = state.waiting.removeValue(forKey: number) else { return nil }
+            state.cancelledCount += 1
+            if state.cancelledCount > state.entries.count / 2 + Self.cancelledMax {
+                let left = state.entries.unordered.filter { state.waiting[$0.number] != nil }
+                state.entries = Heap(left)
+                state.cancelledCount = 0
+            }
+            return continuation
+        }
+        continuation?.resume(returning: false)
+    }
+
+    private func ring() {
+        let now = clock.monotonic()
+        let due = state.withLock { state in
+            state.alarm = nil
+            var due: [CheckedContinuation<Bool, Never>] = []
+            while let first = state.entries.min,
+                first.due <= now || state.waiting[first.number] == nil
+            {
+                let number = state.entries.removeMin().number
+                if let waiting = state.waiting.removeValue(forKey: number) { due.append(waiting) }
+            }
+            setTimer(&state)
+            return due
+        }
+        for continuation in due { continuation.resume(returning: true) }
+    }
+
+    private func setTimer(_ state: inout State) {
+        guard let first = state.entries.min, state.alarm.map({ first.due < $0 }) ?? true else {
+            return
+        }
+        state.alarm = first.due
+        let rest = min(max(.zero, first.due - clock.monotonic()), Self.restMax)
+        // Rounded up, so that it does not ring before the moment.
+        state.timer?.schedule(deadline: .now() + .milliseconds(Int(rest / .milliseconds(1)) + 1))
     }
 }

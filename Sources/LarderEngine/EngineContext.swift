@@ -2,6 +2,7 @@ import LarderModel
 import LarderStore
 import LarderStrategy
 import LarderUpstream
+import LarderWire
 import Logging
 import Synchronization
 
@@ -141,5 +142,133 @@ final class EngineContext: Sendable {
 
     func noteUnread(_ error: StoreError) {
         note("the cache was not read", error)
+    }
+}
+
+extension EngineContext {
+    func origin(of url: WebURL, in scope: ScopeKey) throws(Problem) -> OriginSettings {
+        guard let origin = admitted(origins.decide(url, for: scope.scope.uid)) else {
+            throw Problem(unknownOriginOf: url)
+        }
+        return origin
+    }
+
+    /// The origin with a name; a public host's to the daemon's owner only.
+    func origin(named name: OriginName, for uid: UInt32?) throws(Problem) -> OriginSettings {
+        guard let origin = admitted(origins.origin(named: name, for: uid)) else {
+            throw Problem(.noSuchOrigin, "there is no origin '\(name)'")
+        }
+        return origin
+    }
+
+    /// What a decision comes to; a public host that is asked for is remembered.
+    private func admitted(_ decision: OriginTable.Decision) -> OriginSettings? {
+        if case .implicit(let origin) = decision,
+            let forgotten = health.admit(origin, now: clock.now())
+        {
+            forget(forgotten)
+        }
+        return decision.settings
+    }
+
+    func forget(_ name: OriginName) {
+        watch.forget(name)
+        watchers.originForgotten(name)
+    }
+
+    /// The origin has said what an entry is now; nil: that it is not there.
+    func noteRead(of id: EntryID, in scope: ScopeKey, _ body: BodySummary?) {
+        guard (store.modifiers.totals.byState[.accepted] ?? 0) > 0 else { return }
+        if store.modifiers.isTarget(scope, id) { modifiers.post(.targetRead(id, scope, body)) }
+    }
+
+    /// Asks the upstream, and notes it when the origin has said nothing for ``Limits/silenceTime``
+    /// since the request left; the request goes on.
+    ///
+    /// The time for which it waits for one of our own connections is not the origin's.
+    func ask(
+        _ request: UpstreamRequest,
+        onSent: @escaping @Sendable () -> Void = {}
+    ) async throws(UpstreamError) -> UpstreamReply {
+        let (departures, departure) = AsyncStream<Void>.makeStream()
+        // Cancelled as this returns.
+        async let _: Void = noteSilence(of: request.origin.name, after: departures)
+        return try await upstream.ask(request) {
+            onSent()
+            departure.finish()
+        }
+    }
+
+    private func noteSilence(of name: OriginName, after departures: AsyncStream<Void>) async {
+        for await _ in departures { break }
+        guard (try? await clock.sleep(for: Limits.silenceTime)) != nil else { return }
+        originStates.noteSilence(name)
+    }
+
+    /// Tries again and again, as what is to be written down must not be lost.
+    func untilDone(_ trouble: Logger.Message, _ work: () async throws(StoreError) -> Void) async {
+        var pause = Limits.modifierRetryBase
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                return try await work()
+            } catch {
+                note(trouble, error)
+                guard await self.pause(after: error, pause) else { return }
+            }
+            pause = min(pause * 2, Limits.modifierRetryMax)
+        }
+    }
+
+    /// Sleeps before another try; false when there is to be none.
+    func pause(after error: StoreError, _ time: Duration = Limits.modifierRetryBase) async -> Bool {
+        if case .closed = error { return false }
+        return (try? await clock.sleep(for: time)) != nil
+    }
+
+    func note(_ trouble: Logger.Message, _ error: StoreError, of id: EntryID? = nil) {
+        var fields: [LogKey: Logger.MetadataValue] = [.reason: "\(error.message)"]
+        fields[.statement] = error.statement.map { "\($0)" }
+        fields[.id] = id.map { "\($0)" }
+        logger.warning(trouble, metadata: .larder(fields))
+    }
+
+    /// Reads off the event loops, for a client.
+    func read<Value: Sendable>(
+        _ look: @escaping @Sendable (StoreReader) throws(StoreError) -> Value
+    ) async throws(Problem) -> Value {
+        try await storing(await store.read(look))
+    }
+}
+
+extension OriginSettings {
+    /// Refuses a client's credential in a field that the origin's configuration sets: only one of
+    /// the two can be sent.
+    func refuseConfigured(_ headers: HeaderFields) throws(Problem) {
+        let field = headers.fields.first { field in
+            HeaderFields.holdsSecret(field.name) && self.headers[field.name] != nil
+        }
+        guard let field else { return }
+        throw Problem(
+            .badRequest,
+            "headers: the origin '\(name)' is configured with a '\(field.name)' of its own",
+            hint: "Leave the header out, or use an origin without it."
+        )
+    }
+}
+
+/// Does something with the store for a client, who is told what the store throws.
+func storing<Value>(
+    _ work: @autoclosure () async throws(StoreError) -> Value
+) async throws(Problem) -> Value {
+    try await storingAll(work)
+}
+
+func storingAll<Value>(
+    _ work: () async throws(StoreError) -> Value
+) async throws(Problem) -> Value {
+    do throws(StoreError) {
+        return try await work()
+    } catch {
+        throw Problem(error)
     }
 }

@@ -172,9 +172,7 @@ extension ModifierSteps {
         let request = FetchRequest(FetchCommand(url: url), origin: origin)
         context.board.boardForNobody(request, scope)
     }
-}
 
-extension ModifierSteps {
     /// A variant of the user's own is what a confirmed write made of it, as its target is (case 6), and
     /// everybody's is what it was (case 29), to be asked for again.
     func variantRows(of whole: WholeModifier) -> [VariantRows] {

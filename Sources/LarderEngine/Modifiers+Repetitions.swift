@@ -66,28 +66,7 @@ extension Modifiers {
         receipt.settledAt = report.settledAt
         return receipt
     }
-}
 
-extension ModifierCommand {
-    /// By what the same command given again is told from another one; its targets are named in full.
-    var digest: Digest {
-        BodySummary(of: ModifiersCommand(self).encodedJSON(), isJSON: true).digest
-    }
-
-    /// The command with the origins of its keys as they were found when it was accepted.
-    fileprivate func named(as targets: [EntryID?]) -> ModifierCommand {
-        var command = self
-        for (place, target) in zip(command.changes.indices, targets) {
-            guard case .key(let key, origin: nil) = command.changes[place].target,
-                let name = target?.entity, name.key == key
-            else { continue }
-            command.changes[place].target = .key(key, origin: name.origin)
-        }
-        return command
-    }
-}
-
-extension Modifiers {
     /// Where a write goes to, and the name under which it gives its key; refused where it is to be a
     /// modifier neither by its client's wish nor by its origin's rule.
     ///
@@ -111,6 +90,25 @@ extension Modifiers {
             )
         }
         return (url, origin.modifiers.idempotency.header)
+    }
+}
+
+extension ModifierCommand {
+    /// By what the same command given again is told from another one; its targets are named in full.
+    var digest: Digest {
+        BodySummary(of: ModifiersCommand(self).encodedJSON(), isJSON: true).digest
+    }
+
+    /// The command with the origins of its keys as they were found when it was accepted.
+    fileprivate func named(as targets: [EntryID?]) -> ModifierCommand {
+        var command = self
+        for (place, target) in zip(command.changes.indices, targets) {
+            guard case .key(let key, origin: nil) = command.changes[place].target,
+                let name = target?.entity, name.key == key
+            else { continue }
+            command.changes[place].target = .key(key, origin: name.origin)
+        }
+        return command
     }
 }
 

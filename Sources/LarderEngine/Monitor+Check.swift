@@ -122,55 +122,7 @@ extension CheckReport.Finding {
             self.init("clock", .ok, "the clock says \(now.rfc3339)")
         }
     }
-}
 
-/// What waits for a person: writes, lanes that are paused, pins that failed; each with the command
-/// that helps.
-extension Monitor {
-    /// Those of `asker`; of everybody, by uid, for an administrator and for nobody in particular.
-    ///
-    /// However long the queue is, this reads no more than the lanes that are paused.
-    func findings(for asker: StatusReport.You?) async -> [CheckReport.Finding] {
-        let own = asker.flatMap { $0.isAdministrator ? nil : $0.uid }
-        let writes = store.modifiers.totals.waitingForPerson
-        let pins = store.pins.totals.failed
-        var findings: [CheckReport.Finding] = []
-        for uid in Set(writes.keys).union(pins.keys).sorted() where own == nil || own == uid {
-            let whose = Whose(uid: uid, isAsker: uid == asker?.uid)
-            for state in ModifierState.waitingForPerson {
-                guard let count = writes[uid]?[state] else { continue }
-                findings.append(CheckReport.Finding(count, state, whose))
-            }
-            if let count = pins[uid] {
-                findings.append(CheckReport.Finding(failedPins: count, whose))
-            }
-        }
-        do throws(StoreError) {
-            for (scope, lane) in try await store.modifiers.pausedLanes() {
-                guard let uid = scope.uid, own == nil || own == uid else { continue }
-                let whose = Whose(uid: uid, isAsker: uid == asker?.uid)
-                findings.append(CheckReport.Finding(paused: lane, of: scope, whose))
-                if findings.count == Limits.statusFindingsMax { break }
-            }
-        } catch {
-            findings.append(
-                .init("queue", .warning, "the paused lanes were not read: \(error.message)")
-            )
-        }
-        return Array(findings.prefix(Limits.statusFindingsMax))
-    }
-
-    /// Whom a finding is about, as whoever asks reads it.
-    fileprivate struct Whose {
-        let uid: UInt32
-        let isAsker: Bool
-
-        var words: String { isAsker ? "" : " of uid \(uid)" }
-        var option: String { isAsker ? "" : " --uid \(uid)" }
-    }
-}
-
-extension CheckReport.Finding {
     fileprivate init(_ count: Int64, _ state: ModifierState, _ whose: Monitor.Whose) {
         let (one, many) = count == 1 ? ("write", "it") : ("writes", "them")
         let fate =
@@ -219,5 +171,51 @@ extension CheckReport.Finding {
             "the lane '\(lane.text)'\(whose.words) is paused",
             fix: "Let it go on: cachectl queue resume '\(lane.text)'\(whose.option)\(account)"
         )
+    }
+}
+
+/// What waits for a person: writes, lanes that are paused, pins that failed; each with the command
+/// that helps.
+extension Monitor {
+    /// Those of `asker`; of everybody, by uid, for an administrator and for nobody in particular.
+    ///
+    /// However long the queue is, this reads no more than the lanes that are paused.
+    func findings(for asker: StatusReport.You?) async -> [CheckReport.Finding] {
+        let own = asker.flatMap { $0.isAdministrator ? nil : $0.uid }
+        let writes = store.modifiers.totals.waitingForPerson
+        let pins = store.pins.totals.failed
+        var findings: [CheckReport.Finding] = []
+        for uid in Set(writes.keys).union(pins.keys).sorted() where own == nil || own == uid {
+            let whose = Whose(uid: uid, isAsker: uid == asker?.uid)
+            for state in ModifierState.waitingForPerson {
+                guard let count = writes[uid]?[state] else { continue }
+                findings.append(CheckReport.Finding(count, state, whose))
+            }
+            if let count = pins[uid] {
+                findings.append(CheckReport.Finding(failedPins: count, whose))
+            }
+        }
+        do throws(StoreError) {
+            for (scope, lane) in try await store.modifiers.pausedLanes() {
+                guard let uid = scope.uid, own == nil || own == uid else { continue }
+                let whose = Whose(uid: uid, isAsker: uid == asker?.uid)
+                findings.append(CheckReport.Finding(paused: lane, of: scope, whose))
+                if findings.count == Limits.statusFindingsMax { break }
+            }
+        } catch {
+            findings.append(
+                .init("queue", .warning, "the paused lanes were not read: \(error.message)")
+            )
+        }
+        return Array(findings.prefix(Limits.statusFindingsMax))
+    }
+
+    /// Whom a finding is about, as whoever asks reads it.
+    fileprivate struct Whose {
+        let uid: UInt32
+        let isAsker: Bool
+
+        var words: String { isAsker ? "" : " of uid \(uid)" }
+        var option: String { isAsker ? "" : " --uid \(uid)" }
     }
 }

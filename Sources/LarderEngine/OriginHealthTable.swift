@@ -84,3 +84,132 @@ final class OriginHealthTable: Sendable {
         }
     }
 }
+
+/// Who waits for which origin, and the ``ProbeMachine`` of each; guarded by a lock.
+final class OriginWatch: Sendable {
+    private struct Watched {
+        var machine = ProbeMachine(isDown: false)
+        /// Whether requests to it fail at the moment, by hand or not.
+        var isShut = false
+        var waiting: [Int: Waiting] = [:]
+    }
+
+    private struct Waiting {
+        let scope: Scope
+        let tell: @Sendable () -> Void
+    }
+
+    private struct State {
+        var origins: [OriginName: Watched] = [:]
+        var nextID = 0
+
+        mutating func change<Result>(
+            _ name: OriginName,
+            _ body: (inout Watched) -> Result
+        ) -> Result {
+            var watched = origins[name] ?? Watched()
+            let result = body(&watched)
+            let isKept = !watched.machine.isForgettable || watched.isShut
+            origins[name] = isKept ? watched : nil
+            return result
+        }
+    }
+
+    private let state = Mutex(State())
+
+    /// Has `tell` called each time the origin is back, until ``leave(_:_:)`` with the number.
+    func wait(
+        for name: OriginName,
+        as scope: Scope,
+        _ tell: @escaping @Sendable () -> Void
+    ) -> (number: Int, action: ProbeMachine.StartAction) {
+        state.withLock { state in
+            let number = state.nextID
+            state.nextID += 1
+            let action = state.change(name) { watched in
+                watched.waiting[number] = Waiting(scope: scope, tell: tell)
+                return watched.machine.interestBegan()
+            }
+            return (number, action)
+        }
+    }
+
+    func leave(_ name: OriginName, _ number: Int) {
+        state.withLock { state in
+            state.change(name) { watched in
+                guard watched.waiting.removeValue(forKey: number) != nil else { return }
+                watched.machine.interestEnded()
+            }
+        }
+    }
+
+    /// The origin's condition may have changed; `condition` reads the newest under the lock, so
+    /// that of two changes the later one is seen last.
+    ///
+    /// Returns who is to be told that it is back.
+    func changed(
+        _ name: OriginName,
+        _ condition: () -> (isDown: Bool, isOfflineByHand: Bool)
+    ) -> (told: [@Sendable () -> Void], action: ProbeMachine.StartAction) {
+        state.withLock { state in
+            state.change(name) { watched in
+                let new = condition()
+                let wasShut = watched.isShut
+                watched.isShut = new.isDown || new.isOfflineByHand
+                let told = wasShut && !watched.isShut ? watched.waiting.values.map(\.tell) : []
+                guard new.isDown, !new.isOfflineByHand else {
+                    watched.machine.cameBack()
+                    return (told, .nothing)
+                }
+                return (told, watched.machine.wentDown())
+            }
+        }
+    }
+
+    func state(of name: OriginName) -> ProbeMachine.State {
+        state.withLock { $0.origins[name]?.machine.state ?? .idle }
+    }
+
+    func requestAnswered(_ name: OriginName) {
+        state.withLock { state in
+            guard state.origins[name] != nil else { return }
+            state.change(name) { $0.machine.requestAnswered() }
+        }
+    }
+
+    /// `rest` says how long the origin is to be left alone for an account.
+    func pauseEnded(_ name: OriginName, rest: (Scope) -> Duration) -> ProbeMachine.PauseAction {
+        state.withLock { state in
+            state.change(name) { watched in
+                let rests = Set(watched.waiting.values.map(\.scope)).map(rest)
+                return watched.machine.pauseEnded(rest: rests.min() ?? .zero)
+            }
+        }
+    }
+
+    func probeEnded(_ name: OriginName) -> ProbeMachine.ProbeAction {
+        state.withLock { state in state.change(name) { $0.machine.probeEnded() } }
+    }
+
+    /// The origin is there no more; whoever waits for it is heard of no more.
+    func forget(_ name: OriginName) {
+        state.withLock { state in
+            state.change(name) { watched in
+                watched.isShut = false
+                watched.machine.cameBack()
+            }
+        }
+    }
+}
+
+/// Somebody's wish to be told when an origin is back; it holds until ``end()``, or until this goes.
+final class OriginInterest: Sendable {
+    private let leave: @Sendable () -> Void
+
+    init(_ leave: @escaping @Sendable () -> Void) { self.leave = leave }
+
+    deinit { leave() }
+
+    /// Nobody wants to know any more; more than once is no harm.
+    func end() { leave() }
+}

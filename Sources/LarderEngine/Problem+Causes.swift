@@ -100,9 +100,7 @@ extension Problem {
             self.init(.overloaded, "\(Limits.flightsMax) requests are under way already")
         }
     }
-}
 
-extension Problem {
     /// Why a flight failed; of an answer that cannot be kept also where it is passed through.
     init(_ failure: FlightFailure, of plan: Flight.Plan) {
         self.init(failure, url: plan.key.url)
@@ -116,28 +114,7 @@ extension Problem {
         hint = "GET \(path) passes it through without keeping it."
         if failure == .tooLarge { hint += " To keep it, raise cache.max_entry_bytes." }
     }
-}
 
-extension FlightFailure {
-    init(_ error: UpstreamError) {
-        switch error {
-        case .unreachable(_, let reason): self = .unreachable(reason)
-        case .closed: self = .closed
-        case .addressRefused(_, let address): self = .addressRefused(address)
-        case .timedOut: self = .timeout
-        case .brokenOff(let reason): self = .brokenOff(reason)
-        case .headTooLarge:
-            self = .badAnswer(
-                "its head has more than \(Limits.responseHeadBytesMax) bytes"
-                    + " or \(Limits.headerFieldsMax) fields"
-            )
-        case .shortage(let reason): self = .shortage(reason)
-        case .cancelled: self = .timeout
-        }
-    }
-}
-
-extension Problem {
     /// What is shown is that `name` is deleted, which an origin has said, or a modifier says.
     package static func deleted(_ name: String, by source: AnswerSource) -> Problem {
         switch source {
@@ -156,9 +133,7 @@ extension Problem {
             )
         }
     }
-}
 
-extension Problem {
     static func noSuchModifier(_ id: ModifierID) -> Problem {
         Problem(.noSuchModifier, "there is no modifier '\(id)'")
     }
@@ -176,9 +151,7 @@ extension Problem {
     static func alreadySettled(_ report: ModifierReport) -> Problem {
         Problem(.alreadySettled, "'\(report.id)' is \(report.state.rawValue)")
     }
-}
 
-extension Problem {
     /// Why a modifier is dead, as watchers are told it.
     init(deadLetter modifier: StoredModifier, _ reason: ModifierReason, _ answer: StoredAnswer?) {
         let request = "\(modifier.method) \(modifier.url)"
@@ -204,4 +177,23 @@ extension Problem {
         .notApplied,
         "its row cannot be read, or was written by a later version"
     )
+}
+
+extension FlightFailure {
+    init(_ error: UpstreamError) {
+        switch error {
+        case .unreachable(_, let reason): self = .unreachable(reason)
+        case .closed: self = .closed
+        case .addressRefused(_, let address): self = .addressRefused(address)
+        case .timedOut: self = .timeout
+        case .brokenOff(let reason): self = .brokenOff(reason)
+        case .headTooLarge:
+            self = .badAnswer(
+                "its head has more than \(Limits.responseHeadBytesMax) bytes"
+                    + " or \(Limits.headerFieldsMax) fields"
+            )
+        case .shortage(let reason): self = .shortage(reason)
+        case .cancelled: self = .timeout
+        }
+    }
 }

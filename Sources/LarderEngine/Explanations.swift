@@ -1,0 +1,408 @@
+import LarderJSON
+package import LarderModel
+import LarderNormalize
+package import LarderStore
+package import LarderWire
+
+extension Entities {
+    package func explain(
+        _ name: EntityName,
+        _ scope: ScopeKey,
+        interest: Interest = Interest()
+    ) async throws(Problem) -> EntityExplanation? {
+        let now = clock.now()
+        let id = EntryID(name)
+        let places = context.sight(scope, id).scopes
+        let found = try await context.read {
+            [context] reader throws(StoreError) -> (ScopeKey, EntityExplanation)? in
+            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+            for place in places where !reader.isHidden(id, in: place, from: scope) {
+                let explained = try EntityExplanation(name, in: place, look, interest)
+                if let explained { return (place, explained) }
+            }
+            return nil
+        }
+        guard let (place, found) = found else { return nil }
+        var explanation = found
+        if place.scope == .shared { explanation.item.scope = .shared }
+        let holders = context.followers.holders(of: id, in: place)
+        if holders > 0 { explanation.protectedBy.append("followed") }
+        return explanation
+    }
+}
+
+extension Entries {
+    /// How an entry is kept: what is shown is split once more for what is said of it.
+    func form(of entry: Entry, in place: ScopeKey) async throws(Problem) -> FormExplanation {
+        guard let origin = entry.origin, let rules = context.origins.entityRules[origin],
+            let settings = context.origins[origin]?.settings
+        else { return FormExplanation(.whole(reason: nil)) }
+        let now = clock.now()
+        let id = entry.id
+        let path = (try? WebURL(id.text)).flatMap { settings.path(of: $0) } ?? "/"
+        return try await context.read { reader throws(StoreError) in
+            try reader.atOneMoment { () throws(StoreError) in
+                let row = try reader.withEntry(place, id, now: now, isUse: false) { row in
+                    (row.normalized(in: place), row.chunkedBody, row.withBody { Array($0) })
+                }
+                guard let (normalized, chunked, bytes) = row else {
+                    return FormExplanation(.whole(reason: nil))
+                }
+                if let normalized {
+                    return try FormExplanation(normalized, rules, path, reader, now)
+                }
+                guard chunked == nil else {
+                    return FormExplanation(.whole(reason: "it is too large to look into here"))
+                }
+                return FormExplanation(whole: bytes, rules, path)
+            }
+        }
+    }
+
+    /// Everything that is known of an entry; nil when there is none, and none shows.
+    ///
+    /// Its members are those of what shows; of a row of which nothing shows, its own. Where `interest`
+    /// has ended no more is worked out.
+    package func explain(
+        _ id: EntryID,
+        _ scope: ScopeKey,
+        interest: Interest = Interest()
+    ) async throws(Problem) -> EntryExplanation? {
+        let now = clock.now()
+        let sight = context.sight(scope, id)
+        let found = try await context.read { [context] reader throws(StoreError) -> Found? in
+            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+            return try Found(id, sight, look, interest)
+        }
+        guard let found else { return nil }
+        let scope = found.place
+        var item = EntryListItem(found.entry, in: found.row, found.source, now: now)
+        if scope.scope == .shared { item.scope = .shared }
+        let holders = context.followers.holders(of: id, in: scope)
+        let reasons = [
+            store.pins.isPinned(scope, id) ? "pinned" : nil,
+            store.modifiers.isTarget(scope, id) ? "targeted" : nil,
+            store.protections(scope, id) > holders ? "in-flight" : nil,
+            holders > 0 ? "followed" : nil,
+        ].compactMap { $0 }
+        var explanation = EntryExplanation(entry: found.entry, item: item, protectedBy: reasons)
+        explanation.pending = found.pending
+        explanation.form = try await form(of: found.entry, in: scope)
+        return explanation
+    }
+
+    /// What is read of an entry, as of one commit.
+    private struct Found {
+        let entry: Entry
+        let place: ScopeKey
+        let row: ListedRow?
+        var source = AnswerSource.cache
+        var pending: PendingExplanation?
+
+        init?(
+            _ id: EntryID,
+            _ sight: Sight,
+            _ look: EntryReader,
+            _ interest: Interest
+        ) throws(StoreError) {
+            guard !interest.isGivenUp else { return nil }
+            var look = look
+            look.isHead = true
+            let (scope, reader, now) = (look.scope, look.reader, look.now)
+            let target = try reader.targets.target(scope, id)
+            let view = try look.view(of: id, in: sight) { row, _ in row.entry() }
+            var found = try Self.row(id, scope, isTarget: target != nil, reader, now)
+            let isOfShared = target.map(\.isOfSharedRow) ?? (found == nil)
+            if isOfShared, let shared = sight.shared,
+                !reader.isHidden(id, in: shared, from: scope)
+            {
+                found = try Self.row(id, shared, isTarget: false, reader, now)
+            }
+            place = found.map { reader.key(for: $0.scope) } ?? scope
+            row = found
+            guard let shown = view?.entry ?? found.flatMap({ $0.isBare ? nil : $0.entry }) else {
+                return nil
+            }
+            entry = shown
+            source = view?.source ?? .cache
+            guard target != nil || view?.overlay.pending.isEmpty != true else { return }
+            look.form = .base
+            let base = try look.view(of: id, in: sight) { row, _ in ViewReport(row) }
+            var told = PendingExplanation(count: 0, base: ViewReport(base), view: .unknown)
+            if let target {
+                told = try PendingExplanation(
+                    of: target,
+                    on: look.base(of: target).value,
+                    id,
+                    reader,
+                    interest
+                )
+                told.base = ViewReport(base)
+            }
+            if let view { try told.take(view, in: scope, reader) }
+            pending = told
+        }
+
+        private static func row(
+            _ id: EntryID,
+            _ scope: ScopeKey,
+            isTarget: Bool,
+            _ reader: StoreReader,
+            _ now: Timestamp
+        ) throws(StoreError) -> ListedRow? {
+            guard let row = try reader.lists.row(scope, id), row.entry.kind != .variants,
+                row.isPinned || isTarget || !row.entry.isExpired(at: now)
+            else { return nil }
+            return row
+        }
+    }
+}
+
+extension FormExplanation {
+    fileprivate init(whole bytes: [UInt8], _ rules: EntityRules, _ path: String) {
+        let report: SplitReport
+        switch Splitter(rules).split(bytes, path: path) {
+        case .whole(let reason, let found):
+            self.init(.whole(reason: reason.message))
+            report = found
+        case .split(let split):
+            self.init(.whole(reason: "it was stored so, or its id is kept for good"))
+            report = split.report
+        }
+        take(report)
+    }
+
+    fileprivate init(
+        _ row: NormalizedRow,
+        _ rules: EntityRules,
+        _ path: String,
+        _ reader: StoreReader,
+        _ now: Timestamp
+    ) throws(StoreError) {
+        let skeleton = "\(row.skeleton)"
+        guard
+            case .shown(let shown) = try reader.answers.rebuild(
+                row,
+                for: .view(of: row.scope),
+                now: now,
+                isPartial: true
+            ),
+            case .split(let split) = Splitter(rules).split(shown.answer.bytes, path: path)
+        else {
+            self.init(.normalized(skeleton: skeleton, entities: ReferenceList(count: 0, items: [])))
+            return
+        }
+        let entities = try reader.answers.shownEntities(of: row)
+        let list = ReferenceList(entities) { entity in
+            row.entry.origin.map { origin in
+                ReferenceList.Item(
+                    id: EntryID(EntityName(entity.key, of: origin)),
+                    members: entity.members
+                )
+            }
+        }
+        self.init(.normalized(skeleton: skeleton, entities: list))
+        take(split.report)
+    }
+
+    private mutating func take(_ report: SplitReport) {
+        keylessCount = report.keylessCount
+        keylessSample = report.keylessSample?.text
+        repeatedCount = report.repeatedCount
+    }
+}
+
+extension EntityExplanation {
+    /// Nil where nothing is known of it in this scope.
+    fileprivate init?(
+        _ name: EntityName,
+        in place: ScopeKey,
+        _ look: EntryReader,
+        _ interest: Interest
+    ) throws(StoreError) {
+        let (id, reader) = (EntryID(name), look.reader)
+        guard !interest.isGivenUp, let row = try reader.lists.row(place, id),
+            let listed = try look.listed(row, inAnyScope: true), let item = EntityListItem(listed)
+        else { return nil }
+        var baseLook = look
+        baseLook.form = .base
+        let viewer = baseLook.viewer
+        let held = try reader.answers.entity(place, id, for: viewer, now: look.now, isUse: false)?
+            .held
+        let base: EntryView<ViewReport>? = try baseLook.view(of: name, expanding: 0)
+        let view = ViewReport(base)
+        var references: [Reference] = []
+        var stamp: EntityStamp?
+        switch held ?? .unknown {
+        case .unknown: break
+        case .deleted(let told): stamp = told
+        case .present(let body, let told): (references, stamp) = (body.references, told)
+        }
+        let target = try reader.targets.target(look.scope, id)
+        let pending = try target.map { target throws(StoreError) in
+            try PendingExplanation(of: target, on: target.base, id, reader, interest)
+        }
+        let referrers = try reader.answers.referrers(place, name)
+        self.init(
+            item: item,
+            protectedBy: [],
+            pending: pending ?? PendingExplanation(count: 0, base: view, view: view),
+            referencedBy: ReferenceList(referrers) { referrer in
+                ReferenceList.Item(
+                    id: referrer.id,
+                    members: referrer.place.memberNames(referrer.skeleton)
+                )
+            },
+            refersTo: ReferenceList(references) { reference in
+                ReferenceList.Item(
+                    id: EntryID(EntityName(reference.key, of: name.origin)),
+                    members: reference.place.memberNames(nil)
+                )
+            }
+        )
+        version = stamp?.version?.value
+        fetch = stamp?.fetch
+    }
+}
+
+extension ReferenceList {
+    fileprivate init<Element>(_ all: [Element], item: (Element) -> Item?) {
+        let items = all.prefix(Limits.toldReferencesMax).compactMap(item)
+        self.init(count: all.count, items: items)
+    }
+}
+
+extension PendingExplanation {
+    /// What modifiers make of a target on a base: each effect is applied once, and what shows is told
+    /// on the way; what is left without each is worked out with the steps that this has left over.
+    init(
+        of target: Target,
+        on known: TargetBase,
+        _ id: EntryID,
+        _ reader: StoreReader,
+        _ interest: Interest
+    ) throws(StoreError) {
+        let changes = target.changes
+        let effects = changes.map(\.known)
+        let values = TargetValues(known, of: id, effects)
+        var run = ViewRun(values.content)
+        let base = try ViewReport(run.view, of: known, values, [], reader)
+        var room = Limits.explainedViewBytesMax - base.byteCount
+        var told: [(place: Int, step: Step)] = []
+        var isTruncated = changes.count > Limits.toldPendingMax
+        for (place, change) in changes.enumerated() {
+            guard !interest.isGivenUp else { break }
+            let reason = run.add(effects[place])
+            guard place < Limits.toldPendingMax, let id = try? ModifierID(change.modifier) else {
+                continue
+            }
+            var step = Step(id: id, state: change.state, effect: effects[place].typeName)
+            step.inapplicable = reason?.message
+            if room > 0 {
+                let after = try ViewReport(run.view, of: known, values, changes, reader)
+                if after.byteCount <= room { step.after = after }
+                room -= after.byteCount
+            }
+            isTruncated = isTruncated || step.after == nil
+            told.append((place, step))
+        }
+        let view = try ViewReport(run.view, of: known, values, changes, reader)
+        room -= view.byteCount
+        self.init(count: changes.count, base: base, view: view)
+        var steps = run.stepsLeft
+        for index in told.indices where changes.count <= Limits.toldPendingMax {
+            guard room > 0, steps > 0, !interest.isGivenUp else { break }
+            var others = changes
+            others.remove(at: told[index].place)
+            let view = View.of(values.content, others.map(\.known), steps: &steps)
+            guard !view.isCut else { break }
+            let without = try ViewReport(view, of: known, values, others, reader)
+            told[index].step.without = without
+            room -= without.byteCount
+        }
+        self.steps = told.map(\.step)
+        self.isTruncated =
+            isTruncated || interest.isGivenUp || told.contains { $0.step.without == nil }
+    }
+
+    /// Takes over what shows, and names the modifiers of the entities in it: what each of them makes
+    /// is explained of its entity.
+    mutating func take(
+        _ view: EntryView<Entry?>,
+        in scope: ScopeKey,
+        _ reader: StoreReader
+    ) throws(StoreError) {
+        count = view.overlay.pending.count
+        switch view.content {
+        case .row: break
+        case .made, .deleted:
+            self.view = ViewReport(view) { _ in .unknown }
+        }
+        let known = Set(steps.map(\.id))
+        for id in view.overlay.pending.prefix(Limits.toldPendingMax) where !known.contains(id) {
+            guard let change = try reader.targets.firstChange(of: id, in: scope) else { continue }
+            let effect = (try? Effect(parsing: change.effect)) ?? .none
+            steps.append(Step(id: id, state: change.state, effect: effect.typeName))
+            isTruncated = true
+        }
+    }
+}
+
+extension ViewReport {
+    /// The bytes in a row, where they are JSON that can be told.
+    init(_ row: borrowing EntryRow) {
+        guard row.entry()?.body.isJSON == true, row.chunkedBody == nil,
+            row.byteCount <= Limits.explainedViewBytesMax
+        else {
+            self = .bytes(row.byteCount)
+            return
+        }
+        self = .json(row.withBody { Array($0) }, isComplete: true)
+    }
+
+    /// What a view shows, where its row is told by `Row`.
+    init(_ view: EntryView<ViewReport>?) {
+        self.init(view) { $0 }
+    }
+
+    /// What a view shows, with how a row is told that it shows as it lies.
+    init<Row>(_ view: EntryView<Row>?, row: (Row) -> ViewReport) {
+        switch view?.content {
+        case nil: self = .unknown
+        case .row(let shown)?: self = row(shown)
+        case .deleted?: self = .deleted
+        case .made(let entry, let bytes)?:
+            let isComplete = view?.overlay.isComplete != false
+            let isTold = entry.body.isJSON && bytes.count <= Limits.explainedViewBytesMax
+            self = isTold ? .json(bytes, isComplete: isComplete) : .bytes(bytes.count)
+        }
+    }
+
+    /// What changes make of a base, in words of the wire.
+    init(
+        _ view: View,
+        of base: TargetBase,
+        _ values: TargetValues,
+        _ changes: [OpenChange],
+        _ reader: StoreReader
+    ) throws(StoreError) {
+        switch view.content {
+        case .unknown: self = .unknown
+        case .deleted: self = .deleted
+        case .json(let value):
+            self = .json(values.bytes(value), isComplete: view.isComplete)
+        case .base:
+            switch (base, values.content) {
+            case (.value(_, let bytes?), _): self = .json(bytes, isComplete: true)
+            case (.value(let entry, nil), _): self = .bytes(entry.body.byteCount)
+            case (.entity, .json(let value)): self = .json(values.bytes(value), isComplete: true)
+            case (.deleted, _), (.entity, .deleted): self = .deleted
+            case (.unknown, _), (.entity, _): self = .unknown
+            }
+        case .body(let place):
+            self = .bytes(
+                try reader.targets.requestBody(of: changes[place].number)?.bytes.count ?? 0
+            )
+        }
+    }
+}
