@@ -20,9 +20,12 @@ extension FetchSession {
             mailbox.post(.rowChanged)
         }
         let name = request.origin.name
-        originNews = OriginNews(of: name, context.watchers) { [mailbox = mailbox] in
-            mailbox.post(.originChanged)
+        let hasNews = Flag()
+        hasOriginNews = hasNews
+        originSeat = context.watchers.originListeners.add { [mailbox = mailbox] in
+            if hasNews.raise() { mailbox.post(.originChanged) }
         }
+        toldOrigin = context.watchers.state(of: name)
         if request.policy != .cacheOnly {
             waiting = context.originStates.waitForReturn(of: name, as: scope.scope) {
                 [mailbox = mailbox] in
@@ -79,7 +82,10 @@ extension FetchSession {
     }
 
     mutating func tellOrigin(_ reader: StoreReader) async {
-        guard let state = originNews?.take() else { return }
+        hasOriginNews?.lower()
+        let state = context.watchers.state(of: request.origin.name)
+        guard state != toldOrigin else { return }
+        toldOrigin = state
         await readFollowed(reader)
         await say(.origin(toldThrough, state: state))
     }

@@ -27,7 +27,11 @@ struct FetchSession<Printer: FetchPrinter> {
     var following: Following?
     var hasPendingWrites = false
     var waiting: OriginInterest?
-    var originNews: OriginNews?
+    /// The state of the origin that was told last to one that follows.
+    var toldOrigin = ""
+    /// Keeps changes of the origin's state from piling up.
+    var hasOriginNews: Flag?
+    var originSeat: Int?
     /// Every change of what is shown up to it was told.
     var toldThrough = Revision(0)
     private(set) var isBeating = false
@@ -76,7 +80,8 @@ struct FetchSession<Printer: FetchPrinter> {
         }
         jobs.finish()
         await running
-        (following, waiting, originNews) = (nil, nil, nil)
+        (following, waiting) = (nil, nil)
+        context.watchers.originListeners.remove(originSeat)
     }
 
     func lookUp(_ reader: StoreReader) async throws(StoreError) -> ShownAnswer? {
