@@ -89,36 +89,27 @@ package struct Pins: EnginePart {
         let patience =
             time
             ?? (context.originStates.isDown(attempt.name) ? settings.networkWait : settings.timeout)
-        let outcome = try await context.wait(upTo: patience, interest, on: keeper.listeners) {
+        let end = try await context.wait(upTo: patience, interest, on: keeper.listeners) {
             () async throws(Problem) -> Answer? in
-            try await answer(attempt, asked, isNew: isNew, isPatient: time != nil)
+            let outcome = asked.outcome.withLock { $0 }
+            if case .refused(let problem) = outcome { throw problem.ofPin }
+            let item = try await item(of: attempt.id, attempt.scope)
+            switch item.state {
+            case .held, .gone:
+                return .held(item, isNew: isNew)
+            case .tooLarge where outcome != nil, .failed where outcome != nil:
+                throw item.trouble.map { Problem($0).ofPin }
+                    ?? Problem(.internal, "the pin of '\(attempt.id)' does not say why")
+            // What it says is of an attempt from before this client asked.
+            case .waiting, .tooLarge, .failed:
+                // The client's own attempt goes on, or it waits for the origin.
+                guard case .notReached = outcome, time == nil else { return nil }
+                return asked.waiting(item)
+            }
         }
-        switch outcome {
+        switch end {
         case .came(let answer): return answer
         case .ended: return asked.waiting(try await item(of: attempt.id, attempt.scope))
-        }
-    }
-
-    /// What there is to be answered now; nil while the client's own attempt goes on, or it waits.
-    private func answer(
-        _ attempt: PinAttempt,
-        _ asked: AskedPin,
-        isNew: Bool,
-        isPatient: Bool
-    ) async throws(Problem) -> Answer? {
-        let outcome = asked.outcome.withLock { $0 }
-        if case .refused(let problem) = outcome { throw problem.ofPin }
-        let item = try await item(of: attempt.id, attempt.scope)
-        switch item.state {
-        case .held, .gone:
-            return .held(item, isNew: isNew)
-        case .tooLarge where outcome != nil, .failed where outcome != nil:
-            throw item.trouble.map { Problem($0).ofPin }
-                ?? Problem(.internal, "the pin of '\(attempt.id)' does not say why")
-        // What it says is of an attempt from before this client asked.
-        case .waiting, .tooLarge, .failed:
-            guard case .notReached = outcome, !isPatient else { return nil }
-            return asked.waiting(item)
         }
     }
 
