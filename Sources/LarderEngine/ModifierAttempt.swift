@@ -16,12 +16,19 @@ struct ModifierAttempt: Sendable {
         let status: Int
         let headers: HeaderFields
         /// The whole body where it may say what a target is, else what is quoted of it.
-        let body: [UInt8]
+        var body: [UInt8] = []
         /// Whether the body may say what a target is now: a refusal and what is deleted do not.
-        let mayShowTarget: Bool
+        var mayShowTarget = false
         /// Whether the upstream sent the request twice; the origin may have received the first.
         let isToRepeat: Bool
         let at: Timestamp
+
+        fileprivate init(_ reply: UpstreamReply, at now: Timestamp) {
+            status = reply.status
+            headers = reply.headers
+            isToRepeat = reply.isToRepeat
+            at = now
+        }
     }
 
     let context: EngineContext
@@ -71,26 +78,22 @@ struct ModifierAttempt: Sendable {
     }
 
     private func end(of reply: UpstreamReply, from url: WebURL) async -> End {
-        let now = context.clock.now()
-        var verdict = verdict(of: reply, from: url, now)
-        if case .captive = verdict {
-            switch await context.originStates.sender(of: reply.status, from: url, for: origin) {
+        let (now, states) = (context.clock.now(), context.originStates)
+        var end = End(verdict: verdict(of: reply, from: url, now), answer: Answer(reply, at: now))
+        if case .captive = end.verdict {
+            switch await states.sender(of: reply.status, from: url, for: origin) {
             case .portal: break
-            case .origin: verdict = self.verdict(of: reply, from: url, now, isOrigins: true)
-            case .notKnown: verdict = .unclear(.gateway)
+            case .origin: end.verdict = verdict(of: reply, from: url, now, isOrigins: true)
+            case .notKnown: end.verdict = .unclear(.gateway)
             }
         } else {
-            context.originStates.noteAnswer(origin.name)
+            states.noteAnswer(origin.name)
             let head = ResponseHead(status: reply.status, headers: reply.headers, now: now)
             // The queue hears of it with the attempt's end, which tells less of a repeat.
-            context.originStates.noteRest(
-                of: origin.name,
-                for: scope,
-                head,
-                tellsQueue: reply.isToRepeat
-            )
+            states.noteRest(of: origin.name, for: scope, head, tellsQueue: reply.isToRepeat)
         }
-        return await end(of: reply, verdict, now, from: url)
+        await read(reply, from: url, for: &end)
+        return end
     }
 
     private func verdict(
@@ -109,53 +112,33 @@ struct ModifierAttempt: Sendable {
         )
     }
 
-    private func end(
-        of reply: UpstreamReply,
-        _ verdict: ModifierVerdict,
-        _ now: Timestamp,
-        from url: WebURL
-    ) async -> End {
-        guard case .confirmed(let shown) = verdict,
+    /// Reads as much of the body as the verdict needs, and corrects it by what the body says.
+    private func read(_ reply: UpstreamReply, from url: WebURL, for end: inout End) async {
+        guard case .confirmed(let shown) = end.verdict,
             shown != .none || facts.mayShowEntity || !origin.modifiers.refusedIf.isEmpty
                 || reply.headers["Content-Type"] == nil
         else {
-            let (quoted, _) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
-            return End(verdict: verdict, answer: answer(reply, quoted, mayShowTarget: false, now))
+            end.answer?.body = await reply.body.read(upTo: Limits.quotedBodyBytesMax).0
+            return
         }
         let (body, isWhole) = await reply.body.read(upTo: Limits.inlineJSONBytesMax)
         if facts.isPortalPage(body, reply.headers, from: url) {
             let sender = await context.originStates.sender(of: reply.status, from: url, for: origin)
             if sender != .origin {
-                return End(
-                    verdict: sender == .portal ? .captive : .unclear(.gateway),
-                    answer: answer(reply, [], mayShowTarget: false, now)
-                )
+                end.verdict = sender == .portal ? .captive : .unclear(.gateway)
+                return
             }
         }
         if origin.modifiers.isRefusal(body) {
-            return End(verdict: .refused, answer: answer(reply, body, mayShowTarget: false, now))
+            end.verdict = .refused
+            end.answer?.body = body
+        } else if isWhole {
+            end.answer?.body = body
+            end.answer?.mayShowTarget = true
+        } else {
+            // What was done is done; only what it looks like now is not known.
+            end.verdict = .confirmed(.none)
         }
-        // What was done is done; only what it looks like now is not known.
-        return End(
-            verdict: isWhole ? verdict : .confirmed(.none),
-            answer: answer(reply, isWhole ? body : [], mayShowTarget: isWhole, now)
-        )
-    }
-
-    private func answer(
-        _ reply: UpstreamReply,
-        _ body: [UInt8],
-        mayShowTarget: Bool,
-        _ now: Timestamp
-    ) -> Answer {
-        Answer(
-            status: reply.status,
-            headers: reply.headers,
-            body: body,
-            mayShowTarget: mayShowTarget,
-            isToRepeat: reply.isToRepeat,
-            at: now
-        )
     }
 
     private func end(of error: UpstreamError, _ hasLeft: Bool) -> End? {
