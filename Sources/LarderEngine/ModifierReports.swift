@@ -74,17 +74,18 @@ struct ModifierReports: EnginePart {
         case .unsettled: filter.isUnsettled = true
         case .settled, nil: break
         }
-        switch command.lane {
+        switch lane(of: command, scopes) {
         case .name(let name): filter.laneName = name
-        case .id(let id):
-            if case .one(let scope) = scopes {
-                filter.target = names.name(of: id, scope)
-            } else {
-                filter.target = id
-            }
+        case .id(let id): filter.target = id
         case nil: break
         }
         return filter
+    }
+
+    /// The lane by the name that its target has.
+    private func lane(of command: ModifierListCommand, _ scopes: RowScopes) -> Lane? {
+        guard let lane = command.lane, case .one(let scope) = scopes else { return command.lane }
+        return names.named(lane, scope)
     }
 
     private func openPage(
@@ -119,17 +120,9 @@ struct ModifierReports: EnginePart {
         )
         var items = found.compactMap(ModifierReport.init)
         if case .one(let state) = command.selection { items.removeAll { $0.state != state } }
-        if let lane = command.lane.map({ lane in own(scopes).map { names.named(lane, $0) } ?? lane }
-        ) {
-            items.removeAll { !$0.lanes.contains(lane) }
-        }
+        if let lane = lane(of: command, scopes) { items.removeAll { !$0.lanes.contains(lane) } }
         let next = found.count == limit ? found.last.map { String($0.place) } : nil
         return ModifierPage(items: items, next: next)
-    }
-
-    private func own(_ scopes: RowScopes) -> ScopeKey? {
-        guard case .one(let scope) = scopes else { return nil }
-        return scope
     }
 
     func reports(of rows: [StoredModifier]) async throws(StoreError) -> [ModifierReport] {

@@ -119,17 +119,12 @@ package final class Monitor: EnginePart {
                         : "")
             )
         }
-        if totals.damaged > 0 {
-            warnings.append("\(totals.damaged) damaged rows were met and left out")
-        }
-        if totals.keysTaken > 0 {
-            warnings.append(
-                "\(totals.keysTaken) entries were not stored, as others have their keys"
-            )
-        }
-        if store.pins.totals.damaged > 0 {
-            warnings.append("\(store.pins.totals.damaged) pinned entries were damaged on the disk")
-        }
+        let counts = [
+            (totals.damaged, "damaged rows were met and left out"),
+            (totals.keysTaken, "entries were not stored, as others have their keys"),
+            (store.pins.totals.damaged, "pinned entries were damaged on the disk"),
+        ]
+        for (count, trouble) in counts where count > 0 { warnings.append("\(count) \(trouble)") }
         return warnings
     }
 }
