@@ -28,19 +28,7 @@ struct TargetValues {
     }
 }
 
-extension Effect {
-    /// Whether what it makes of a base that has it already is wrong.
-    var counts: Bool {
-        switch self {
-        case .patch, .add: true
-        case _: false
-        }
-    }
-}
-
 extension TargetContent {
-    var json: JSONValue? { if case .json(let value) = self { value } else { nil } }
-
     /// Of an entity, what it is compared by.
     init(_ base: TargetBase) {
         switch base {
@@ -159,17 +147,5 @@ extension WholeModifier {
         case .body, .deleted: break
         }
         return view
-    }
-}
-
-extension [EntryID: [Effect]] {
-    /// Whether they do something, and all of it is so in what the targets are: with what `later`
-    /// ones do after them they leave each of them as it is.
-    func areShown(in content: (EntryID) -> TargetContent, before later: Self = [:]) -> Bool {
-        !isEmpty
-            && allSatisfy { id, effects in
-                let view = View.of(content(id), effects + (later[id] ?? []))
-                return !view.isChanged && view.leftOut.isEmpty && view.content != .unknown
-            }
     }
 }
