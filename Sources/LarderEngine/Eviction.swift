@@ -133,26 +133,26 @@ private struct EvictionRun {
             }
             guard let last = page.last else { return }
             cursor = last.cursor
-            for row in page where ids?.contains(row.id) ?? true { try await take(row) }
+            for row in page where ids?.contains(row.name.id) ?? true { try await take(row) }
         }
     }
 
     /// A targeted row stays, and so does each row that a pinned or targeted one needs; a pin without bytes
     /// is no entry.
-    private mutating func take(_ row: ResidencyRow) async throws(StoreError) {
+    private mutating func take(_ row: DurableRow) async throws(StoreError) {
         let hasBytes = row.hasEntry && row.kind != .tombstone
         guard !row.isTargeted, !row.isNeeded, command.includesPinned || !row.isPinned else {
             report.skipped += hasBytes ? 1 : 0
             return
         }
         if !isDryRun {
-            let scope = context.store.key(for: row.scope)
-            guard try await context.store.pins.evict(scope, row.id, client: client) else { return }
+            let (scope, id) = (row.name.scope, row.name.id)
+            guard try await context.store.pins.evict(scope, id, client: client) else { return }
         }
         guard hasBytes else { return }
         report.evicted += 1
         report.bytes += row.size
-        if report.ids.count < Limits.evictedIDsMax { report.ids.append(row.id) }
+        if report.ids.count < Limits.evictedIDsMax { report.ids.append(row.name.id) }
     }
 
     private mutating func take(_ candidates: [EvictionCandidate]) async throws(StoreError) {

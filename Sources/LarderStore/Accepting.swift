@@ -58,27 +58,20 @@ struct Accepting: WriterPart {
 
     /// Says in memory what is targeted, and has what belongs to it come along.
     func cover(_ aims: [WriteTarget], _ found: FoundBases, _ now: Timestamp) throws(StoreError) {
-        let index = shared.residency
         for aim in aims {
             claim(aim.name)
-            addTarget(aim.name)
+            change(aim.name) { $0.targets += 1 }
             guard aim.isShared else { continue }
             try sharing.noteKeeper(aim.name)
-            let place = aim.base(in: index)
+            let place = aim.base(in: shared)
             if found.entries[place] != nil { try hiding.takeMarks(of: place) }
-            addTarget(place)
+            change(place) { $0.targets += 1 }
         }
         promotion.addGarbage(aims.map(\.name))
         if !writer.isCacheLeftOut {
-            for aim in aims { try promotion.holdVariants(of: aim.base(in: index)) }
+            for aim in aims { try promotion.holdVariants(of: aim.base(in: shared)) }
         }
         try promotion.fill(now: now)
-    }
-
-    private func addTarget(_ name: TargetName) {
-        let index = shared.residency
-        index.addTargets(name.scope, name.id, 1)
-        onRollBack { index.addTargets(name.scope, name.id, -1) }
     }
 
     /// Gives up what was written for a command that is refused.

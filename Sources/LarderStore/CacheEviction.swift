@@ -254,11 +254,8 @@ struct CacheEviction {
 
     private func isSkipped(_ candidate: EvictionCandidate) throws(StoreError) -> Bool {
         if try isProtected(candidate.key) { return true }
-        let statement = cache.statements[.find]
-        statement.bind(":key", candidate.key.number)
-        defer { statement.reset() }
-        guard try statement.step() else { return true }
-        return statement.integer(EntryColumn.rev) != candidate.revision.number
+        let found = cache.statements(.find, (":key", candidate.key.number))
+        return try found.first { $0.integer(EntryColumn.rev) } != candidate.revision.number
     }
 
     // MARK: Sweeping

@@ -60,9 +60,7 @@ struct CacheHiding {
 
     func marks(of key: RowKey) throws(StoreError) -> [HiddenMark] {
         let sql = "SELECT scope, rev FROM hidden WHERE key = :key"
-        let statement = try cache.connection.statement(sql)
-        statement.bind(":key", key.number)
-        return try statement.all(HiddenMark.init)
+        return try cache.connection.statement(sql, (":key", key.number)).all(HiddenMark.init)
     }
 
     /// Gives the row of an id, if there is one, these marks and no other.
@@ -75,10 +73,8 @@ struct CacheHiding {
     /// Whether the shared row under an id is hidden from the user of a scope.
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
         guard cache.shared.mayHideRows else { return false }
-        let statement = try cache.connection.statement(Self.isHiddenSQL)
-        let key = RowKey(cache.shared.sharedScope, id)
-        statement.bind((":key", key.number), (":scope", scope.text))
-        return try statement.step()
+        let key = (":key", RowKey(cache.shared.sharedScope, id).number)
+        return try cache.connection.statement(Self.isHiddenSQL, key, (":scope", scope.text)).step()
     }
 
     /// Removes the marks of a row, with `revision` those that were not set later; whether there were any.

@@ -1,27 +1,30 @@
-import LarderModel
+package import LarderModel
 import LarderNormalize
 
-/// A durable row as the writer finds it before it changes it.
-struct DurableRow: Sendable {
-    let name: TargetName
+/// A row of `state.db` without the bytes of its entry.
+package struct DurableRow: Sendable {
+    package let name: TargetName
     let number: Int64
     /// Nil while there is no entry.
-    let kind: EntryKind?
+    package let kind: EntryKind?
     let revision: Revision
     let byteCount: Int
     let digest: Digest
     let body: Int64?
-    let size: Int64
+    package let size: Int64
     /// Nil when it is not pinned.
     var pin: PinState?
+    let pinnedAt: Int64?
     let etag: String?
     let lastModified: String?
     let origin: String?
     /// What the origin answered when it had deleted what a pin keeps.
     let goneStatus: Int?
     let isWanted: Bool
-    /// Whether an unsettled change targets it.
-    let isTargeted: Bool
+    /// Whether an unsettled change targets it, of a shared row any user's.
+    package let isTargeted: Bool
+    /// How many unsettled changes target it; only with ``columnsWithTargets``.
+    let targets: Int
     /// Whether it keeps the shared row under its id, and has no entry of its own.
     let keepsShared: Bool
     /// Of a shared row in whose share it counts.
@@ -33,11 +36,15 @@ struct DurableRow: Sendable {
     let isHeld: Bool
     /// Whether it counts in the room of pins, as a pinned answer has brought it.
     let isInPins: Bool
+    /// Whether something keeps it that is neither a pin nor a change of its own, where that was looked up.
+    package var isNeeded = false
 
     var charge: RowCharge {
         RowCharge(pin: pin, isInPins: isInPins, size: size, payer: payer)
     }
-    var isPinned: Bool { pin != nil }
+    package var isPinned: Bool { pin != nil }
+    /// Whether it is a pin that keeps the shared row: one that has given up keeps none.
+    var isKeepingPin: Bool { pin == .held || pin == .waiting }
     /// Whether nothing keeps it but references to it, so that it goes without those once the cache has
     /// it synced.
     var isReleased: Bool { isReferredOnly && !isHeld }
@@ -45,12 +52,22 @@ struct DurableRow: Sendable {
     var isLeftToCache: Bool { isPinned && !isTargeted && !hasEntry && !keepsShared }
     /// What it counts as a pin.
     var pinnedSize: Int64 { isPinned ? size : 0 }
-    var hasEntry: Bool { kind != nil }
+    package var hasEntry: Bool { kind != nil }
     /// Whether it has an entry that is no tombstone, or is a pin of a shared row that has.
     var hasBytes: Bool { kind.map { $0 != .tombstone } ?? (keepsShared && pin == .held) }
 
     /// Whether no pin and no change keeps it.
     var isReferredOnly: Bool { !isPinned && !isTargeted }
+
+    package var cursor: RowCursor { RowCursor(value: 0, scope: name.scope.text, id: name.id.text) }
+
+    /// Reads a row with its name; nil where that cannot be read.
+    init?(_ row: SQLiteStatement, _ shared: SharedCacheState) {
+        guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
+            return nil
+        }
+        self.init(row, TargetName(shared.key(for: scope), id))
+    }
 
     init(_ row: SQLiteStatement, _ name: TargetName) {
         self.name = name
@@ -67,10 +84,14 @@ struct DurableRow: Sendable {
         skeleton = row.integerOrNil(EntryColumn.skeleton)
         checksum = row.integerOrNil(EntryColumn.checksum)
         size = numbers.size(DurableColumn.size)
-        pin = PinState(claim: row)
+        pinnedAt = row.integerOrNil(DurableColumn.pinnedAt)
+        pin = pinnedAt.map { _ in
+            PinState(rawValue: row.integer(DurableColumn.state)) ?? .failed
+        }
         goneStatus = numbers.statusOrNil(DurableColumn.goneStatus)
         isWanted = row.isTrue(DurableColumn.wanted)
         isTargeted = row.isTrue(DurableColumn.targeted)
+        targets = numbers.count(DurableColumn.targets)
         keepsShared = row.isTrue(DurableColumn.shared)
         isHeld = row.isTrue(DurableColumn.held)
         isInPins = row.isTrue(DurableColumn.inPins)
@@ -80,17 +101,32 @@ struct DurableRow: Sendable {
     static let columns: Set<DurableColumn> = [
         .size, .pinnedAt, .state, .goneStatus, .wanted, .targeted, .shared, .held, .inPins, .payer,
     ]
+    static let found = DurableColumn.row(EntryColumn.found, columns)
+    static let columnsWithTargets = DurableColumn.row(EntryColumn.found, columns.union([.targets]))
 }
 
 /// A durable row with its entry and the body where it stands.
 struct SavedEntry: Sendable {
     let claim: DurableRow
     /// Nil while there is none, and for one that is damaged.
-    var entry: Entry?
-    var inline: [UInt8] = []
-    var chunked: ChunkedBody?
+    private(set) var entry: Entry?
+    private(set) var inline: [UInt8] = []
+    private(set) var chunked: ChunkedBody?
     /// Its row where it is a normalized answer; then `inline` is its template.
-    var normalized: NormalizedRow?
+    private(set) var normalized: NormalizedRow?
+
+    /// Reads a row with ``columns``.
+    init(_ statement: SQLiteStatement, _ name: TargetName) {
+        claim = DurableRow(statement, name)
+        let row = EntryRow(statement, file: .state)
+        guard claim.hasEntry, row.isSound, let entry = row.entry() else { return }
+        self.entry = entry
+        inline = row.withBody { Array($0) }
+        chunked = row.chunkedBody
+        normalized = row.normalized(in: name.scope)
+    }
+
+    static let columns = DurableColumn.row(Set(EntryColumn.allCases), DurableRow.columns)
 }
 
 extension DurableRow {

@@ -32,7 +32,7 @@ struct DurableRows {
             wanted[child, default: []] += reference.place.stored
         }
         try noteReleasable(try state.tables.setReferences(of: row.number, wanted), scope)
-        guard scope == state.index.sharedScope else { return }
+        guard scope == state.shared.sharedScope else { return }
         for child in wanted.keys { try state.keepers.countReferred(child) }
     }
 
@@ -77,7 +77,7 @@ struct DurableRows {
         for row in rows {
             guard let id = try id(of: row) else { continue }
             state.memory.releasable.append(TargetName(scope, id))
-            if scope == state.index.sharedScope { try state.keepers.countReferred(row) }
+            if scope == state.shared.sharedScope { try state.keepers.countReferred(row) }
         }
     }
 
@@ -105,10 +105,8 @@ struct DurableRows {
     }
 
     func find(_ name: TargetName) throws(StoreError) -> DurableRow? {
-        let statement = state.statements[.find]
-        statement.bind((":scope", name.scope.text), (":id", name.id.text))
-        defer { statement.reset() }
-        return try statement.step() ? DurableRow(statement, name) : nil
+        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
+        return try state.statements(.find, scope, id).first { DurableRow($0, name) }
     }
 
     /// The id of a row by its number; nil for one that cannot be read.
@@ -119,18 +117,8 @@ struct DurableRows {
 
     /// A row with the body that stands in it; nil when there is none.
     func entry(_ name: TargetName) throws(StoreError) -> SavedEntry? {
-        let statement = state.statements[.get]
-        statement.bind((":scope", name.scope.text), (":id", name.id.text))
-        defer { statement.reset() }
-        guard try statement.step() else { return nil }
-        var saved = SavedEntry(claim: DurableRow(statement, name))
-        let row = EntryRow(statement, file: .state)
-        guard saved.claim.hasEntry, row.isSound, let entry = row.entry() else { return saved }
-        saved.entry = entry
-        saved.inline = row.withBody { Array($0) }
-        saved.chunked = row.chunkedBody
-        saved.normalized = row.normalized(in: name.scope)
-        return saved
+        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
+        return try state.statements(.get, scope, id).first { SavedEntry($0, name) }
     }
 
     /// Stores an entry in its row, in place of what that holds; the entry has its revision.
@@ -202,7 +190,7 @@ struct DurableRows {
         state.noteChange(of: row.name)
         // It is its user's own row from now on.
         if row.keepsShared { try state.keepers.setKeeper(row, false) }
-        if row.keepsShared || row.name.scope == state.index.sharedScope {
+        if row.keepsShared || row.name.scope == state.shared.sharedScope {
             try state.keepers.countKeepers(of: row.name.id)
         }
     }
@@ -258,7 +246,7 @@ struct DurableRows {
         state.memory.pins.damaged += 1
         try clear(found)
         let isWanted = found.kind == .fetched
-        guard name.scope != state.index.sharedScope else {
+        guard name.scope != state.shared.sharedScope else {
             return try state.keepers.wantKept(name.id, isWanted)
         }
         guard found.isPinned, let emptied = try find(name) else { return }
@@ -329,13 +317,11 @@ struct DurableRows {
     /// Shows a shared row again to users, as an answer has come for it whose request started at `start`;
     /// whether it was hidden from any.
     func endHiding(_ row: DurableRow, since start: Revision?) throws(StoreError) -> Bool {
-        guard row.name.scope == state.index.sharedScope, state.shared.mayHideRows else {
+        guard row.name.scope == state.shared.sharedScope, state.shared.mayHideRows else {
             return false
         }
-        let statement = state.statements[.unhide]
-        statement.bind((":key", row.number), (":rev", start?.number ?? .max))
-        defer { statement.reset() }
-        return try countRemoved(statement) > 0
+        let (key, rev) = ((":key", row.number), (":rev", start?.number ?? .max))
+        return try countRemoved(state.statements(.unhide, key, rev)) > 0
     }
 
     /// Removes the marks of some users, who are forgotten.
@@ -361,10 +347,7 @@ struct DurableRows {
 
     func marks(of row: DurableRow) throws(StoreError) -> [HiddenMark] {
         guard state.shared.mayHideRows else { return [] }
-        let statement = state.statements[.marks]
-        statement.bind(":key", row.number)
-        defer { statement.reset() }
-        return try statement.all(HiddenMark.init)
+        return try state.statements(.marks, (":key", row.number)).all(HiddenMark.init)
     }
 
     /// Merges an answer into what is saved of an entity; what it came to, nil where that is nothing.

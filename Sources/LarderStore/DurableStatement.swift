@@ -9,15 +9,9 @@ enum DurableStatement: Int, PreparedStatement {
         case .begin: "BEGIN IMMEDIATE"
         case .commit: "COMMIT"
         case .find:
-            """
-            SELECT \(DurableColumn.row(EntryColumn.found, DurableRow.columns))
-            FROM claim WHERE scope = :scope AND id = :id
-            """
+            "SELECT \(DurableRow.found) FROM claim WHERE scope = :scope AND id = :id"
         case .get:
-            """
-            SELECT \(DurableColumn.row(Set(EntryColumn.allCases), DurableRow.columns))
-            FROM claim WHERE scope = :scope AND id = :id
-            """
+            "SELECT \(SavedEntry.columns) FROM claim WHERE scope = :scope AND id = :id"
         case .insert:
             """
             INSERT INTO claim (\(EntryColumn.names(Self.name)), \(DurableColumn.names(Self.made)))
@@ -60,8 +54,7 @@ enum DurableStatement: Int, PreparedStatement {
         case .delete: "DELETE FROM claim WHERE claim = :key"
         case .keepers:
             """
-            SELECT \(DurableColumn.row([.scope], [.pinnedAt, .state, .targeted]))
-            FROM claim INDEXED BY claim_keeper
+            SELECT \(DurableRow.found) FROM claim INDEXED BY claim_keeper
             WHERE id = :id AND shared = 1 ORDER BY claim
             """
         case .keep: "UPDATE claim SET shared = :shared WHERE claim = :key"

@@ -66,7 +66,7 @@ struct EntryWriter: WriterPart {
             if isRefused { return .refused(error) }
         }
         if found?.isPinned == true, new.entry.kind == .tombstone,
-            scope == shared.residency.sharedScope || found?.keepsShared == true
+            scope == shared.sharedScope || found?.keepsShared == true
         {
             let needs = try sharing.keepForPins(new, now)
             guard needs.isEmpty else { return .needs(needs) }
@@ -235,14 +235,12 @@ struct EntryWriter: WriterPart {
 
     /// Takes what is saved of an id away; what the cache says of it is the caller's.
     func removeDurable(_ found: DurableRow, isCounted: Bool = true) throws(StoreError) {
-        let (name, index) = (found.name, shared.residency)
+        let name = found.name
         try hiding.hideShared(found)
         try state.rows.remove(found)
         if found.keepsShared, isCounted { try state.keepers.countKeepers(of: name.id) }
-        pinning.setUnpinned(name)
-        index.setGivenUp(name.scope, name.id, true)
-        onRollBack { index.setGivenUp(name.scope, name.id, false) }
-        afterCommit { index.removeGivenUp(name.scope, name.id) }
+        change(name) { ($0.isPinned, $0.isGivenUp) = (false, true) }
+        afterCommit { [index = shared.residency] in index.removeGivenUp(name) }
     }
 
     /// Has rows say from a step of their own on what they say, and tells it to those who watch them.

@@ -22,7 +22,7 @@ struct Hiding: WriterPart {
         from scope: ScopeKey,
         olderThan revision: Revision? = nil
     ) throws(StoreError) {
-        let place = shared.residency.sharedScope
+        let place = shared.sharedScope
         guard scope != place, let row = try durable(TargetName(place, id)), row.hasEntry,
             revision.map({ row.revision < $0 }) ?? true
         else { return }
@@ -39,7 +39,7 @@ struct Hiding: WriterPart {
     /// Whether the shared row under an id is hidden from the user of a scope.
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
         guard shared.mayHideRows else { return false }
-        if shared.residency.covers(shared.residency.sharedScope, id),
+        if shared.residency.covers(shared.sharedScope, id),
             let isHidden = try state.reader.sharedRows.isHidden(id, from: scope)
         {
             return isHidden
@@ -49,7 +49,7 @@ struct Hiding: WriterPart {
 
     /// Takes the marks of a row along that comes from `cache.db`.
     func takeMarks(of name: TargetName) throws(StoreError) {
-        guard name.scope == shared.residency.sharedScope, shared.mayHideRows,
+        guard name.scope == shared.sharedScope, shared.mayHideRows,
             let cache = try cacheIfAny, let row = try state.rows.find(name)
         else { return }
         for mark in try cache.hiding.marks(of: RowKey(name.scope, name.id)) {
@@ -59,7 +59,7 @@ struct Hiding: WriterPart {
 
     /// Has `cache.db` have the marks of a row that goes back there.
     func giveMarks(of row: DurableRow) throws(StoreError) {
-        guard row.name.scope == shared.residency.sharedScope, shared.mayHideRows else { return }
+        guard row.name.scope == shared.sharedScope, shared.mayHideRows else { return }
         try cache.hiding.replaceMarks(of: row.name, try state.rows.marks(of: row))
     }
 }

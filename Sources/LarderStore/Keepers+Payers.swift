@@ -6,21 +6,15 @@ extension Keepers {
     /// The payer of a row that refers to one, or of its URL; the row's own payer if one of these has it,
     /// or none has a payer.
     func referringPayer(of row: DurableRow) throws(StoreError) -> UInt32? {
-        let statement = try state.connection.statement(
-            """
-            SELECT payer FROM claim WHERE payer IS NOT NULL AND (scope = :scope AND id = :url
+        let sql = """
+            SELECT payer FROM claim WHERE payer IS NOT NULL AND (scope = 'shared' AND id = :url
                 OR claim <> :row AND claim IN (SELECT parent FROM reference WHERE child = :row))
             ORDER BY payer IS NOT :payer, skeleton IS NULL LIMIT 1
             """
-        )
         let url = row.isHeld ? row.name.id.urlOfVariant?.text : nil
-        statement.bind(
-            (":row", row.number),
-            (":scope", state.index.sharedScope.text),
-            (":url", url),
-            (":payer", row.payer.map(Int64.init))
-        )
-        defer { statement.reset() }
+        let payer = row.payer.map(Int64.init)
+        let statement = try state.connection
+            .statement(sql, (":row", row.number), (":url", url), (":payer", payer))
         guard try statement.step() else { return row.payer }
         return statement.integerOrNil(.only).flatMap(UInt32.init(exactly:))
     }
@@ -29,7 +23,7 @@ extension Keepers {
     /// after a change of its references.
     func countReferred(_ number: Int64) throws(StoreError) {
         guard let id = try state.rows.id(of: number),
-            let row = try state.rows.find(TargetName(state.index.sharedScope, id)),
+            let row = try state.rows.find(state.shared.sharedName(id)),
             row.isReferredOnly, let payer = try referringPayer(of: row), payer != row.payer
         else { return }
         let update = try state.connection.statement(
@@ -66,7 +60,6 @@ extension Keepers {
             (":prefix", prefix),
             (":end", RowQuery.end(ofPrefix: prefix))
         )
-        defer { statement.reset() }
         while try statement.step() {
             var numbers = RowNumbers(statement)
             let isInPins = statement.isTrue("in_pins")

@@ -1,17 +1,6 @@
 import LarderModel
 import LarderNormalize
 
-struct Keeper {
-    let name: TargetName
-    let pinnedAt: Int64?
-    /// Nil where it is no pin.
-    let pin: PinState?
-    let isTargeted: Bool
-
-    /// Whether it keeps the row as a pin: one that has given up keeps none.
-    var isPin: Bool { pin == .held || pin == .waiting }
-}
-
 /// Shared rows that users keep.
 ///
 /// Such a row has the scope `shared`. Its *keepers* are durable rows of users under its id that have no entry of
@@ -20,20 +9,8 @@ struct Keepers {
     let state: StateWriter
 
     /// Those of a shared row, the first first.
-    func of(_ id: EntryID) throws(StoreError) -> [Keeper] {
-        let statement = state.statements[.keepers]
-        statement.bind(":id", id.text)
-        defer { statement.reset() }
-        return try statement.all { row in
-            row.scope(EntryColumn.scope).map { scope in
-                Keeper(
-                    name: TargetName(state.index.key(for: scope), id),
-                    pinnedAt: row.integerOrNil(DurableColumn.pinnedAt),
-                    pin: PinState(claim: row),
-                    isTargeted: row.isTrue(DurableColumn.targeted)
-                )
-            }
-        }
+    func of(_ id: EntryID) throws(StoreError) -> [DurableRow] {
+        try state.statements(.keepers, (":id", id.text)).all { DurableRow($0, state.shared) }
     }
 
     /// Has a shared row say what keeps it; to be called after each change of a keeper, and of its bytes.
@@ -41,13 +18,13 @@ struct Keepers {
     /// It counts once, among the pins if any keeper is one, and in the share of the first of those: its
     /// payer. Once none keeps it, it stays in the share of the last one until it has left `state.db`.
     func countKeepers(of id: EntryID) throws(StoreError) {
-        let place = TargetName(state.index.sharedScope, id)
+        let place = state.shared.sharedName(id)
         guard let row = try state.rows.find(place) else { return }
         let keepers = try of(id)
         // One that nobody keeps, and nobody has kept, is as it was made.
         let wasKept = row.payer != nil && !row.isReferredOnly
         guard !keepers.isEmpty || wasKept else { return }
-        let pins = keepers.filter(\.isPin)
+        let pins = keepers.filter(\.isKeepingPin)
         let first = pins.first ?? keepers.first(where: \.isTargeted)
         var payer = first?.name.scope.scope.uid
         if payer == nil { payer = try referringPayer(of: row) }
@@ -63,13 +40,11 @@ struct Keepers {
         )
         state.budget.recount(row) { $0 = charge }
         try passOn(payer, from: row)
-        state.index.setPinned(place.scope, id, !pins.isEmpty)
+        state.index.change(place) { $0.isPinned = !pins.isEmpty }
         if first == nil { try state.rows.noteUnkept(place) }
         guard row.hasBytes else { return }
-        for waiting in pins where waiting.pin == .waiting {
-            guard try state.reader.sharedRows.isHidden(id, from: waiting.name.scope) != true,
-                let pin = try state.rows.find(waiting.name)
-            else { continue }
+        for pin in pins where pin.pin == .waiting {
+            if try state.reader.sharedRows.isHidden(id, from: pin.name.scope) == true { continue }
             try state.pins.setState(of: pin, .held, nil, isWanted: false)
             state.memory.hasNews = true
         }
@@ -80,7 +55,7 @@ struct Keepers {
     /// With `pinnedAt` what comes with it counts against the bound of pins. What keeps it is to be counted
     /// next.
     func promote(_ id: EntryID, _ base: NewEntry?, pinnedAt: Timestamp? = nil) throws(StoreError) {
-        let name = TargetName(state.index.sharedScope, id)
+        let name = state.shared.sharedName(id)
         if try state.rows.find(name) == nil {
             let pin = pinnedAt.map { _ in PinState.held }
             try state.rows.insert(name, nil, pin: pin, at: pinnedAt, isTargeted: pinnedAt == nil)
@@ -117,11 +92,10 @@ struct Keepers {
 
     /// Has the pins of a shared row that has lost its bytes wait for others.
     func wantKept(_ id: EntryID, _ isFetched: Bool) throws(StoreError) {
-        for keeper in try of(id) where keeper.isPin {
-            guard let row = try state.rows.find(keeper.name) else { continue }
+        for keeper in try of(id) where keeper.isKeepingPin {
             let (pin, trouble): (PinState, PinTrouble?) =
                 isFetched ? (.waiting, nil) : (.failed, .damaged)
-            try state.pins.setState(of: row, pin, trouble, isWanted: isFetched)
+            try state.pins.setState(of: keeper, pin, trouble, isWanted: isFetched)
             state.memory.hasNews = true
         }
         try countKeepers(of: id)
@@ -137,20 +111,13 @@ struct Keepers {
     /// The shared answers of a URL, those of its variants among them.
     func unit(of url: EntryID) throws(StoreError) -> [EntryID] {
         guard let prefix = url.variantPrefix else { return [] }
-        let statement = try state.connection.statement(
+        let sql = """
+            SELECT id FROM claim WHERE scope = 'shared' AND kind IN (1, 2)
+                AND (id = :url OR id >= :prefix AND id < :end)
             """
-            SELECT id FROM claim WHERE scope = :scope AND (id = :url OR id >= :prefix AND id < :end)
-                AND kind IN (1, 2)
-            """
-        )
         let end = RowQuery.end(ofPrefix: prefix)
-        statement.bind(
-            (":scope", state.index.sharedScope.text),
-            (":url", url.text),
-            (":prefix", prefix),
-            (":end", end)
-        )
-        defer { statement.reset() }
-        return try statement.all { $0.entryID(.only) }
+        return try state.connection
+            .statement(sql, (":url", url.text), (":prefix", prefix), (":end", end))
+            .all { $0.entryID(.only) }
     }
 }

@@ -189,25 +189,26 @@ package struct ListReader {
         _ filter: RowFilter,
         after cursor: RowCursor?,
         limit: Int
-    ) throws(StoreError) -> [ResidencyRow] {
+    ) throws(StoreError) -> [DurableRow] {
         guard !shared.residency.isEmpty else { return [] }
         let query = RowQuery(filter: filter, order: .id, cursor: cursor, table: .claim)
         let state = try reader.stateReader()
-        return try query.rows(ResidencyRow.columns, in: state.connection, limit: limit) {
+        return try query.rows(DurableRow.found, in: state.connection, limit: limit) {
             row throws(StoreError) in
-            try ResidencyRow(row)?.marked(by: state)
+            try DurableRow(row, shared)?.marked(by: state)
         }
     }
 
-    package func claimRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ResidencyRow? {
+    package func claimRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> DurableRow? {
         guard shared.residency.covers(scope, id) else { return nil }
         let state = try reader.stateReader()
-        return try state.row(scope, id)?.marked(by: state)
+        let row = try state.claim(DurableRow.found, scope.text, id).first { DurableRow($0, shared) }
+        return try row?.marked(by: state)
     }
 }
 
-extension ResidencyRow {
-    fileprivate func marked(by state: StateReader) throws(StoreError) -> ResidencyRow {
+extension DurableRow {
+    fileprivate func marked(by state: StateReader) throws(StoreError) -> DurableRow {
         var row = self
         if !isPinned, !isTargeted { row.isNeeded = try state.isKept(number) }
         return row

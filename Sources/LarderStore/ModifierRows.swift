@@ -55,21 +55,19 @@ struct ModifierRows {
     ) throws(StoreError) -> (digest: Digest, acceptance: Acceptance)? {
         guard !new.isIDMade else { return nil }
         for (table, last) in [("modifier", "number"), ("history", "history")] {
-            let statement = try state.connection.statement(
-                """
+            let sql = """
                 SELECT number, rev, digest_high, digest_low, settled_at FROM \(table)
                 WHERE scope = :scope AND id = :id ORDER BY \(last) DESC LIMIT 1
                 """
-            )
-            statement.bind((":scope", new.scope.text), (":id", new.id.text))
-            defer { statement.reset() }
-            guard try statement.step() else { continue }
+            let (scope, id) = ((":scope", new.scope.text), (":id", new.id.text))
+            let row = try state.connection.statement(sql, scope, id)
+            guard try row.step() else { continue }
             let acceptance = Acceptance.existing(
-                ModifierNumber(statement.integer("number")),
-                Revision(statement.integer("rev")),
-                isSettled: !statement.isNull("settled_at")
+                ModifierNumber(row.integer("number")),
+                Revision(row.integer("rev")),
+                isSettled: !row.isNull("settled_at")
             )
-            return (statement.digest("digest_high", "digest_low"), acceptance)
+            return (row.digest("digest_high", "digest_low"), acceptance)
         }
         return nil
     }
@@ -87,7 +85,7 @@ struct ModifierRows {
         var counted: Set<TargetName> = []
         for aim in aims {
             guard let uid = aim.name.scope.scope.uid else { continue }
-            for name in [aim.name, aim.base(in: state.index)] {
+            for name in [aim.name, aim.base(in: state.shared)] {
                 // What has a row counts already.
                 guard counted.insert(name).inserted, found.rows[name] == nil else { continue }
                 let size = found.entries[name]?.rowSize
@@ -144,23 +142,22 @@ struct ModifierRows {
     }
 
     func row(_ number: ModifierNumber) throws(StoreError) -> QueuedRow? {
-        let statement = state.queue[.get]
-        statement.bind(":number", number.value)
-        defer { statement.reset() }
-        guard try statement.step() else { return nil }
-        var numbers = RowNumbers(statement)
-        return QueuedRow(
-            number: number,
-            scope: statement.text(ModifierColumn.scope) ?? "",
-            id: statement.text(ModifierColumn.id) ?? "",
-            origin: statement.text(ModifierColumn.origin) ?? "",
-            state: statement.text(ModifierColumn.state).flatMap(ModifierState.init(rawValue:)),
-            isSettled: !statement.isNull(ModifierColumn.settledAt),
-            isStalled: statement.isTrue(ModifierColumn.stalled),
-            size: numbers.size(ModifierColumn.size),
-            client: statement.text(ModifierColumn.client).flatMap(ClientTag.init(text:)),
-            isAnswered: statement.isTrue(ModifierColumn.answered)
-        )
+        try state.queue(.get, (":number", number.value)).first { row in
+            typealias Column = ModifierColumn
+            var numbers = RowNumbers(row)
+            return QueuedRow(
+                number: number,
+                scope: row.text(Column.scope) ?? "",
+                id: row.text(Column.id) ?? "",
+                origin: row.text(Column.origin) ?? "",
+                state: row.text(Column.state).flatMap(ModifierState.init(rawValue:)),
+                isSettled: !row.isNull(Column.settledAt),
+                isStalled: row.isTrue(Column.stalled),
+                size: numbers.size(Column.size),
+                client: row.text(Column.client).flatMap(ClientTag.init(text:)),
+                isAnswered: row.isTrue(Column.answered)
+            )
+        }
     }
 
     /// Counts an attempt and says that bytes may leave; false for what is settled.

@@ -35,7 +35,7 @@ struct Pinning: WriterPart {
         _ origin: OriginName?,
         _ now: Timestamp
     ) throws(StoreError) -> CommandResult<PinOutcome> {
-        let place = sharing.sharedName(name.id)
+        let place = shared.sharedName(name.id)
         let found = try durable(place)
         let isHere = found.map { $0.hasEntry || $0.isTargeted } ?? false
         let row =
@@ -178,7 +178,7 @@ struct Pinning: WriterPart {
             return true
         }
         try state.pins.unpin(found, found.goneStatus == nil ? nil : revisions.next())
-        setUnpinned(name)
+        change(name) { $0.isPinned = false }
         try sharing.removeIdleKeeper(name)
         return true
     }
@@ -199,7 +199,7 @@ struct Pinning: WriterPart {
         let (scope, id) = (name.scope, name.id)
         guard let found = try durable(name), !found.isTargeted else { return false }
         // Nobody's pin of a shared row goes with it.
-        if found.isPinned, scope == shared.residency.sharedScope { return false }
+        if found.isPinned, scope == shared.sharedScope { return false }
         // What is pinned may need it.
         if !found.isPinned, try state.reader.isKept(found.number) { return false }
         try entries.removeDurable(found)
@@ -217,19 +217,8 @@ struct Pinning: WriterPart {
     }
 
     private func setPinned(_ name: TargetName) {
-        let index = shared.residency
-        let wasPinned = index.place(name.scope, name.id)?.isPinned == true
         claim(name)
-        index.setPinned(name.scope, name.id, true)
-        onRollBack { index.setPinned(name.scope, name.id, wasPinned) }
-    }
-
-    /// An id is pinned no more, unless a later command of the group pins it again.
-    func setUnpinned(_ name: TargetName) {
-        let index = shared.residency
-        guard index.place(name.scope, name.id)?.isPinned == true else { return }
-        index.setPinned(name.scope, name.id, false)
-        onRollBack { index.setPinned(name.scope, name.id, true) }
+        change(name) { $0.isPinned = true }
     }
 
     /// What is no failure of the writer, and was refused before anything was written.

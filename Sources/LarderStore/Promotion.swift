@@ -7,8 +7,8 @@ struct WriteTarget {
     var isShared: Bool
 
     /// Where the row of its base stands.
-    func base(in index: ResidencyIndex) -> TargetName {
-        isShared ? TargetName(index.sharedScope, name.id) : name
+    func base(in shared: SharedCacheState) -> TargetName {
+        isShared ? shared.sharedName(name.id) : name
     }
 }
 
@@ -35,7 +35,7 @@ struct Promotion: WriterPart {
             }
         }
         for aim in aims {
-            let name = aim.base(in: shared.residency)
+            let name = aim.base(in: shared)
             if aim.isShared { found.rows[aim.name] = try durable(aim.name) }
             let claim = try durable(name)
             found.rows[name] = claim
@@ -141,7 +141,7 @@ struct Promotion: WriterPart {
     /// To be called once, before anybody reads.
     func takeAlong(now: Timestamp) throws(StoreError) {
         for row in try state.reader.allRows() where !row.keepsShared {
-            let name = TargetName(shared.key(for: row.scope), row.id)
+            let name = row.name
             if row.isPinned || row.isTargeted { try holdVariants(of: name) }
             guard row.kind == .fetched, let saved = try state.rows.entry(name),
                 let entry = saved.entry,

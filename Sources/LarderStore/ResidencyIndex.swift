@@ -33,9 +33,6 @@ final class ResidencyIndex: Sendable {
     private let dead = Mutex<[ResidencyKey: Int]>([:])
     // As `count`, of the ids of `dead`.
     private let deadCount = Atomic<Int>(0)
-    let sharedScope: ScopeKey
-    private let keySeed: UInt64
-    private let hashMask: UInt64
     // Released after a change of the keys, acquired before a look at them, so that readers need no
     // lock while nothing is kept.
     private let count = Atomic<Int>(0)
@@ -53,13 +50,7 @@ final class ResidencyIndex: Sendable {
     private let listener = Mutex<@Sendable () -> Void>({})
     private let leavingListener = Mutex<@Sendable ([ModifierNumber]) -> Void>({ _ in })
 
-    init(pinsMaxBytes: Int64, keySeed: UInt64, hashMask: UInt64) {
-        publishedPins = Mutex(PinTotals(maxBytes: pinsMaxBytes))
-        (self.keySeed, self.hashMask) = (keySeed, hashMask)
-        sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
-    }
-
-    func key(for scope: Scope) -> ScopeKey { ScopeKey(scope, seed: keySeed, hashMask: hashMask) }
+    init(pinsMaxBytes: Int64) { publishedPins = Mutex(PinTotals(maxBytes: pinsMaxBytes)) }
 
     /// How many groups have changed `state.db`.
     var commitNumber: Int { commits.load(ordering: .acquiring) }
@@ -80,8 +71,8 @@ final class ResidencyIndex: Sendable {
         return keys.withLock { $0.counts[key] != nil }
     }
 
-    func insert(_ scope: ScopeKey, _ id: EntryID) {
-        let (key, row) = (ResidencyKey(scope, id), RowKey(scope, id))
+    func insert(_ name: TargetName) {
+        let (key, row) = (ResidencyKey(name.scope, name.id), RowKey(name.scope, name.id))
         keys.withLock { keys in
             guard keys.places[key] == nil else {
                 keys.places[key]?.isGivenUp = false
@@ -94,19 +85,14 @@ final class ResidencyIndex: Sendable {
         }
     }
 
-    /// Says whether the open group takes an id's row away; a later command of it may claim it again.
-    func setGivenUp(_ scope: ScopeKey, _ id: EntryID, _ isGivenUp: Bool) {
-        change(scope, id) { $0.isGivenUp = isGivenUp }
-    }
-
     /// Takes an id out whose row is gone.
-    func removeGivenUp(_ scope: ScopeKey, _ id: EntryID) {
-        if place(scope, id)?.isGivenUp == true { remove(scope, id) }
+    func removeGivenUp(_ name: TargetName) {
+        if place(name.scope, name.id)?.isGivenUp == true { remove(name) }
     }
 
     /// Takes an id out that has no row.
-    func remove(_ scope: ScopeKey, _ id: EntryID) {
-        let key = ResidencyKey(scope, id)
+    func remove(_ name: TargetName) {
+        let key = ResidencyKey(name.scope, name.id)
         keys.withLock { keys in
             guard let place = keys.places.removeValue(forKey: key) else { return }
             let row = place.row
@@ -117,22 +103,17 @@ final class ResidencyIndex: Sendable {
         }
     }
 
-    func setPinned(_ scope: ScopeKey, _ id: EntryID, _ isPinned: Bool) {
-        change(scope, id) { $0.isPinned = isPinned }
-    }
-
-    func addTargets(_ scope: ScopeKey, _ id: EntryID, _ count: Int) {
-        change(scope, id) { $0.targets += count }
-    }
-
-    private func change(_ scope: ScopeKey, _ id: EntryID, _ make: (inout Place) -> Void) {
-        let key = ResidencyKey(scope, id)
-        keys.withLock { keys in
-            guard var place = keys.places[key] else { return }
-            let before = place
+    /// Changes what is known of an id, if that is durable; returns how it was.
+    @discardableResult
+    func change(_ name: TargetName, _ make: (inout Place) -> Void) -> Place? {
+        let key = ResidencyKey(name.scope, name.id)
+        return keys.withLock { keys in
+            guard let before = keys.places[key] else { return nil }
+            var place = before
             make(&place)
             keys.places[key] = place
             if before.targets == 0, place.targets > 0 { arrived.add(1, ordering: .releasing) }
+            return before
         }
     }
 
@@ -175,14 +156,6 @@ final class ResidencyIndex: Sendable {
             names.subtract(taken)
             return taken
         }
-    }
-
-    func setKeepsShared(_ scope: ScopeKey, _ id: EntryID, _ keepsShared: Bool) {
-        change(scope, id) { $0.keepsShared = keepsShared }
-    }
-
-    func keepsShared(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        place(scope, id)?.keepsShared == true
     }
 
     func addDeadLetters(_ scope: ScopeKey, _ id: EntryID, _ added: Int) {

@@ -242,6 +242,16 @@ struct PreparedStatements<Name: PreparedStatement> {
     }
 
     subscript(name: Name) -> SQLiteStatement { statements[name.rawValue] }
+
+    /// A statement with the values of its parameters.
+    func callAsFunction<each Value: SQLiteValue>(
+        _ name: Name,
+        _ values: repeat (String, each Value)
+    ) -> SQLiteStatement {
+        let statement = self[name]
+        statement.bind(repeat each values)
+        return statement
+    }
 }
 
 /// The names of statements, numbered from 0.

@@ -49,7 +49,7 @@ struct Settling: WriterPart {
         }
         let targets = try fates(of: names, settlement, now)
         // What others read of a shared row is asked for again.
-        for name in waiting { try markStale(sharing.sharedName(name.id)) }
+        for name in waiting { try markStale(shared.sharedName(name.id)) }
         let waits = !waiting.isEmpty
         try state.targets.settle(settlement, row, targets, waits: waits, step)
         try promotion.fill(now: now)
@@ -77,8 +77,8 @@ struct Settling: WriterPart {
             let place = try sharing.place(of: name)
             if place != name { try state.targets.raise(place, to: step) }
             afterCommit {
-                index.addTargets(name.scope, name.id, -1)
-                if place != name { index.addTargets(place.scope, place.id, -1) }
+                index.change(name) { $0.targets -= 1 }
+                if place != name { index.change(place) { $0.targets -= 1 } }
             }
         }
         for name in names.unique { try sharing.removeIdleKeeper(name) }
@@ -92,8 +92,22 @@ struct Settling: WriterPart {
         let state = shared.residency.isEmpty ? nil : try state.connection
         var rows: [VariantRow] = []
         for case let places? in places {
-            let query = VariantQuery(places: places, shownAt: now)
-            rows += try query.rows(state: state, cache: try cacheIfAny?.connection)
+            var found: [EntryID: ScopeKey] = [:]
+            for scope in places.scopes.reversed() {
+                var filter = RowFilter(scope: scope)
+                (filter.prefix, filter.shownAt) = (places.prefix, now)
+                // A row that leaves `state.db` is in `cache.db` before, so that is looked at last.
+                let cache = try cacheIfAny?.connection
+                for (connection, table) in [(state, RowTable.claimedEntries), (cache, .cache)] {
+                    guard let connection else { continue }
+                    let query = RowQuery(filter: filter, order: .id, cursor: nil, table: table)
+                    let ids = try query.rows("id", in: connection, limit: Limits.pageRowsMax) {
+                        $0.entryID(.only)
+                    }
+                    for id in ids { found[id] = scope }
+                }
+            }
+            rows += found.map { VariantRow(id: $0.key, place: $0.value) }
         }
         return rows
     }

@@ -54,7 +54,7 @@ final class SharedCacheState: Sendable {
         maxEntryBytes: Int64 = .max
     ) {
         sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
-        residency = ResidencyIndex(pinsMaxBytes: pinsMaxBytes, keySeed: keySeed, hashMask: hashMask)
+        residency = ResidencyIndex(pinsMaxBytes: pinsMaxBytes)
         self.keySeed = keySeed
         self.hashMask = hashMask
         setMaxEntryBytes(maxEntryBytes)
@@ -66,6 +66,9 @@ final class SharedCacheState: Sendable {
     }
 
     func key(for scope: Scope) -> ScopeKey { ScopeKey(scope, seed: keySeed, hashMask: hashMask) }
+
+    /// The shared row under an id.
+    func sharedName(_ id: EntryID) -> TargetName { TargetName(sharedScope, id) }
 
     /// Whether a row is not to be evicted: somebody needs it now, or its id is kept.
     func isProtected(_ key: RowKey) -> Bool { protection.isHeld(key) || residency.covers(key) }

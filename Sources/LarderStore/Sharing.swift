@@ -7,10 +7,8 @@ struct Sharing: WriterPart {
 
     /// Where the row stands that a target's user sees.
     func place(of name: TargetName) throws(StoreError) -> TargetName {
-        try durable(name)?.keepsShared == true ? sharedName(name.id) : name
+        try durable(name)?.keepsShared == true ? shared.sharedName(name.id) : name
     }
-
-    func sharedName(_ id: EntryID) -> TargetName { TargetName(shared.residency.sharedScope, id) }
 
     /// Whether a user sees the shared row under an id of an origin whose answers are shared, or with
     /// `orHidden` has no row of its own in front of it.
@@ -35,11 +33,9 @@ struct Sharing: WriterPart {
 
     /// From now on a durable row keeps the shared row under its id, which is read here.
     func noteKeeper(_ name: TargetName) throws(StoreError) {
-        let (index, place) = (shared.residency, sharedName(name.id))
+        let place = shared.sharedName(name.id)
         claim(place)
-        let wasKeeper = index.keepsShared(name.scope, name.id)
-        index.setKeepsShared(name.scope, name.id, true)
-        onRollBack { index.setKeepsShared(name.scope, name.id, wasKeeper) }
+        change(name) { $0.keepsShared = true }
         try state.keepers.countKeepers(of: name.id)
         if try state.rows.find(place)?.isLeftToCache == false { promotion.addGarbage([place]) }
     }
@@ -47,11 +43,11 @@ struct Sharing: WriterPart {
     /// A durable row that has kept the shared row has an entry of its own.
     func noteOwnEntry(_ found: DurableRow?) {
         guard let name = found?.name, found?.keepsShared == true else { return }
-        let (index, place) = (shared.residency, sharedName(name.id))
+        let (index, place) = (shared.residency, shared.sharedName(name.id))
         afterCommit {
-            guard let own = index.place(name.scope, name.id), own.keepsShared else { return }
-            index.setKeepsShared(name.scope, name.id, false)
-            index.addTargets(place.scope, place.id, -own.targets)
+            let own = index.change(name) { $0.keepsShared = false }
+            guard let own, own.keepsShared else { return }
+            index.change(place) { $0.targets -= own.targets }
         }
     }
 
@@ -64,7 +60,7 @@ struct Sharing: WriterPart {
 
     /// What those see whose changes show on a row, before an answer for it is stored.
     func viewers(of name: TargetName) throws(StoreError) -> [ViewBefore] {
-        guard name.scope == shared.residency.sharedScope, isTargeted(name) else { return [] }
+        guard name.scope == shared.sharedScope, isTargeted(name) else { return [] }
         var views: [ViewBefore] = []
         for keeper in try state.keepers.of(name.id) where keeper.isTargeted {
             views.append(try state.views.view(of: keeper.name))
@@ -89,7 +85,7 @@ struct Sharing: WriterPart {
         now: Timestamp
     ) throws(StoreError) {
         let (index, scope) = (shared.residency, row.scope)
-        let isShared = scope == index.sharedScope
+        let isShared = scope == shared.sharedScope
         let id = isShared ? row.id.urlOfVariant ?? row.id : row.id
         let name = TargetName(scope, id)
         guard isTargeted(name) else { return }
@@ -110,8 +106,8 @@ struct Sharing: WriterPart {
                 if isShared { try hideUnit(id, except: row.id, from: viewer.scope, ended) }
                 try state.targets.raise(name, to: ended)
                 afterCommit {
-                    index.addTargets(viewer.scope, id, -changes.count)
-                    if isShared { index.addTargets(scope, id, -changes.count) }
+                    index.change(viewer) { $0.targets -= changes.count }
+                    if isShared { index.change(name) { $0.targets -= changes.count } }
                 }
             }
             if let step { try state.views.logChanges(since: [view], step, ChangeCause(.network)) }
@@ -160,7 +156,7 @@ struct Sharing: WriterPart {
     ///
     /// It may have told one user only.
     func keepForPins(_ tombstone: NewEntry, _ now: Timestamp) throws(StoreError) -> [LargeBody] {
-        let (id, home) = (tombstone.entry.id, shared.residency.sharedScope)
+        let (id, home) = (tombstone.entry.id, shared.sharedScope)
         guard let saved = try state.rows.entry(TargetName(home, id)), saved.claim.isPinned,
             var entry = saved.entry, entry.kind != .tombstone
         else { return [] }
@@ -179,11 +175,10 @@ struct Sharing: WriterPart {
         }
         guard needs.isEmpty else { return needs }
         for pin in pins {
-            guard let row = try state.rows.find(pin.name) else { continue }
             let own = try bodies.linkable(body, pin.name, in: .state, as: .base)
             let new = NewEntry(scope: pin.name.scope, entry: entry, body: own)
-            try state.rows.write(new, to: row)
-            noteOwnEntry(row)
+            try state.rows.write(new, to: pin)
+            noteOwnEntry(pin)
             var gone = tombstone
             gone.scope = pin.name.scope
             gone.entry.revision = try revisions.next()
@@ -196,10 +191,10 @@ struct Sharing: WriterPart {
 
     /// Has the pins of a shared row say that there is no room for what has come.
     func refuseForPins(_ new: NewEntry, _ found: DurableRow) throws(StoreError) -> DurableRow {
-        guard new.scope == shared.residency.sharedScope,
+        guard new.scope == shared.sharedScope,
             let error = try entries.refusal(of: new, found)
         else { return found }
-        for keeper in try state.keepers.of(new.entry.id) where keeper.isPin {
+        for keeper in try state.keepers.of(new.entry.id) where keeper.isKeepingPin {
             try state.pins.setTrouble(keeper.name, .tooLarge, PinTrouble(error))
         }
         return try state.rows.find(found.name) ?? found

@@ -29,7 +29,7 @@ struct StateBudget {
 
     /// To be called by whatever makes or removes a row.
     func recount(_ scope: ScopeKey, from old: RowCharge?, to new: RowCharge?) {
-        let isKept = scope == state.index.sharedScope
+        let isKept = scope == state.shared.sharedScope
         for (charge, sign) in [(old, -1), (new, 1)] as [(RowCharge?, Int64)] {
             guard let charge else { continue }
             let uid = isKept ? charge.payer : scope.scope.uid

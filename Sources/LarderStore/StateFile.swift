@@ -174,21 +174,20 @@ final class StateFile: Sendable {
     }
 
     /// Puts the rows into the index; the cache's rows under their ids are garbage.
-    private static func load(_ rows: [ResidencyRow], into shared: SharedCacheState) {
+    private static func load(_ rows: [DurableRow], into shared: SharedCacheState) {
+        let index = shared.residency
         for row in rows {
-            let scope = shared.key(for: row.scope)
-            shared.residency.insert(scope, row.id)
-            shared.residency.setPinned(scope, row.id, row.isPinned)
-            shared.residency.addTargets(scope, row.id, row.targets)
-            if row.hasEntry { shared.residency.addGarbage([RowKey(scope, row.id)]) }
-            if !row.isPinned, !row.isTargeted {
-                shared.residency.addReleasable([TargetName(scope, row.id)])
+            index.insert(row.name)
+            index.change(row.name) { place in
+                place.isPinned = row.isPinned
+                place.targets += row.targets
+                place.keepsShared = row.keepsShared
             }
+            if row.hasEntry { index.addGarbage([RowKey(row.name.scope, row.name.id)]) }
+            if row.isReferredOnly { index.addReleasable([row.name]) }
         }
-        let place = shared.residency.sharedScope
         for row in rows where row.keepsShared {
-            shared.residency.setKeepsShared(shared.key(for: row.scope), row.id, true)
-            shared.residency.addTargets(place, row.id, row.targets)
+            index.change(shared.sharedName(row.name.id)) { $0.targets += row.targets }
         }
     }
 

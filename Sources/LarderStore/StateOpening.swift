@@ -6,7 +6,7 @@ struct StateOpening {
     let connection: SQLiteConnection
     /// The first revision that is not reserved.
     let nextRevision: Int64
-    let rows: [ResidencyRow]
+    let rows: [DurableRow]
     /// The target of each change of a dead letter.
     let deadTargets: [(scope: Scope, id: EntryID)]
     let digestKey: DigestKey

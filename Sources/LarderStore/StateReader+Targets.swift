@@ -11,57 +11,53 @@ extension StateReader {
     ) throws(StoreError) -> Target {
         try inTransaction { () throws(StoreError) in
             var unknown = Target(changes: try openChanges(scope, id, upTo: last, changesMax))
-            guard let (row, isShared) = try baseRow(scope, id) else { return unknown }
-            unknown.isOfSharedRow = isShared
-            guard let entry = row.entry else {
-                unknown.damaged = row.digest
+            guard let saved = try base(TargetName(scope, id)) else { return unknown }
+            unknown.isOfSharedRow = saved.claim.name.scope != scope
+            guard let entry = saved.entry else {
+                unknown.damaged = saved.claim.digest
                 return unknown
             }
             var target = unknown
-            (target.entry, target.body) = (entry, row.body)
-            target.isDeleted = row.isDeleted || entry.kind == .tombstone
+            target.entry = entry
+            target.body = saved.chunked.map(Target.Body.chunked) ?? .inline(saved.inline)
+            target.isDeleted = saved.claim.goneStatus != nil || entry.kind == .tombstone
             if target.isDeleted { return target }
-            if let normalized = row.normalized {
+            if let normalized = saved.normalized {
                 try allowance.take(bytes: normalized.template.count)
                 guard case .shown(let shown) = try rebuild(normalized) else { return unknown }
                 (target.entry, target.body) = (shown.entry, .inline(shown.answer.bytes))
                 return target
             }
-            switch row.body {
-            case .chunked(let chunked):
-                guard entry.body.isJSON else { return target }
-                try allowance.admitChunks()
-                do throws(StoreError) {
-                    target.body = .inline(try chunks.bytes(of: chunked))
-                } catch .badChunk {
-                    unknown.damaged = entry.body.digest
-                }
-            case .inline(let bytes):
-                try allowance.take(bytes: bytes.count)
-                if bytes.withUnsafeBytes({ Checksum.digest($0) }) != entry.body.digest {
-                    unknown.damaged = entry.body.digest
-                }
+            guard let chunked = saved.chunked else {
+                try allowance.take(bytes: saved.inline.count)
+                return target
             }
-            return unknown.damaged == nil ? target : unknown
+            guard entry.body.isJSON else { return target }
+            try allowance.admitChunks()
+            do throws(StoreError) {
+                target.body = .inline(try chunks.bytes(of: chunked))
+                return target
+            } catch .badChunk {
+                unknown.damaged = entry.body.digest
+                return unknown
+            }
         }
     }
 
     /// A target's own row where it has an entry, else the shared one that it keeps; nil where nothing is
     /// known, and for one that is hidden from its user.
-    private func baseRow(
-        _ scope: ScopeKey,
-        _ id: EntryID
-    ) throws(StoreError) -> (row: BaseRow, isShared: Bool)? {
-        let get = try claim(BaseRow.columns, scope.text, id)
-        guard try get.step() else { return nil }
-        guard get.isTrue(DurableColumn.shared) else {
-            return BaseRow(get, scope).map { ($0, false) }
+    private func base(_ name: TargetName) throws(StoreError) -> SavedEntry? {
+        let own = try saved(name)
+        guard let own, own.claim.keepsShared else {
+            return own?.claim.hasEntry == true ? own : nil
         }
-        let place = shared.residency.sharedScope
-        guard try sharedRows.isHidden(id, from: scope) == false else { return nil }
-        return try claim(BaseRow.columns, place.text, id).first { row in
-            BaseRow(row, place).map { ($0, true) }
-        }
+        // A shared row that is not hidden has an entry.
+        guard try sharedRows.isHidden(name.id, from: name.scope) == false else { return nil }
+        return try saved(TargetName(shared.sharedScope, name.id))
+    }
+
+    private func saved(_ name: TargetName) throws(StoreError) -> SavedEntry? {
+        try claim(SavedEntry.columns, name.scope.text, name.id).first { SavedEntry($0, name) }
     }
 
     /// Puts a normalized answer together of what origins have said of its entities.
@@ -164,23 +160,4 @@ extension OpenChange {
         effect = Array(row.bytes(Column.effect))
         isAnswered = row.isTrue(Column.answered)
     }
-}
-
-private struct BaseRow {
-    let entry: Entry?
-    let isDeleted: Bool
-    let body: Target.Body
-    let digest: Digest
-    let normalized: NormalizedRow?
-
-    init?(_ get: SQLiteStatement, _ scope: ScopeKey) {
-        guard !get.isNull(EntryColumn.kind) else { return nil }
-        let row = EntryRow(get, file: .state)
-        body = row.chunkedBody.map { .chunked($0) } ?? .inline(row.withBody { Array($0) })
-        normalized = row.isSound ? row.normalized(in: scope) : nil
-        entry = row.skeleton == nil || normalized != nil ? row.entry() : nil
-        (isDeleted, digest) = (!get.isNull(DurableColumn.goneStatus), row.digest)
-    }
-
-    static let columns = DurableColumn.row(Set(EntryColumn.allCases), [.goneStatus, .shared])
 }

@@ -150,9 +150,9 @@ final class StateReader {
         )
     }
 
-    func allRows() throws(StoreError) -> [ResidencyRow] {
-        try connection.prepare("SELECT \(ResidencyRow.columns) FROM claim NOT INDEXED")
-            .all(ResidencyRow.init)
+    func allRows() throws(StoreError) -> [DurableRow] {
+        try connection.prepare("SELECT \(DurableRow.columnsWithTargets) FROM claim NOT INDEXED")
+            .all { DurableRow($0, shared) }
     }
 
     /// Whether something keeps a row: a pin, a change, a URL of which it is a variant, or a reference from
@@ -169,10 +169,6 @@ final class StateReader {
             """
         let keeper = try connection.statement(sql, (":row", row))
         return try keeper.step()
-    }
-
-    func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ResidencyRow? {
-        try claim(ResidencyRow.columns, scope.text, id).first(ResidencyRow.init)
     }
 
     /// One id's row as a list shows it; nil while it is neither an entry nor a target.
@@ -214,6 +210,7 @@ extension SQLiteStatement {
         atMost limit: Int = .max,
         _ read: (SQLiteStatement) throws(StoreError) -> Row?
     ) throws(StoreError) -> [Row] {
+        defer { reset() }
         var rows: [Row] = []
         while rows.count < limit, try step() {
             if let row = try read(self) { rows.append(row) }

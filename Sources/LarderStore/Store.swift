@@ -206,7 +206,7 @@ package final class Store: Sendable {
 
     /// Whether a scope's durable row keeps the shared row under its id, which is what its user sees.
     package func keepsShared(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        shared.residency.keepsShared(scope, id)
+        shared.residency.place(scope, id)?.keepsShared == true
     }
 
     /// Reads off the event loops, for what may take long; ``Reading/current`` says for whom.

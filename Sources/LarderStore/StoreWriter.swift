@@ -268,8 +268,15 @@ extension WriterPart {
     func claim(_ name: TargetName) {
         let index = shared.residency
         let isNew = !index.covers(name.scope, name.id)
-        index.insert(name.scope, name.id)
-        if isNew { onRollBack { index.remove(name.scope, name.id) } }
+        index.insert(name)
+        if isNew { onRollBack { index.remove(name) } }
+    }
+
+    /// Changes what the index says of a durable id, unless the open transaction is rolled back.
+    func change(_ name: TargetName, _ make: (inout ResidencyIndex.Place) -> Void) {
+        let index = shared.residency
+        guard let before = index.change(name, make) else { return }
+        onRollBack { index.change(name) { $0 = before } }
     }
 
     func onRollBack(_ undo: @escaping () -> Void) { writer.onRollBack(undo) }

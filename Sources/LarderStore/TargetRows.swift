@@ -45,7 +45,7 @@ struct TargetRows {
     ) throws(StoreError) {
         var made: [TargetName: Target] = [:]
         for (place, aim) in aims.enumerated() {
-            let base = bases[aim.base(in: state.index)]
+            let base = bases[aim.base(in: state.shared)]
             if aim.isShared { try state.keepers.promote(aim.name.id, base) }
             let isNew = try target(aim, base: base, revision)
             // A shared row may have been here before.
@@ -104,11 +104,8 @@ struct TargetRows {
 
     /// The changes of a modifier with their targets.
     func of(_ number: ModifierNumber) throws(StoreError) -> [TargetChange] {
-        let statement = state.queue[.changes]
-        statement.bind(":modifier", number.value)
-        defer { statement.reset() }
-        return try statement.all { row in
-            let scope = row.scope(ChangeColumn.scope).map(state.index.key(for:))
+        try state.queue(.changes, (":modifier", number.value)).all { row in
+            let scope = row.scope(ChangeColumn.scope).map(state.shared.key(for:))
             let id = row.entryID(ChangeColumn.id)
             return TargetChange(
                 change: row.integer(ChangeColumn.change),
@@ -206,10 +203,9 @@ struct TargetRows {
     ) throws(StoreError) {
         guard let row = try state.rows.find(name) else { return }
         state.noteChange(of: name)
-        let others = state.queue[.otherChange]
-        others.bind((":scope", name.scope.text), (":id", name.id.text), (":modifier", number.value))
-        defer { others.reset() }
-        let isTargeted = try others.step()
+        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
+        let others = state.queue(.otherChange, scope, id, (":modifier", number.value))
+        let isTargeted = try others.first { _ in true } ?? false
         try setTargeted(isTargeted, row, revision)
         if !row.isPinned, !isTargeted { try state.rows.noteUnkept(name) }
     }
@@ -231,10 +227,8 @@ struct TargetRows {
     /// The changes of a target that the next answer for its row ends.
     func answeredChanges(of name: TargetName) throws(StoreError) -> [TargetChange] {
         guard (state.memory.modifiers[.accepted] ?? 0) > 0 else { return [] }
-        let statement = state.queue[.answeredChanges]
-        statement.bind((":id", name.id.text), (":scope", name.scope.text))
-        defer { statement.reset() }
-        return try statement.all { row in
+        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
+        return try state.queue(.answeredChanges, scope, id).all { row in
             TargetChange(
                 change: row.integer(ChangeColumn.change),
                 number: ModifierNumber(row.integer(ChangeColumn.modifier)),

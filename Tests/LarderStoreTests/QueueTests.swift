@@ -255,8 +255,9 @@ struct QueueTests {
         try await temporary.answer("a", "[1]")
         let index = temporary.store.shared.residency
         // As far as an accept has come before its commit.
-        index.insert(temporary.scope, named("a"))
-        index.addTargets(temporary.scope, named("a"), 1)
+        let name = TargetName(temporary.scope, named("a"))
+        index.insert(name)
+        index.change(name) { $0.targets += 1 }
         #expect(try temporary.target("a") == nil)
         #expect(try await temporary.text("a") == "[1]")
     }

@@ -1,7 +1,9 @@
 import LarderModel
 
+@testable import LarderStore
+
 extension StoreWriter {
-    /// What is broken of the invariants of ``EntryWriter``, in words; for tests.
+    /// What is broken of the invariants of ``EntryWriter``, in words.
     ///
     /// It goes through all that is durable.
     func brokenInvariants() throws(StoreError) -> [String] {
@@ -24,30 +26,30 @@ extension StoreWriter {
             broken.append("10: \(sums.queue) \(sums.pins), not \(counted.queue) \(counted.pins)")
         }
         for row in rows {
-            let name = TargetName(shared.key(for: row.scope), row.id)
-            guard let place = index.place(name.scope, row.id) else {
-                broken.append("4: \(row.id) is not claimed in memory")
+            let id = row.name.id
+            guard let place = index.place(row.name.scope, id) else {
+                broken.append("4: \(id) is not claimed in memory")
                 continue
             }
             if place.keepsShared != row.keepsShared {
-                broken.append("4: \(row.id) keeps the shared row otherwise in memory")
+                broken.append("4: \(id) keeps the shared row otherwise in memory")
             }
-            if row.scope == .shared {
+            if row.name.scope.scope == .shared {
                 broken += try brokenKept(
                     row,
-                    rows.filter { $0.keepsShared && $0.id == row.id },
+                    rows.filter { $0.keepsShared && $0.name.id == id },
                     place
                 )
             } else if place.targets != row.targets || place.isPinned != row.isPinned {
-                broken.append("4: \(row.id) is claimed otherwise in memory")
+                broken.append("4: \(id) is claimed otherwise in memory")
             }
             if row.keepsShared {
                 if row.hasEntry || !row.isPinned && !row.isTargeted {
-                    broken.append("7: \(row.id) keeps the shared row for nothing")
+                    broken.append("7: \(id) keeps the shared row for nothing")
                 }
-                let isKept = try state.keepers.of(row.id).contains { $0.isTargeted || $0.isPin }
-                if isKept, try state.rows.find(TargetName(index.sharedScope, row.id)) == nil {
-                    broken.append("7: there is no shared row of \(row.id)")
+                let isKept = try state.keepers.of(id).contains { $0.isTargeted || $0.isKeepingPin }
+                if isKept, try state.rows.find(shared.sharedName(id)) == nil {
+                    broken.append("7: there is no shared row of \(id)")
                 }
             }
         }
@@ -55,18 +57,17 @@ extension StoreWriter {
     }
 
     private func brokenKept(
-        _ row: ResidencyRow,
-        _ keepers: [ResidencyRow],
+        _ row: DurableRow,
+        _ keepers: [DurableRow],
         _ place: ResidencyIndex.Place
     ) throws(StoreError) -> [String] {
-        let name = TargetName(shared.residency.sharedScope, row.id)
-        guard let found = try state.rows.find(name) else { return [] }
-        let known = try state.keepers.of(row.id)
+        guard let found = try state.rows.find(row.name) else { return [] }
+        let known = try state.keepers.of(row.name.id)
         let isSaid =
             found.isTargeted == keepers.contains(where: \.isTargeted)
-            && found.isPinned == known.contains(where: \.isPin)
+            && found.isPinned == known.contains(where: \.isKeepingPin)
             && (found.payer != nil || found.isReferredOnly)
         let isCounted = place.targets == keepers.reduce(0) { $0 + $1.targets }
-        return isSaid && isCounted ? [] : ["7: \(row.id): what keeps the shared row?"]
+        return isSaid && isCounted ? [] : ["7: \(row.name.id): what keeps the shared row?"]
     }
 }
