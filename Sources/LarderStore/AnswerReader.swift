@@ -10,7 +10,6 @@ package struct KnownEntity: Sendable {
     package var isMade = false
 }
 
-/// What is to be said of what is shown, as modifiers have a part in it.
 package struct PendingChanges: Equatable, Sendable {
     /// The ids of modifiers that are not settled, by their numbers.
     package internal(set) var modifiers: [ModifierNumber: String] = [:]
@@ -32,8 +31,7 @@ package enum ShownRow<Value> {
     case normalized(Rebuilt, of: Entry)
 }
 
-/// Who is shown an entity, and how: entities are one scope's, or everybody's, but what modifiers
-/// make of them is seen by their own user only.
+/// Who is shown an entity: what modifiers make of it is seen by their own user only.
 package enum EntitySight: Sendable {
     case view(of: ScopeKey)
     /// What the origin said last, whatever modifiers make of it.
@@ -51,11 +49,9 @@ package struct AnswerReader {
     let reader: StoreReader
     private var shared: SharedCacheState { reader.shared }
 
-    /// Hands what an id has to `read`, or where that is a normalized answer puts it together.
-    ///
-    /// What is kept for good is shown with its entities as they are now, as long as all of them are
-    /// there, else as it was kept. `isUse` says whether this counts as a use. A shared row that is hidden
-    /// from its viewer is none.
+    /// Hands what an id has to `read`, or puts it together where that is a normalized answer. A
+    /// shared row that is hidden from its viewer is none; `isUse` says whether this counts as a
+    /// use.
     package func shownRow<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -122,10 +118,8 @@ package struct AnswerReader {
         }
     }
 
-    /// What is known of an entity, as one sees it; nil where nothing is, and for a shared one that is
-    /// hidden from its viewer.
-    ///
-    /// What modifiers target stands in `state.db`, and is what it says there.
+    /// What is known of an entity; nil where nothing is, and for a shared one that is hidden from
+    /// its viewer.
     package func entity(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -141,7 +135,6 @@ package struct AnswerReader {
         return known
     }
 
-    /// An entity, in a view with the number of the dead letters that have changed it.
     package func entityWithDeadLetters(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -156,7 +149,6 @@ package struct AnswerReader {
         return found
     }
 
-    /// What is saved of it for who looks, else where it stands.
     private func savedEntity(
         _ home: ScopeKey,
         _ id: EntryID,
@@ -200,9 +192,7 @@ package struct AnswerReader {
         )
     }
 
-    /// The entries that show what steps have changed, as the references are now.
-    ///
-    /// Nil where they are too many to be followed; `isWanted` says of which entries it matters.
+    /// The entries that show what steps have changed; nil where they are too many to be followed.
     package func entries(
         of scope: ScopeKey,
         showing entities: [EntityName],
@@ -246,10 +236,8 @@ package struct AnswerReader {
         return rows
     }
 
-    /// Puts a normalized answer together, from the transaction that its row was read in: call it
-    /// within ``atOneMoment(_:)`` with that.
-    ///
-    /// What it shows counts as used, unless `isUse` says that it does not.
+    /// Puts a normalized answer together: call it within ``atOneMoment(_:)`` with the read of its
+    /// row.
     package func rebuild(
         _ row: NormalizedRow,
         for sight: EntitySight,
@@ -282,7 +270,6 @@ package struct AnswerReader {
 }
 
 extension EntryRow {
-    /// What the row of an entity says of it; nil for another row, and for a damaged one.
     var entity: KnownEntity? {
         held.map { KnownEntity(held: $0, revision: revision, storedAt: storedAt) }
     }

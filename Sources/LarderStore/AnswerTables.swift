@@ -1,14 +1,11 @@
 import LarderModel
 import LarderNormalize
 
-/// The skeletons of normalized answers in one file, and which row refers to which entity, as the file's
-/// writer has them.
-///
-/// A row is named by its key: in `cache.db` that of `entry`, in `state.db` that of `claim`.
+/// The skeletons of normalized answers in one file, and which row refers to which entity, by the
+/// keys of the rows.
 struct AnswerTables {
     let connection: SQLiteConnection
 
-    /// The bytes that references count against a budget, with their rows and those of the index.
     static func size(of references: [Reference]) -> Int64 {
         Int64(
             references.reduce(0) { $0 + Limits.referenceOverheadBytes + $1.place.stored.count }
@@ -55,10 +52,8 @@ struct AnswerTables {
 
     static func skeletonSize(_ bytes: Int64) -> Int64 { bytes + Int64(Limits.rowOverheadBytes) }
 
-    /// The number of a skeleton, which one more answer has now, unless it is the one that it had; with
-    /// what it adds to the file's size.
-    ///
-    /// Users share them, so they are the same when all of their bytes are.
+    /// The number of a skeleton, which one more answer has now unless it is the `old` one, and what
+    /// it adds to the file's size. Users share skeletons whose bytes are the same.
     func take(
         _ skeleton: Skeleton,
         insteadOf old: Int64?

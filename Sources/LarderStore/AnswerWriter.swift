@@ -5,7 +5,6 @@ package import LarderNormalize
 struct AnswerWriter: WriterPart {
     let writer: StoreWriter
 
-    /// Merges an answer's entities and stores its own part.
     func put(
         _ answer: NewAnswer,
         fence: AnswerFence?,
@@ -69,7 +68,6 @@ struct AnswerWriter: WriterPart {
         return receipt
     }
 
-    /// Merges those of an answer's entities that are durable into what is saved of them.
     private func mergeDurable(
         _ entities: NewEntities,
         since start: Revision,
@@ -145,7 +143,6 @@ struct AnswerWriter: WriterPart {
 }
 
 extension HeldEntity {
-    /// Its row; nil where nothing is known of it.
     package func row(
         _ id: EntryID,
         of origin: OriginName?,

@@ -3,11 +3,9 @@ import LarderModel
 
 /// A damaged `state.db` that was set aside, with its WAL and its copy: kept until a person removes it.
 package struct AsideSet: Equatable, Sendable {
-    /// In the order of their names.
     package let paths: [String]
     package let bytes: Int64
 
-    /// The command that removes it.
     package var removal: String {
         "rm " + paths.map { "'\($0)'" }.joined(separator: " ")
     }
@@ -25,7 +23,6 @@ extension DatabaseFile {
         number == 1 ? path + ".aside" : path + ".aside.\(number)"
     }
 
-    /// What was set aside, in the order of the numbers.
     var asideSets: [AsideSet] {
         let named = asideNames
         return Set(named.map(\.number)).sorted().map { number in
@@ -35,7 +32,6 @@ extension DatabaseFile {
         }
     }
 
-    /// A number under which nothing was ever set aside that is still there.
     var nextAsideNumber: Int { (asideNames.map(\.number).max() ?? 0) + 1 }
 
     private var asideNames: [(name: String, number: Int)] {
@@ -51,7 +47,6 @@ extension DatabaseFile {
 }
 
 extension String {
-    /// The names in the folder under this path; none where it cannot be read.
     var names: [String] {
         guard let stream = opendir(self) else { return [] }
         defer { closedir(stream) }

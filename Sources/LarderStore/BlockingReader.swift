@@ -24,7 +24,6 @@ final class BlockingReader: Sendable {
         return try result.get()
     }
 
-    /// Has `tell` called with what was read, on the reader's queue.
     func begin<Value: Sendable>(
         _ work: @escaping @Sendable (StoreReader) throws(StoreError) -> Value,
         _ tell: @escaping @Sendable (Result<Value, StoreError>) -> Void

@@ -1,7 +1,6 @@
 import LarderModel
 import LarderNormalize
 
-/// What a command came to that may need bodies copied before.
 enum CommandResult<Value: Sendable>: Sendable {
     case done(Value)
     case refused(StoreError)
@@ -14,10 +13,8 @@ struct LargeBody: Sendable {
     let name: TargetName
     let entry: Entry
     let body: ChunkedBody
-    /// Into which file.
     let file: BodyFile
     let keeping: Keeping
-    /// Whether it is leased, as a row names it.
     let isLeased: Bool
 }
 
@@ -25,27 +22,22 @@ struct LargeBody: Sendable {
 /// damaged.
 typealias CopiedBodies = [TargetName: (source: ChunkedBody, upload: UploadID?)]
 
-/// Brings bodies to where a row can link them.
 struct BodyLinking: WriterPart {
     let writer: StoreWriter
 
-    /// What has to be copied first, so that an entry's body can be linked in a file; nil for nothing.
     func large(_ new: NewEntry, to file: BodyFile, as keeping: Keeping) -> LargeBody? {
         guard let source = new.uploadedBody, source.file != file else { return nil }
         return large(source, new.name, new.entry, to: file, as: keeping)
     }
 
-    /// The same of a row of the cache that comes into `state.db`.
     func large(_ row: CachedRows.CachedCopy, _ name: TargetName, as keeping: Keeping) -> LargeBody?
     {
         guard case .chunked(let body) = row.body else { return nil }
         return large(body, name, row.entry, to: .state, as: keeping, isLeased: true)
     }
 
-    /// A body in chunks that has to be copied first, so that a row of the other file can link it; nil
-    /// for one that the command copies itself, or that was copied.
-    ///
-    /// One that is leased stays so for whoever copies it.
+    /// A body that has to be copied first, so that a row of the other file can link it; nil for one
+    /// that the command copies itself, or that was copied. A leased one stays leased for its copy.
     func large(
         _ source: ChunkedBody,
         _ name: TargetName,
@@ -70,7 +62,6 @@ struct BodyLinking: WriterPart {
         )
     }
 
-    /// An entry with its body where a file can link it, once ``large(_:to:as:)`` names nothing.
     func ready(
         _ new: NewEntry,
         in file: BodyFile,
@@ -147,7 +138,6 @@ struct BodyLinking: WriterPart {
         }
     }
 
-    /// All of a body, in whichever file it stands.
     func bytes(of body: ChunkedBody) throws(StoreError) -> [UInt8] {
         switch body.file {
         case .state: try state.reader.chunks.bytes(of: body)
@@ -157,13 +147,11 @@ struct BodyLinking: WriterPart {
 }
 
 extension NewEntry {
-    /// Whether a row of `cache.db` can link its body as it is.
     var isLinkableInCache: Bool {
         if case .inline(let bytes) = body { return bytes.count <= Limits.inlineBodyBytesMax }
         return body.upload?.file == .cache
     }
 
-    /// Its body where that stands in chunks.
     var uploadedBody: ChunkedBody? {
         body.upload.map {
             ChunkedBody(number: $0.body, byteCount: entry.body.byteCount, file: $0.file)

@@ -1,8 +1,6 @@
 import LarderModel
 
-/// Reads a chunked body from its beginning to its end, holding its chunks in place meanwhile.
-///
-/// Used by one task at a time. Its chunks may be removed once it is gone.
+/// Reads a chunked body, whose chunks stay in place meanwhile; used by one task at a time.
 package final class BodyReader {
     package let body: ChunkedBody
     private let scope: ScopeKey

@@ -1,6 +1,5 @@
 package import LarderModel
 
-/// Bodies that are too large for a row, as they come and as they are read; see ``BodyTable``.
 package struct BodyStore: Sendable {
     let file: StateFile
     let shared: SharedCacheState
@@ -44,9 +43,7 @@ package struct BodyStore: Sendable {
         }
     }
 
-    /// Gives an upload up; what a row names by now stays.
-    ///
-    /// It does not wait: its chunks go when the writer has time.
+    /// Gives an upload up and does not wait; what a row names by now stays.
     package func abandon(_ upload: UploadID?) {
         guard let upload else { return }
         shared.abandon(upload)
@@ -74,7 +71,6 @@ package struct BodyStore: Sendable {
         }
     }
 
-    /// Copies each chunk in a transaction of its own.
     private func copy(_ large: LargeBody, _ now: Timestamp) async throws(StoreError) -> UploadID {
         let (name, keeping) = (large.name, large.keeping)
         let upload = try await commits.submit { writer throws(StoreError) in
@@ -121,7 +117,6 @@ package struct BodyStore: Sendable {
         return isWhole == true ? opened : nil
     }
 
-    /// A body that an entry names, in one piece; nil when it was replaced.
     package func whole(
         _ body: ChunkedBody,
         of scope: ScopeKey,
@@ -135,7 +130,6 @@ package struct BodyStore: Sendable {
         return bytes
     }
 
-    /// The bytes of an entry that is about to be put, also where they stand in chunks by now.
     package func bytes(of new: NewEntry) async throws(StoreError) -> [UInt8] {
         switch new.body {
         case .inline(let bytes): return bytes
@@ -170,7 +164,6 @@ package struct BodyStore: Sendable {
         }
     }
 
-    /// Takes what a damaged body belongs to away, if that still names it; it does not wait.
     package func drop(_ body: ChunkedBody, of scope: ScopeKey, _ id: EntryID) {
         guard body.file == .cache else {
             return file.dropDamaged(scope, id) { $0.body == body.number }
@@ -186,6 +179,5 @@ package struct BodyStore: Sendable {
         body.file == .cache ? shared.leases : file.leases
     }
 
-    /// Has the writer look for chunks that may be removed now.
     func wake() { commits.wake() }
 }

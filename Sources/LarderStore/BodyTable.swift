@@ -1,9 +1,7 @@
 import LarderModel
 
-/// The bodies of a file that are too large for a row: written in chunks that no row names, linked by
-/// one, unlinked when it goes, and removed once nobody reads them.
-///
-/// What is in memory of them is ``BodyState``, which goes back with the writer's transaction.
+/// The bodies of a file that are too large for a row, in chunks; ``BodyState`` is what is in memory
+/// of them.
 struct BodyTable {
     let connection: SQLiteConnection
     let file: BodyFile
@@ -52,9 +50,8 @@ struct BodyTable {
         return size
     }
 
-    /// Marks a body as one that no row names; it is removed by a later transaction.
-    ///
-    /// A number that no body can have is a damaged row's, and names nothing.
+    /// Marks a body as one that no row names, for a later transaction to remove. A number that no
+    /// body can have is a damaged row's.
     func unlink(_ body: Int64, _ state: inout BodyState) throws(StoreError) {
         guard Limits.bodies.contains(body) else { return }
         try mark(body, size: 0, isLinked: false)
@@ -87,15 +84,12 @@ struct BodyTable {
         state.unlinked.remove(at: index)
     }
 
-    /// A body's chunks stand together: body · 2^20 + position.
-    ///
-    /// 2^20 chunks are 64 GiB. The number of a body is within ``Limits/bodies``.
+    /// A body's chunks stand together: body · 2^20 + position. 2^20 chunks are 64 GiB.
     static func chunkKey(_ body: Int64, _ position: Int64) -> Int64 { body << 20 | position }
 }
 
 struct BodyState {
     fileprivate(set) var uploads: [Int64: Upload] = [:]
-    /// Those that no row names any more, to be removed once nobody reads them.
     fileprivate(set) var unlinked: [Int64]
 
     struct Upload {
@@ -116,16 +110,13 @@ struct BodyState {
         return progress
     }
 
-    /// Gives an upload up; its chunks go like those of a replaced body.
-    ///
-    /// What it counted.
+    /// Gives an upload up; the bytes that it counted.
     @discardableResult mutating func forget(_ upload: UploadID) -> Int64 {
         guard let progress = uploads.removeValue(forKey: upload.body) else { return 0 }
         unlinked.append(upload.body)
         return progress.size
     }
 
-    /// Whether there are chunks that one ``BodyTable/removeStep(_:_:)`` can take away.
     func hasRemovable(_ leases: BodyLeases) -> Bool { unlinked.contains { !leases.isHeld($0) } }
 }
 
@@ -173,7 +164,6 @@ struct ChunkProgress {
 
     init(_ body: ChunkedBody) { self.body = body }
 
-    /// The position of the chunk that comes next; nil when all have come.
     var next: Int64? { byteCount < body.byteCount ? position : nil }
 
     /// Throws `badChunk` for one that is none of its chunks.

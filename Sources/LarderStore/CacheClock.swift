@@ -5,11 +5,9 @@ import LarderModel
 struct CacheClock {
     let cache: CacheWriter
 
-    /// How far the wall clock went forward, beside time itself, since the store was opened before,
-    /// as when a machine without a clock of its own hears the time; zero where that cannot be told,
-    /// and over a start of the machine.
-    ///
-    /// What it is told from is written down for the next time.
+    /// How far the wall clock was set forward since the store was last opened, as on a machine
+    /// without a battery for its clock; zero where that is unknown, and over a start of the
+    /// machine.
     func step(now: Timestamp) throws(StoreError) -> Duration {
         guard let file = cache.file, let boot = cache.configuration.boot,
             let uptime = cache.configuration.uptime()
@@ -26,10 +24,8 @@ struct CacheClock {
         return max(.zero, .milliseconds(offset - before))
     }
 
-    /// Takes rows that are from the future for such as were stored now: their ttl and freshness end
-    /// after their own durations.
-    ///
-    /// It looks at those that were used last, which a clock that was ahead has left.
+    /// Takes rows that a clock that was ahead has stored, which are among those used last, for rows
+    /// that were stored now: their ttl and freshness end after their own durations.
     func clampMoments(now: Timestamp) throws(StoreError) {
         guard cache.file != nil else { return }
         let limit = now.advanced(by: Limits.clockTolerance).milliseconds
@@ -69,8 +65,7 @@ extension StateWriter {
         )
     }
 
-    /// Moves the moments of modifiers that were accepted before the clock went forward: that step
-    /// is no time that has passed.
+    /// Moves the moments of modifiers that were accepted before the clock was set forward.
     func shiftMoments(by step: Duration, now: Timestamp) throws(StoreError) {
         let step = step.milliseconds
         try connection.execute(

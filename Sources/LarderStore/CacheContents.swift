@@ -1,21 +1,16 @@
 import LarderModel
 
-/// What an opened `cache.db` says of itself, every number checked: a disk can hold anything.
-///
-/// That its totals are those of its rows is seen once the daemon serves: ``checkTotals(_:)``.
+/// What an opened `cache.db` says of itself, every number checked, but the totals:
+/// ``checkTotals(_:)``.
 struct CacheContents {
     let keySeed: UInt64
     let bytes: Int64
     let entries: Int64
     let owners: OwnerTotals
     let highestRevision: Revision
-    /// Whether a row is hidden from a user.
     let hasHiddenRows: Bool
-    /// The number of the last use.
     let highestTick: Int64
-    /// The highest number that a body ever had.
     let highestBody: Int64
-    /// Bodies that no row names: left by an earlier process, to be swept.
     let unlinkedBodies: [Int64]
     /// Of which start of the machine the last change is.
     let boot: Int64?
@@ -23,7 +18,6 @@ struct CacheContents {
     let closedAt: Int64?
 
     init(reading connection: SQLiteConnection) throws(StoreError) {
-        /// The number that a query answers, 0 where there is none.
         func number(_ sql: String, _ range: ClosedRange<Int64>) throws(StoreError) -> Int64 {
             let number = try connection.integer(sql) ?? 0
             guard range.contains(number) else { throw .corrupt(file: connection.path, step: sql) }
@@ -54,10 +48,8 @@ struct CacheContents {
         closedAt = try connection.integer(meta + "'closed_at'")
     }
 
-    /// Throws `corrupt` where the rows do not add up to the totals that the file says it has: with wrong
-    /// ones the budget would mean nothing.
-    ///
-    /// It looks at each row once, which takes about 0.1 s for a million.
+    /// Throws `corrupt` where the rows do not add up to the totals of the file, without which the
+    /// budget would mean nothing. It takes about 0.1 s for a million rows.
     static func checkTotals(_ connection: SQLiteConnection) throws(StoreError) {
         // `total` adds what is too large for an integer as well, and is exact for what is allowed.
         let sums = try connection.prepare(

@@ -1,11 +1,9 @@
 import LarderModel
 
-/// Evicts rows of `cache.db`, and removes those that were named.
 struct CacheEviction {
     let cache: CacheWriter
     private var totals: StoreTotals { cache.state.totals }
 
-    /// A row that was taken away, as far as it could be read.
     struct Removal {
         var scope: Scope?
         var id: EntryID?
@@ -30,7 +28,6 @@ struct CacheEviction {
         cache.state.totals.isFull = false
     }
 
-    /// One step of the way down to the low watermark: at most 256 rows.
     func shrinkStep(now: Timestamp) throws(StoreError) {
         try cache.flushTouches()
         let (before, goal) = (totals.evictions, cache.room.lowWatermarkBytes)
@@ -38,7 +35,6 @@ struct CacheEviction {
         if totals.bytes <= goal || totals.evictions == before { cache.state.isShrinking = false }
     }
 
-    /// Evicts rows in the order of ``nextOrder(except:_:)``, never a protected one.
     private func evict(
         downTo goal: Int64,
         rows: Int = .max,
@@ -80,7 +76,6 @@ struct CacheEviction {
         return next(of: cache.state.owners.largest(above: share) { next(of: $0) != nil })
     }
 
-    /// The next row to go in an order; nil where there is none left.
     private func nextVictim(
         _ order: EvictionOrder,
         keeping kept: Set<RowKey>,
@@ -133,7 +128,6 @@ struct CacheEviction {
         return rows
     }
 
-    /// Whether a client needs a row now, or a row that shows it.
     private func isProtected(_ key: RowKey) throws(StoreError) -> Bool {
         if cache.shared.residency.isGarbage(key) { return false }
         if cache.shared.isProtected(key) { return true }
@@ -141,7 +135,6 @@ struct CacheEviction {
         return try cache.references.isReferred(to: key) { cache.shared.isProtected($0) }
     }
 
-    /// Takes a row away with what belongs to it; nil where there was none.
     @discardableResult
     func remove(_ key: RowKey) throws(StoreError) -> Removal? {
         cache.noteChange(of: key)
@@ -172,9 +165,8 @@ struct CacheEviction {
         return removal
     }
 
-    /// Takes a row away and logs that; false where there was none.
-    ///
-    /// `step` is the revision of the row's batch, taken with the first row of it.
+    /// Takes a row away and logs that; false where there was none. `step` is the revision of its
+    /// batch.
     @discardableResult
     func evict(
         _ key: RowKey,
@@ -194,7 +186,6 @@ struct CacheEviction {
         return true
     }
 
-    /// Evicts one row, in a step of its own; false where there is none.
     @discardableResult
     func evict(
         _ key: RowKey,
@@ -223,7 +214,6 @@ struct CacheEviction {
         return found.kind
     }
 
-    /// Removes rows that were named, except those that are protected or have changed since.
     func evict(
         _ candidates: [EvictionCandidate],
         client: ClientTag? = nil
@@ -243,7 +233,6 @@ struct CacheEviction {
         return receipt
     }
 
-    /// The positions of the candidates that an eviction by name would skip.
     func skipped(_ candidates: [EvictionCandidate]) throws(StoreError) -> Set<Int> {
         var skipped: Set<Int> = []
         for (index, candidate) in candidates.enumerated() where try isSkipped(candidate) {

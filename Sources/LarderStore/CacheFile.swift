@@ -1,7 +1,5 @@
-/// An open `cache.db` of the writer; a new file gets a new one.
-///
-/// The writer alone writes the file, and only when it checkpoints. So between two checkpoints the file
-/// looks the same from outside, unless another process has deleted, replaced, cut or written it.
+/// An open `cache.db` of the writer, which alone writes the file, and only when it checkpoints:
+/// between two checkpoints the file looks the same, unless another process has touched it.
 final class CacheFile {
     let connection: SQLiteConnection
     let statements: PreparedStatements<CacheStatement>
@@ -16,14 +14,12 @@ final class CacheFile {
     private let walStamp: FileStamp?
     private var walPath: String { database.path + "-wal" }
 
-    /// What a look at the file from outside says.
     enum Look: Equatable {
         case untouched
         /// Another process has deleted it, which is allowed.
         case deleted
         /// It is no longer the file that is open: what was done to it, in words.
         case lost(String)
-        /// Another process has written into it.
         case written
     }
 
@@ -53,7 +49,6 @@ final class CacheFile {
         return now == stamp ? .untouched : .written
     }
 
-    /// Takes the file as it looks now for right.
     func accept() { stamp = FileStamp(database.path) }
 
     /// Reads every page as it lies on the disk; for a file that somebody has written.
@@ -68,6 +63,5 @@ final class CacheFile {
         return try wal.checkpoint(truncating: truncating)
     }
 
-    /// Makes the connection leave the files as they are when it is closed.
     func abandon() { connection.keepWALOnClose(true) }
 }

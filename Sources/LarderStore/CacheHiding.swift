@@ -31,7 +31,6 @@ struct CacheHiding {
 
     let cache: CacheWriter
 
-    /// Hides the shared row under an id from the user of a scope; with `revision` only an older one.
     func hideShared(
         _ id: EntryID,
         from scope: ScopeKey,
@@ -63,14 +62,12 @@ struct CacheHiding {
         return try cache.connection.statement(sql, (":key", key.number)).all(HiddenMark.init)
     }
 
-    /// Gives the row of an id, if there is one, these marks and no other.
     func replaceMarks(of name: TargetName, _ marks: [HiddenMark]) throws(StoreError) {
         guard let row = try cache.rows.find(name.scope, name.id) else { return }
         try unhide(row.key)
         for mark in marks { try hide(row.key, mark) }
     }
 
-    /// Whether the shared row under an id is hidden from the user of a scope.
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
         guard cache.shared.mayHideRows else { return false }
         let key = (":key", RowKey(cache.shared.sharedScope, id).number)
@@ -88,7 +85,6 @@ struct CacheHiding {
         return marks > 0
     }
 
-    /// Removes the marks of some users, who are forgotten.
     func removeMarks(of scopes: RowScopes) throws(StoreError) {
         let before = cache.connection.totalChanges
         let statement = try cache.connection.prepare("DELETE FROM hidden WHERE \(scopes.condition)")

@@ -1,6 +1,5 @@
 import LarderModel
 
-/// Logs in `cache.db` the changes of its rows; see ``ChangeLog``.
 struct CacheLog {
     let cache: CacheWriter
 
@@ -10,7 +9,6 @@ struct CacheLog {
         try cache.changeLog.append(change, to: &cache.state.log)
     }
 
-    /// Writes down what one step has done to entities, in few rows.
     func append(together changes: [Change]) throws(StoreError) {
         guard !changes.isEmpty else { return }
         try beginIfDue()
@@ -19,9 +17,8 @@ struct CacheLog {
 
     // MARK: Whether it is whole
 
-    /// Takes up the log of an opened file, or begins it anew after the last revision.
-    ///
-    /// The file is told with the first change, as it may be opened while nothing can be written.
+    /// Takes up the log of an opened file, or begins it after the last revision; the file is told
+    /// with the first change, as it may be opened while nothing can be written.
     func open(_ opening: CacheOpening, isWhole: Bool) {
         cache.state.log = ChangeLog.read(
             opening.file.connection,
@@ -51,7 +48,6 @@ struct CacheLog {
         cache.state.log.isBegun = false
     }
 
-    /// Forgets the changes that were logged of some scopes, and which shared rows are hidden from them.
     func forget(_ scopes: RowScopes) throws(StoreError) {
         try cache.hiding.removeMarks(of: scopes)
         try cache.changeLog.remove(scopes, &cache.state.log)

@@ -7,10 +7,8 @@ struct CacheOpening {
     /// Why an earlier file was set aside; nil when none was.
     let finding: String?
 
-    /// What a file is given when it is made.
     struct Birth {
         var keySeed: UInt64
-        /// Which bits of an id's hash are used.
         var hashMask = UInt64.max
         /// A new file says that there were revisions up to this one.
         var revision = Revision(0)
@@ -48,10 +46,9 @@ struct CacheOpening {
         return (file, contents)
     }
 
-    /// Throws `corrupt` where rows do not stand under the hashes of their ids.
-    ///
-    /// With another seed none would be found, and none could be written. A row that does not is
-    /// damaged alone; the first and the last together are not.
+    /// Throws `corrupt` where rows do not stand under the hashes of their ids: with another seed
+    /// none would be found. A row that does not may be damaged alone; the first and the last
+    /// together are not.
     private static func checkKeys(
         _ birth: Birth,
         _ seed: UInt64,
@@ -86,10 +83,8 @@ struct CacheOpening {
         )
     }
 
-    /// Reads a row at either end of every table, so that a cut or overwritten file is found out
-    /// now.
-    ///
-    /// A look at every page would take seconds; a row's own damage is found when it is read.
+    /// Reads a row at either end of every table, which finds a cut or overwritten file: reading
+    /// every page would take seconds.
     private static func probe(_ connection: SQLiteConnection) throws(StoreError) {
         let tables = [
             ("entry", "key"), ("recency", "last_used"), ("body", "body"), ("chunk", "chunk"),

@@ -2,18 +2,14 @@ import LarderModel
 
 /// The connection by which a ``StoreReader`` reads `cache.db`, and its transaction.
 ///
-/// Opening a read transaction costs as much as the read, so the reader keeps one open over the
-/// reads of one turn of its owner. The owner ends it (``endTransaction()``) before it waits: a
-/// reader that stays in a transaction keeps the WAL from starting anew. A read after a commit that
-/// was answered always sees it, as the commit number has moved by then.
-///
-/// When another file takes the place of a lost one, the commit number moves as well, and the
-/// reader opens the new one with its next transaction. While there is none, nothing is there.
+/// Opening one costs as much as a read, so one is open over the reads of one turn of its owner, who
+/// ends it before it waits: a reader that stays in a transaction keeps the WAL from starting anew.
+/// A read after a commit that was answered sees it, as the commit number has moved by then; it
+/// moves also when another file takes the place of a lost one.
 final class CacheReader {
     /// Whether the open transaction is renewed: several reads may be to see one moment.
     enum Hold {
         case none
-        /// The first of them renews it.
         case begun
         case held
     }
@@ -27,7 +23,6 @@ final class CacheReader {
     var hold = Hold.none
     var transactionOpened: () -> Void = {}
 
-    /// Opens the file, if there is one; where that fails, the first read tries again.
     init(
         _ database: DatabaseFile,
         cacheBytes: Int64,
@@ -41,7 +36,6 @@ final class CacheReader {
         _ = try? openFile()
     }
 
-    /// Ends the transaction that reads have opened, if one is open, and not while they see one moment.
     func endTransaction() {
         if hold != .held { end() }
     }
@@ -71,7 +65,6 @@ final class CacheReader {
         return file
     }
 
-    /// The present file, opened anew when it is another one; nil while there is none.
     private func openFile() throws(StoreError) -> ReaderFile? {
         let generation = shared.generation
         if let opened, opened.generation == generation { return opened }

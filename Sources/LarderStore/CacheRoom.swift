@@ -23,7 +23,6 @@ struct CacheRoom {
         var pressureFloorBytes: Int64?
         /// How much a quota lets the cache hold, as failures have shown; nil while nothing is known.
         var learnedBudget: Int64?
-        /// The length of the file after its last rebuild.
         var bytesAfterRebuild: Int64 = 0
     }
 
@@ -45,7 +44,6 @@ struct CacheRoom {
         }
     }
 
-    /// Takes the reserve again when there is room for it; else makes some.
     func regainReserve() {
         if reserve.take() {
             cache.bounds.reserveFloorBytes = nil

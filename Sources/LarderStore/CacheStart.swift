@@ -31,11 +31,9 @@ struct CacheStart {
         (try? opening.get())?.contents.highestRevision ?? Revision(0)
     }
 
-    /// Tries again, as the fault of a moment is not worth the keys of a good file: a later try has
-    /// to go by this process' own.
+    /// Tries twice: a file that opens later would have to have the keys of this process.
     ///
-    /// On a full disk with what can be given up: the copy that was set aside and the reserve, and
-    /// then the file itself.
+    /// On a full disk it first removes the copy that was set aside and the reserve, then the file.
     private static func open(
         _ database: DatabaseFile,
         _ configuration: StoreConfiguration,

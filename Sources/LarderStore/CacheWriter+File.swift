@@ -1,14 +1,10 @@
 import LarderModel
 
-/// Opens the file of the writer, checks it, and makes it anew when it is lost.
-///
-/// The daemon goes on without `cache.db` (P-07): with a new file if one can be made, else with none, so
-/// that nothing is stored and every read is a miss. Readers compare the generation when they begin a
-/// transaction.
+/// Opens the file of the writer, checks it, and makes it anew when it is lost. The daemon goes on
+/// without `cache.db` (P-07), with a new file if one can be made; readers compare the generation
+/// when they begin a transaction.
 extension CacheWriter {
-    /// Begins with what the start of the process came to.
-    ///
-    /// `nextRevision` is what `state.db` said when it was opened.
+    /// `next` is the next revision, as `state.db` said when it was opened.
     func start(with start: CacheStart, nextRevision next: Int64) {
         reserve.take()
         do throws(StoreError) {
@@ -37,7 +33,6 @@ extension CacheWriter {
         shared.fileOpened(state.totals)
     }
 
-    /// Goes on without a file.
     func goWithout(_ error: StoreError) {
         shared.absence = error
         shared.changes.setStart(.cache, revisions.last)
@@ -47,7 +42,6 @@ extension CacheWriter {
 
     // MARK: Looking after it
 
-    /// Makes the file anew if it is lost or damaged, and tries again to have one where there is none.
     func look() {
         guard let file else { return tryAgain() }
         switch file.look() {
@@ -63,7 +57,6 @@ extension CacheWriter {
         }
     }
 
-    /// Hears from a reader that it cannot read the file of a generation.
     func readerFailed(_ error: StoreError, _ generation: Generation) {
         guard shared.generation == generation else { return }
         if error.meansDamage(of: database) { remake(error) } else { look() }
@@ -79,7 +72,6 @@ extension CacheWriter {
 
     var wantsCheckpoint: Bool { file?.wal.wantsCheckpoint ?? false }
 
-    /// Counts what is not stored, as another id's row has its key.
     func countTakenKey() {
         state.totals.keysTaken += 1
         shared.publish(state.totals)
@@ -111,7 +103,6 @@ extension CacheWriter {
         return isOther
     }
 
-    /// What is wrong with the totals, where nobody has looked yet.
     private func wrongTotals() -> StoreError? {
         guard let file, shared.wantsTotalsChecked() else { return nil }
         do throws(StoreError) {
@@ -127,11 +118,9 @@ extension CacheWriter {
 
     // MARK: Making it anew
 
-    /// What happens to the old file when the writer makes a new one.
     enum Fate {
         case setAside
         case removed
-        /// Somebody has deleted it, as they may.
         case allowed
     }
 
@@ -195,7 +184,6 @@ extension CacheWriter {
         }
     }
 
-    /// Lets go of the file as it lies; whoever reads it still, reads on.
     private func close(because error: StoreError) {
         shared.absence = error
         guard let file else { return }

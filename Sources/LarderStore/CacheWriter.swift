@@ -21,13 +21,10 @@ final class CacheWriter {
     private(set) weak var folder: FolderHold?
     private var saved: CacheWriterState
     private var changesBefore: Int64 = 0
-    /// Uses that the open transaction has taken from the logs, and uses of entities by their keys.
     private var takenTouches: [(log: TouchLog, ticks: [RowKey: Int64])] = []
     private var takenDirectUses: Set<RowKey> = []
-    /// Rows that the open transaction has written, confirmed or removed.
     private var changedRows: [RowKey] = []
 
-    /// Has no file until ``adopt(_:)`` or ``look()``.
     init(
         configuration: StoreConfiguration,
         database: DatabaseFile,
@@ -46,12 +43,10 @@ final class CacheWriter {
         shared.publish(state.totals)
     }
 
-    /// Commands and housekeeping run only after ``begin()``, which needs a file.
     private var open: CacheFile {
         guard let file else { preconditionFailure("a command runs in a transaction") }
         return file
     }
-    /// Whether the open transaction has changed the file.
     var hasChanged: Bool { connection.totalChanges != changesBefore }
     var connection: SQLiteConnection { open.connection }
     var statements: PreparedStatements<CacheStatement> { open.statements }
@@ -78,7 +73,6 @@ final class CacheWriter {
         try file.statements[.begin].run()
     }
 
-    /// Commits, and publishes the commit before a command is answered.
     func commit() throws(StoreError) {
         guard state.totals.bytes >= 0, state.totals.entries >= 0 else {
             throw .corrupt(file: database.path, step: "sum up the rows")
@@ -127,7 +121,6 @@ final class CacheWriter {
         changedRows.removeAll(keepingCapacity: true)
     }
 
-    /// Takes a revision for a step of the open transaction.
     func nextRevision() throws(StoreError) -> Revision {
         let revision = try revisions.next()
         state.highestRevision = max(state.highestRevision, revision)
@@ -164,7 +157,6 @@ final class CacheWriter {
 
     // MARK: Uses
 
-    /// Writes down every use that readers have seen since the last time.
     func flushTouches() throws(StoreError) {
         for log in shared.touchLogs() {
             let ticks = log.drain()
@@ -180,7 +172,6 @@ final class CacheWriter {
         for key in direct { try statements[.markDirect].run((":key", key.number)) }
     }
 
-    /// Counts bytes that the rows of an owner have more, or less.
     func count(_ added: Int64, of owner: Int64) {
         state.totals.bytes += added
         state.owners.add(added, to: owner)
@@ -197,7 +188,6 @@ final class CacheWriter {
         return size
     }
 
-    /// Nil takes the name away.
     func setMeta(_ name: String, _ value: Int64?) throws(StoreError) {
         guard let value else { return try statements[.deleteMeta].run((":name", name)) }
         try statements[.setMeta].run((":name", name), (":value", value))
@@ -211,7 +201,6 @@ final class CacheWriter {
         return upload
     }
 
-    /// Adds the next chunk, and makes room for it.
     func append(_ chunk: [UInt8], to upload: UploadID, now: Timestamp) throws(StoreError) {
         let added = BodyState.size(of: chunk)
         try room.checkBudget(try state.bodies.upload(upload).size + added)
@@ -220,23 +209,19 @@ final class CacheWriter {
         try eviction.makeRoom(for: added, keeping: [], now: now)
     }
 
-    /// Drops an upload; its chunks go like those of a replaced body.
     func forget(_ upload: UploadID) {
         state.totals.bytes -= state.bodies.forget(upload)
     }
 
-    /// Removes some chunks of bodies that no row names and no reader has leased.
     func removeBodies() throws(StoreError) {
         try bodies.removeStep(shared.leases, &state.bodies)
     }
 }
 
-/// What the writer keeps in memory beside the file.
 struct CacheWriterState {
     var totals = StoreTotals()
     var highestRevision = Revision(0)
     var log = ChangeLogState()
-    /// Whether eviction is on its way to the low watermark.
     var isShrinking = false
     var positions: [EvictionOrder: EvictionPosition] = [:]
     var owners = OwnerTotals()
@@ -249,12 +234,10 @@ struct CacheWriterState {
     /// The total in the file, without uploads: after a crash they are not in it.
     var linkedBytes: Int64 { totals.bytes - bodies.uploadedBytes }
 
-    /// Notes entities to which something has ceased to refer.
     mutating func noteOrphans(_ keys: [Int64]) {
         orphans += keys.prefix(max(0, Limits.orphansMax - orphans.count)).map(RowKey.init)
     }
 
-    /// Without contents that of no file.
     init(_ contents: CacheContents? = nil, budget: Int64) {
         totals.budget = budget
         guard let contents else { return }

@@ -1,18 +1,15 @@
 import LarderModel
 package import LarderNormalize
 
-/// Stores normalized answers in `cache.db`, and merges their entities.
 struct CachedAnswers {
     let cache: CacheWriter
 
-    /// The changes of one step, until they are logged.
     struct Step {
         let scope: ScopeKey
         let cause: ChangeCause
         let now: Timestamp
         /// See ``NewEntry/start``.
         var start: Revision?
-        /// Taken with the first change.
         var revision: Revision?
         var changes: [EntityChange] = []
         /// Rows that the step has written, which do not make room for each other.
@@ -27,8 +24,6 @@ struct CachedAnswers {
         }
     }
 
-    /// Stores an answer and merges its entities into what is known of them; `saved` are those that were
-    /// merged in `state.db`.
     func put(
         _ answer: NewAnswer,
         _ saved: SavedEntities,
@@ -64,7 +59,6 @@ struct CachedAnswers {
         try makeRoom(for: step)
     }
 
-    /// Merges entities into what is known of them.
     func put(
         _ entities: NewEntities,
         _ saved: SavedEntities,
@@ -82,7 +76,6 @@ struct CachedAnswers {
         return EntitiesReceipt(revision: revision, isNew: isNew)
     }
 
-    /// Says what is saved of an entity, which is told there.
     func show(
         _ name: EntityName,
         _ entry: Entry,
@@ -138,9 +131,8 @@ struct CachedAnswers {
 
     // MARK: Entities
 
-    /// What is known of an entity; a damaged row counts as none.
-    ///
-    /// With `toPut` it throws `keyTaken` where another id's row is under its key.
+    /// A damaged row counts as none. With `toPut` it throws `keyTaken` where another id has its
+    /// key.
     func find(
         _ name: EntityName,
         in scope: ScopeKey,
@@ -195,7 +187,6 @@ struct CachedAnswers {
 
     // MARK: The entry
 
-    /// Stores an answer's entry with its template in place of its body.
     private func put(
         _ new: NewEntry,
         _ template: [UInt8],
@@ -253,7 +244,6 @@ struct CachedAnswers {
         step.add(key, size: size)
     }
 
-    /// The row of a normalized answer that was found; nil for another.
     func normalizedRow(
         _ found: CachedRows.Row,
         _ scope: ScopeKey
@@ -262,7 +252,6 @@ struct CachedAnswers {
         return try cache.rows.read(found.key) { $0.normalized(in: scope) }
     }
 
-    /// Puts a normalized answer together as the writer sees it.
     func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
         let skeleton = try cache.references.skeleton(row.skeleton)
         let rebuilding = RowRebuilding(ofBasesIn: row, cache.shared)
@@ -377,11 +366,9 @@ extension CachedAnswers.Step {
     }
 }
 
-/// An entity as the writer of `cache.db` finds it.
 struct CachedEntity {
     let name: EntityName
     let id: EntryID
-    /// Nil where nothing is known of it.
     let row: CachedRows.Row?
     let key: RowKey
     let held: HeldEntity
@@ -396,7 +383,6 @@ extension HeldEntity {
 }
 
 extension EntryRow {
-    /// What an entity's row says; nil for another's, and for one that is damaged.
     package var held: HeldEntity? {
         let isDeleted = kind == .tombstone
         guard isDeleted || kind == .entity, isSound else { return nil }

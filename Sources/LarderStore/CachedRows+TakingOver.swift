@@ -1,16 +1,13 @@
 import LarderModel
 import LarderNormalize
 
-/// Reads rows that `state.db` takes over, and changes rows for what has happened there.
 extension CachedRows {
-    /// A row that can be kept.
     struct CachedCopy: Sendable {
         let entry: Entry
         /// One in chunks is leased: it stays until whoever got this gives it back.
         let body: Target.Body
         /// Of a normalized answer, whose body is its template.
         var form: AnswerForm?
-        /// What a normalized answer shows.
         var shown: RebuiltEntry?
 
         /// Lets a leased body go, on the writer's thread; one of `state.db` is not leased.
@@ -30,10 +27,8 @@ extension CachedRows {
         return nil
     }
 
-    /// An id's row, `toPin` one that can be pinned: no tombstone, entity or URL of variants; nil for
-    /// none, an expired or a damaged one.
-    ///
-    /// As the writer reads it, every put that was answered or waits before this command is in it.
+    /// An id's row, `toPin` one that can be pinned: no tombstone, entity or URL of variants; nil
+    /// for none, an expired or a damaged one.
     func takeable(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -81,7 +76,6 @@ extension CachedRows {
         }
     }
 
-    /// The ids of a scope's rows that begin with a prefix, the first so many.
     func ids(in scope: ScopeKey, prefix: String) throws(StoreError) -> [EntryID] {
         let statement = try cache.connection.statement(
             """
@@ -94,7 +88,6 @@ extension CachedRows {
         return try statement.all { $0.entryID(.only) }
     }
 
-    /// Removes a row without logging it.
     func removeQuietly(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let found = try find(scope, id) else { return }
         try cache.eviction.remove(found.key)
@@ -113,7 +106,6 @@ extension CachedRows {
         cache.noteChange(of: found.key)
     }
 
-    /// Marks an answer as stale: it has changed on the server.
     func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let found = try find(scope, id), found.kind == .fetched else { return }
         try cache.statements[.markStale].run((":key", found.key.number))

@@ -1,10 +1,8 @@
 import LarderModel
 
-/// Finds the rows of `cache.db` and writes them.
 struct CachedRows {
     let cache: CacheWriter
 
-    /// A row as the writer finds it before it changes it.
     struct Row {
         let key: RowKey
         let kind: EntryKind
@@ -37,7 +35,6 @@ struct CachedRows {
         return try row(statement, at: key)
     }
 
-    /// Hands the row under a key to `read`; nil where there is none.
     func read<Value>(
         _ key: RowKey,
         _ read: (borrowing EntryRow) -> Value?

@@ -8,7 +8,6 @@ import Synchronization
 /// given up. What the steps of a group have changed is *released* with all of them, when no reader of
 /// either file sees less any more. While nobody watches nothing is kept: it stands in the logs.
 package final class ChangeFeed: Sendable {
-    /// What was released since the last look.
     package struct Batch: Sendable {
         package var changes: [Change]
         /// Everything up to it was handed out, with this batch or before.
@@ -19,7 +18,6 @@ package final class ChangeFeed: Sendable {
 
     private struct State {
         var last = Revision(0)
-        /// The first that is open; nil for none.
         var firstOpen: Revision?
         /// What the open steps have changed, as far as it is committed.
         var changed: [Change] = []
@@ -32,13 +30,11 @@ package final class ChangeFeed: Sendable {
         /// From which revision on each file's log is whole.
         var starts: [BodyFile: Revision] = [:]
 
-        /// Every number up to it is committed or given up.
         var released: Revision { firstOpen.map { Revision($0.number - 1) } ?? last }
     }
 
     private let state = Mutex(State())
 
-    /// Numbers up to `last` were given by earlier processes.
     func begin(after last: Revision) { state.withLock { $0.last = last } }
 
     /// Gives the next number; that of a step of the writer is open until ``close()``.
@@ -50,7 +46,6 @@ package final class ChangeFeed: Sendable {
         }
     }
 
-    /// Open steps have changed something, and one file has committed it.
     func changed(_ changes: [Change]) {
         guard !changes.isEmpty else { return }
         state.withLock { $0.changed += changes }
@@ -59,7 +54,6 @@ package final class ChangeFeed: Sendable {
     /// Open steps have changed more than is told: whoever watches reads the log instead.
     func isNotWhole() { state.withLock { $0.isWhole = false } }
 
-    /// The open steps are committed, or given up.
     func close() {
         let tell = state.withLock { state -> (@Sendable () -> Void)? in
             guard state.firstOpen != nil else { return nil }
@@ -78,7 +72,6 @@ package final class ChangeFeed: Sendable {
         tell?()
     }
 
-    /// Rows were lost without a step: with their file.
     func cut() {
         let tell = state.withLock { state -> (@Sendable () -> Void)? in
             guard state.isWatched else { return nil }
@@ -92,7 +85,6 @@ package final class ChangeFeed: Sendable {
     package var released: Revision { state.withLock { $0.released } }
     package var last: Revision { state.withLock { $0.last } }
 
-    /// Has `tell` called when there is something to take, on any thread.
     package func whenReleased(_ tell: @escaping @Sendable () -> Void) {
         state.withLock { $0.tell = tell }
     }
@@ -109,7 +101,6 @@ package final class ChangeFeed: Sendable {
         }
     }
 
-    /// Nobody watches any more.
     package func rest() {
         state.withLock { state in
             state.ready = []

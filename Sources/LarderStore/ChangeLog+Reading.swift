@@ -5,7 +5,6 @@ enum ChangeLogColumn: Int32, TableColumn {
     /// Columns that only `state.db` has.
     case state, mark, why, targets, problem, hiddenFrom
 
-    /// Columns of a log with or without the changes of modifiers.
     static func all(hasModifiers: Bool) -> Set<Self> {
         hasModifiers
             ? all(but: []) : all(but: [.state, .mark, .why, .targets, .problem, .hiddenFrom])

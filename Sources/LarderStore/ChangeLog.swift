@@ -40,7 +40,6 @@ struct ChangeLog {
         )
     }
 
-    /// What a row counts: its texts, and a fixed overhead.
     private static func size(hasModifiers: Bool) -> String {
         var texts = ["scope", "id", "cause", "client"]
         if hasModifiers { texts += ["targets", "problem", "hidden_from"] }
@@ -48,10 +47,8 @@ struct ChangeLog {
         return (lengths + ["\(Limits.rowOverheadBytes / 2)"]).joined(separator: " + ")
     }
 
-    /// What an opened file's log holds; it is not begun, unless `isWhole` says that nothing of it
-    /// was lost since it was written.
-    ///
-    /// One that cannot be read begins anew after `last`: it is worth no row of the file.
+    /// What an opened file's log holds; it is begun where nothing was lost since it was written,
+    /// and begins again after `last` where it cannot be read.
     static func read(
         _ connection: SQLiteConnection,
         hasModifiers: Bool,
@@ -75,7 +72,6 @@ struct ChangeLog {
         return state
     }
 
-    /// Appends what a step has changed, in the transaction that has changed it.
     func append(_ change: Change, to state: inout ChangeLogState) throws(StoreError) {
         try append(change, more: [], to: &state)
         state.changes.append(change)
@@ -130,7 +126,6 @@ struct ChangeLog {
         try begin(state)
     }
 
-    /// Says after which revision the log is whole.
     func begin(_ state: ChangeLogState) throws(StoreError) {
         try connection.statement("UPDATE change_log_start SET rev = :rev WHERE one = 1")
             .run((":rev", state.start.number))
@@ -149,7 +144,6 @@ struct ChangeLog {
         }
     }
 
-    /// Forgets that some scopes have a view of their own of what has changed.
     func forgetViews(_ scopes: RowScopes, _ state: inout ChangeLogState) throws(StoreError) {
         let name =
             switch scopes {

@@ -22,7 +22,7 @@ final class CheckBreak: Sendable {
         }
     }
 
-    /// Runs `work` on a connection that ``end()`` may interrupt; not at all if it is over already.
+    /// Runs `work` on a connection that ``end()`` may interrupt; nil if it is over already.
     func during<Value>(
         _ connection: SQLiteConnection,
         _ work: () throws(StoreError) -> Value

@@ -3,9 +3,8 @@ package import LarderModel
 
 /// The hashes of the store: XXH3 of libxxhash (https://xxhash.com), stable since its 0.8.0.
 ///
-/// They find damage and sameness; they are no defence against somebody who makes collisions on
-/// purpose, and nothing relies on that: ids are compared in full on every read, and equal digests
-/// of an origin's two answers only keep a client from being told of a change.
+/// They find damage and sameness, and are no defence against collisions made on purpose: ids are
+/// compared in full, and equal digests only keep a client from being told of a change.
 enum Checksum {
     static func digest(_ bytes: UnsafeRawBufferPointer) -> Digest {
         let hash = XXH3_128bits(bytes.baseAddress, bytes.count)
@@ -16,7 +15,6 @@ enum Checksum {
         Int64(bitPattern: XXH3_64bits(bytes.baseAddress, bytes.count))
     }
 
-    /// A keyed 128-bit hash of a text's UTF-8.
     static func keyedDigest(_ text: String, seed: UInt64) -> Digest {
         var text = text
         return text.withUTF8 { utf8 in
@@ -25,7 +23,6 @@ enum Checksum {
         }
     }
 
-    /// A keyed 64-bit hash of a text's UTF-8.
     static func keyed(_ text: String, seed: UInt64) -> UInt64 {
         var text = text
         return text.withUTF8 { XXH3_64bits_withSeed($0.baseAddress, $0.count, seed) }
@@ -58,7 +55,6 @@ package struct RunningDigest: ~Copyable {
 }
 
 extension BodySummary {
-    /// The summary of a body that is in memory as a whole.
     package init(of bytes: [UInt8], isJSON: Bool) {
         let digest = bytes.withUnsafeBytes { Checksum.digest($0) }
         self.init(byteCount: bytes.count, digest: digest, isJSON: isJSON)

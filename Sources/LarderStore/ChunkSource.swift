@@ -18,10 +18,8 @@ package struct ChunkSource {
         return chunk
     }
 
-    /// All chunks of a body that a row names, from the transaction that the row was read in: call it
-    /// within ``atOneMoment(_:)`` with that.
-    ///
-    /// Nil when one is missing or damaged.
+    /// All chunks of a body: call it within ``atOneMoment(_:)`` with the read of its row. Nil when
+    /// one is missing or damaged.
     package func whole(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {
         guard try isWhole(body) else { return nil }
         do throws(StoreError) {
@@ -33,7 +31,6 @@ package struct ChunkSource {
         }
     }
 
-    /// Nil while there is no file.
     private func withChunks<Value>(
         of body: ChunkedBody,
         _ read: (ChunkReader) throws(StoreError) -> Value

@@ -1,9 +1,7 @@
 import LarderModel
 import Synchronization
 
-/// Several readers for what clients ask for, each on a serial queue of its own.
-///
-/// A read waits as ``ReadTurns`` says.
+/// Several readers for what clients ask for, on serial queues; a read waits as ``ReadTurns`` says.
 final class ClientReaders: Sendable {
     private typealias Job = @Sendable (BlockingReader) -> Void
 
@@ -69,7 +67,7 @@ final class ClientReaders: Sendable {
 
     func hold() { state.withLock { $0.isHeld = true } }
 
-    /// Does what was asked for so far, one read after the other, while the calling thread waits.
+    /// Does what was asked for so far, one read after the other.
     func release() {
         while let (job, reader) = next(isReleasing: true) {
             job(reader)

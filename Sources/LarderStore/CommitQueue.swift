@@ -3,15 +3,15 @@ import Dispatch
 import LarderModel
 import Synchronization
 
-/// Feeds the writer of both files: takes everything that waits into one transaction over them,
+/// Feeds the writer of both files: takes everything that waits into one transaction over them, and
 /// answers after the commits.
 ///
-/// The writer is used on the queue's own serial thread and nowhere else. When a command of a
-/// group fails, the group is rolled back and each of its commands is run again alone, so that one
-/// does not take the others with it: a command must not change anything but the writer. Where the
-/// writer could do something about the failure, a command is run once more. What `state.db` has
-/// committed stands, whatever becomes of `cache.db` then: a command that has a part in it is run again
-/// only if it may be, as it stores an answer, of which the other part would be missing.
+/// The writer is used on the queue's serial thread only. When a command of a group fails, the group
+/// is rolled back and each of its commands is run again alone: a command must not change anything
+/// but the writer. Where the writer could do something about the failure, a command is run once
+/// more. What `state.db` has committed counts, also where `cache.db` fails after it: a command that
+/// has a part there is run again only if it stores an answer, of which the other part would be
+/// missing.
 ///
 /// Work outside transactions waits in the same line as commands, so that it has its turn although
 /// commands never stop.
@@ -26,7 +26,6 @@ final class CommitQueue: Sendable {
         var isDraining = false
         var isClosed = false
 
-        /// True where the thread is to be started.
         mutating func append(_ item: Item) -> Bool {
             items.append(item)
             defer { isDraining = true }
@@ -46,7 +45,6 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Hands the writer to the thread of `thread`.
     // A writer may be used by one thread at a time; it is touched on one serial queue only.
     private struct Confined: @unchecked Sendable {
         let writer: StoreWriter
@@ -57,13 +55,11 @@ final class CommitQueue: Sendable {
     private let sizes = Mutex(Histogram())
     private let confined: Confined
     private let shared: SharedCacheState
-    /// The file that errors of `cache.db` name.
     private let cachePath: String
     private let thread: DispatchQueue
     /// The moment that decides which blobs have expired, for evictions that no put brings along.
     private let now: @Sendable () -> Timestamp
 
-    /// Takes the writer over: its maker uses it no more.
     init(_ writer: StoreWriter, now: @escaping @Sendable () -> Timestamp) {
         confined = Confined(writer: writer)
         shared = writer.shared
@@ -171,7 +167,6 @@ final class CommitQueue: Sendable {
         return try answer.given.get()
     }
 
-    /// Has work done for which nobody waits.
     func post(_ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Void) {
         enqueue(CommitCommand(work) { _ in })
     }
@@ -213,7 +208,6 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
-    /// Has the thread do outside a transaction what nobody hears of.
     func postOutsideTransaction(_ work: @escaping @Sendable (StoreWriter) -> Void) {
         let mustStart = waiting.withLock { $0.append(.outside(work)) }
         if mustStart { thread.async { self.drain() } }
@@ -229,10 +223,8 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Refuses commands from now on; those that wait are still carried out.
     func close() { waiting.withLock { $0.isClosed = true } }
 
-    /// Starts the thread if there is housekeeping that it may have put off.
     func wake() { post { _ throws(StoreError) in } }
 
     func enqueue(_ command: CommitCommand) {
@@ -283,9 +275,8 @@ final class CommitQueue: Sendable {
         return group
     }
 
-    /// Carries a command out by itself, and once more where something could be done about its failure.
-    ///
-    /// What it has saved in `state.db`, now or in its group, stands, as of any other.
+    /// Carries a command out by itself, and once more where something could be done about its
+    /// failure. What it has saved in `state.db`, now or in its group, counts.
     private func carryOutAlone(_ command: CommitCommand, _ writer: StoreWriter, isSaved: Bool) {
         var isSaved = isSaved
         for isLast in [false, true] {
@@ -309,11 +300,9 @@ final class CommitQueue: Sendable {
         var saved: Set<ObjectIdentifier> = []
     }
 
-    /// Carries a group out in one transaction over both files, and answers what was committed; the
-    /// rest, if there is any.
-    ///
-    /// The group ends before a command that promotes rows where `cache.db` has changed: what is taken over
-    /// into `state.db` is committed in `cache.db`.
+    /// Carries a group out in one transaction over both files, and answers what was committed;
+    /// returns the rest. The group ends before a command that promotes rows where `cache.db` has
+    /// changed: what `state.db` takes over is committed in `cache.db`.
     private func transact(_ group: inout [CommitCommand], _ writer: StoreWriter) -> Left? {
         var saved: Set<ObjectIdentifier> = []
         do throws(StoreError) {
@@ -378,7 +367,6 @@ final class CommitCommand: Sendable {
     let promotes: Bool
     /// Carries it out inside a transaction; remembers what came of it.
     let apply: @Sendable (StoreWriter) throws(StoreError) -> Void
-    /// Tells the caller: what ``apply`` remembered, or why nothing of it is there.
     let finish: @Sendable (StoreError?) -> Void
 
     init<Value: Sendable>(
@@ -395,7 +383,6 @@ final class CommitCommand: Sendable {
     }
 }
 
-/// What a command came to; that it was refused as the queue is closed, until it is given.
 private final class Answer<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, StoreError>>(.failure(.closed))
 

@@ -1,8 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The note beside a file that damage was met in it while it was in use: the next start reads all of
-/// it, however large it is.
+/// The note in the folder of a file that damage was met in it: the next start reads all of it.
 final class DamageMark: Sendable {
     private let path: String
     private let met = Mutex<String?>(nil)
@@ -12,7 +11,6 @@ final class DamageMark: Sendable {
     /// What met damage first since the start; nil while nothing has.
     var step: String? { met.withLock { $0 } }
 
-    /// Whether one is there, be it of an earlier process.
     var isThere: Bool { path.isThere }
 
     func set(by step: String) {
@@ -26,7 +24,6 @@ final class DamageMark: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// To be called once the file was found whole, or was salvaged.
     func remove() {
         met.withLock { $0 = nil }
         unlink(path)

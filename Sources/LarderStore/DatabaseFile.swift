@@ -9,8 +9,7 @@ struct DatabaseFile {
     let synchronous: String
     /// Whether it is copied before it is brought to a later version.
     var keepsCopy = false
-    /// Whether it may be made anew at any time: then nothing but an ordinary file of its own is
-    /// taken for it.
+    /// Whether it may be made anew at any time: then only an ordinary file is opened.
     var isExpendable = false
     let faults: (any FaultPlan)?
     /// Set where damage is met in it; nil for a file that is looked after while it is in use.
@@ -68,13 +67,11 @@ struct DatabaseFile {
         return connection
     }
 
-    /// A file of the same kind at another path.
     func sibling(_ path: String, _ schema: Schema? = nil) -> DatabaseFile {
         let schema = schema ?? self.schema
         return DatabaseFile(path: path, schema: schema, synchronous: synchronous, faults: faults)
     }
 
-    /// A connection as SQLite opens it.
     func connect(_ mode: SQLiteConnection.Mode) throws(StoreError) -> SQLiteConnection {
         try SQLiteConnection(path: path, mode: mode, faults: faults, mark: mark)
     }
@@ -109,13 +106,10 @@ struct DatabaseFile {
 }
 
 extension DatabaseFile {
-    /// Whether there is nothing at its path.
     var isDeleted: Bool { !path.isThere && errno == ENOENT }
 
-    /// The last part of its path.
     var name: String { String(path.split(separator: "/").last ?? "") }
 
-    /// Throws the fault that a test has planned for a step.
     func check(before step: String) throws(StoreError) {
         guard let code = faults?.failure(before: step, of: path) else { return }
         throw StoreError(code: code, file: path, step: step, message: "injected")
@@ -132,23 +126,19 @@ extension DatabaseFile {
     }
 }
 
-/// What the last failed system call says.
 func lastSystemError() -> String { String(cString: strerror(errno)) }
 
 extension StoreError {
-    /// The failure of the last system call, on a path.
     static func system(_ path: String) -> StoreError {
         .cannotOpen(path: path, reason: lastSystemError())
     }
 }
 
-/// How a `cache.db` that is of no use gets out of the way of a new one.
 extension DatabaseFile {
-    /// The file, its WAL and the index of the WAL, in the order in which they go: without its file
-    /// a WAL is nobody's, while a file without its WAL would pass for whole.
+    /// The file, its WAL and the index of the WAL, in the order in which they are removed: a file
+    /// without its WAL would pass for whole.
     static let suffixes = ["", "-wal", "-shm"]
 
-    /// Removes a file with its WAL, whatever is there of them.
     static func removeFiles(_ path: String) {
         for suffix in suffixes { unlink(path + suffix) }
     }
@@ -168,12 +158,10 @@ extension DatabaseFile {
         }
     }
 
-    /// What the file and its WAL take.
     var bytes: Int64 {
         Self.suffixes.dropLast().reduce(0) { $0 + DiskSpace.fileBytes(at: path + $1) }
     }
 
-    /// Removes what was set aside; true when there was something.
     @discardableResult
     func removeAside() -> Bool {
         Self.suffixes.reduce(false) { unlink(asidePath($1)) == 0 || $0 }
@@ -198,7 +186,6 @@ extension String {
     }
 }
 
-/// Copies of a file beside it.
 extension DatabaseFile {
     /// The path of the copy from before the last migration.
     var copyPath: String { path + ".before-migration" }
@@ -206,9 +193,8 @@ extension DatabaseFile {
     /// The path of the last snapshot; see ``StateSnapshots``.
     var snapshotPath: String { path + ".snapshot" }
 
-    /// Writes the file as it is, its WAL included, to ``copyPath``, and syncs it there.
-    ///
-    /// What fails here fails the start: without a copy nothing is migrated.
+    /// Writes the file with its WAL to ``copyPath``, and syncs it there; without a copy nothing is
+    /// migrated.
     func copyBeforeMigration(_ connection: SQLiteConnection) throws(StoreError) {
         do throws(StoreError) {
             try copy(connection, to: copyPath)

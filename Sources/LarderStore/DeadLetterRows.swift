@@ -1,11 +1,9 @@
 import LarderModel
 import LarderNormalize
 
-/// Rows of modifiers that have failed.
 struct DeadLetterRows {
     let state: StateWriter
 
-    /// Makes a dead letter of a modifier.
     func bury(
         _ row: QueuedRow,
         _ reason: ModifierReason,
@@ -46,7 +44,6 @@ struct DeadLetterRows {
         state.modifiers.count(bytes: Int64(added), of: row)
     }
 
-    /// A dead letter of a scope; nil where it has none of this number.
     func row(_ number: ModifierNumber, of scope: ScopeKey) throws(StoreError) -> QueuedRow? {
         guard let row = try state.modifiers.row(number), row.isSettled, row.scope == scope.text
         else { return nil }
@@ -65,11 +62,9 @@ struct DeadLetterRows {
         return true
     }
 
-    /// Puts a dead letter at the end of the queue, for another round.
-    ///
-    /// Its bases are kept again, from what was found of them. It waits for those that it depends on
-    /// as far as they are in the queue, and for none that has failed: who retries it has decided. Dead letters that depend
-    /// on it do so under its new number.
+    /// Puts a dead letter at the end of the queue, for another round. It waits for those that it
+    /// depends on that are in the queue, and for no failed one. Dead letters that depend on it do
+    /// so under its new number.
     func revive(
         _ row: QueuedRow,
         _ aims: [WriteTarget],
@@ -114,7 +109,6 @@ struct DeadLetterRows {
         return revived.number
     }
 
-    /// Those of what a modifier depends on that are not settled.
     private func openDependencies(of number: ModifierNumber) throws(StoreError) -> [ModifierNumber]
     {
         let text = try state.connection.text(

@@ -1,9 +1,8 @@
 import Glibc
 import Synchronization
 
-/// The right of one process to a folder, held by a lock on a file in it.
-///
-/// The kernel gives it back when the process ends, however it ends.
+/// The right of one process to a folder, by a lock on a file in it that the kernel releases with
+/// the process.
 final class DirectoryLock: Sendable {
     private let descriptor: Int32
     private let path: String
@@ -34,7 +33,6 @@ final class DirectoryLock: Sendable {
             && here.st_dev == there.st_dev && here.st_ino == there.st_ino
     }
 
-    /// Makes a folder and those above it, as `mkdir -p` does.
     private static func makeDirectory(_ path: String) throws(StoreError) {
         var made = ""
         for part in path.split(separator: "/") {
@@ -54,7 +52,6 @@ final class FolderHold: Sendable {
     /// Holds nothing until ``ensure()``.
     init(_ directory: String) { self.directory = directory }
 
-    /// Makes the folder where it is missing, and sees to it that it is ours.
     func ensure() throws(StoreError) {
         try lock.withLock { lock throws(StoreError) in
             if lock?.isInPlace ?? false { return }

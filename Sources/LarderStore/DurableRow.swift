@@ -50,7 +50,6 @@ package struct DurableRow: Sendable {
     var isReleased: Bool { isReferredOnly && !isHeld }
     /// Whether the entry under its id is the cache's: it is a pin that has none.
     var isLeftToCache: Bool { isPinned && !isTargeted && !hasEntry && !keepsShared }
-    /// What it counts as a pin.
     var pinnedSize: Int64 { isPinned ? size : 0 }
     package var hasEntry: Bool { kind != nil }
     /// Whether it has an entry that is no tombstone, or is a pin of a shared row that has.
@@ -61,7 +60,6 @@ package struct DurableRow: Sendable {
 
     package var cursor: RowCursor { RowCursor(value: 0, scope: name.scope.text, id: name.id.text) }
 
-    /// Reads a row with its name; nil where that cannot be read.
     init?(_ row: SQLiteStatement, _ shared: SharedCacheState) {
         guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
             return nil
@@ -130,7 +128,6 @@ struct SavedEntry: Sendable {
 }
 
 extension DurableRow {
-    /// Whether the row has the bytes that an entry brings.
     func matches(_ entry: Entry) -> Bool {
         kind == entry.kind && byteCount == entry.body.byteCount && digest == entry.body.digest
     }

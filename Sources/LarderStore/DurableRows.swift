@@ -65,7 +65,6 @@ struct DurableRows {
         return state.connection.lastInsertedRow
     }
 
-    /// Lets go of what a row that is emptied or goes has beside itself.
     private func letGo(of row: DurableRow) throws(StoreError) {
         if let body = row.body { try state.bodies.unlink(body, &state.memory.bodies) }
         if let skeleton = row.skeleton { _ = try state.tables.giveBack(skeleton) }
@@ -81,13 +80,11 @@ struct DurableRows {
         }
     }
 
-    /// No pin and no change keeps an id any more: nothing keeps it and its variants.
     func noteUnkept(_ name: TargetName) throws(StoreError) {
         state.memory.releasable.append(name)
         try releaseVariants(of: name)
     }
 
-    /// Nothing keeps the variants of a URL any more.
     private func releaseVariants(of name: TargetName) throws(StoreError) {
         guard let prefix = name.id.variantPrefix else { return }
         let variants = try state.connection.statement(
@@ -109,24 +106,21 @@ struct DurableRows {
         return try state.statements(.find, scope, id).first { DurableRow($0, name) }
     }
 
-    /// The id of a row by its number; nil for one that cannot be read.
     func id(of number: Int64) throws(StoreError) -> EntryID? {
         let text = try state.connection.text("SELECT id FROM claim WHERE claim = \(number)")
         return text.flatMap { try? EntryID(stored: $0) }
     }
 
-    /// A row with the body that stands in it; nil when there is none.
     func entry(_ name: TargetName) throws(StoreError) -> SavedEntry? {
         let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
         return try state.statements(.get, scope, id).first { SavedEntry($0, name) }
     }
 
-    /// Stores an entry in its row, in place of what that holds; the entry has its revision.
+    /// Stores an entry in its row, in place of what that holds; equal bytes keep the old revision.
+    /// `pinnedAt` makes a pin of it, also where there is no row; else there has to be one.
     ///
-    /// Equal bytes keep the old revision. `pinnedAt` makes a pin of it, also where there is no row;
-    /// else there has to be one.
-    /// When there is no room the row is as it was before; what is targeted has room, as its base
-    /// follows what the server says. Watchers hear of it unless it is moved from the cache, and where it
+    /// Without room the row is as it was before; what is targeted has room, as its base follows
+    /// what the server says. Watchers hear of it unless it is moved from the cache, and where it
     /// was hidden from a user also of equal bytes.
     @discardableResult
     func put(
@@ -229,7 +223,6 @@ struct DurableRows {
         return .refreshed(entry)
     }
 
-    /// Leaves a row without an entry.
     func clear(_ row: DurableRow) throws(StoreError) {
         let size = StateBudget.sizeWithoutEntry(row.name, row.origin)
         try state.statements[.clearEntry].run((":key", row.number), (":size", size))
@@ -324,7 +317,6 @@ struct DurableRows {
         return try countRemoved(state.statements(.unhide, key, rev)) > 0
     }
 
-    /// Removes the marks of some users, who are forgotten.
     func removeMarks(of scopes: RowScopes) throws(StoreError) {
         let statement = try state.connection.prepare(
             "DELETE FROM hidden WHERE \(scopes.condition) RETURNING scope"
@@ -377,7 +369,6 @@ struct DurableRows {
 extension NewEntry {
     var name: TargetName { TargetName(scope, entry.id) }
 
-    /// What its row counts.
     var rowSize: Int64 {
         guard let form, case .inline(let template) = body else {
             return entry.rowSize(in: scope, isChunked: body.isUploaded)

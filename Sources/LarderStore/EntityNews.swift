@@ -1,7 +1,6 @@
 import LarderModel
 import LarderNormalize
 
-/// What a step in `state.db` has made of what an entity shows.
 struct EntityNews: Sendable {
     let scope: ScopeKey
     let revision: Revision
@@ -11,11 +10,8 @@ struct EntityNews: Sendable {
     let change: EntityChange
 }
 
-/// Tells whoever watches an entry that an entity which it shows looks different, as a modifier of
-/// the entity was accepted or has left the queue, or its base has changed under one.
-///
-/// Who refers to whom stands in `cache.db`; it is looked up there before the group's commit, so that
-/// it is one step for all who watch.
+/// Tells those who watch an entry that an entity in it looks different, as a modifier of the entity
+/// was accepted or has left the queue, or its base has changed under one: one step for all.
 extension StoreWriter {
     func tell(_ news: [EntityNews]) {
         let isHeard = shared.changes.isWatched || !shared.watches.isEmpty
@@ -58,7 +54,6 @@ extension StoreWriter {
         shared.watches.rowsChanged(rows)
     }
 
-    /// The entries of a scope and of what is shared that show news; nil where they are too many.
     private func entries(
         showing news: [EntityNews],
         to scope: ScopeKey,

@@ -2,15 +2,12 @@ import LarderModel
 
 extension Entry {
     /// What the row counts against the budget: body, ids, headers and a fixed overhead for the row
-    /// and for each chunk.
-    ///
-    /// Exact, in that it is a function of what the row holds.
+    /// and for each chunk; a function of what the row holds.
     func rowSize(in scope: ScopeKey, isChunked: Bool) -> Int64 {
         let overhead = isChunked ? ChunkedBody.overhead(of: body.byteCount) : 0
         return rowSize(in: scope, dataBytes: body.byteCount + overhead)
     }
 
-    /// What a row counts that holds so many bytes in place of the body.
     func rowSize(in scope: ScopeKey, dataBytes: Int) -> Int64 {
         var bytes = Limits.rowOverheadBytes + scope.text.utf8.count + id.text.utf8.count
         bytes += (origin?.text.utf8.count ?? 0) + (mediaType?.utf8.count ?? 0)

@@ -41,9 +41,6 @@ package struct EntryRow: ~Copyable {
     var isJSON: Bool { statement.isTrue(EntryColumn.json) }
     package var digest: Digest { statement.digest(EntryColumn.digestHigh, .digestLow) }
 
-    /// How the bytes are coded, where the origin said so.
-    ///
-    /// JSON that could be read is not, and is not looked through for it: that is most reads.
     package var contentEncoding: String? {
         guard !isJSON else { return nil }
         return HeaderLines(statement.bytes(EntryColumn.headers)).list("Content-Encoding")
@@ -55,11 +52,8 @@ package struct EntryRow: ~Copyable {
         }
     }
 
-    /// The number of the skeleton of an answer that is kept normalized; nil for one that is kept
-    /// whole.
-    ///
-    /// What stands in the row is then its template, and all that is said of its body is said of it as
-    /// it came.
+    /// The number of the skeleton of a normalized answer; then the row holds its template, and what
+    /// it says of the body is said of it as it came.
     package var skeleton: Int64? { statement.integerOrNil(EntryColumn.skeleton) }
 
     private var hasSoundNumbers: Bool {
@@ -71,7 +65,6 @@ package struct EntryRow: ~Copyable {
         return numbers.areSound && EntryKind(rawValue: statement.integer(EntryColumn.kind)) != nil
     }
 
-    /// Whether what stands in the row is what was written.
     var isSound: Bool {
         guard hasSoundNumbers else { return false }
         if let body = chunkedBody {
@@ -88,7 +81,6 @@ package struct EntryRow: ~Copyable {
         read(statement.bytes(EntryColumn.data))
     }
 
-    /// Everything but the bytes; nil for a damaged row.
     package func entry() -> Entry? {
         guard hasSoundNumbers, let id = statement.entryID(EntryColumn.id) else { return nil }
         var entry = Entry(
@@ -145,7 +137,6 @@ package struct ChunkedBody: Hashable, Sendable {
     package let byteCount: Int
     let file: BodyFile
 
-    /// What its chunks count with their overhead.
     var accountedBytes: Int64 { Int64(byteCount + Self.overhead(of: byteCount)) }
 
     /// What chunks count beside their bytes; every chunk but the last is full.
@@ -155,7 +146,6 @@ package struct ChunkedBody: Hashable, Sendable {
     }
 }
 
-/// Which file a body's chunks stand in.
 enum BodyFile: Hashable, Sendable {
     case cache
     case state

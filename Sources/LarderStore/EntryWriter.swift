@@ -91,7 +91,6 @@ struct EntryWriter: WriterPart {
         return .done(receipt)
     }
 
-    /// Stores an entry that concerns the cache alone; nil, and nothing done, where it does not.
     func putEvictable(
         _ new: NewEntry,
         fence: AnswerFence?,
@@ -120,7 +119,6 @@ struct EntryWriter: WriterPart {
         return (refusal == nil ? .state : .cache, refusal)
     }
 
-    /// Why pins have no room for an entry in its row; nil where they have.
     func refusal(of new: NewEntry, _ found: DurableRow) throws(StoreError) -> StoreError? {
         guard StateBudget.hasToFit(found, as: .answer) else { return nil }
         let isChunked = new.body.isUploaded || new.entry.body.byteCount > Limits.inlineBodyBytesMax
@@ -150,7 +148,6 @@ struct EntryWriter: WriterPart {
         }
     }
 
-    /// Stores an entry in what is saved of its id.
     private func put(
         _ new: NewEntry,
         into found: DurableRow,
@@ -179,7 +176,6 @@ struct EntryWriter: WriterPart {
         return receipt
     }
 
-    /// What the cache had under a pin without an entry is replaced, and not new.
     func noteReplaced(_ receipt: inout PutReceipt, _ name: TargetName) throws(StoreError) {
         let row = try cacheIfAny?.rows.find(name.scope, name.id)
         if let row, row.kind != .tombstone { receipt.isNew = false }

@@ -15,10 +15,9 @@ enum EvictionOrder: Hashable {
     }
 }
 
-/// How far eviction has looked in an order, so that not every put looks at the rows that must stay.
+/// How far eviction has looked in an order: it passes rows that must stay, and goes on after them.
 ///
-/// Eviction passes such rows and goes on after them next time. A row that may go again is found when
-/// eviction begins again at the front of the order: after one eviction for every
+/// It begins again at the front, and finds rows that may go now, after one eviction for every
 /// ``Limits/passedRowsPerEviction`` rows that it has passed.
 struct EvictionPosition {
     /// The row that was looked at last.

@@ -19,9 +19,8 @@ package struct FileRights: Equatable, Sendable {
     package let uid: UInt32
 }
 
-/// Looks at the files off the event loops, once at a time.
-///
-/// A check reads through a connection of its own, which keeps the WAL from starting anew: hence its bound.
+/// Looks at the files off the event loops, once at a time. A check keeps the WAL from starting
+/// anew, so it has a bound.
 final class FileExaminer: Sendable {
     private let queue = DispatchQueue(label: "larder.examiner")
     private let isBusy = Mutex(false)
@@ -72,7 +71,6 @@ final class FileExaminer: Sendable {
         return FileFinding(name: file.name, damage: damage ?? [], isComplete: damage != nil)
     }
 
-    /// Who may read some folders and the database files in them.
     static func rights(_ directories: [String], _ files: [DatabaseFile]) -> [FileRights] {
         let paths = files.flatMap { file in DatabaseFile.suffixes.map { file.path + $0 } }
         return (directories + paths).compactMap { path in

@@ -31,14 +31,11 @@ final class Findings: Sendable {
         kept.withLock { $0.untold = ($0.untold + [news]).suffix(Limits.findingsMax) }
     }
 
-    /// How many of so many evictions since the start were not taken before.
     func takeEvictions(of count: Int64) -> Int64 {
         kept.withLock { count - exchange(&$0.toldEvictions, with: count) }
     }
 
-    /// For status: the oldest first.
     var recent: [String] { kept.withLock { $0.recent } }
 
-    /// For the log: what was not taken before.
     func takeUntold() -> [FileNews] { kept.withLock { exchange(&$0.untold, with: []) } }
 }

@@ -1,10 +1,8 @@
 import Glibc
 import LarderModel
 
-/// ``HeaderFields/lines`` where SQLite holds them, looked through without making fields of them.
-///
-/// It finds what `HeaderFields(lines:)` would under names in ASCII. It is valid as long as the bytes
-/// are: until the statement that they are a column of moves on.
+/// ``HeaderFields/lines`` where SQLite holds them, valid until the statement moves on. It finds
+/// what `HeaderFields(lines:)` would under names in ASCII.
 struct HeaderLines {
     private let bytes: UnsafeRawBufferPointer
 
@@ -27,7 +25,6 @@ struct HeaderLines {
         return list
     }
 
-    /// Where the line feed stands that ends a line, or where the bytes end.
     private func endOfLine(from start: Int) -> Int {
         let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
         guard let base = rest.baseAddress,
@@ -36,7 +33,6 @@ struct HeaderLines {
         return start + (UnsafeRawPointer(feed) - base)
     }
 
-    /// What stands behind `name`, a colon and at most one space; nil in another's line.
     private static func value(
         in line: UnsafeRawBufferPointer,
         under name: StaticString

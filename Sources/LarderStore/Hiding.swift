@@ -36,7 +36,6 @@ struct Hiding: WriterPart {
         try hideShared(found.name.id, from: found.name.scope, olderThan: found.revision)
     }
 
-    /// Whether the shared row under an id is hidden from the user of a scope.
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
         guard shared.mayHideRows else { return false }
         if shared.residency.covers(shared.sharedScope, id),
@@ -47,7 +46,6 @@ struct Hiding: WriterPart {
         return try cacheIfAny?.hiding.isHidden(id, from: scope) ?? false
     }
 
-    /// Takes the marks of a row along that comes from `cache.db`.
     func takeMarks(of name: TargetName) throws(StoreError) {
         guard name.scope == shared.sharedScope, shared.mayHideRows,
             let cache = try cacheIfAny, let row = try state.rows.find(name)
@@ -57,7 +55,6 @@ struct Hiding: WriterPart {
         }
     }
 
-    /// Has `cache.db` have the marks of a row that goes back there.
     func giveMarks(of row: DurableRow) throws(StoreError) {
         guard row.name.scope == shared.sharedScope, shared.mayHideRows else { return }
         try cache.hiding.replaceMarks(of: row.name, try state.rows.marks(of: row))

@@ -14,7 +14,6 @@ final class HoldCounts<Key: Hashable & Sendable>: Sendable {
         counts.withLock { $0[key, default: 0] += 1 }
     }
 
-    /// True when it was the last one.
     @discardableResult
     func giveBack(_ key: Key) -> Bool {
         counts.withLock { counts in
@@ -27,7 +26,6 @@ final class HoldCounts<Key: Hashable & Sendable>: Sendable {
 
 /// Which chunked bodies are being read: a replaced body keeps its chunks until then.
 ///
-/// The order that makes it safe: a reader takes the lease first and looks at the row after that,
-/// in a transaction begun later; the writer commits first that no row names the body and looks at
-/// the leases after that. So one of them sees the other.
+/// A reader takes the lease first and looks at the row after that; the writer commits first that no
+/// row names the body and looks at the leases after that. So one of them sees the other.
 typealias BodyLeases = HoldCounts<Int64>

@@ -1,7 +1,7 @@
 import LarderModel
 
-/// The payers of shared rows that only came along with others: an entity has the payer of a row that
-/// refers to it, a variant that of its URL.
+/// The payers of shared rows that only came along: an entity has that of a row that refers to it, a
+/// variant that of its URL.
 extension Keepers {
     /// The payer of a row that refers to one, or of its URL; the row's own payer if one of these has it,
     /// or none has a payer.

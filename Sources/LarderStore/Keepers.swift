@@ -8,7 +8,6 @@ import LarderNormalize
 struct Keepers {
     let state: StateWriter
 
-    /// Those of a shared row, the first first.
     func of(_ id: EntryID) throws(StoreError) -> [DurableRow] {
         try state.statements(.keepers, (":id", id.text)).all { DurableRow($0, state.shared) }
     }
@@ -85,12 +84,10 @@ struct Keepers {
         return isNew
     }
 
-    /// Says whether a user's row keeps the shared row under its id.
     func setKeeper(_ row: DurableRow, _ keepsShared: Bool) throws(StoreError) {
         try state.statements[.keep].run((":key", row.number), (":shared", keepsShared))
     }
 
-    /// Has the pins of a shared row that has lost its bytes wait for others.
     func wantKept(_ id: EntryID, _ isFetched: Bool) throws(StoreError) {
         for keeper in try of(id) where keeper.isKeepingPin {
             let (pin, trouble): (PinState, PinTrouble?) =

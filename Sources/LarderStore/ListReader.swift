@@ -1,6 +1,5 @@
 package import LarderModel
 
-/// Reads lists of the rows of both files, and single rows as lists show them.
 package struct ListReader {
     let reader: StoreReader
     private var shared: SharedCacheState { reader.shared }
@@ -52,7 +51,6 @@ package struct ListReader {
         return try reader.withRow(reader.key(for: row.scope), row.entry.id) { _ in false } ?? true
     }
 
-    /// A row with the origin that the id of a bare one says.
     private func named(_ row: ListedRow) -> ListedRow {
         guard row.isBare, row.entry.origin == nil else { return row }
         var named = row
@@ -60,10 +58,8 @@ package struct ListReader {
         return named
     }
 
-    /// Entities that modifiers target, under their own URLs, where these have no row.
-    ///
-    /// Their order is not that of their keys, so each page looks at all of them: as many as the queue
-    /// has changes, and mostly few.
+    /// Entities that modifiers target, under their own URLs, where these have no row. Each page
+    /// looks at all of them, as their order is not that of their keys.
     private func entitiesByURL(
         _ filter: RowFilter,
         order: RowOrder,
@@ -103,13 +99,11 @@ package struct ListReader {
         return rows
     }
 
-    /// Whether a row of the cache shows one that is saved.
     private func isSaved(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
         guard shared.residency.covers(scope, id) else { return false }
         return try reader.stateReader().listed(scope, id)?.isBare == false
     }
 
-    /// Whether a row of the cache is one of a pinned id, which has no bytes there yet.
     private func marked(_ row: ListedRow) -> ListedRow {
         var row = row
         let scope = shared.key(for: row.scope)

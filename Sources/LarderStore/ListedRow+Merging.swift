@@ -55,7 +55,6 @@ extension ListedRow {
         [.size, .pinnedAt, .lastUsed, .shownSince]
     )
 
-    /// A row without an entry, under an id that modifiers target.
     init(
         bare id: EntryID,
         of scope: Scope,
@@ -83,7 +82,6 @@ extension ListedRow {
         )
     }
 
-    /// Of two lists in one order the first rows; a row that both have is the kept one.
     static func merged(
         _ cached: [ListedRow],
         _ saved: [ListedRow],

@@ -1,14 +1,11 @@
 import Synchronization
 
-/// Numbers uses in the order in which they happened.
-///
-/// It orders eviction and has no other meaning.
+/// Numbers uses in the order in which they happened, for eviction.
 final class LogicalClock: Sendable {
     // Relaxed: a tick says only which of two uses was later; what was read or written then is
     // ordered by the transactions, not by this number.
     private let last = Atomic<Int64>(0)
 
-    /// The next number, never given twice while the process lives.
     func tick() -> Int64 { tick(1) }
 
     /// The last one of the next `count` numbers.
@@ -16,7 +13,6 @@ final class LogicalClock: Sendable {
         last.wrappingAdd(Int64(count), ordering: .relaxed).newValue
     }
 
-    /// Goes on after the highest number of an opened file.
     func advance(to number: Int64) {
         last.max(number, ordering: .relaxed)
     }

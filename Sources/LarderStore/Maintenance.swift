@@ -1,6 +1,5 @@
 import LarderModel
 
-/// The work that a store does in idle moments, a batch at a time.
 struct Maintenance {
     let store: Store
     private var commits: CommitQueue { store.commits }
@@ -51,7 +50,6 @@ struct Maintenance {
         if gaveBack { try await commits.checkpoint(file, truncating: false) }
     }
 
-    /// Takes out of `cache.db` what is read in `state.db`.
     private func removeGarbage() async throws(StoreError) {
         while true {
             let keys = shared.residency.someGarbage(atMost: Limits.evictionBatchRowsMax)
@@ -62,7 +60,6 @@ struct Maintenance {
         }
     }
 
-    /// Takes out of `state.db` what nothing keeps any more, a batch at a time.
     func removeReleased(now: Timestamp) async throws(StoreError) {
         let index = shared.residency
         // What stays for now, and what could not be done, is looked at the next time.
@@ -81,7 +78,6 @@ struct Maintenance {
         }
     }
 
-    /// Into the cache, synced there, and only then out of `state.db`.
     private func removeReleased(_ names: [TargetName], _ now: Timestamp) async throws(StoreError) {
         let generation = shared.generation
         let releases = try await prepare(names, now)

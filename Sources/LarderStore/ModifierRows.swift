@@ -1,7 +1,6 @@
 package import LarderModel
 import LarderNormalize
 
-/// What is found of a modifier before it is changed.
 struct QueuedRow {
     var number: ModifierNumber
     let scope: String
@@ -14,15 +13,12 @@ struct QueuedRow {
     let size: Int64
     /// Who has accepted it.
     let client: ClientTag?
-    /// Whether the server has confirmed it.
     let isAnswered: Bool
 }
 
-/// Rows of modifiers: accepted, sent, updated, remembered.
 struct ModifierRows {
     let state: StateWriter
 
-    /// Accepts one; `bases` has what was found in the cache of targets.
     func accept(
         _ modifier: NewModifier,
         _ aims: [WriteTarget],
@@ -72,9 +68,7 @@ struct ModifierRows {
         return nil
     }
 
-    /// Why these do not fit; the bases of what they target count with them.
-    ///
-    /// Refusing is no error of the writer: whoever shares the transaction goes on.
+    /// Why these do not fit, with the bases of what they target.
     func refusal(of new: [NewModifier], _ aims: [WriteTarget], _ found: FoundBases) -> StoreError? {
         var added = QueueUsage()
         for modifier in new {
@@ -168,7 +162,6 @@ struct ModifierRows {
         return true
     }
 
-    /// What it was before; nil for what is settled.
     func update(
         _ change: ModifierUpdate,
         _ revision: Revision
@@ -195,7 +188,6 @@ struct ModifierRows {
         return transition
     }
 
-    /// Keeps the last answer, which counts.
     func write(_ answer: StoredAnswer, _ before: QueuedRow) throws(StoreError) {
         try state.queue[.answer].run(
             (":number", before.number.value),
@@ -220,8 +212,7 @@ struct ModifierRows {
         if let new { state.memory.count(1, in: new, of: row.scope) }
     }
 
-    /// Forgets what was settled of some scopes, the changes that were logged of them, and which shared
-    /// rows are hidden from them.
+    /// Forgets what was settled of some scopes, their logged changes, and what is hidden from them.
     func forget(_ scopes: RowScopes) throws(StoreError) {
         let history = try state.connection.prepare("DELETE FROM history WHERE \(scopes.condition)")
         scopes.bind(to: history)
@@ -240,7 +231,6 @@ struct ModifierRows {
         try statement.run((":scope", scope.text), (":lane", lane.text))
     }
 
-    /// Takes a modifier out of the queue, and keeps what has become of it.
     func remember(
         _ number: ModifierNumber,
         _ outcome: ModifierState,
@@ -261,7 +251,6 @@ struct ModifierRows {
     }
 }
 
-/// One target: whose, and which.
 package struct TargetName: Hashable, Sendable {
     package let scope: ScopeKey
     package let id: EntryID

@@ -39,7 +39,6 @@ package struct Settlement: Sendable {
     package var problem: [UInt8] = []
     /// The rows that show its targets although no change names them.
     package var variants: [VariantRows] = []
-    /// Whether base shows all of it already.
     package var isShown = false
 
     package enum Outcome: Sendable {
@@ -56,10 +55,8 @@ package struct Settlement: Sendable {
     }
 }
 
-/// Where the variants of a target are: rows that show it although no change names them.
 package struct VariantPlaces: Equatable, Sendable {
     package let prefix: String
-    /// Where they stand: a row of the first of these hides what has its id in the others.
     package let scopes: [ScopeKey]
 
     package init(prefix: String, scopes: [ScopeKey]) {
@@ -68,11 +65,10 @@ package struct VariantPlaces: Equatable, Sendable {
     }
 }
 
-/// The variants of a target: once its modifier is confirmed they say what it has made of them, or are
-/// to be asked for again.
+/// The variants of a target, rows that show it although no change names them: once its modifier is
+/// confirmed they say what it has made of them, or are to be asked for again.
 package struct VariantRows: Sendable {
     package let places: VariantPlaces
-    /// What a confirmed modifier makes of one; called as that of a target is.
     package let update: @Sendable (VariantRow, TargetBase) -> BaseUpdate
 
     package init(
@@ -89,7 +85,6 @@ package struct VariantRow: Hashable, Sendable {
     package let place: ScopeKey
 }
 
-/// A modifier that has just left the queue, and the variants that showed it.
 package struct DepartedModifier: Sendable {
     package let whole: WholeModifier
     package let variants: [VariantRow]

@@ -1,8 +1,6 @@
 package import LarderModel
 
-/// The modifier queue in `state.db`.
-///
-/// Each step is one synced transaction, all of it or nothing, and is answered after the commit.
+/// The modifier queue in `state.db`; each step is one synced transaction.
 package struct ModifierStore: Sendable {
     let store: Store
     private var file: StateFile { store.stateFile }
@@ -28,7 +26,6 @@ package struct ModifierStore: Sendable {
         try await file.settle { writer throws(StoreError) in try writer.settling.send(number) }
     }
 
-    /// Changes a modifier's row and returns what it said before; nil for a settled one.
     @discardableResult
     package func update(_ change: ModifierUpdate) async throws(StoreError) -> ModifierTransition? {
         try await file.settle { writer throws(StoreError) in
@@ -36,16 +33,14 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// Has modifiers leave the queue, all of them in one.
     package func settle(_ settlements: [Settlement], now: Timestamp) async throws(StoreError) {
         try await file.settle(cache: .optional) { writer throws(StoreError) in
             try writer.settling.settle(settlements, now: now)
         }
     }
 
-    /// Has modifiers leave the queue, all of them in one: those that are unsettled and can be read.
-    ///
-    /// `deciding` says of each how; it is called on the writer's thread, once or more often.
+    /// Has those that are unsettled and can be read leave the queue, all of them in one. `deciding`
+    /// says of each how, on the writer's thread, once or more often.
     package func settle(
         _ numbers: [ModifierNumber],
         now: Timestamp,
@@ -56,9 +51,8 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// Makes dead letters of modifiers that nobody can read; their rows stay as they are.
-    ///
-    /// `problem` is what watchers are told, as JSON.
+    /// Makes dead letters of modifiers that nobody can read; `problem` is told to watchers, as
+    /// JSON.
     package func buryUnreadable(
         _ numbers: [ModifierNumber],
         problem: [UInt8] = [],
@@ -73,7 +67,6 @@ package struct ModifierStore: Sendable {
         try await settle(settlements, now: now)
     }
 
-    /// Whether anything is kept at all; while nothing is, nothing is targeted.
     package var hasTargets: Bool { !shared.residency.isEmpty }
 
     package func isTarget(_ scope: ScopeKey, _ id: EntryID) -> Bool {
@@ -146,7 +139,6 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// Remembers for good that nothing is sent from a lane, or that it is again.
     package func setPaused(
         _ scope: ScopeKey,
         _ lane: Lane,

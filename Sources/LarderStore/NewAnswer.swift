@@ -6,7 +6,6 @@ package struct NewEntities: Sendable {
     package let scope: ScopeKey
     package let origin: OriginName
     package let split: Split
-    /// The number that the fetch took when it set out.
     package let fetch: Revision
     package let cause: ChangeCause
     /// See ``NewEntry/hidesShared``.
@@ -30,7 +29,6 @@ package struct NewEntities: Sendable {
 }
 
 extension NewEntities {
-    /// As ``form(_:)`` where all of them were merged in `state.db`.
     func form(_ saved: SavedEntities) -> (template: [UInt8], form: AnswerForm)? {
         let merged = split.keys.indices.compactMap { saved.merged[$0] }
         return merged.count == split.keys.count ? form(merged) : nil
@@ -71,9 +69,7 @@ package struct AnswerReceipt: Equatable, Sendable {
 }
 
 package struct EntitiesReceipt: Equatable, Sendable {
-    /// Of the step, or the first entity's where nothing has changed.
     package let revision: Revision
-    /// Whether nothing was known of the first of them, or that it was deleted.
     package let isNew: Bool
 }
 

@@ -56,14 +56,12 @@ package struct PutReceipt: Equatable, Sendable {
     package let isSame: Bool
 }
 
-/// What became of a row that a 304 confirmed.
 package enum RefreshOutcome: Equatable, Sendable {
     case refreshed(Entry)
     /// It was evicted, or replaced by an answer with another validator, meanwhile.
     case gone
 }
 
-/// A row that an eviction names, as a reader saw it.
 package struct EvictionCandidate: Equatable, Sendable {
     let key: RowKey
     let revision: Revision
@@ -91,11 +89,9 @@ package struct StoreTotals: Equatable, Sendable {
     package var entries: Int64 = 0
     /// What the accounted size may be now: `max_bytes`, or less while the disk is short of space.
     package var budget: Int64 = 0
-    /// Rows that had to go since the start.
     package var evictions: Int64 = 0
     /// Rows that were evicted because the disk or a quota on it was short.
     package var diskEvictions: Int64 = 0
-    /// Whether the disk or a quota on it bounds the cache more than its own budget.
     package var isPressed = false
     /// Of these, blobs past their ttl, and rows that somebody named.
     package var expired: Int64 = 0

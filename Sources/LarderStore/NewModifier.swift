@@ -2,9 +2,7 @@ package import LarderModel
 
 package struct NewModifier: Sendable {
     package let id: ModifierID
-    /// Whether the id was made for it, so that nothing was accepted under it before.
     package var isIDMade = false
-    /// Always a user's own.
     package let scope: ScopeKey
     package let origin: OriginName
     package var request: QueuedRequest
@@ -73,7 +71,6 @@ package struct NewChange: Equatable, Sendable {
     }
 }
 
-/// The request that makes a modifier's changes on the server.
 package struct QueuedRequest: Equatable, Sendable {
     package var method: String
     package var url: WebURL

@@ -1,7 +1,6 @@
 package import LarderModel
 package import LarderNormalize
 
-/// The row of an answer that is kept normalized.
 package struct NormalizedRow: Sendable {
     package internal(set) var entry: Entry
     package let scope: ScopeKey
@@ -28,7 +27,6 @@ package struct RebuiltEntry: Sendable {
 }
 
 extension EntryRow {
-    /// The row of a normalized answer, nil for one that is kept whole.
     package func normalized(in scope: ScopeKey) -> NormalizedRow? {
         guard let skeleton, kind == .fetched, let entry = entry() else { return nil }
         return NormalizedRow(
@@ -41,9 +39,7 @@ extension EntryRow {
     }
 }
 
-/// Puts an answer together, and keeps what is said of it up to date on the way.
-///
-/// `skeleton` and `find` read from one transaction.
+/// Puts an answer together; `skeleton` and `find` read from one transaction.
 struct RowRebuilding {
     let rebuilder: Rebuilder
     let isPartial: Bool
@@ -90,7 +86,6 @@ struct RowRebuilding {
 }
 
 extension RowRebuilding {
-    /// Puts a row together of what origins have said of its entities, whatever modifiers make of them.
     init(ofBasesIn row: NormalizedRow, _ shared: SharedCacheState) {
         let rules = shared.origins.rules(of: row.entry.origin)
         rebuilder = Rebuilder(rules, bytesMax: shared.rebuiltBytesMax)

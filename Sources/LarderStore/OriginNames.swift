@@ -1,9 +1,7 @@
 package import LarderModel
 package import LarderNormalize
 
-/// What the store has to know of origins.
 package struct OriginNames: Sendable {
-    /// By which the answers of each are put together.
     package let rules: [OriginName: EntityRules]
     /// The id of an entity's own URL; nil where its type has none.
     package let ownID: @Sendable (EntityName) -> EntryID?

@@ -1,14 +1,11 @@
 import LarderModel
 
-/// The bytes of each user's rows in `cache.db`.
-///
-/// Rows that all users share belong to no user.
+/// The bytes of each user's rows in `cache.db`; rows that all users share belong to no user.
 struct OwnerTotals: Equatable {
     /// The column `owner` of a row that all users share.
     static let shared: Int64 = -1
     static let owners = shared...Int64(UInt32.max)
 
-    /// Users without a row are not in it.
     private(set) var bytes: [Int64: Int64] = [:]
 
     init() {}
@@ -45,6 +42,5 @@ struct OwnerTotals: Equatable {
 }
 
 extension ScopeKey {
-    /// The column `owner` of the scope's rows.
     var owner: Int64 { scope.uid.map(Int64.init) ?? OwnerTotals.shared }
 }

@@ -6,16 +6,12 @@ package struct Pin: Equatable, Sendable {
     package let state: PinState
     /// Why it is neither held nor waiting.
     package let trouble: PinTrouble?
-    /// Where it is fetched from; nil for a client's blob.
     package let origin: OriginName?
-    /// The entry whose bytes are kept; nil while there are none.
     package internal(set) var entry: Entry?
     /// What it counts against `pins.max_bytes`.
     package let size: Int64
     package let pinnedAt: Timestamp
-    /// Whether it is to be fetched as soon as its origin answers.
     package let isWanted: Bool
-    /// In which order pins are walked through.
     package let number: Int64
     let keepsShared: Bool
 
@@ -40,7 +36,6 @@ package struct Pin: Equatable, Sendable {
         keepsShared = row.isTrue(DurableColumn.shared)
     }
 
-    /// That of a row; nil where it has no bytes.
     static func entry(_ statement: SQLiteStatement) -> Entry? {
         let hasBytes = statement.integerOrNil(EntryColumn.kind).map {
             $0 != EntryKind.tombstone.rawValue
@@ -66,7 +61,6 @@ package enum PinOutcome: Equatable, Sendable {
 }
 
 extension PinTrouble {
-    /// The origin has deleted what is pinned.
     init(deleted status: Int) {
         self.init(problem: "deleted", reason: "the origin answered \(status): it has deleted it")
     }

@@ -1,13 +1,10 @@
 import LarderModel
 import LarderNormalize
 
-/// What pins say of a durable row beside its entry.
 struct PinRows {
     let state: StateWriter
 
-    /// Makes a pin that waits for its bytes, or has one that has none wait for them again.
-    ///
-    /// One that has bytes stays as it is, and a base that has some is held from then on.
+    /// Makes a pin that waits for its bytes, or waits for them again; one that has bytes is held.
     func mark(
         _ name: TargetName,
         origin: OriginName?,
@@ -57,7 +54,6 @@ struct PinRows {
         if found.keepsShared { try state.keepers.countKeepers(of: name.id) }
     }
 
-    /// Has a pin without bytes that gave up wait for its origin again.
     func wantAgain(_ name: TargetName) throws(StoreError) {
         guard let found = try state.rows.find(name), let pin = found.pin,
             PinState.failures.contains(pin), !found.hasBytes, !found.isWanted
@@ -134,7 +130,6 @@ extension PinTrouble {
         PinTrouble(problem: "storage", reason: "its bytes were damaged on the disk")
     }
 
-    /// There is no room for what has come.
     init(_ pinsFull: StoreError) {
         self.init(problem: "pins-full", reason: pinsFull.message)
     }

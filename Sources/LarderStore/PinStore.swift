@@ -1,6 +1,5 @@
 package import LarderModel
 
-/// What a user has saved: it is never evicted and never lost with the cache.
 package struct PinStore: Sendable {
     let store: Store
     private var file: StateFile { store.stateFile }
@@ -55,7 +54,6 @@ package struct PinStore: Sendable {
         }
     }
 
-    /// Stores an entry and pins it, both or neither; synced when it returns.
     package func put(
         _ new: NewEntry,
         now: Timestamp,
@@ -76,7 +74,6 @@ package struct PinStore: Sendable {
         }
     }
 
-    /// Says of a pin that has no bytes why it has none.
     package func setTrouble(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -108,14 +105,12 @@ package struct PinStore: Sendable {
         }
     }
 
-    /// A page of the pins to be fetched as soon as their origins answer, by their numbers.
     package func wanted(after number: Int64) async throws(StoreError) -> [Pin] {
         try await store.read { reader throws(StoreError) in
             try reader.stateReader().pins(where: "wanted = 1", after: number)
         }
     }
 
-    /// A page of the pins without bytes that gave up in a state, in the order of their numbers.
     package func failed(_ state: PinState, after number: Int64) async throws(StoreError) -> [Pin] {
         try await store.read { reader throws(StoreError) in
             let condition = """
@@ -125,7 +120,6 @@ package struct PinStore: Sendable {
         }
     }
 
-    /// Has pins without bytes that gave up be fetched again.
     package func wantAgain(_ pins: [(scope: ScopeKey, id: EntryID)]) async throws(StoreError) {
         try await file.settle { writer throws(StoreError) in
             for pin in pins { try writer.state.pins.wantAgain(TargetName(pin.scope, pin.id)) }
@@ -138,6 +132,5 @@ package struct PinStore: Sendable {
         return totals
     }
 
-    /// Has `tell` called when a pin has its bytes, or wants them again after damage.
     package func whenNews(_ tell: @escaping @Sendable () -> Void) { residency.whenNews(tell) }
 }

@@ -1,7 +1,6 @@
 import LarderModel
 import LarderNormalize
 
-/// Pins ids and takes pins away.
 struct Pinning: WriterPart {
     let writer: StoreWriter
 
@@ -29,7 +28,6 @@ struct Pinning: WriterPart {
         return try mark(name, origin, now)
     }
 
-    /// Has a pin keep the shared row, or wait for it.
     private func keepShared(
         _ name: TargetName,
         _ origin: OriginName?,
@@ -69,7 +67,6 @@ struct Pinning: WriterPart {
         }
     }
 
-    /// What a row of the cache counts as a pin; the entities of an answer come with it.
     private func size(
         of row: CachedRows.CachedCopy,
         at name: TargetName
@@ -80,7 +77,6 @@ struct Pinning: WriterPart {
         return size + (try cache.answers.sizeOfReferred(by: RowKey(name.scope, name.id)))
     }
 
-    /// Says of a pin that what is there does not fit.
     private func tooLarge(
         _ name: TargetName,
         _ origin: OriginName?,
@@ -95,7 +91,6 @@ struct Pinning: WriterPart {
         return .done(.tooLarge(trouble))
     }
 
-    /// Makes a pin that waits for its bytes, or is of those that are saved.
     private func mark(
         _ name: TargetName,
         _ origin: OriginName?,
@@ -140,14 +135,12 @@ struct Pinning: WriterPart {
         return .done(.held(isNew: found?.isPinned != true))
     }
 
-    /// A row that is saved now is pinned, and its variants come along.
     private func notePinned(_ name: TargetName, _ now: Timestamp) throws(StoreError) {
         setPinned(name)
         promotion.addGarbage([name])
         try promotion.takeVariants(of: name, now: now)
     }
 
-    /// Stores an entry and pins it in one; neither is done when there is no room.
     func putPinned(_ new: NewEntry, now: Timestamp) throws(StoreError) -> CommandResult<PutReceipt>
     {
         if let large = bodies.large(new, to: .state, as: .pin) { return .needs([large]) }
@@ -168,9 +161,7 @@ struct Pinning: WriterPart {
         }
     }
 
-    /// Takes a pin's mark away; false when it was not pinned.
-    ///
-    /// What was saved for it alone goes once the cache has it synced, in housekeeping.
+    /// What was saved for the pin alone goes in housekeeping, once the cache has it synced.
     func unpin(_ name: TargetName, now: Timestamp) throws(StoreError) -> Bool {
         guard let found = try durable(name), found.isPinned else { return false }
         guard !found.isLeftToCache else {

@@ -1,30 +1,24 @@
 import LarderModel
 import LarderNormalize
 
-/// One target: whose, which, and whether its user sees the shared row.
 struct WriteTarget {
     let name: TargetName
     var isShared: Bool
 
-    /// Where the row of its base stands.
     func base(in shared: SharedCacheState) -> TargetName {
         isShared ? shared.sharedName(name.id) : name
     }
 }
 
-/// What the cache has of targets, ready to be put into `state.db`.
 struct FoundBases {
-    /// The rows of those that are durable already.
     var rows: [TargetName: DurableRow] = [:]
     var entries: [TargetName: NewEntry] = [:]
     var large: [LargeBody] = []
 }
 
-/// Takes rows of `cache.db` over into `state.db`, with what belongs to them, and works out bases.
 struct Promotion: WriterPart {
     let writer: StoreWriter
 
-    /// Finds what targets are that nothing is saved of.
     func bases(of aims: [WriteTarget], now: Timestamp) throws(StoreError) -> FoundBases {
         var found = FoundBases()
         var rows: [TargetName: CachedRows.CachedCopy] = [:]
@@ -109,7 +103,6 @@ struct Promotion: WriterPart {
         afterCommit { [index = shared.residency] in index.addGarbage(keys) }
     }
 
-    /// Takes rows of durable ids out of `cache.db`: nobody reads them there.
     func removeGarbage(_ keys: [RowKey]) throws(StoreError) {
         for key in keys where shared.residency.covers(key) {
             guard let cache = try cacheIfAny else { return }
@@ -135,10 +128,8 @@ struct Promotion: WriterPart {
         }
     }
 
-    /// Has saved answers be normalized that earlier versions saved whole, as far as the cache has their
-    /// entities; and variants be with their URL.
-    ///
-    /// To be called once, before anybody reads.
+    /// Has saved answers be normalized that earlier versions saved whole, as far as the cache has
+    /// their entities, and variants be with their URL; before anybody reads.
     func takeAlong(now: Timestamp) throws(StoreError) {
         for row in try state.reader.allRows() where !row.keepsShared {
             let name = row.name
@@ -158,7 +149,6 @@ struct Promotion: WriterPart {
         try fill(now: now)
     }
 
-    /// Has the variants of a URL be where its own row is.
     func holdVariants(of name: TargetName) throws(StoreError) {
         guard let prefix = name.id.variantPrefix, let cache = try cacheIfAny else { return }
         let ids = try cache.rows.ids(in: name.scope, prefix: prefix)
@@ -169,7 +159,6 @@ struct Promotion: WriterPart {
         }
     }
 
-    /// Has the variants of a URL, and the entities of all of them, be where its own row is.
     func takeVariants(of name: TargetName, now: Timestamp) throws(StoreError) {
         try holdVariants(of: name)
         try fill(now: now)
@@ -190,7 +179,6 @@ struct Promotion: WriterPart {
 }
 
 extension Entry {
-    /// What is left of an id when its origin has deleted it.
     init(deleted id: EntryID, _ status: Int, of origin: OriginName?, at moment: Timestamp) {
         self.init(
             id: id,
@@ -203,7 +191,6 @@ extension Entry {
         self.origin = origin
     }
 
-    /// What is left when its origin has deleted it.
     func tombstone(_ status: Int) -> Entry {
         var entry = Entry(deleted: id, status, of: origin, at: storedAt)
         entry.revision = revision

@@ -8,7 +8,6 @@ enum ModifierColumn: Int32, TableColumn {
 
     var sql: String { self == .bodyBytes ? "coalesce(length(body), 0)" : name }
 
-    /// Columns that an accept writes.
     static let accepted = all(but: [
         .number, .reason, .nextAttemptAt, .settledAt, .answerStatus, .answerAt, .unclearStatus,
         .answered, .answerHeaders, .answerBody, .bodyBytes,

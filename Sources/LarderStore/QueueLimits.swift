@@ -1,6 +1,5 @@
 import LarderModel
 
-/// What the queue may hold.
 package struct QueueLimits: Equatable, Sendable {
     package var maxModifiers: Int64 = 100_000
     package var maxBytes: Int64 = 256 << 20
@@ -10,12 +9,10 @@ package struct QueueLimits: Equatable, Sendable {
     /// What one uid alone may have: a part stays for whoever comes next.
     var aloneShare: Double { max(userShare, Limits.aloneShare) }
 
-    /// The part of a bound that one of so many users may have.
     func part(of limit: Int64, users: Int) -> Int64 {
         let part = Double(limit) * (users > 1 ? userShare : aloneShare)
         return Int64(users > 1 ? part : part.rounded(.up))
     }
-    /// Settled modifiers that are remembered.
     package var history: Int64 = 10_000
 
     package init() {}

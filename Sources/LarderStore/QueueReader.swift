@@ -1,6 +1,5 @@
 package import LarderModel
 
-/// Reads the modifier queue by a ``StateReader``, in its transactions.
 struct QueueReader {
     let state: StateReader
     var connection: SQLiteConnection { state.connection }
@@ -61,7 +60,6 @@ struct QueueReader {
         }
     }
 
-    /// The id and the state of one that is unsettled, or a dead letter, whatever else its row says.
     fileprivate func head(
         of number: ModifierNumber
     ) throws(StoreError) -> (id: ModifierID?, state: ModifierState?, isAnswered: Bool)? {
@@ -74,7 +72,6 @@ struct QueueReader {
         }
     }
 
-    /// What was submitted under an id, whatever has become of it.
     fileprivate func submission(
         of id: ModifierID,
         _ scope: ScopeKey
@@ -181,14 +178,12 @@ extension ModifierStore {
         }
     }
 
-    /// One modifier with everything that belongs to it; nil when there is none that can be read.
     package func whole(_ number: ModifierNumber) async throws(StoreError) -> WholeModifier? {
         try await inQueue { queue throws(StoreError) in try queue.modifier(number) }
     }
 
-    /// The id and the state of one that is unsettled, or a dead letter; nil where there is none.
-    ///
-    /// It reads neither effects nor the body, which may have 16 MiB. What cannot be read is nil.
+    /// The id and the state of one that is unsettled, or a dead letter, without its effects and its
+    /// body of up to 16 MiB. What cannot be read is nil.
     package func head(
         _ number: ModifierNumber
     ) async throws(StoreError) -> (id: ModifierID?, state: ModifierState?, isAnswered: Bool)? {
@@ -221,7 +216,6 @@ extension ModifierStore {
         }
     }
 
-    /// The number under which a scope's modifier stands, also one that is settled.
     package func number(
         _ id: ModifierID,
         of scope: ScopeKey
@@ -251,7 +245,6 @@ extension ModifierStore {
         }
     }
 
-    /// What is remembered of one that was settled; nil where it is forgotten.
     package func settled(
         _ number: ModifierNumber,
         of scope: ScopeKey
@@ -287,10 +280,8 @@ extension ModifierStore {
 }
 
 extension ModifierFilter {
-    /// The rows of a page.
-    ///
-    /// A page ends where it is full: each index here has the order of numbers, or gives a target's
-    /// numbers, which are few.
+    /// Each index here has the order of numbers, or gives a target's numbers, which are few: a page
+    /// ends where it is full.
     var sql: String {
         let isOpen = isUnsettled || state != nil && state != .dead
         let settled = state == .dead ? "1" : isOpen ? "0, 2" : "0, 1, 2"

@@ -1,6 +1,5 @@
 package import LarderModel
 
-/// What the queue holds, as of the last commit.
 package struct QueueTotals: Equatable, Sendable {
     /// Unsettled modifiers by state, and dead letters as `dead`; a state without any is left out.
     package var byState: [ModifierState: Int64] = [:]
@@ -18,7 +17,6 @@ package struct QueueTotals: Equatable, Sendable {
         self.maxBytes = maxBytes
     }
 
-    /// Dead letters count too.
     package var count: Int64 { byState.values.reduce(0, +) }
     package var dead: Int64 { byState[.dead] ?? 0 }
     package var unsettled: Int64 { count - dead }

@@ -2,9 +2,7 @@ import LarderModel
 
 /// What each user has in the queue, as the writer counts it.
 struct QueueUsage: Equatable {
-    /// One user's part.
     struct Part: Equatable {
-        /// Unsettled modifiers and dead letters.
         var count: Int64 = 0
         /// Theirs, and that of the rows of `state.db` that pins do not count.
         var bytes: Int64 = 0
@@ -16,7 +14,6 @@ struct QueueUsage: Equatable {
 
     init() {}
 
-    /// Of a user without anything there is no part.
     subscript(uid: UInt32) -> Part {
         get { parts[uid] ?? Part() }
         set {
@@ -27,7 +24,6 @@ struct QueueUsage: Equatable {
         }
     }
 
-    /// Counts bytes in a user's part, or without a user in the total alone.
     mutating func add(bytes: Int64, of uid: UInt32?) {
         guard let uid else {
             total.bytes += bytes

@@ -1,10 +1,8 @@
 import LarderModel
 package import LarderNormalize
 
-/// What is left of what one answer may take, where others wait for the thread that reads it.
-///
-/// It counts and takes no time, so that the same answer is always made in the same place. One
-/// reader's, used on the thread of its owner.
+/// What is left of what one answer may take on a thread for which others wait. It counts and takes
+/// no time, so that the same answer is always made in the same place.
 package final class ReadAllowance {
     fileprivate struct Left {
         var bytes = Limits.loopReadBytesMax
@@ -13,12 +11,10 @@ package final class ReadAllowance {
         var steps = Limits.loopViewStepsMax
     }
 
-    /// Nil where nobody waits.
     fileprivate var left: Left?
 
     var isBounded: Bool { left != nil }
 
-    /// Takes what is read, with so many changes and entities; refuses what is too much.
     func take(bytes: Int, changes: Int = 0, entities: Int = 0) throws(StoreError) {
         guard var left else { return }
         left.bytes -= bytes
@@ -28,12 +24,10 @@ package final class ReadAllowance {
         if left.bytes < 0 || left.changes < 0 || left.entities < 0 { throw .longRead }
     }
 
-    /// Refuses what has so many changes before they are read.
     func admit(changes: Int) throws(StoreError) {
         if let left, changes > left.changes { throw .longRead }
     }
 
-    /// Refuses what stands in chunks: it is larger than what is shown on a loop.
     func admitChunks() throws(StoreError) {
         if isBounded { throw .longRead }
     }
@@ -67,11 +61,8 @@ package final class ReadAllowance {
 }
 
 extension StoreReader {
-    /// Reads one answer for an event loop; throws `longRead` where that would keep its other clients
-    /// waiting, and then nothing is read that would show.
-    ///
-    /// What does not pass through ``target(_:_:upTo:changesMax:)``, or is put together, is as quick
-    /// as one row.
+    /// Reads one answer for an event loop; throws `longRead` where that would keep its other
+    /// clients waiting, and then nothing is read that would show.
     package func briefly<Value>(
         _ work: (StoreReader) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {

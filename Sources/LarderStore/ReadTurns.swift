@@ -8,9 +8,7 @@ import LarderModel
 struct ReadTurns<Read> {
     private let readersMax: Int
     private let shareMax: Int
-    /// Of each user who has some, in the order of coming.
     private var waiting: [Reading.User: [Read]] = [:]
-    /// The users who wait; who has had a turn goes behind the others.
     private var order: [Reading.User] = []
     private var begun: [Reading.User: Int] = [:]
     private var begunCount = 0
@@ -25,7 +23,6 @@ struct ReadTurns<Read> {
 
     func waitingCount(of user: Reading.User) -> Int { waiting[user]?.count ?? 0 }
 
-    /// A user asks for a read; false where too many of theirs wait.
     mutating func asked(_ read: Read, by user: Reading.User) -> Bool {
         let count = waitingCount(of: user)
         guard count < Limits.readsWaitingPerUserMax else { return false }
@@ -34,7 +31,6 @@ struct ReadTurns<Read> {
         return true
     }
 
-    /// The read that is begun now, and whose it is; nil where none can be.
     mutating func next() -> (user: Reading.User, read: Read)? {
         guard begunCount < readersMax,
             let place = order.firstIndex(where: { begun[$0, default: 0] < shareMax })

@@ -1,6 +1,5 @@
 import LarderModel
 
-/// An open `cache.db` as one reader has it, with what it asks again and again.
 final class ReaderFile {
     let generation: Generation
     let connection: SQLiteConnection
@@ -19,7 +18,6 @@ final class ReaderFile {
         chunks = ChunkReader(connection: connection)
     }
 
-    /// Leads ``get`` to an id's row; false when there is none.
     @inline(__always)
     func find(_ key: RowKey, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
         get.bind(EntryColumn.key, key.number)
@@ -32,7 +30,6 @@ final class ReaderFile {
         return try connection.statement(sql, (":key", key.number), (":scope", scope.text)).step()
     }
 
-    /// The last step that is in the file, as of the open transaction.
     func lastStep() throws(StoreError) -> Revision {
         let last = try connection.statement("SELECT value FROM meta WHERE name = 'rev'")
         return Revision(try last.first { $0.integer(.only) } ?? 0)

@@ -7,12 +7,10 @@ enum ReferenceColumn: Int32, TableColumn {
     static let ofParents = list([.parent, .members, .id, .skeleton])
 }
 
-/// Reads who refers to what in one file; confined to its owner's thread.
 final class ReferenceTable {
     struct Parent {
         let key: RowKey
         let id: EntryID
-        /// The number of an answer's skeleton; nil for an entity.
         let skeleton: Int64?
         let place: Reference.Place
     }
@@ -66,7 +64,6 @@ final class ReferenceTable {
         }
     }
 
-    /// A skeleton by its number; nil where there is none, or it is damaged.
     func skeleton(_ number: Int64) throws(StoreError) -> Skeleton? {
         if let known = skeletons[number] { return known }
         let sql = "SELECT data FROM skeleton WHERE skeleton = :skeleton"
@@ -87,7 +84,6 @@ final class ReferenceTable {
         keptBytes = 0
     }
 
-    /// Whether an entity is referred to by a row of which `holds` is true, over others too.
     func isReferred(to child: RowKey, by holds: (RowKey) -> Bool) throws(StoreError) -> Bool {
         var known: Set<RowKey> = [child]
         var waiting = [child]
@@ -108,19 +104,15 @@ final class ReferenceTable {
 /// entity's change is followed upward first, from each entity to the rows that refer to it; of each
 /// answer that is met its skeleton then says whether it leads down to a member that has changed.
 struct ReferenceReader {
-    /// The entries that show something, each with the entities in it that have changed.
     struct Showing {
         var entries: [RowKey: (id: EntryID, changed: [EntityKey])] = [:]
         var isWhole = true
-        /// How many references might have been followed still.
         var left = 0
     }
 
-    /// Those of `state.db` first, where it has any.
     let tables: [ReferenceTable]
     let residency: ResidencyIndex
 
-    /// The rows of both files that refer to an entity, without garbage.
     func parents(
         of child: RowKey,
         in scope: ScopeKey,
@@ -138,10 +130,8 @@ struct ReferenceReader {
         return found
     }
 
-    /// The entries that show what has changed.
-    ///
-    /// At most `limit` references are followed, upward and downward. `isWanted` says of which entries
-    /// it matters.
+    /// At most `limit` references are followed, upward and downward; `isWanted` says which entries
+    /// matter.
     func entries(
         showing changes: [EntityChange],
         in scope: ScopeKey,
@@ -167,9 +157,7 @@ struct ReferenceReader {
         return showing
     }
 
-    /// What refers to an entity, over others too.
     private struct Above {
-        /// Who refers to whom among the entity and those above it.
         struct Edge {
             let child: RowKey
             let members: [[UInt8]]

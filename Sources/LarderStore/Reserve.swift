@@ -11,12 +11,10 @@ import Synchronization
 final class Reserve: Sendable {
     private let directory: String
     private let bytes: Int64
-    /// A file that is removed with the reserve.
     private let expendable: String?
     private let freeBytes: @Sendable (String) -> Int64?
     private let held = Mutex(false)
 
-    /// Nothing is held before it is taken; one of no bytes is always held.
     init(
         directory: String,
         bytes: Int64,
@@ -34,7 +32,6 @@ final class Reserve: Sendable {
     /// The free space that taking it needs: its size, and some more, so that it does not fill the disk.
     var bytesNeeded: Int64 { bytes == 0 ? 0 : bytes + Limits.reserveSpareBytes }
 
-    /// Whether a file holds so much that the reserve fits in its place.
     func fitsInPlace(of database: DatabaseFile) -> Bool {
         bytesNeeded > 0 && database.bytes >= bytesNeeded
     }
@@ -51,8 +48,6 @@ final class Reserve: Sendable {
         }
     }
 
-    /// Gives its space back to the disk, and that of the expendable file; false when there was
-    /// neither.
     func release() -> Bool {
         let hasGivenWay = expendable.map { unlink($0) == 0 } ?? false
         guard bytes > 0 else { return hasGivenWay }
@@ -73,7 +68,6 @@ final class Reserve: Sendable {
         }
     }
 
-    /// How it is now, on the disk too; nil for one of no bytes.
     func look() -> ReserveFinding? {
         guard bytes > 0 else { return nil }
         return ReserveFinding(path: path, bytes: bytes, state: held.withLock { state(isHeld: $0) })
@@ -108,7 +102,6 @@ final class Reserve: Sendable {
 }
 
 extension Reserve {
-    /// The reserves of the two folders: one, where they are the same.
     static func ofFolders(_ configuration: StoreConfiguration) -> (cache: Reserve, state: Reserve) {
         func reserve(_ directory: String, expendable: String? = nil) -> Reserve {
             Reserve(
@@ -125,15 +118,12 @@ extension Reserve {
     }
 }
 
-/// What was found of a folder's reserve.
 package struct ReserveFinding: Equatable, Sendable {
     package let path: String
-    /// How large it is to be.
     package let bytes: Int64
     package let state: State
 
     package enum State: Equatable, Sendable {
-        /// It is there, with its space.
         case held
         /// It is not there, or cut short, and there is room for it.
         case missing

@@ -1,20 +1,16 @@
 import LarderModel
 import Synchronization
 
-/// Which ids are durable, and which dead letters target, in memory: what readers ask before they look,
-/// and the writer at each put.
+/// Which ids are durable, and which dead letters target, in memory: readers ask it before they
+/// look, and the writer at each put.
 ///
-/// Guarded by its locks, changed by the writer's thread alone. An id is in it from before the commit
-/// that makes its row in `state.db` until after the one that takes it away, so whoever does not find
-/// it here need not look there.
+/// Guarded by its locks, changed by the writer's thread alone. An id is in it from before the
+/// commit that makes its row in `state.db` until after the one that takes it away.
 final class ResidencyIndex: Sendable {
     struct Place: Equatable {
-        /// By the hash under which a row of the cache would stand.
         let row: RowKey
         var isPinned = false
-        /// How many unsettled changes target it, or are about to.
         var targets = 0
-        /// Whether the open group takes its row away.
         var isGivenUp = false
         /// Whether it keeps the shared row under its id, which is what its user sees.
         var keepsShared = false
@@ -52,7 +48,6 @@ final class ResidencyIndex: Sendable {
 
     init(pinsMaxBytes: Int64) { publishedPins = Mutex(PinTotals(maxBytes: pinsMaxBytes)) }
 
-    /// How many groups have changed `state.db`.
     var commitNumber: Int { commits.load(ordering: .acquiring) }
     func commitPublished() { commits.add(1, ordering: .releasing) }
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
@@ -65,7 +60,6 @@ final class ResidencyIndex: Sendable {
 
     func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool { place(scope, id) != nil }
 
-    /// Whether a row of the cache may be one of a durable id.
     func covers(_ key: RowKey) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
         return keys.withLock { $0.counts[key] != nil }
@@ -85,12 +79,10 @@ final class ResidencyIndex: Sendable {
         }
     }
 
-    /// Takes an id out whose row is gone.
     func removeGivenUp(_ name: TargetName) {
         if place(name.scope, name.id)?.isGivenUp == true { remove(name) }
     }
 
-    /// Takes an id out that has no row.
     func remove(_ name: TargetName) {
         let key = ResidencyKey(name.scope, name.id)
         keys.withLock { keys in
@@ -117,11 +109,9 @@ final class ResidencyIndex: Sendable {
         }
     }
 
-    /// How often an id came to be read from `state.db`, and from the cache again: where one has moved, a
-    /// read may have met what was before.
-    ///
-    /// A durable id arrives once more when it comes to be targeted: from then on it shows under other
-    /// ids, too, whose reads had no need to look for it.
+    /// How often an id came to be read from `state.db`, and from the cache again: where one has
+    /// moved, a read may have met what was before. An id that comes to be targeted arrives once
+    /// more: it shows under other ids from then on.
     struct Moves: Equatable {
         let arrivals: Int
         let removals: Int
@@ -134,12 +124,10 @@ final class ResidencyIndex: Sendable {
         )
     }
 
-    /// The row of the cache is read no more once the open group is committed.
     func addGarbage(_ keys: some Sequence<RowKey>) { garbage.withLock { $0.formUnion(keys) } }
     func removeGarbage(_ keys: some Sequence<RowKey>) { garbage.withLock { $0.subtract(keys) } }
     func someGarbage(atMost limit: Int) -> [RowKey] { garbage.withLock { Array($0.prefix(limit)) } }
 
-    /// Whether the cache has a row under this key that is garbage, of a durable id.
     func isGarbage(_ key: RowKey) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
         return garbage.withLock { $0.contains(key) } && covers(key)
@@ -167,14 +155,12 @@ final class ResidencyIndex: Sendable {
         }
     }
 
-    /// Whether dead letters may target an id; where not, none does.
     func mayHaveDeadLetters(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         guard hasDeadLetters else { return false }
         let key = ResidencyKey(scope, id)
         return dead.withLock { $0[key] != nil }
     }
 
-    /// Of each id that dead letters target how many of their changes do.
     var deadLetters: [ResidencyKey: Int] { dead.withLock { $0 } }
     var hasDeadLetters: Bool { deadCount.load(ordering: .acquiring) > 0 }
     func publish(_ totals: PinTotals) { publishedPins.withLock { $0 = totals } }
@@ -182,11 +168,9 @@ final class ResidencyIndex: Sendable {
     func publish(_ totals: QueueTotals) { publishedQueue.withLock { $0 = totals } }
     var queueTotals: QueueTotals { publishedQueue.withLock { $0 } }
 
-    /// Has `tell` called whenever a pin has got what it wanted, or has come to want it by itself.
     func whenNews(_ tell: @escaping @Sendable () -> Void) { listener.withLock { $0 = tell } }
     func tellNews() { listener.withLock { $0 }() }
 
-    /// Has `tell` called with those that an answer has settled, once it is committed.
     func whenLeft(_ tell: @escaping @Sendable ([ModifierNumber]) -> Void) {
         leavingListener.withLock { $0 = tell }
     }
@@ -194,9 +178,8 @@ final class ResidencyIndex: Sendable {
     func tellLeft(_ numbers: [ModifierNumber]) { leavingListener.withLock { $0 }(numbers) }
 }
 
-/// Which durable row: 128 bits of a keyed hash of scope and id, under a secret seed.
-///
-/// It routes: what it leads to is compared by scope and id in full before anything is read.
+/// Which durable row: 128 bits of a keyed hash of scope and id, which are compared in full before
+/// anything is read.
 struct ResidencyKey: Hashable, Sendable {
     private let digest: Digest
 

@@ -10,7 +10,6 @@ final class RevisionSource: Sendable {
     private struct Block {
         var next: Int64
         var end: Int64
-        /// Why the next one could not be reserved.
         var failure: StoreError?
     }
 
@@ -18,7 +17,6 @@ final class RevisionSource: Sendable {
     private let changes: ChangeFeed
     /// Has the writer begin a transaction, before which it reserves; throws what kept it from that.
     private let wait = Mutex<@Sendable () throws(StoreError) -> Void>({})
-    /// The space by which a block is reserved on a full disk.
     private let reserve: Reserve
 
     /// Goes on at `first`, for which a block is reserved already, or is to be with the first number.
@@ -29,7 +27,6 @@ final class RevisionSource: Sendable {
         changes.begin(after: Revision(first - 1))
     }
 
-    /// Has `queue` reserve what is asked for while nothing is left.
     func serve(by queue: CommitQueue) {
         wait.withLock { wait in
             wait = { [weak queue] () throws(StoreError) in
@@ -67,7 +64,6 @@ final class RevisionSource: Sendable {
         }
     }
 
-    /// Why no more are reserved.
     private var failure: StoreError { block.withLock { $0.failure ?? .overloaded } }
 
     /// Reserves the next block when half of one is left; to be called between two transactions.
@@ -91,10 +87,8 @@ final class RevisionSource: Sendable {
         }
     }
 
-    /// The first number that is not reserved yet.
     var reservedEnd: Int64 { block.withLock { $0.end } }
 
-    /// The last number that was given.
     var last: Revision {
         block.withLock { Revision($0.next - 1) }
     }

@@ -2,7 +2,6 @@ import LarderModel
 
 /// Copies rows of one table by their keys, as far as they can be read.
 struct RowCopy {
-    /// Rows that were taken over.
     private(set) var rows = 0
     /// Keys that no row of ours has.
     private var strays: Set<Int64> = []
@@ -31,7 +30,6 @@ struct RowCopy {
         row = readable(try old.prepare("SELECT \(list) FROM \(table) WHERE \(key) = :key"))
     }
 
-    /// Takes the row over whose key stands in the first column.
     mutating func take(_ keys: SQLiteStatement) throws(StoreError) {
         guard let row else { return }
         if isKeyInteger, !keyRange.contains(keys.integer(.only)) {

@@ -36,7 +36,6 @@ package struct RowFilter: Sendable {
     package var scopes: RowScopes
     package var prefix: String?
     package var origin: OriginName?
-    /// Only rows whose bytes were given or confirmed before this.
     package var storedBefore: Timestamp?
     /// Only rows that are anybody's to see at this moment: no blob past its `ttl`, and none of the
     /// rows that Larder keeps for itself.
@@ -66,7 +65,6 @@ package enum RowOrder: Sendable, CaseIterable {
 /// Where a page ended: the sorting value, the scope and the id of its last row.
 package struct RowCursor: Equatable, Sendable {
     package var value: Int64
-    /// The scope as it stands in rows.
     package var scope: String
     package var id: String
 
@@ -81,7 +79,6 @@ package struct ListedRow: Equatable, Sendable {
     package internal(set) var entry: Entry
     package let scope: Scope
     package let size: Int64
-    /// The logical clock's number of its last use.
     package let lastUsed: Int64
     package internal(set) var isPinned: Bool
     /// Whether there is no entry in it: what shows is what modifiers make of it, if anything does,

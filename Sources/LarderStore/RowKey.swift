@@ -3,10 +3,8 @@ package import LarderModel
 /// A scope with what its ids are hashed with, computed once for a connection.
 package struct ScopeKey: Hashable, Sendable {
     package let scope: Scope
-    /// The scope as it stands in rows.
     package let text: String
     let seed: UInt64
-    /// The bits of a hash that are used.
     fileprivate let mask: UInt64
 
     /// `hashMask` says which bits of a hash are used: all, but in a test of collisions.
@@ -18,11 +16,9 @@ package struct ScopeKey: Hashable, Sendable {
     }
 }
 
-/// Where an entry's row stands in `cache.db`: a keyed hash of scope and id.
-///
-/// A reader compares scope and id with the row's, so that a collision never gives another id's data.
-/// The second of two ids with one hash has no row: among ten million entries such a pair is to be
-/// expected once in 20,000 caches.
+/// Where an entry's row stands in `cache.db`: a keyed hash of scope and id, which a reader compares
+/// with the row's. The second of two ids with one hash has no row: among ten million entries there
+/// is such a pair in one of 20,000 caches.
 struct RowKey: Hashable, Sendable {
     let number: Int64
 

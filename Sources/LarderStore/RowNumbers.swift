@@ -1,12 +1,9 @@
 import LarderModel
 
-/// Reads the numbers of a row, each held against its range: a disk can hold anything.
-///
-/// What lies out of its range is taken for its nearer end, so that nothing that is made of it
-/// overflows, and is damage of the row, which ``areSound`` tells.
+/// Reads the numbers of a row, each within its range, as a disk can hold anything: what lies out of
+/// it is taken for its nearer end, and is damage of the row.
 struct RowNumbers {
     private let row: SQLiteStatement
-    /// Whether all that were read lie in their ranges.
     private(set) var areSound = true
 
     init(_ row: SQLiteStatement) { self.row = row }

@@ -1,10 +1,7 @@
 import LarderModel
 
-/// The statement behind a list or an eviction: what it says, and what is bound to it.
-///
-/// One scope's rows come through the index of scope and id, in the order of ids without sorting.
-/// The rows of all come through the same index, or through that of uses; see RowQueryTests for what
-/// SQLite makes of each.
+/// The statement of a list or an eviction. One scope's rows come through the index of scope and id;
+/// the rows of all come through it, or through that of uses: see RowQueryTests.
 struct RowQuery {
     let filter: RowFilter
     let order: RowOrder
@@ -24,7 +21,6 @@ struct RowQuery {
         }
     }
 
-    /// The first so many of its rows, as far as they can be read.
     func rows<Row>(
         _ columns: String,
         in connection: SQLiteConnection,
@@ -141,7 +137,6 @@ struct RowQuery {
     }
 }
 
-/// Which rows a ``RowQuery`` is about: those of `cache.db`, or those of `state.db`.
 enum RowTable {
     case cache
     case claim

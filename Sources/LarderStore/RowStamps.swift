@@ -1,12 +1,11 @@
 import Synchronization
 
-/// A number for each row of both files, which rises whenever the row may have changed.
+/// A number for each row of both files, which rises whenever the row may have changed: an answer
+/// that is kept counts as long as no number of its rows has risen.
 ///
-/// Whoever keeps an answer keeps with it the numbers of the rows that it was made of; it counts as long
-/// as none of them has risen. The writer raises them before it commits: from when somebody may see the
-/// new, nothing that was kept before is given out. Until the commit is published the old may still be
-/// read, and nothing is kept meanwhile. Many rows share a number, so that an answer may be made anew
-/// without need.
+/// The writer raises them before it commits, so that nothing that was kept is given out from when
+/// somebody may see the new. Until the commit is published the old may still be read, and nothing
+/// is kept. Many rows share a number.
 final class RowStamps: Sendable {
     private static let count = 1 << 16
 
@@ -37,7 +36,6 @@ final class RowStamps: Sendable {
         for key in keys { numbers[Self.place(of: key)].wrappingAdd(1, ordering: .releasing) }
     }
 
-    /// To be called once the commit is published, or has failed.
     func commitEnded() { committing.store(false, ordering: .releasing) }
 
     /// The last four bits of a key are zero.

@@ -1,15 +1,11 @@
 import LarderModel
 import Synchronization
 
-/// Who wants to hear that a row has changed; the one place where that is told.
+/// Who wants to hear that a row has changed. Every change of a row is a command of the writer; what
+/// is told is that there is something to read, not what.
 ///
-/// Every change of a row is a command of the writer, so nothing that changes one can forget it: a
-/// put, a 304, a removal, an eviction, a damaged row that goes. What is told is that there is
-/// something to read, not what: however often a row changes, one read of it brings the latest.
-///
-/// Guarded by its lock. The order that makes it safe: a watcher stands in the table first and reads
-/// the row after that; the writer commits first and looks at the table after that. So one of them
-/// sees the other.
+/// Guarded by its lock. A watcher is in the table first and reads the row after that; the writer
+/// commits first and looks at the table after that. So one of them sees the other.
 final class RowWatches: Sendable {
     private struct Table {
         var next = 0
@@ -36,7 +32,6 @@ final class RowWatches: Sendable {
 
     var isEmpty: Bool { table.withLock { $0.watchers.isEmpty } }
 
-    /// Tells whoever watches one of these rows; called after the commit.
     func rowsChanged(_ keys: [RowKey]) {
         guard !keys.isEmpty else { return }
         let waiting = table.withLock { table -> [@Sendable () -> Void] in
@@ -46,14 +41,12 @@ final class RowWatches: Sendable {
         for tell in waiting { tell() }
     }
 
-    /// Tells everybody, as the file with all rows is another one.
     func allChanged() {
         let waiting = table.withLock { $0.watchers.values.flatMap { Array($0.values) } }
         for tell in waiting { tell() }
     }
 }
 
-/// A watch over one id's row, which ends when this is gone.
 package final class RowWatch: Sendable {
     private let watches: RowWatches
     private let key: RowKey

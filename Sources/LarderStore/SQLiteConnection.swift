@@ -16,7 +16,6 @@ final class SQLiteConnection {
     let path: String
     private let faults: (any FaultPlan)?
     private let mark: DamageMark?
-    /// What is lent out at times and is here now, by its text.
     private var idle: [String: OpaquePointer] = [:]
 
     /// Said once, before the first connection; where another part of the process was earlier,
@@ -54,7 +53,6 @@ final class SQLiteConnection {
         sqlite3_close_v2(handle)
     }
 
-    /// Runs every statement of `sql`, none of which may answer rows that matter.
     func execute(_ sql: String) throws(StoreError) {
         try check(before: sql)
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
@@ -72,7 +70,6 @@ final class SQLiteConnection {
         return SQLiteStatement(handle: handle, connection: self, sql: sql, isLent: true)
     }
 
-    /// A statement for one use with the values of its parameters.
     func statement<each Value: SQLiteValue>(
         _ sql: String,
         _ values: repeat (String, each Value)
@@ -92,7 +89,6 @@ final class SQLiteConnection {
         idle[sql] = handle
     }
 
-    /// A statement to be kept; whoever keeps it lets it go before the connection.
     func prepare(_ sql: String, isLent: Bool = false) throws(StoreError) -> SQLiteStatement {
         try check(before: sql)
         var statement: OpaquePointer?
@@ -102,17 +98,14 @@ final class SQLiteConnection {
         return SQLiteStatement(handle: statement, connection: self, sql: sql, isLent: isLent)
     }
 
-    /// The first column of the first row, as an integer; nil for no row.
     func integer(_ sql: String) throws(StoreError) -> Int64? {
         try prepare(sql).first { $0.integer(.only) }
     }
 
-    /// The first column of the first row, as a text; nil for no row or NULL.
     func text(_ sql: String) throws(StoreError) -> String? {
         try prepare(sql).first { $0.text(.only) }
     }
 
-    /// How much memory the connection may keep pages in, at least 64 KiB.
     func setPageCache(bytes: Int64) throws(StoreError) {
         try execute("PRAGMA cache_size=-\(max(64, bytes / 1_024))")
     }
@@ -123,7 +116,6 @@ final class SQLiteConnection {
 
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// Runs `work` in a transaction, which ends without its changes where something fails.
     func transaction<Value>(_ work: () throws(StoreError) -> Value) throws(StoreError) -> Value {
         try execute("BEGIN IMMEDIATE")
         do throws(StoreError) {
@@ -136,13 +128,11 @@ final class SQLiteConnection {
         }
     }
 
-    /// Ends an open transaction without its changes; SQLite may have done so already.
     func rollBack() {
         guard isInTransaction else { return }
         sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
     }
 
-    /// Whether the WAL stays as it is when this connection is the last to be closed.
     func keepWALOnClose(_ keeps: Bool) { _ = larder_keep_wal_on_close(handle, keeps ? 1 : 0) }
     var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
     var totalChanges: Int64 { sqlite3_total_changes64(handle) }
@@ -161,7 +151,6 @@ final class SQLiteConnection {
         throw told(code, step, "injected")
     }
 
-    /// Damage that we have found and SQLite has not.
     func damaged(_ step: String) -> StoreError {
         mark?.set(by: step)
         return .corrupt(file: path, step: step)

@@ -6,7 +6,6 @@ final class SQLiteStatement {
     let handle: OpaquePointer
     private unowned let connection: SQLiteConnection
     private let sql: String
-    /// Whether it goes back to its connection.
     private let isLent: Bool
     /// The places of parameters by those of columns; 0 where none was bound by its column.
     private var places: [Int32] = []
@@ -26,7 +25,6 @@ final class SQLiteStatement {
         }
     }
 
-    /// Goes to the next row; false when there is none.
     func step() throws(StoreError) -> Bool {
         do throws(StoreError) {
             try connection.check(before: sql)
@@ -45,7 +43,6 @@ final class SQLiteStatement {
         }
     }
 
-    /// What its rows say contradicts itself.
     func damaged() -> StoreError { connection.damaged(sql) }
 
     /// Binds parameters by their names in SQL, as `:key`.
@@ -80,9 +77,7 @@ final class SQLiteStatement {
         reset()
     }
 
-    /// Makes it ready to run again.
-    ///
-    /// Parameters keep their values until they are bound again.
+    /// Makes it ready to run again; parameters keep their values.
     func reset() { sqlite3_reset(handle) }
 
     /// Takes the only column of a row, perhaps of its own, whatever its type, for its next run.
@@ -93,7 +88,6 @@ final class SQLiteStatement {
         sqlite3_value_free(value)
     }
 
-    /// Takes every column of a row for the parameter of its name.
     func bindAll(of row: SQLiteStatement) {
         for place in 0..<sqlite3_column_count(row.handle) {
             let name = String(cString: sqlite3_column_name(row.handle, place))
@@ -141,12 +135,10 @@ final class SQLiteStatement {
         Digest(high: UInt64(bitPattern: integer(high)), low: UInt64(bitPattern: integer(low)))
     }
 
-    /// The id of an entry; nil for a text that is none.
     func entryID(_ column: some SQLiteColumn) -> EntryID? {
         text(column).flatMap { try? EntryID(stored: $0) }
     }
 
-    /// Nil for a text that is none.
     func scope(_ column: some SQLiteColumn) -> Scope? { text(column).flatMap(Scope.init(text:)) }
 
     /// Whether a column's text has the same bytes as `text`, without making a String of it.
@@ -161,7 +153,6 @@ final class SQLiteStatement {
         }
     }
 
-    /// Reads every column of the row, for the damage that is met by it.
     func readAll() {
         for place in 0..<sqlite3_column_count(handle) { _ = sqlite3_column_blob(handle, place) }
     }
@@ -243,7 +234,6 @@ struct PreparedStatements<Name: PreparedStatement> {
 
     subscript(name: Name) -> SQLiteStatement { statements[name.rawValue] }
 
-    /// A statement with the values of its parameters.
     func callAsFunction<each Value: SQLiteValue>(
         _ name: Name,
         _ values: repeat (String, each Value)

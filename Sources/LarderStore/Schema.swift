@@ -16,18 +16,14 @@ struct Schema {
 
     static let opening = "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL"
 
-    /// The SQL that leads from version n to n + 1.
     let steps: [String]
-    /// What must be said before the first table.
     let opening: String
 
-    /// The texts of the numbered files; a NUL ends each.
     private static func texts(_ embedded: larder_embedded) -> [String] {
         UnsafeRawBufferPointer(start: embedded.bytes, count: embedded.count).split(separator: 0)
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// What the file is, told without a change to it.
     enum Version: Equatable {
         case empty
         case known(Int)
@@ -72,12 +68,10 @@ struct Schema {
         return (steps.count, false)
     }
 
-    /// What a file of an earlier version is made by.
     func at(_ version: Int) -> Schema {
         Schema(steps: Array(steps.prefix(version)), opening: opening)
     }
 
-    /// A file without rows, in memory.
     func makeModel() throws(StoreError) -> SQLiteConnection {
         let model = try SQLiteConnection(path: ":memory:", mode: .readWrite)
         try model.execute(opening)
@@ -87,7 +81,6 @@ struct Schema {
 
     private func names() throws(StoreError) -> Set<Substring> { try Self.names(makeModel()) }
 
-    /// What the tables, their columns and their indexes are called.
     private static func names(_ connection: SQLiteConnection) throws(StoreError) -> Set<Substring> {
         let names = try connection.text(
             """

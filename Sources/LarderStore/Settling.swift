@@ -1,16 +1,13 @@
 import LarderModel
 import LarderNormalize
 
-/// Has modifiers leave the queue: confirmed, dead or cancelled.
 struct Settling: WriterPart {
     let writer: StoreWriter
 
-    /// Settles those that are not settled yet, each in its step.
     func settle(_ settlements: [Settlement], now: Timestamp) throws(StoreError) {
         for settlement in settlements { _ = try settle(settlement, now) }
     }
 
-    /// Settles modifiers that are not settled yet and can be read; `deciding` says of each how.
     func settle(
         _ numbers: [ModifierNumber],
         now: Timestamp,
@@ -70,7 +67,6 @@ struct Settling: WriterPart {
         return (variants, false)
     }
 
-    /// A change of each of these targets it no more, which is seen from a step on.
     private func forgetTargets(_ names: [TargetName], _ step: Revision) throws(StoreError) {
         let index = shared.residency
         for name in names {
@@ -84,7 +80,6 @@ struct Settling: WriterPart {
         for name in names.unique { try sharing.removeIdleKeeper(name) }
     }
 
-    /// The first of the variants in each of the places, as lists have them.
     func variantRows(
         in places: [VariantPlaces?],
         _ now: Timestamp
@@ -130,7 +125,6 @@ struct Settling: WriterPart {
         return DepartingModifier(whole: whole, bases: bases)
     }
 
-    /// Works out what becomes of each target, one change after the other.
     private func fates(
         of names: [TargetName],
         _ settlement: Settlement,

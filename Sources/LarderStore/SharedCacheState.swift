@@ -1,7 +1,6 @@
 import LarderModel
 import Synchronization
 
-/// What the writer of `cache.db` and its readers share in memory.
 final class SharedCacheState: Sendable {
     /// What row keys are hashed with, in every file that the process makes.
     let keySeed: UInt64
@@ -21,16 +20,13 @@ final class SharedCacheState: Sendable {
     private let knownOrigins = Mutex(OriginNames(rules: [:]))
     // Released after what is known of origins has changed, acquired before it is used.
     private let originChanges = Atomic<Int>(0)
-    /// The largest answer that is put together.
     var rebuiltBytesMax: Int { rebuiltBytes.load(ordering: .relaxed) }
     // Relaxed: a limit, ordered by nothing.
     private let rebuiltBytes = Atomic(Limits.normalizedBodyBytesMax)
     let upkeep = Upkeep()
     private let logs = Mutex<[TouchLog]>([])
     private let published = Mutex<StoreTotals>(StoreTotals())
-    /// Uploads given up, until the writer's next transaction.
     private let abandoned = Mutex<[UploadID]>([])
-    /// Entities that were asked for by their keys, until the next flush of uses.
     private let directUses = Mutex<Set<RowKey>>([])
     private let damagedRows = Atomic<Int64>(0)
     // Released after a commit and acquired before a read: a reader that sees the number begins a
@@ -112,7 +108,6 @@ final class SharedCacheState: Sendable {
         changes.cut()
     }
 
-    /// Whether trouble with this file is told for the first time.
     func isFirstTrouble(of generation: Generation) -> Bool {
         reported.exchange(generation.number, ordering: .relaxed) != generation.number
     }
@@ -123,8 +118,8 @@ final class SharedCacheState: Sendable {
         return checked.exchange(number, ordering: .relaxed) != number
     }
 
-    /// The highest number of a body in any file: a later file's bodies are numbered from the next
-    /// one on, so that whoever still holds a number meets nobody else's bytes.
+    /// The highest number of a body in any file: a later file goes on after it, so that whoever
+    /// still holds a number meets nobody else's bytes.
     var highestBody: Int64 { bodies.load(ordering: .relaxed) }
     func noteBody(_ number: Int64) { bodies.max(number, ordering: .relaxed) }
 

@@ -1,6 +1,5 @@
 import LarderModel
 
-/// What `state.db` says of shared rows: who keeps them, and from whom they are hidden.
 struct SharedRows {
     let reader: StateReader
 

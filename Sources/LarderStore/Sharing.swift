@@ -1,11 +1,9 @@
 import LarderModel
 import LarderNormalize
 
-/// Shared rows, and what each user sees of them: own changes on top.
 struct Sharing: WriterPart {
     let writer: StoreWriter
 
-    /// Where the row stands that a target's user sees.
     func place(of name: TargetName) throws(StoreError) -> TargetName {
         try durable(name)?.keepsShared == true ? shared.sharedName(name.id) : name
     }
@@ -40,7 +38,6 @@ struct Sharing: WriterPart {
         if try state.rows.find(place)?.isLeftToCache == false { promotion.addGarbage([place]) }
     }
 
-    /// A durable row that has kept the shared row has an entry of its own.
     func noteOwnEntry(_ found: DurableRow?) {
         guard let name = found?.name, found?.keepsShared == true else { return }
         let (index, place) = (shared.residency, shared.sharedName(name.id))
@@ -51,14 +48,12 @@ struct Sharing: WriterPart {
         }
     }
 
-    /// Takes a durable row away that keeps a shared row for nothing any more.
     func removeIdleKeeper(_ name: TargetName) throws(StoreError) {
         guard let found = try durable(name), found.keepsShared else { return }
         if found.isReleased { try entries.removeDurable(found, isCounted: false) }
         try state.keepers.countKeepers(of: name.id)
     }
 
-    /// What those see whose changes show on a row, before an answer for it is stored.
     func viewers(of name: TargetName) throws(StoreError) -> [ViewBefore] {
         guard name.scope == shared.sharedScope, isTargeted(name) else { return [] }
         var views: [ViewBefore] = []
@@ -139,7 +134,6 @@ struct Sharing: WriterPart {
         }
     }
 
-    /// The origin has answered for rows with nothing that is stored.
     func answered(
         _ ids: [EntryID],
         in scope: ScopeKey,
@@ -189,7 +183,6 @@ struct Sharing: WriterPart {
         return []
     }
 
-    /// Has the pins of a shared row say that there is no room for what has come.
     func refuseForPins(_ new: NewEntry, _ found: DurableRow) throws(StoreError) -> DurableRow {
         guard new.scope == shared.sharedScope,
             let error = try entries.refusal(of: new, found)

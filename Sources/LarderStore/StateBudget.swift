@@ -11,7 +11,6 @@ struct RowCharge {
     var payer: UInt32?
 }
 
-/// What the rows of `state.db` count, and the room that they have.
 struct StateBudget {
     let state: StateWriter
 
@@ -20,14 +19,12 @@ struct StateBudget {
         return Int64(Limits.rowOverheadBytes + nameBytes + (origin?.utf8.count ?? 0))
     }
 
-    /// To be called by whatever changes a row.
     func recount(_ row: DurableRow, _ change: (inout RowCharge) -> Void) {
         var charge = row.charge
         change(&charge)
         recount(row.name.scope, from: row.charge, to: charge)
     }
 
-    /// To be called by whatever makes or removes a row.
     func recount(_ scope: ScopeKey, from old: RowCharge?, to new: RowCharge?) {
         let isKept = scope == state.shared.sharedScope
         for (charge, sign) in [(old, -1), (new, 1)] as [(RowCharge?, Int64)] {
@@ -54,7 +51,6 @@ struct StateBudget {
         }
     }
 
-    /// Whether what comes for a row has to fit beside the other pins.
     static func hasToFit(_ row: DurableRow?, as keeping: Keeping) -> Bool {
         switch keeping {
         case .pin: row?.isPinned != true || row?.isTargeted != true

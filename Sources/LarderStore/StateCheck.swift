@@ -7,7 +7,6 @@ import LarderModel
 struct StateCheck {
     let connection: SQLiteConnection
 
-    /// Everything but the pages themselves.
     func run() throws(StoreError) {
         try connection.execute(Self.repairs)
         try checkNumbers()
@@ -17,7 +16,6 @@ struct StateCheck {
         }
     }
 
-    /// Reads every page, by SQLite's own check.
     func readPages() throws(StoreError) {
         guard try connection.text("PRAGMA quick_check(1)") == "ok" else { throw damaged("check") }
     }
@@ -80,7 +78,6 @@ struct StateCheck {
         if try connection.integer(sequences) != nil { throw damaged("count the rows of") }
     }
 
-    /// What rows say that contradicts itself; each answers a row where it finds one.
     private static let contradictions = [
         (
             "match the changes and modifiers of",

@@ -1,27 +1,18 @@
 import Glibc
 import LarderModel
 
-/// `state.db`: what must survive the loss of the cache.
-///
-/// The reserved revisions, what is kept with its bytes, the origins that were set offline. Written by
-/// a ``StateWriter``, every commit synced; read through connections that only read.
+/// `state.db`: what must survive the loss of the cache. A ``StateWriter`` writes it and syncs every
+/// commit; readers have connections that only read.
 final class StateFile: Sendable {
     let file: DatabaseFile
     private let shared: SharedCacheState
     private let reserve: Reserve
-    /// Which bodies of durable rows are being read.
     let leases = BodyLeases()
-    /// The writer of both files.
     let commits: CommitQueue
-    /// The counter that goes on where the file says.
     let revisions: RevisionSource
-    /// What secrets are told apart by; drawn when the file was made.
     let digestKey: DigestKey
-    /// What was found wrong with the file, in words for the log.
     let findings: [String]
-    /// What was done to the file and is as it should be.
     let notices: [String]
-    /// Whether an earlier version has saved answers without their entities and variants.
     let takesAlong: Bool
 
     /// Opens or makes the file and loads its rows into the index; then the other file's writer is made,
@@ -78,7 +69,6 @@ final class StateFile: Sendable {
         revisions.serve(by: commits)
     }
 
-    /// What a start comes to before anybody is told of it.
     private struct Start {
         let opening: StateOpening
         let writer: StateWriter
@@ -136,7 +126,6 @@ final class StateFile: Sendable {
         return ["\(place.snapshotPath) is a copy of it of \(taken.httpDate)"]
     }
 
-    /// What was met of damage since the start; nil while nothing was.
     var damageWarning: String? {
         guard let step = file.mark?.step else { return nil }
         return "\(file.path) is damaged (\(StoreError.words(step)) failed): restart the daemon, "
@@ -159,8 +148,7 @@ final class StateFile: Sendable {
         }
     }
 
-    /// Refuses a command that would make the file grow while the disk is full: the space that is left is
-    /// for work in progress.
+    /// Refuses a command that would make the file grow while the disk is full.
     func refuseWhileFull(_ step: String) throws(StoreError) {
         // It is looked at on the disk in housekeeping; here clients' event loops come by.
         guard reserve.isHeld || reserve.take() else { throw .diskFull(file: file.path, step: step) }
@@ -168,7 +156,6 @@ final class StateFile: Sendable {
 
     // MARK: Durable rows
 
-    /// Opens another connection that only reads.
     func makeReader() throws(StoreError) -> StateReader {
         try StateReader(try file.openReader(cacheBytes: Limits.statePageCacheBytes), shared)
     }
@@ -213,7 +200,6 @@ final class StateFile: Sendable {
         }
     }
 
-    /// Writes the WAL back into the file; the writer takes no more commands.
     func close() async throws(StoreError) {
         commits.close()
         try await commits.checkpoint(.state, truncating: true)

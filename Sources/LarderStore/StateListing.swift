@@ -23,7 +23,6 @@ struct StateListing {
 
     let version: Int
     private let firstPage: [UInt8]
-    /// The first pages of tables and of indexes.
     private var tables: Set<Int> = []
     private var indexes: Set<Int> = []
 
@@ -92,7 +91,6 @@ struct StateListing {
 
     // MARK: What a file says
 
-    /// What version the first page of a file says it is of; nil where it is none of a `state.db`.
     static func version(saidBy page: [UInt8]) -> Int? {
         func number(_ place: Range<Int>) -> Int { page[place].reduce(0) { $0 << 8 | Int($1) } }
         let isOurs = page.count == pageBytes && number(ownerPlace) == Schema.applicationID

@@ -4,13 +4,10 @@ import LarderModel
 /// any of it is used.
 struct StateOpening {
     let connection: SQLiteConnection
-    /// The first revision that is not reserved.
     let nextRevision: Int64
     let rows: [DurableRow]
-    /// The target of each change of a dead letter.
     let deadTargets: [(scope: Scope, id: EntryID)]
     let digestKey: DigestKey
-    /// Notes of a migration.
     let notices: [String]
     /// Whether an earlier version has saved answers without their entities and variants.
     let takesAlong: Bool

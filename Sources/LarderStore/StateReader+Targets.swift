@@ -44,8 +44,8 @@ extension StateReader {
         }
     }
 
-    /// A target's own row where it has an entry, else the shared one that it keeps; nil where nothing is
-    /// known, and for one that is hidden from its user.
+    /// A target's own row where it has an entry, else the shared one that it keeps, unless that is
+    /// hidden.
     private func base(_ name: TargetName) throws(StoreError) -> SavedEntry? {
         let own = try saved(name)
         guard let own, own.claim.keepsShared else {
@@ -60,7 +60,6 @@ extension StateReader {
         try claim(SavedEntry.columns, name.scope.text, name.id).first { SavedEntry($0, name) }
     }
 
-    /// Puts a normalized answer together of what origins have said of its entities.
     func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
         let rebuilding = RowRebuilding(ofBasesIn: row, shared)
         let skeleton = try references.skeleton(row.skeleton)

@@ -1,9 +1,8 @@
 import LarderModel
 
-/// What a ``StoreReader`` knows of `state.db`: a connection that only reads it, with the same owner.
-///
-/// Each read is a transaction of its own, so it sees every commit that was answered and keeps the WAL
-/// from starting anew no longer than that; but those of one moment are one (``hold()``).
+/// What a ``StoreReader`` knows of `state.db`: a connection that only reads it. Each read is a
+/// transaction of its own, which keeps the WAL from starting anew no longer than that; reads of one
+/// moment are one (``hold()``).
 final class StateReader {
     let connection: SQLiteConnection
     private let get: SQLiteStatement
@@ -53,7 +52,6 @@ final class StateReader {
         }
     }
 
-    /// Columns of an id's row, if it is one of which the condition holds.
     func claim(
         _ columns: String,
         _ scope: String,
@@ -67,7 +65,6 @@ final class StateReader {
         )
     }
 
-    /// The last step that has changed what anybody sees, as of the commit that is read.
     func lastStep() throws(StoreError) -> Revision {
         let sql = """
             SELECT max(coalesce((SELECT max(change) FROM change_log), 0) / \(ChangeLog.places),
@@ -83,7 +80,6 @@ final class StateReader {
         return try read()
     }
 
-    /// From now on every read sees one commit, until ``letGo()``.
     func hold() throws(StoreError) {
         guard !isHeld else { return }
         try connection.statement("BEGIN").run()
@@ -102,7 +98,6 @@ final class StateReader {
         try claim(Pin.columns, scope.text, id, "AND pinned_at IS NOT NULL").first(wholePin)
     }
 
-    /// A pin with the entry of the shared row that it keeps, where it does.
     private func wholePin(_ row: SQLiteStatement) throws(StoreError) -> Pin? {
         guard var pin = Pin(row), pin.keepsShared else { return Pin(row) }
         let scope = shared.key(for: pin.scope)
@@ -122,7 +117,6 @@ final class StateReader {
         return try statement.all(wholePin)
     }
 
-    /// A page of the pins of which a condition holds, in the order of their numbers.
     func pins(where condition: String, after number: Int64) throws(StoreError) -> [Pin] {
         let sql = """
             SELECT \(Pin.columns) FROM claim

@@ -10,11 +10,9 @@ import Glibc
 /// WAL is left.
 struct StateRemains {
     let connection: SQLiteConnection
-    /// By which version of the schema its tables were made.
     let version: Int
     private let copy: String?
 
-    /// Nil where not even the tables are known.
     static func find(of file: DatabaseFile) throws(StoreError) -> StateRemains? {
         let copy = file.path + ".remains"
         DatabaseFile.removeFiles(copy)
@@ -108,7 +106,6 @@ struct StateRemains {
         guard code == SQLITE_OK else { throw connection.error(code, step: "checkpoint \(copy)") }
     }
 
-    /// As much of a page as is there.
     private static func page(_ number: Int, of path: String) throws(StoreError) -> [UInt8] {
         let source = try descriptor(path, O_RDONLY)
         defer { Glibc.close(source) }

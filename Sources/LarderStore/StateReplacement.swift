@@ -21,12 +21,9 @@ struct StateReplacement {
     private let number: Int
 
     private var salvagedPath: String { "\(file.path).salvaged.\(number)" }
-    /// Where the damaged file lies in the end.
     var asidePath: String { file.asidePath(number) }
-    /// Where its copy does, if there was one.
     var snapshotPath: String { asidePath + ".snapshot" }
 
-    /// Goes on with one that an earlier process began.
     static func finish(_ file: DatabaseFile) throws(StoreError) {
         let start = file.name + ".salvaged."
         let numbers = file.folder.names.compactMap { name in
@@ -36,7 +33,6 @@ struct StateReplacement {
         try StateReplacement(file: file, number: number).run()
     }
 
-    /// Puts a whole and closed file in the place of the damaged one.
     init(of file: DatabaseFile, by new: String) throws(StoreError) {
         self.init(file: file, number: file.nextAsideNumber)
         guard DiskSpace.fileBytes(at: new + "-wal") == 0 else {

@@ -1,13 +1,10 @@
 import Glibc
 import LarderModel
 
-/// Takes over what can be read of a damaged `state.db`, row by row, and keeps the old file.
-///
-/// The new file is made beside the old one and takes its place when it is whole and synced
-/// (``StateReplacement``); a process that ends before that finds the damaged file again and begins
-/// anew. SQLite's own recovery is not in Debian's build.
+/// Takes over what can be read of a damaged `state.db`, row by row. The new file takes the place of
+/// the old one, which is kept, when it is whole and synced (``StateReplacement``); a process that
+/// ends before that finds the damaged file again. Debian's SQLite has no recovery.
 struct StateSalvage {
-    /// Rows that were taken over.
     private(set) var rows = 0
     let old: SQLiteConnection
     let new: SQLiteConnection
@@ -21,7 +18,6 @@ struct StateSalvage {
         var comparison: String { self == .up ? ">" : "<" }
     }
 
-    /// Replaces a damaged file; what could be taken over of its rows, and where the old one lies.
     static func replace(
         _ file: DatabaseFile
     ) throws(StoreError) -> (rows: Int, findings: [String], place: StateReplacement) {
@@ -77,7 +73,6 @@ struct StateSalvage {
         try takeCounter()
     }
 
-    /// Every row of a table that can be read, with the columns that both files have.
     private mutating func take(_ table: String) throws(StoreError) {
         let known = try columns(of: table, new)
         let found = readable(try columns(of: table, old))

@@ -32,7 +32,6 @@ final class StateSnapshots: Sendable {
         (self.reserve, self.found) = (reserve, found)
     }
 
-    /// Begins to take one if the last is old and something has changed since.
     func takeIfDue(now: Timestamp) {
         guard let age = configuration.snapshotAge, isDue(now, age) else { return }
         let isMine = state.withLock { state in
@@ -48,7 +47,6 @@ final class StateSnapshots: Sendable {
         }
     }
 
-    /// Blocks the calling thread until none is being taken.
     func wait() { queue.sync {} }
 
     private func isDue(_ now: Timestamp, _ age: Duration) -> Bool {

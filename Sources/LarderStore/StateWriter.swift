@@ -1,9 +1,7 @@
 import LarderModel
 
-/// The one connection that writes `state.db`, and alone checkpoints it.
-///
-/// Confined to the thread of its ``StoreWriter``. What it keeps in memory beside the file is
-/// ``StateWriterState``, which goes back with a transaction that is rolled back.
+/// The one connection that writes and checkpoints `state.db`, confined to the thread of its
+/// ``StoreWriter``.
 final class StateWriter {
     let connection: SQLiteConnection
     let statements: PreparedStatements<DurableStatement>
@@ -14,12 +12,10 @@ final class StateWriter {
     var limits: QueueLimits { configuration.queue }
     let wal: WriteAheadLog
     let log: ChangeLog
-    /// Reads inside the open transaction.
     let reader: StateReader
     var shared: SharedCacheState { reader.shared }
     var index: ResidencyIndex { reader.shared.residency }
     var viewChange: ViewChange.Comparison { configuration.viewChange }
-    /// Which bodies of durable rows are being read.
     let leases: BodyLeases
     var memory: StateWriterState
     private(set) var saved: StateWriterState
@@ -148,7 +144,6 @@ final class StateWriter {
         return try bodies.begin(replacing: isOfPin ? found?.pinnedSize ?? 0 : nil, &memory.bodies)
     }
 
-    /// Adds the next chunk, if pins have room for it.
     func append(_ chunk: [UInt8], to upload: UploadID) throws(StoreError) {
         let progress = try memory.bodies.upload(upload)
         if let replaced = progress.replaced {
@@ -161,7 +156,6 @@ final class StateWriter {
         try bodies.append(chunk, to: upload, &memory.bodies)
     }
 
-    /// Gives an upload up; its chunks go like those of a replaced body.
     func forget(_ upload: UploadID) { memory.bodies.forget(upload) }
 
     static func nextRevision(_ connection: SQLiteConnection) throws(StoreError) -> Int64 {
@@ -191,17 +185,13 @@ final class StateWriter {
     }
 }
 
-/// What the writer of `state.db` remembers beside its file.
 struct StateWriterState {
     var log = ChangeLogState()
     var pins: PinTotals
-    /// What users have in the queue.
     var queue: QueueUsage
-    /// Modifiers by state, dead letters too.
     var modifiers: [ModifierState: Int64] = [:]
     /// Of each user those that wait for a person, by state; none is left out.
     var waitingForPerson: [UInt32: [ModifierState: Int64]] = [:]
-    /// Unsettled ones that are marked as stalled.
     var stalled: Int64 = 0
     var bodies: BodyState
     /// The ids that the open transaction has changed, for those who watch them.
@@ -257,7 +247,6 @@ struct StateWriterState {
         }
     }
 
-    /// Counts modifiers of a scope that have come into a state, or with a negative number left it.
     mutating func count(_ number: Int64, in modifierState: ModifierState, of scope: String) {
         modifiers[modifierState, default: 0] += number
         guard ModifierState.waitingForPerson.contains(modifierState),

@@ -1,9 +1,7 @@
 package import LarderModel
 import LarderNormalize
 
-/// Answers that are kept normalized, and their entities.
 extension Store {
-    /// By which rules answers of origins are put together from now on, and what is whose.
     package func setOrigins(_ names: OriginNames) { shared.origins = names }
 
     /// Merges an answer's entities into what is known of them and stores its own part, in one step.

@@ -3,7 +3,6 @@ package import LarderModel
 /// Changes in the order of their revisions, from both files.
 package struct ChangePage: Sendable {
     package let changes: [Change]
-    /// They are all there are up to it.
     package let through: Revision
 }
 

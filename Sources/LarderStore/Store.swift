@@ -18,7 +18,6 @@ package final class Store: Sendable {
     let examiner = FileExaminer()
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
-    /// The moment that housekeeping goes by.
     let now: @Sendable () -> Timestamp
 
     /// Opens the files under the configuration's folders, making what is missing.
@@ -47,7 +46,6 @@ package final class Store: Sendable {
     package var modifiers: ModifierStore { ModifierStore(store: self) }
     package var files: StoreFiles { StoreFiles(store: self) }
 
-    /// What was done to the files and is as it should be, in words for the log.
     package var notices: [String] { stateFile.notices }
 
     /// Tells secrets apart; it is lost with `state.db` only.
@@ -204,7 +202,6 @@ package final class Store: Sendable {
         shared.residency.covers(scope, id)
     }
 
-    /// Whether a scope's durable row keeps the shared row under its id, which is what its user sees.
     package func keepsShared(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         shared.residency.place(scope, id)?.keepsShared == true
     }
@@ -227,7 +224,6 @@ package final class Store: Sendable {
     package var groupSizes: Histogram { commits.groupSizes }
     package var totals: StoreTotals { shared.totals }
 
-    /// The names of the origins that were set offline by hand.
     package func offlineOrigins() throws(StoreError) -> Set<String> {
         // Asked once at start, with a connection of its own.
         let connection = try stateFile.file.openReader(cacheBytes: 0)
@@ -245,12 +241,10 @@ package final class Store: Sendable {
         try await commits.submit { writer throws(StoreError) in try writer.cache.flushTouches() }
     }
 
-    /// A round of housekeeping; see ``Maintenance/run()``.
     package func maintain() async throws(StoreError) { try await maintenance.run() }
     var maintenance: Maintenance { Maintenance(store: self) }
     package var upkeep: Upkeep { shared.upkeep }
 
-    /// Forgets what was settled of some scopes, and the changes that were logged of them.
     package func forget(_ scopes: RowScopes) async throws(StoreError) {
         try await commits.submit(isRepeatable: true) { writer throws(StoreError) in
             try writer.state.modifiers.forget(scopes)
@@ -262,10 +256,7 @@ package final class Store: Sendable {
     package func settle() async throws(StoreError) { try await commits.settle() }
 
     /// Takes a step while the store's own threads begin nothing, then waits until they have done
-    /// what it asked for.
-    ///
-    /// So a simulation that takes one step after the other on one thread runs the same way every
-    /// time.
+    /// what it asked for: so a simulation on one thread runs the same way every time.
     package func alone<Value>(_ step: () -> Value) -> Value {
         readers.hold()
         commits.hold()

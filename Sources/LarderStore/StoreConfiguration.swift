@@ -6,9 +6,7 @@ import Synchronization
 package struct StoreConfiguration: Sendable {
     package var cacheDirectory: String
     package var stateDirectory: String
-    /// How much it may keep.
-    ///
-    /// The copies of an open store's configuration share them.
+    /// How much it may keep; the copies of an open store's configuration share them.
     package var limits: StoreLimits {
         get { shared?.value ?? own }
         set { own = newValue }
@@ -46,14 +44,12 @@ package struct StoreConfiguration: Sendable {
         set { limits[keyPath: limit] = newValue }
     }
 
-    /// The same, whose limits follow ``setLimits(_:)`` in each copy.
     func shareLimits() -> StoreConfiguration {
         var copy = self
         copy.shared = SharedLimits(limits)
         return copy
     }
 
-    /// Has every copy go by other limits; of a configuration that shares them.
     func setLimits(_ limits: StoreLimits) { shared?.value = limits }
 
     /// What a connection to `cache.db` has of ``memoryBytes``: the readers of the event loops share one

@@ -32,7 +32,6 @@ package struct StoreFiles: Sendable {
         try await store.examiner.check(databaseFiles, until: over)
     }
 
-    /// What was set aside of `state.db`, and nobody has removed since.
     package var asideSets: [AsideSet] { state.file.asideSets }
 
     package var rights: [FileRights] {
@@ -43,7 +42,6 @@ package struct StoreFiles: Sendable {
         return FileExaminer.rights(directories, databaseFiles)
     }
 
-    /// How the folders' reserves are; none where there are to be none.
     package var reserves: [ReserveFinding] {
         let isOne = stateReserve === cacheReserve
         return (isOne ? [cacheReserve] : [cacheReserve, stateReserve]).compactMap { $0.look() }
@@ -60,10 +58,8 @@ package struct StoreFiles: Sendable {
         }
     }
 
-    /// What was found wrong with the files and done about it, the last few, in sentences.
     package var findings: [String] { found.recent }
 
-    /// What was found, done or is right again since the last call, in sentences for the log.
     package func takeNews() -> [FileNews] {
         let evicted = found.takeEvictions(of: shared.totals.diskEvictions)
         if evicted > 0 {
@@ -73,7 +69,6 @@ package struct StoreFiles: Sendable {
         return found.takeUntold()
     }
 
-    /// Whether there is nothing that the next round of housekeeping could put right.
     var areWell: Bool {
         shared.generation.hasFile && cacheReserve.isHeld && stateReserve.isHeld
             && shared.totals.budget == configuration.maxBytes.bytes

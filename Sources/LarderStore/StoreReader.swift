@@ -1,9 +1,7 @@
 package import LarderModel
 
-/// Reads both files, owned by one event loop or one queue.
-///
-/// It reads single rows. ``lists``, ``answers``, ``targets``, ``changes``, ``usage`` and ``bodies`` read
-/// the rest, in the same transactions.
+/// Reads both files, owned by one event loop or one queue: single rows; ``lists`` and the others
+/// read the rest, in the same transactions.
 package final class StoreReader {
     let cache: CacheReader
     let shared: SharedCacheState
@@ -12,7 +10,6 @@ package final class StoreReader {
     /// Whether reads of any durable id, not only of uncertain ones, look into `state.db`.
     var looksIntoState = false
     package let allowance = ReadAllowance()
-    /// What is looked for; nil while nobody wants to know.
     var notes: ReadNotes?
     private var openedState: StateReader?
 
@@ -114,7 +111,6 @@ package final class StoreReader {
         } ?? false
     }
 
-    /// Ends what reads of several things as of one commit have begun in `state.db`.
     func letStateGo() { openedState?.letGo() }
 
     /// That of `state.db`, which within ``atOneMoment(_:)`` sees one commit from now on.
@@ -139,7 +135,6 @@ package final class StoreReader {
     /// That of `state.db` where it sees one commit; nil where nothing has been read of it.
     var heldState: StateReader? { openedState?.isHeld == true ? openedState : nil }
 
-    /// Hands a row of the cache's own to `read`; nil where there is none, and for a lost file.
     @inline(__always) func withCached<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -177,7 +172,6 @@ package final class StoreReader {
         if let count = touches.touch(use, at: shared.clock.tick(rows)) { noted(rows, of: count) }
     }
 
-    /// So many rows have come to be among the `count` of which the log has a use.
     private func noted(_ rows: Int, of count: Int) {
         if count == rows { shared.upkeep.want() }
         guard count / Limits.touchesMax > (count - rows) / Limits.touchesMax else { return }
@@ -209,7 +203,6 @@ package final class StoreReader {
         try withEntry(scope, id, now: now, isUse: isUse) { $0.entry() } ?? nil
     }
 
-    /// Reads something that is always there, if there is a file.
     package func check() throws(StoreError) {
         try reading { file throws(StoreError) in
             _ = try file.connection.integer("SELECT count(*) FROM meta")

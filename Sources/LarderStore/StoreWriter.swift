@@ -1,34 +1,25 @@
 import CSQLite
 import LarderModel
 
-/// The one writer of both files, as its ``CommitQueue`` drives it: used on that one's thread and
-/// nowhere else.
-///
-/// A transaction is open over as many of them as its commands use. `state.db` is committed first:
-/// what it has counts, even where `cache.db` fails after it.
+/// The one writer of both files, confined to the thread of its ``CommitQueue``. A transaction is
+/// open over as many of them as its commands use. `state.db` is committed first: what it has
+/// counts, even where `cache.db` fails after it.
 final class StoreWriter: WriterPart {
     private let stateWriter: StateWriter
     private let cacheWriter: CacheWriter
     let revisions: RevisionSource
-    /// Whether a command of the open transaction has used `state.db`.
     private(set) var isStateOpen = false
     private var isCacheOpen = false
-    /// How many rows `state.db` had changed when that was asked last.
     private var changesOfState: Int64 = 0
     private var hasCommittedState = false
-    /// Whether the command that is carried out does without `cache.db`.
     private(set) var isCacheLeftOut = false
-    /// The large bodies that were copied for the command that is carried out.
     var copied: CopiedBodies = [:]
-    /// What goes back in memory with a transaction that is rolled back.
     private var undoing: [() -> Void] = []
     /// What counts in memory once `state.db` is committed, and `cache.db` is done with.
     private var following: [() -> Void] = []
     /// What counts only where `cache.db` is committed, too.
     private var showing: [() -> Void] = []
-    /// What `state.db` has been told of entities, for those who show them.
     private var news: [EntityNews] = []
-    /// The last revision of the groups so far.
     private var lastSeen: Revision
 
     init(state: StateWriter, cache: CacheWriter, _ revisions: RevisionSource) {
@@ -38,7 +29,6 @@ final class StoreWriter: WriterPart {
         lastSeen = revisions.last
     }
 
-    /// That of `state.db`, in the open transaction.
     var state: StateWriter {
         get throws(StoreError) {
             guard !isStateOpen else { return stateWriter }
@@ -49,10 +39,8 @@ final class StoreWriter: WriterPart {
         }
     }
 
-    /// Whether a command of the open transaction has changed `cache.db`.
     var hasChangedCache: Bool { isCacheOpen && cacheWriter.hasChanged }
 
-    /// That of `cache.db`, in the open transaction.
     var cache: CacheWriter {
         get throws(StoreError) {
             if !isCacheOpen { try cacheWriter.begin() }
@@ -69,7 +57,6 @@ final class StoreWriter: WriterPart {
         }
     }
 
-    /// Carries a command out that does without `cache.db`, which cannot be used now or is gone for good.
     func leavingOutCache<Value>(
         _ command: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
@@ -81,7 +68,6 @@ final class StoreWriter: WriterPart {
     var writer: StoreWriter { self }
     var shared: SharedCacheState { cacheWriter.shared }
 
-    /// Both of them, for what is done outside a transaction.
     var files: (state: StateWriter, cache: CacheWriter) { (stateWriter, cacheWriter) }
 
     // MARK: Transactions
@@ -101,7 +87,6 @@ final class StoreWriter: WriterPart {
         }
     }
 
-    /// Whether a command has changed `state.db` since this was asked last.
     func takeChangeOfState() -> Bool {
         let changes = stateWriter.connection.totalChanges
         defer { changesOfState = changes }
@@ -125,7 +110,6 @@ final class StoreWriter: WriterPart {
         }
     }
 
-    /// Commits what commands did to `state.db`, synced, and makes it known.
     func commitState() throws(StoreError) {
         guard isStateOpen else { return }
         let entities = stateWriter.memory.entities
@@ -136,7 +120,6 @@ final class StoreWriter: WriterPart {
         undoing.removeAll(keepingCapacity: true)
     }
 
-    /// Commits what commands did to `cache.db`, and makes it known before anybody is answered.
     func commitCache() throws(StoreError) {
         if isCacheOpen { try cacheWriter.commit() }
         isCacheOpen = false
@@ -144,7 +127,6 @@ final class StoreWriter: WriterPart {
         finish()
     }
 
-    /// Has what was done count in memory, before anybody hears of it.
     private func finish() {
         for work in following { work() }
         if hasCommittedState { shared.residency.commitPublished() }
@@ -160,7 +142,6 @@ final class StoreWriter: WriterPart {
         lastSeen = last
     }
 
-    /// Undoes what the open transaction did and has not committed, in the files and in memory.
     func rollBack() {
         if isStateOpen {
             stateWriter.rollBack()
@@ -175,7 +156,6 @@ final class StoreWriter: WriterPart {
         finish()
     }
 
-    /// Has what was done in memory undone with the open transaction.
     func onRollBack(_ undo: @escaping () -> Void) {
         undoing.append(undo)
     }
@@ -190,12 +170,10 @@ final class StoreWriter: WriterPart {
         showing.append(work)
     }
 
-    /// Does what can be done about a failure, outside a transaction.
-    ///
-    /// True when the same command may succeed now.
+    /// Does what can be done about a failure, outside a transaction; true when the command may
+    /// succeed now.
     func recover(from error: StoreError) -> Bool { cacheWriter.recover(from: error) }
 
-    /// Counts a command of which something is not stored for good.
     func noteRefusal(_ error: StoreError) {
         if error == .keyTaken { cacheWriter.countTakenKey() }
     }
@@ -209,7 +187,6 @@ final class StoreWriter: WriterPart {
         case sweepEntities
     }
 
-    /// What has to be done anyway, a step for each file.
     var housekeeping: [Housekeeping] {
         var steps: [Housekeeping] = []
         if stateWriter.memory.bodies.hasRemovable(stateWriter.leases) {
@@ -236,7 +213,6 @@ final class StoreWriter: WriterPart {
         }
     }
 
-    /// Writes the WALs back that have grown so long that this is due.
     func checkpointIfDue() {
         do throws(StoreError) {
             if stateWriter.wal.wantsCheckpoint { try stateWriter.wal.checkpoint(truncating: false) }
@@ -247,7 +223,6 @@ final class StoreWriter: WriterPart {
     }
 }
 
-/// What one kind of command does in the open transaction.
 protocol WriterPart {
     var writer: StoreWriter { get }
 }

@@ -7,14 +7,12 @@ package struct StoredModifier: Equatable, Sendable {
     package let id: ModifierID
     package let origin: OriginName
     package let state: ModifierState
-    /// Of a dead letter.
     package private(set) var reason: ModifierReason?
     package let lane: LaneName?
     package let dependsOn: [ModifierNumber]
     package let holdUntil: Timestamp?
     package let expiresAt: Timestamp?
     package let attemptsMax: Int?
-    /// Counted ones.
     package private(set) var attempts: Int = 0
     package private(set) var answersNotApplied: Int = 0
     package private(set) var isStalled: Bool = false
@@ -40,7 +38,6 @@ package struct StoredModifier: Equatable, Sendable {
     package let bodyByteCount: Int
     /// Whether the server has confirmed it, and a shared row does not show it yet.
     package private(set) var isAnswered: Bool = false
-    /// In the order of its changes.
     package internal(set) var targets: [EntryID] = []
     let changeCount: Int
 
@@ -145,7 +142,6 @@ package struct StoredModifier: Equatable, Sendable {
     }
 }
 
-/// A modifier as it is found at start: whole, or what is left of one that cannot be read.
 package enum FoundModifier: Equatable, Sendable {
     case readable(StoredModifier)
     /// Its row stays as it is; nobody knows what it would do.
@@ -202,7 +198,6 @@ package struct StoredAnswer: Equatable, Sendable {
     package let status: Int
     package let headers: HeaderFields
     package let body: [UInt8]
-    /// When it came; nil of one that an earlier version has written down.
     package let at: Timestamp?
 
     package init(status: Int, headers: HeaderFields, body: [UInt8], at: Timestamp?) {
@@ -213,7 +208,6 @@ package struct StoredAnswer: Equatable, Sendable {
     }
 }
 
-/// An unsettled change of a target, as a view needs it.
 package struct OpenChange: Equatable, Sendable {
     package let number: ModifierNumber
     package let modifier: String

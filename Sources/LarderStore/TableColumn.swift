@@ -50,7 +50,6 @@ extension TableColumn {
     static func all(but unwanted: Set<Self>) -> Set<Self> { Set(allCases).subtracting(unwanted) }
 }
 
-/// The column of a statement that has one.
 struct OnlyColumn: SQLiteColumn {
     func place(in row: SQLiteStatement) -> Int32 { 0 }
 }

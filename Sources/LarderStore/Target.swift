@@ -1,6 +1,5 @@
 package import LarderModel
 
-/// A target as its view is made of it: what the server said last, and the unsettled changes.
 package struct Target: Sendable {
     /// The entry in its row; nil while nothing is known.
     ///
@@ -42,7 +41,6 @@ package struct ModifierFilter: Sendable {
 }
 
 package struct SettledModifier: Equatable, Sendable {
-    /// Where it stands in the order of settling.
     package let place: Int64
     package let number: ModifierNumber
     package let scope: Scope

@@ -1,6 +1,5 @@
 package import LarderModel
 
-/// Reads what modifiers target, and what they do to it.
 package struct TargetReader {
     let reader: StoreReader
     private var shared: SharedCacheState { reader.shared }
@@ -24,7 +23,6 @@ package struct TargetReader {
         return target.changes.isEmpty ? nil : target
     }
 
-    /// Reads a target from `state.db`, and drops its base if the bytes are damaged.
     func read(
         _ scope: ScopeKey,
         _ id: EntryID,

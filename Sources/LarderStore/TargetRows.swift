@@ -18,17 +18,14 @@ struct Step {
     let now: Timestamp
 }
 
-/// A change of a modifier.
 struct TargetChange {
     let change: Int64
     let number: ModifierNumber
     /// Nil for a target that cannot be read.
     let name: TargetName?
-    /// Whether it waits for no answer any more.
     var isEnded = false
 }
 
-/// What modifiers target, and what becomes of it.
 struct TargetRows {
     let state: StateWriter
 
@@ -102,7 +99,6 @@ struct TargetRows {
         )
     }
 
-    /// The changes of a modifier with their targets.
     func of(_ number: ModifierNumber) throws(StoreError) -> [TargetChange] {
         try state.queue(.changes, (":modifier", number.value)).all { row in
             let scope = row.scope(ChangeColumn.scope).map(state.shared.key(for:))
@@ -195,7 +191,6 @@ struct TargetRows {
         try state.rows.write(new, to: row)
     }
 
-    /// From now on a modifier's changes target a row no more.
     private func release(
         _ name: TargetName,
         from number: ModifierNumber,

@@ -33,7 +33,6 @@ final class TouchLog: Sendable {
         }
     }
 
-    /// Everything that was remembered; the log is empty afterwards.
     func drain() -> [RowKey: Int64] {
         let drained = uses.withLock { uses in
             defer {
@@ -53,7 +52,6 @@ final class TouchLog: Sendable {
         return ticks
     }
 
-    /// Puts back what a failed transaction did not keep.
     func restore(_ drained: [RowKey: Int64]) {
         uses.withLock { $0.ticks.merge(drained) { max($0, $1) } }
     }

@@ -16,7 +16,6 @@ package final class Upkeep: Sendable {
         listener.withLock { $0 }?()
     }
 
-    /// What comes from now on is for the next round.
     func begin() { isWanted.store(false, ordering: .relaxed) }
 
     /// Has `tell` called each time that a round is wanted, and at once, as the first one is.

@@ -3,7 +3,6 @@ package import LarderModel
 /// What the pins of some scopes hold in `state.db`; what the cache shows of them counts there, too.
 package struct PinUsage: Equatable, Sendable {
     package let count: Int64
-    /// The accounted size.
     package let bytes: Int64
     package let waiting: Int64
 }
@@ -25,9 +24,8 @@ package struct StoreUsage: Equatable, Sendable {
 package struct UsageReader {
     let reader: StoreReader
 
-    /// Adds up the rows of some scopes, in one transaction, and their pins in another.
-    ///
-    /// It goes through all of them, but not through their bodies, which stand last in a row.
+    /// Adds up the rows of some scopes, without their bodies, in one transaction, and their pins in
+    /// another.
     package func of(_ scopes: RowScopes) throws(StoreError) -> StoreUsage {
         defer { reader.endTransaction() }
         let isOfOneScope = if case .one = scopes { true } else { false }

@@ -20,7 +20,6 @@ package enum ViewChange: Equatable, Sendable {
 /// A target before a step that changes its base, or which modifiers it has.
 struct ViewBefore {
     let name: TargetName
-    /// Nil where it has more changes than are compared.
     var target: Target?
 }
 
@@ -31,7 +30,6 @@ extension Target {
         return entityView(steps: &steps, body)
     }
 
-    /// Takes what it needs from `steps`.
     func entityView(
         steps: inout Int,
         _ body: (ModifierNumber) -> [UInt8]?

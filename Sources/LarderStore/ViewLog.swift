@@ -1,11 +1,8 @@
 import LarderModel
 import LarderNormalize
 
-/// Writes down for watchers what a step changes of what rows show.
-///
-/// Base and unsettled changes are read before the step and after it, in its transaction, and
-/// compared by ``StoreConfiguration/viewChange``: a target that shows the same as before is no
-/// change, whatever became of its base.
+/// Writes down for watchers what a step changes of what rows show: base and unsettled changes are
+/// compared before the step and after it by ``StoreConfiguration/viewChange``.
 struct ViewLog {
     let state: StateWriter
 
@@ -29,7 +26,6 @@ struct ViewLog {
         ViewBefore(name: name, target: try isCompared(name) ? try target(name) : nil)
     }
 
-    /// Whether it is small enough that what it shows is made on this thread.
     private func isCompared(_ name: TargetName) throws(StoreError) -> Bool {
         guard let row = try state.rows.find(name) else { return true }
         guard row.isTargeted else { return row.byteCount <= Limits.comparedBytesMax }
@@ -173,7 +169,6 @@ struct ViewLog {
 }
 
 extension ChangeCause {
-    /// A modifier has done it, and so who has accepted that.
     init(_ row: QueuedRow) {
         self.init(.modifier, text: "modifier:\(row.id)", client: row.client)
     }
@@ -205,7 +200,6 @@ extension Target {
 }
 
 extension [TargetName] {
-    /// Each once, in the order in which they come first.
     var unique: [TargetName] {
         var seen: Set<TargetName> = []
         return filter { seen.insert($0).inserted }

@@ -1,11 +1,11 @@
 import CSQLite
 import LarderModel
 
-/// The WAL of a file, as its only writer sees it: how long it is, and when it is written back.
-///
-/// Done by the writer's connection only, as SQLite before 3.51.3 can lose committed pages when two
-/// connections checkpoint and commit at once. Pages are counted after each commit
+/// Writes the WAL of a file back when it is long: pages are counted after each commit
 /// (https://sqlite.org/c3ref/wal_hook.html).
+///
+/// The writer's connection alone does it: SQLite before 3.51.3 can lose committed pages when two
+/// connections checkpoint and commit at the same time.
 final class WriteAheadLog {
     private let connection: SQLiteConnection
     private var pages = 0
