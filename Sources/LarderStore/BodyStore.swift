@@ -131,19 +131,11 @@ package struct BodyStore: Sendable {
     }
 
     package func bytes(of new: NewEntry) async throws(StoreError) -> [UInt8] {
-        switch new.body {
-        case .inline(let bytes): return bytes
-        case .uploaded(let upload):
-            let body = ChunkedBody(
-                number: upload.body,
-                byteCount: new.entry.body.byteCount,
-                file: upload.file
-            )
-            var bytes: [UInt8] = []
-            bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
-            try await eachChunk(of: body) { bytes += $0 }
-            return bytes
-        }
+        guard let body = new.uploadedBody else { return new.body.bytes ?? [] }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
+        try await eachChunk(of: body) { bytes += $0 }
+        return bytes
     }
 
     private func eachChunk(

@@ -89,12 +89,8 @@ struct CacheEviction {
             cache.state.positions[order] = position
         }
         while try rows.step() {
-            let key = RowKey(rows.integer(VictimColumn.key))
-            position.move(
-                to: key,
-                lastUsed: rows.integer(VictimColumn.lastUsed),
-                expiresAt: rows.integer(VictimColumn.expiresAt)
-            )
+            position.move(to: rows)
+            let key = position.key
             if !order.leavesOut(rows.integer(VictimColumn.kind)), !kept.contains(key),
                 try !isProtected(key)
             {

@@ -111,10 +111,7 @@ extension StoreError {
     var isOfTheFile: Bool {
         switch self {
         case .corrupt, .newer, .unusable: true
-        case .cannotOpen, .inUse, .sqlite, .diskFull, .tooLarge, .noRoom, .keyTaken, .pinned,
-            .targeted, .conditionFailed, .queueFull, .modifierExists, .pinsFull, .tooManyPins,
-            .overloaded, .tooManyReads, .longRead, .closed, .badChunk, .noFile, .uploadLost:
-            false
+        case _: false
         }
     }
 }

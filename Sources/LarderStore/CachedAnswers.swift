@@ -244,14 +244,6 @@ struct CachedAnswers {
         step.add(key, size: size)
     }
 
-    func normalizedRow(
-        _ found: CachedRows.Row,
-        _ scope: ScopeKey
-    ) throws(StoreError) -> NormalizedRow? {
-        guard found.skeleton != nil else { return nil }
-        return try cache.rows.read(found.key) { $0.normalized(in: scope) }
-    }
-
     func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
         let skeleton = try cache.references.skeleton(row.skeleton)
         let rebuilding = RowRebuilding(ofBasesIn: row, cache.shared)
@@ -271,8 +263,8 @@ struct CachedAnswers {
         _ old: CachedRows.Row?,
         _ step: Step
     ) throws(StoreError) -> Bool {
-        guard step.changes.isEmpty, step.saved.merged.isEmpty, let old,
-            let row = try normalizedRow(old, step.scope),
+        guard step.changes.isEmpty, step.saved.merged.isEmpty, let old, old.skeleton != nil,
+            let row = try cache.rows.read(old.key, { $0.normalized(in: step.scope) }),
             case .shown(let shown) = try rebuild(row)
         else { return false }
         return shown.answer.isComplete && shown.entry.body == body

@@ -46,7 +46,9 @@ extension CachedRows {
         in scope: ScopeKey,
         now: Timestamp
     ) throws(StoreError) -> CachedCopy? {
-        if let row = try cache.answers.normalizedRow(found, scope) { return try takeable(row) }
+        if found.skeleton != nil, let row = try read(found.key, { $0.normalized(in: scope) }) {
+            return try takeable(row)
+        }
         return try read(found.key) { row in
             guard let entry = row.entry(), !entry.isExpired(at: now) else { return nil }
             if let chunked = row.chunkedBody {

@@ -13,7 +13,7 @@ struct DeadLetters: WriterPart {
         _ variants: (EntryID) -> VariantPlaces?,
         now: Timestamp
     ) throws(StoreError) -> CommandResult<RevivedModifier?> {
-        guard let row = try state.deadLetters.row(number, of: scope) else { return .done(nil) }
+        guard let row = try row(number, of: scope) else { return .done(nil) }
         var aims: [WriteTarget] = []
         for target in try state.targets.of(number) {
             guard let name = target.name, name.scope == scope else { return .done(nil) }
@@ -27,7 +27,7 @@ struct DeadLetters: WriterPart {
             return .refused(error)
         }
         let step = try revisions.next()
-        let revived = try state.deadLetters.revive(row, aims, found.entries, step)
+        let revived = try revive(row, aims, found.entries, step)
         try accepting.cover(aims, found, now)
         forgetDead(aims.map(\.name))
         let rows = (try? settling.variantRows(in: aims.map { variants($0.name.id) }, now)) ?? []
@@ -40,11 +40,22 @@ struct DeadLetters: WriterPart {
         of scope: ScopeKey,
         now: Timestamp
     ) throws(StoreError) -> Bool {
+        guard let row = try row(number, of: scope) else { return false }
         let targets = try settling.targetNames(of: number, isOpen: false)
         let step = Step(revision: try revisions.next(), now: now)
-        let isDropped = try state.deadLetters.drop(number, of: scope, step)
-        if isDropped { forgetDead(targets) }
-        return isDropped
+        for name in targets { try state.noteChange(of: name) }
+        try state.views.logModifier(row, .dead, step.revision) { $0.mark = .dropped }
+        try state.modifiers.remember(number, .dead, step)
+        forgetDead(targets)
+        return true
+    }
+
+    private func row(
+        _ number: ModifierNumber,
+        of scope: ScopeKey
+    ) throws(StoreError) -> QueuedRow? {
+        let row = try state.modifiers.row(number)
+        return row?.isSettled == true && row?.scope == scope.text ? row : nil
     }
 
     /// What targeted these is no dead letter any more.
@@ -52,5 +63,64 @@ struct DeadLetters: WriterPart {
         afterCommit { [index = shared.residency] in
             for name in targets { index.addDeadLetters(name.scope, name.id, -1) }
         }
+    }
+
+    /// Puts a dead letter at the end of the queue, for another round. It waits for those that it
+    /// depends on that are in the queue, and for no failed one. Dead letters that depend on it do
+    /// so under its new number.
+    private func revive(
+        _ row: QueuedRow,
+        _ aims: [WriteTarget],
+        _ bases: [TargetName: NewEntry],
+        _ revision: Revision
+    ) throws(StoreError) -> ModifierNumber {
+        let (state, number) = (try state, row.number)
+        let next = try state.connection.integer(
+            "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'modifier'"
+        )
+        guard let next, next > number.value, Limits.rowNumbers.contains(next) else {
+            throw state.connection.damaged("number a modifier")
+        }
+        let parents = try openDependencies(of: number)
+        try state.connection.execute(
+            """
+            UPDATE sqlite_sequence SET seq = \(next) WHERE name = 'modifier';
+            UPDATE modifier SET depends_on =
+                trim(replace(' ' || depends_on || ' ', ' \(number) ', ' \(next) '))
+            WHERE settled_at IS NOT NULL AND scope =
+                (SELECT scope FROM modifier WHERE number = \(number))
+                AND ' ' || depends_on || ' ' LIKE '% \(number) %';
+            UPDATE modifier SET size = size - (SELECT coalesce(sum(coalesce(length(before), 0) +
+                coalesce(length(after), 0)), 0) FROM change WHERE modifier = \(number)),
+                number = \(next), state = 'queued', reason = NULL, settled_at = NULL,
+                attempts = 0, not_applied = 0, stalled = 0, next_attempt_at = NULL,
+                hold_until = NULL, expires_at = NULL, round = round + 1, answered = 0,
+                depends_on = '\(StoredModifier.text(parents))',
+                answer_status = NULL, answer_at = NULL, unclear_status = NULL, rev = \(revision.number)
+            WHERE number = \(number);
+            UPDATE change SET settled = 0, before = NULL, after = NULL WHERE modifier = \(next)
+            """
+        )
+        var revived = row
+        revived.number = ModifierNumber(next)
+        state.modifiers.count(from: .dead, to: .queued, of: row)
+        if let size = try state.modifiers.row(revived.number)?.size {
+            state.modifiers.count(bytes: size - row.size, of: row)
+        }
+        try state.targets.enter(revived.number, aims, bases, revision, ChangeCause(row))
+        try state.views.logModifier(revived, .queued, revision)
+        return revived.number
+    }
+
+    private func openDependencies(of number: ModifierNumber) throws(StoreError) -> [ModifierNumber]
+    {
+        let text = try state.connection.text(
+            "SELECT depends_on FROM modifier WHERE number = \(number)"
+        )
+        var open: [ModifierNumber] = []
+        for parent in StoredModifier.numbers(text ?? "") {
+            if let row = try state.modifiers.row(parent), !row.isSettled { open.append(parent) }
+        }
+        return open
     }
 }

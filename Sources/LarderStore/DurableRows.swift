@@ -290,19 +290,12 @@ struct DurableRows {
         // Before the commit, as in `cache.db`.
         state.shared.noteHiddenRow()
         let before = state.connection.totalChanges
-        try state.statements[.hide].run(
-            (":key", row.number),
-            (":scope", mark.scope),
-            (":rev", mark.revision)
-        )
+        let (key, user) = ((":key", row.number), (":scope", mark.scope))
+        try state.statements[.hide].run(key, user, (":rev", mark.revision))
         if state.connection.totalChanges != before {
             count(marks: 1, of: mark.scope)
         } else {
-            try state.statements[.hideLater].run(
-                (":key", row.number),
-                (":scope", mark.scope),
-                (":rev", mark.revision)
-            )
+            try state.statements[.hideLater].run(key, user, (":rev", mark.revision))
         }
         state.noteChange(of: row.name)
     }

@@ -41,6 +41,7 @@ package struct EntryRow: ~Copyable {
     var isJSON: Bool { statement.isTrue(EntryColumn.json) }
     package var digest: Digest { statement.digest(EntryColumn.digestHigh, .digestLow) }
 
+    /// How the bytes are coded; the headers of JSON, which is most reads, are not looked through.
     package var contentEncoding: String? {
         guard !isJSON else { return nil }
         return HeaderLines(statement.bytes(EntryColumn.headers)).list("Content-Encoding")

@@ -29,8 +29,10 @@ struct EvictionPosition {
     /// Evictions before the beginning.
     private var evictions: Int64 = 0
 
-    mutating func move(to key: RowKey, lastUsed: Int64, expiresAt: Int64) {
-        (self.key, self.lastUsed, self.expiresAt) = (key, lastUsed, expiresAt)
+    mutating func move(to row: SQLiteStatement) {
+        key = RowKey(row.integer(VictimColumn.key))
+        lastUsed = row.integer(VictimColumn.lastUsed)
+        expiresAt = row.integer(VictimColumn.expiresAt)
     }
 
     mutating func pass() { passed += 1 }

@@ -23,19 +23,16 @@ package struct FileRights: Equatable, Sendable {
 /// anew, so it has a bound.
 final class FileExaminer: Sendable {
     private let queue = DispatchQueue(label: "larder.examiner")
-    private let isBusy = Mutex(false)
+    // Relaxed: it alone decides who checks, and orders no other memory.
+    private let isBusy = Atomic(false)
 
     /// Checks files one after the other until `over` returns; refused while another check runs.
     func check(
         _ files: [DatabaseFile],
         until over: @escaping @Sendable () async -> Void
     ) async throws(StoreError) -> [FileFinding] {
-        let isMine = isBusy.withLock { isBusy in
-            defer { isBusy = true }
-            return !isBusy
-        }
-        guard isMine else { throw .overloaded }
-        defer { isBusy.withLock { $0 = false } }
+        guard !isBusy.exchange(true, ordering: .relaxed) else { throw .overloaded }
+        defer { isBusy.store(false, ordering: .relaxed) }
         let checkBreak = CheckBreak()
         return try await withTaskGroup { group -> Result<[FileFinding], StoreError> in
             group.addTask {

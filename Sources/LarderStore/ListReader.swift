@@ -12,9 +12,8 @@ package struct ListReader {
         after cursor: RowCursor?,
         limit: Int
     ) throws(StoreError) -> [ListedRow] {
-        guard !shared.residency.isEmpty else {
-            return try cachedRows(filter, order: order, after: cursor, limit: limit)
-        }
+        var query = RowQuery(filter: filter, order: order, cursor: cursor)
+        guard !shared.residency.isEmpty else { return try cachedRows(query, limit: limit) }
         // What leaves it meanwhile is in the pages of neither file else.
         let isHeld = reader.cache.hold != .none
         if !isHeld { try reader.stateReader().hold() }
@@ -23,16 +22,15 @@ package struct ListReader {
             reader.endTransaction()
         }
         var cached: [ListedRow] = []
-        var last = cursor
         while cached.count < limit {
-            let page = try cachedRows(filter, order: order, after: last, limit: limit)
+            let page = try cachedRows(query, limit: limit)
             for row in page where try !isSaved(reader.key(for: row.scope), row.entry.id) {
                 cached.append(row)
             }
             guard page.count == limit else { break }
-            last = page.last?.cursor(order)
+            query.cursor = page.last?.cursor(order)
         }
-        let query = RowQuery(filter: filter, order: order, cursor: cursor, table: .claimedEntries)
+        query = RowQuery(filter: filter, order: order, cursor: cursor, table: .claimedEntries)
         let state = try reader.stateReader().connection
         let saved = try query.rows(ListedRow.columnsOfState, in: state, limit: limit) {
             row throws(StoreError) -> ListedRow? in
@@ -40,7 +38,7 @@ package struct ListReader {
             return row
         }
         let rows = ListedRow.merged(cached.map(marked), saved.map(named), by: order, limit: limit)
-        let made = try entitiesByURL(filter, order: order, after: cursor, limit: limit)
+        let made = try entitiesByURL(query, limit: limit)
         return made.isEmpty ? rows : ListedRow.merged(rows, made, by: order, limit: limit)
     }
 
@@ -61,18 +59,17 @@ package struct ListReader {
     /// Entities that modifiers target, under their own URLs, where these have no row. Each page
     /// looks at all of them, as their order is not that of their keys.
     private func entitiesByURL(
-        _ filter: RowFilter,
-        order: RowOrder,
-        after cursor: RowCursor?,
+        _ query: RowQuery,
         limit: Int
     ) throws(StoreError) -> [ListedRow] {
+        let (filter, order, cursor) = (query.filter, query.order, query.cursor)
         guard filter.part != .entities, !shared.origins.rules.isEmpty else { return [] }
         var targets = RowFilter(filter.scopes)
         targets.part = .entities
         targets.prefix = filter.origin.map { EntryID.entityPrefix($0) }
-        let query = RowQuery(filter: targets, order: .id, cursor: nil, table: .claimedEntries)
+        let targeted = RowQuery(filter: targets, order: .id, cursor: nil, table: .claimedEntries)
         let state = try reader.stateReader().connection
-        let found = try query.rows(ListedRow.columnsOfState, in: state, limit: .max) {
+        let found = try targeted.rows(ListedRow.columnsOfState, in: state, limit: .max) {
             row throws(StoreError) -> ListedRow? in
             guard let row = ListedRow(saved: row), let name = row.entry.id.entity,
                 let id = shared.origins.ownID(name),
@@ -111,14 +108,8 @@ package struct ListReader {
         return row
     }
 
-    private func cachedRows(
-        _ filter: RowFilter,
-        order: RowOrder,
-        after cursor: RowCursor?,
-        limit: Int
-    ) throws(StoreError) -> [ListedRow] {
+    private func cachedRows(_ query: RowQuery, limit: Int) throws(StoreError) -> [ListedRow] {
         defer { reader.endTransaction() }
-        let query = RowQuery(filter: filter, order: order, cursor: cursor)
         let columns = ListedRow.columnsOfCache
         return try reader.reading { file throws(StoreError) in
             try query.rows(columns, in: file.connection, limit: limit, ListedRow.init(cached:))

@@ -49,23 +49,11 @@ struct ModifierRows {
     func existing(
         _ new: NewModifier
     ) throws(StoreError) -> (digest: Digest, acceptance: Acceptance)? {
-        guard !new.isIDMade else { return nil }
-        for (table, last) in [("modifier", "number"), ("history", "history")] {
-            let sql = """
-                SELECT number, rev, digest_high, digest_low, settled_at FROM \(table)
-                WHERE scope = :scope AND id = :id ORDER BY \(last) DESC LIMIT 1
-                """
-            let (scope, id) = ((":scope", new.scope.text), (":id", new.id.text))
-            let row = try state.connection.statement(sql, scope, id)
-            guard try row.step() else { continue }
-            let acceptance = Acceptance.existing(
-                ModifierNumber(row.integer("number")),
-                Revision(row.integer("rev")),
-                isSettled: !row.isNull("settled_at")
-            )
-            return (row.digest("digest_high", "digest_low"), acceptance)
-        }
-        return nil
+        guard !new.isIDMade,
+            let known = try state.reader.queue.submission(of: new.id, new.scope)
+        else { return nil }
+        let (number, revision) = (known.number, known.revision)
+        return (known.digest, .existing(number, revision, isSettled: known.isSettled))
     }
 
     /// Why these do not fit, with the bases of what they target.
@@ -177,7 +165,7 @@ struct ModifierRows {
             (":round", change.round)
         )
         count(from: row.state, to: change.state, of: row)
-        state.memory.stalled += (change.isStalled ? 1 : 0) - (row.isStalled ? 1 : 0)
+        state.memory.totals.stalled += (change.isStalled ? 1 : 0) - (row.isStalled ? 1 : 0)
         if let answer = change.answer { try write(answer, row) }
         let transition = ModifierTransition(row, to: change)
         if transition?.isTold ?? true {
@@ -210,6 +198,47 @@ struct ModifierRows {
     func count(from old: ModifierState?, to new: ModifierState?, of row: QueuedRow) {
         state.memory.count(-1, in: old ?? .dead, of: row.scope)
         if let new { state.memory.count(1, in: new, of: row.scope) }
+    }
+
+    /// Makes a dead letter of a modifier.
+    func bury(
+        _ row: QueuedRow,
+        _ reason: ModifierReason,
+        _ fates: [TargetFate],
+        _ step: Step
+    ) throws(StoreError) {
+        var added = 0
+        var rest = fates[...]
+        for target in try state.targets.of(row.number) {
+            var view = LostView()
+            if !target.isEnded, case .lost(let lost)? = rest.popFirst() { view = lost }
+            added += (view.before?.count ?? 0) + (view.after?.count ?? 0)
+            try state.queue[.buryChange].run(
+                (":change", target.change),
+                (":before", view.before),
+                (":after", view.after)
+            )
+        }
+        if reason == .unreadable {
+            // Nobody can read the names of its targets.
+            try state.connection.execute(
+                """
+                UPDATE claim SET targeted = EXISTS (SELECT 1 FROM change INDEXED BY change_target
+                    WHERE settled = 0 AND change.scope = claim.scope AND change.id = claim.id)
+                WHERE claim IN (SELECT claim FROM change JOIN claim USING (scope, id)
+                    WHERE modifier = \(row.number))
+                """
+            )
+        }
+        try state.queue[.bury].run(
+            (":number", row.number.value),
+            (":reason", reason.rawValue),
+            (":settled_at", step.now.milliseconds),
+            (":rev", step.revision.number),
+            (":added", added)
+        )
+        count(from: row.state, to: .dead, of: row)
+        count(bytes: Int64(added), of: row)
     }
 
     /// Forgets what was settled of some scopes, their logged changes, and what is hidden from them.

@@ -32,12 +32,8 @@ struct OwnerTotals: Equatable {
     /// The user with the most bytes above `share`, as far as there is more than one user.
     func largest(above share: Int64, where isWanted: (Int64) -> Bool) -> Int64? {
         guard bytes.count > 1 else { return nil }
-        var largest: (owner: Int64, bytes: Int64)?
-        for (owner, sum) in bytes where sum > share {
-            if let found = largest, (found.bytes, -found.owner) > (sum, -owner) { continue }
-            if isWanted(owner) { largest = (owner, sum) }
-        }
-        return largest?.owner
+        let wanted = bytes.filter { $0.value > share && isWanted($0.key) }
+        return wanted.max { ($0.value, -$0.key) < ($1.value, -$1.key) }?.key
     }
 }
 

@@ -13,8 +13,4 @@ package struct PinTotals: Equatable, Sendable {
 
     package var failed: [UInt32: Int64] = [:]
     package var damaged: Int64 = 0
-
-    package init(maxBytes: Int64) {
-        self.maxBytes = maxBytes
-    }
 }

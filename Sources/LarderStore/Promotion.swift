@@ -147,6 +147,7 @@ struct Promotion: WriterPart {
             try state.rows.write(new, to: saved.claim)
         }
         try fill(now: now)
+        try state.connection.execute("UPDATE revision_block SET takes_along = 0")
     }
 
     func holdVariants(of name: TargetName) throws(StoreError) {

@@ -14,6 +14,4 @@ package struct QueueLimits: Equatable, Sendable {
         return Int64(users > 1 ? part : part.rounded(.up))
     }
     package var history: Int64 = 10_000
-
-    package init() {}
 }

@@ -72,18 +72,19 @@ struct QueueReader {
         }
     }
 
-    fileprivate func submission(
+    func submission(
         of id: ModifierID,
         _ scope: ScopeKey
     ) throws(StoreError) -> Submission? {
         for sql in [
             """
-            SELECT digest_high, digest_low, number, rev, (SELECT group_concat(id, char(10)) FROM (
-                SELECT id FROM change WHERE modifier = number ORDER BY position)) AS targets, origin, url
+            SELECT digest_high, digest_low, number, rev, settled_at, origin, url,
+                (SELECT group_concat(id, char(10)) FROM (
+                    SELECT id FROM change WHERE modifier = number ORDER BY position)) AS targets
             FROM modifier WHERE scope = :scope AND id = :id
             """,
             """
-            SELECT digest_high, digest_low, number, rev, targets, origin, url FROM history
+            SELECT digest_high, digest_low, number, rev, settled_at, origin, url, targets FROM history
             WHERE scope = :scope AND id = :id ORDER BY history DESC LIMIT 1
             """,
         ] {
@@ -94,6 +95,7 @@ struct QueueReader {
                 number: ModifierNumber(statement.integer("number")),
                 revision: Revision(statement.integer("rev")),
                 digest: statement.digest("digest_high", "digest_low"),
+                isSettled: !statement.isNull("settled_at"),
                 targets: targets.map { try? EntryID(stored: String($0)) },
                 origin: statement.text("origin") ?? "",
                 url: statement.text("url").flatMap { try? WebURL($0) }

@@ -9,13 +9,8 @@ package struct QueueTotals: Equatable, Sendable {
     package var stalled: Int64 = 0
     /// Of each user those that wait for a person, by state.
     package var waitingForPerson: [UInt32: [ModifierState: Int64]] = [:]
-    package var maxModifiers: Int64
-    package var maxBytes: Int64
-
-    package init(maxModifiers: Int64, maxBytes: Int64) {
-        self.maxModifiers = maxModifiers
-        self.maxBytes = maxBytes
-    }
+    package var maxModifiers: Int64 = 0
+    package var maxBytes: Int64 = 0
 
     package var count: Int64 { byState.values.reduce(0, +) }
     package var dead: Int64 { byState[.dead] ?? 0 }

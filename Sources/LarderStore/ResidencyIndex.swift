@@ -42,7 +42,7 @@ final class ResidencyIndex: Sendable {
     // Released once a group that has changed `state.db` is done with; acquired before and after a read.
     private let commits = Atomic<Int>(0)
     private let publishedPins: Mutex<PinTotals>
-    private let publishedQueue = Mutex(QueueTotals(maxModifiers: 0, maxBytes: 0))
+    private let publishedQueue = Mutex(QueueTotals())
     private let listener = Mutex<@Sendable () -> Void>({})
     private let leavingListener = Mutex<@Sendable ([ModifierNumber]) -> Void>({ _ in })
 

@@ -5,7 +5,7 @@ import LarderModel
 struct RowQuery {
     let filter: RowFilter
     let order: RowOrder
-    let cursor: RowCursor?
+    var cursor: RowCursor?
     var table = RowTable.cache
 
     func sql(_ columns: String) -> String {

@@ -43,17 +43,11 @@ final class SharedCacheState: Sendable {
     // Relaxed: written by the writer's thread only.
     private let bodies = Atomic<Int64>(0)
 
-    init(
-        keySeed: UInt64,
-        hashMask: UInt64 = .max,
-        pinsMaxBytes: Int64 = 0,
-        maxEntryBytes: Int64 = .max
-    ) {
-        sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
-        residency = ResidencyIndex(pinsMaxBytes: pinsMaxBytes)
-        self.keySeed = keySeed
-        self.hashMask = hashMask
-        setMaxEntryBytes(maxEntryBytes)
+    init(_ configuration: StoreConfiguration, keySeed: UInt64) {
+        (self.keySeed, hashMask) = (keySeed, configuration.hashMask)
+        sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: configuration.hashMask)
+        residency = ResidencyIndex(pinsMaxBytes: configuration.pinsMaxBytes.bytes)
+        setMaxEntryBytes(configuration.maxEntryBytes.bytes)
     }
 
     func setMaxEntryBytes(_ bytes: Int64) {

@@ -181,10 +181,6 @@ final class StateFile: Sendable {
     /// Drops bytes of a durable row that do not match their checksum.
     ///
     /// The garbage that the cache may have of it goes first: it would be read in its place.
-    func dropDamaged(_ scope: ScopeKey, _ id: EntryID, _ digest: Digest) {
-        dropDamaged(scope, id) { $0.digest == digest }
-    }
-
     func dropDamaged(
         _ scope: ScopeKey,
         _ id: EntryID,

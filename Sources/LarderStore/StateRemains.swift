@@ -60,8 +60,7 @@ struct StateRemains {
         _ file: DatabaseFile,
         _ path: String
     ) throws(StoreError) -> SQLiteConnection {
-        let other = file.sibling(path)
-        let connection = try other.openReader(cacheBytes: 0, allowsCut: true)
+        let connection = try file.sibling(path).openReader(cacheBytes: 0, allowsCut: true)
         connection.keepWALOnClose(true)
         return connection
     }
@@ -72,9 +71,9 @@ struct StateRemains {
     ///
     /// The version that they are of; throws `corrupt` where they are of none that is known.
     private static func copy(_ file: DatabaseFile, to copy: String) throws(StoreError) -> Int {
-        var listings: [StateListing] = []
-        for version in (1...file.schema.steps.count).reversed() {
-            listings.append(try StateListing(file.schema.at(version)))
+        let versions = (1...file.schema.steps.count).reversed()
+        let listings = try versions.map { version throws(StoreError) in
+            try StateListing(file.schema.at(version))
         }
         try bytes(of: file.path.isThere ? file.path : "/dev/null", to: copy)
         var said = StateListing.version(saidBy: try page(1, of: copy))
@@ -118,9 +117,8 @@ struct StateRemains {
     private static func write(_ firstPage: [UInt8], to path: String) throws(StoreError) {
         let target = try descriptor(path, O_RDWR)
         defer { Glibc.close(target) }
-        guard pwrite(target, firstPage, firstPage.count, 0) == firstPage.count else {
-            throw failed(path)
-        }
+        let count = pwrite(target, firstPage, firstPage.count, 0)
+        guard count == firstPage.count else { throw failed(path) }
     }
 
     private static func bytes(of path: String, to copy: String) throws(StoreError) {

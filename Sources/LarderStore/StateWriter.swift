@@ -98,11 +98,8 @@ final class StateWriter {
 
     private func publish() {
         index.publish(memory.pins)
-        var totals = QueueTotals(maxModifiers: limits.maxModifiers, maxBytes: limits.maxBytes)
-        totals.byState = memory.modifiers.filter { $0.value != 0 }
+        var totals = memory.totals
         totals.bytes = memory.queue.total.bytes
-        totals.stalled = memory.stalled
-        totals.waitingForPerson = memory.waitingForPerson
         index.publish(totals)
     }
 
@@ -118,7 +115,6 @@ final class StateWriter {
     var keepers: Keepers { Keepers(state: self) }
     var modifiers: ModifierRows { ModifierRows(state: self) }
     var targets: TargetRows { TargetRows(state: self) }
-    var deadLetters: DeadLetterRows { DeadLetterRows(state: self) }
     var views: ViewLog { ViewLog(state: self) }
 
     /// To be called by whatever changes what is seen under an id, so that those who watch it hear of it.
@@ -170,11 +166,6 @@ final class StateWriter {
         try connection.execute("UPDATE revision_block SET next_rev = \(end) WHERE one = 1")
     }
 
-    /// From now on no answer of an earlier version is without its entities and variants.
-    func endTakingAlong() throws(StoreError) {
-        try connection.execute("UPDATE revision_block SET takes_along = 0")
-    }
-
     func setOffline(_ name: String, _ isOffline: Bool) throws(StoreError) {
         let statement = try connection.prepare(
             isOffline
@@ -189,10 +180,8 @@ struct StateWriterState {
     var log = ChangeLogState()
     var pins: PinTotals
     var queue: QueueUsage
-    var modifiers: [ModifierState: Int64] = [:]
-    /// Of each user those that wait for a person, by state; none is left out.
-    var waitingForPerson: [UInt32: [ModifierState: Int64]] = [:]
-    var stalled: Int64 = 0
+    /// What is told of it, without its bytes and its bounds.
+    var totals = QueueTotals()
     var bodies: BodyState
     /// The ids that the open transaction has changed, for those who watch them.
     var changedRows: [RowKey] = []
@@ -219,7 +208,7 @@ struct StateWriterState {
             let known = states.text("state").flatMap(ModifierState.init(rawValue:))
             count(states.integer("count"), in: known ?? .dead, of: states.text("scope") ?? "")
         }
-        stalled =
+        totals.stalled =
             try connection.integer(
                 "SELECT count(*) FROM modifier WHERE settled_at IS NULL AND stalled <> 0"
             ) ?? 0
@@ -248,14 +237,15 @@ struct StateWriterState {
     }
 
     mutating func count(_ number: Int64, in modifierState: ModifierState, of scope: String) {
-        modifiers[modifierState, default: 0] += number
+        let sum = (totals.byState[modifierState] ?? 0) + number
+        totals.byState[modifierState] = sum == 0 ? nil : sum
         guard ModifierState.waitingForPerson.contains(modifierState),
             let uid = Scope(text: scope)?.uid
         else { return }
-        var counts = waitingForPerson[uid] ?? [:]
-        let sum = (counts[modifierState] ?? 0) + number
-        counts[modifierState] = sum == 0 ? nil : sum
-        waitingForPerson[uid] = counts.isEmpty ? nil : counts
+        var counts = totals.waitingForPerson[uid] ?? [:]
+        let own = (counts[modifierState] ?? 0) + number
+        counts[modifierState] = own == 0 ? nil : own
+        totals.waitingForPerson[uid] = counts.isEmpty ? nil : counts
     }
 }
 

@@ -30,16 +30,48 @@ package final class Store: Sendable {
         newKeySeed: () -> UInt64 = { .random(in: .min ... .max) }
     ) throws(StoreError) {
         let configuration = configuration.shareLimits()
-        self.configuration = configuration
-        self.now = now
+        let (database, found) = (DatabaseFile.ofCache(configuration), Findings())
+        let reserves = Reserve.ofFolders(configuration)
+        (self.configuration, self.database, self.now) = (configuration, database, now)
+        (self.reserves, self.found) = (reserves, found)
         stateLock = try DirectoryLock(directory: configuration.stateDirectory)
-        let opening = try StoreOpening(configuration, keySeed: newKeySeed(), now: now)
-        (database, stateFile, shared) = (opening.cache, opening.state, opening.shared)
-        (reserves, found, cacheFolder) = (opening.reserves, opening.found, opening.cacheFolder)
+        let seed = newKeySeed()
+        let start = try CacheStart(database, configuration, reserves.cache, keySeed: seed)
+        let shared = SharedCacheState(configuration, keySeed: start.keySeed)
+        (self.shared, cacheFolder) = (shared, start.folder)
+        stateFile = try StateFile(
+            configuration,
+            highest: start.highestRevision,
+            shared: shared,
+            reserve: reserves.state,
+            now: now
+        ) { revisions, foundNext in
+            let writer = CacheWriter(
+                configuration: configuration,
+                database: database,
+                shared: shared,
+                revisions: revisions,
+                findings: found,
+                reserve: reserves.cache,
+                folder: start.folder,
+                now: now
+            )
+            writer.start(with: start, nextRevision: foundNext)
+            return writer
+        }
         commits = stateFile.commits
+        for finding in stateFile.findings { found.add(finding) }
         readers = StoreReaders(database, configuration, shared, stateFile)
         bodies = BodyStore(file: stateFile, shared: shared, reader: readers.bodies)
         snapshots = StateSnapshots(configuration, stateFile.file, reserves.state, found)
+        if stateFile.takesAlong {
+            // If this fails, the next start tries again; a saved answer is shown as it was until then.
+            let moment = now()
+            try? commits.submitBlocking { writer throws(StoreError) in
+                try writer.promotion.takeAlong(now: moment)
+            }
+        }
+        commits.wake()
     }
 
     package var pins: PinStore { PinStore(store: self) }

@@ -78,7 +78,7 @@ package final class StoreReader {
             }
             return place.isReleased && row.isExpired(at: now) ? nil : read(row)
         }
-        if let damaged { self.state.dropDamaged(scope, id, damaged) }
+        if let damaged { self.state.dropDamaged(scope, id) { $0.digest == damaged } }
         return value
     }
 

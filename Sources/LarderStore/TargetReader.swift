@@ -35,7 +35,7 @@ package struct TargetReader {
         let target = try state.target(scope, id, upTo: last, changesMax: changesMax)
         if let damaged = target.damaged {
             let row = place.keepsShared ? shared.sharedScope : scope
-            reader.state.dropDamaged(row, id, damaged)
+            reader.state.dropDamaged(row, id) { $0.digest == damaged }
         }
         return target
     }

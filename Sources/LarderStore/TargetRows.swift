@@ -125,7 +125,7 @@ struct TargetRows {
         _ step: Step
     ) throws(StoreError) {
         let (number, outcome, revision) = (row.number, settlement.outcome, step.revision)
-        if row.isStalled { state.memory.stalled -= 1 }
+        if row.isStalled { state.memory.totals.stalled -= 1 }
         if let answer = settlement.answer { try state.modifiers.write(answer, row) }
         var views: [ViewBefore] = []
         for name in targets.map(\.name).unique { views.append(try state.views.view(of: name)) }
@@ -151,7 +151,7 @@ struct TargetRows {
             told.problem = settlement.problem
         }
         if let reason {
-            try state.deadLetters.bury(row, reason, targets.map(\.fate), step)
+            try state.modifiers.bury(row, reason, targets.map(\.fate), step)
         } else {
             try state.modifiers.remember(number, outcome.state, step)
         }
@@ -221,7 +221,7 @@ struct TargetRows {
 
     /// The changes of a target that the next answer for its row ends.
     func answeredChanges(of name: TargetName) throws(StoreError) -> [TargetChange] {
-        guard (state.memory.modifiers[.accepted] ?? 0) > 0 else { return [] }
+        guard (state.memory.totals.byState[.accepted] ?? 0) > 0 else { return [] }
         let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
         return try state.queue(.answeredChanges, scope, id).all { row in
             TargetChange(

@@ -13,6 +13,7 @@ final class WriterFixture {
     /// What was answered, in the order of the answers.
     let answers = Recorder<Answer>()
     private let directory: TemporaryDirectory
+    private let store: Store
     private let isHeld = Recorder<Bool>()
     private let letGo = DispatchSemaphore(value: 0)
 
@@ -29,10 +30,10 @@ final class WriterFixture {
         )
         configuration.maxBytes = ByteSize(bytes: maxBytes)
         configuration.reserveBytes = 0
-        let opening = try StoreOpening(configuration, keySeed: 1, now: { .epoch })
-        shared = opening.shared
+        store = try Store(configuration, now: { .epoch }, newKeySeed: { 1 })
+        shared = store.shared
         scope = shared.key(for: .first)
-        queue = opening.state.commits
+        queue = store.commits
     }
 
     /// Holds the writer up inside a transaction; returns once it is held.
