@@ -1,7 +1,6 @@
 import LarderModel
 import LarderNormalize
 
-/// Takes modifiers into the queue.
 struct Accepting: WriterPart {
     let writer: StoreWriter
 
@@ -74,14 +73,12 @@ struct Accepting: WriterPart {
         try promotion.fill(now: now)
     }
 
-    /// Gives up what was written for a command that is refused.
     func forget(_ found: FoundBases) throws(StoreError) {
         for entry in found.entries.values { try bodies.forget(entry.body) }
     }
 }
 
 extension NewModifier {
-    /// What its changes target.
     var aims: [WriteTarget] {
         changes.map { change in
             WriteTarget(name: TargetName(scope, change.id), isShared: change.isOfSharedRow)

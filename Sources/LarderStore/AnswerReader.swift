@@ -44,13 +44,13 @@ package enum EntitySight: Sendable {
     }
 }
 
-/// Reads what a normalized answer is put together from, and puts it together.
 package struct AnswerReader {
     let reader: StoreReader
     private var shared: SharedCacheState { reader.shared }
 
-    /// Hands what an id has to `read`, or puts it together where that is a normalized answer. A
-    /// shared row that is hidden from its viewer is none; `isUse` says whether this counts as a
+    /// Hands what an id has to `read`, or puts it together where that is a normalized answer.
+    ///
+    /// A shared row that is hidden from its viewer is none; `isUse` says whether this counts as a
     /// use.
     package func shownRow<Value>(
         _ scope: ScopeKey,
@@ -92,7 +92,6 @@ package struct AnswerReader {
         case normalized(NormalizedRow)
     }
 
-    /// A saved, normalized answer with the entry as it came; nil where it is kept whole.
     package func rebuilt(
         saved id: EntryID,
         _ scope: ScopeKey,
@@ -106,7 +105,6 @@ package struct AnswerReader {
         return (shown, row.entry)
     }
 
-    /// The entities in a normalized answer's own text, with the members that it shows of each.
     package func shownEntities(
         of row: NormalizedRow
     ) throws(StoreError) -> [(key: EntityKey, members: [String])] {

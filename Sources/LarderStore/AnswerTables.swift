@@ -12,7 +12,6 @@ struct AnswerTables {
         )
     }
 
-    /// Changes the references of a row; returns the rows to which it refers no more.
     func setReferences(of parent: Int64, _ wanted: [Int64: [UInt8]]) throws(StoreError) -> [Int64] {
         var (missing, removed) = (wanted, [Int64]())
         for (child, members) in try references(of: parent) {
@@ -53,7 +52,9 @@ struct AnswerTables {
     static func skeletonSize(_ bytes: Int64) -> Int64 { bytes + Int64(Limits.rowOverheadBytes) }
 
     /// The number of a skeleton, which one more answer has now unless it is the `old` one, and what
-    /// it adds to the file's size. Users share skeletons whose bytes are the same.
+    /// it adds to the file's size.
+    ///
+    /// Users share skeletons whose bytes are the same.
     func take(
         _ skeleton: Skeleton,
         insteadOf old: Int64?

@@ -37,7 +37,9 @@ struct BodyLinking: WriterPart {
     }
 
     /// A body that has to be copied first, so that a row of the other file can link it; nil for one
-    /// that the command copies itself, or that was copied. A leased one stays leased for its copy.
+    /// that the command copies itself, or that was copied.
+    ///
+    /// A leased one stays leased for its copy.
     func large(
         _ source: ChunkedBody,
         _ name: TargetName,

@@ -39,7 +39,6 @@ struct BodyTable {
         state.uploads[upload.body] = progress
     }
 
-    /// Marks an uploaded body as named by a row; what it counts, nil for one in its row.
     @discardableResult
     func link(_ body: NewBody, _ state: inout BodyState) throws(StoreError) -> Int64? {
         guard let upload = body.upload else { return nil }
@@ -50,8 +49,9 @@ struct BodyTable {
         return size
     }
 
-    /// Marks a body as one that no row names, for a later transaction to remove. A number that no
-    /// body can have is a damaged row's.
+    /// Marks a body as one that no row names, for a later transaction to remove.
+    ///
+    /// A number that no body can have is a damaged row's.
     func unlink(_ body: Int64, _ state: inout BodyState) throws(StoreError) {
         guard Limits.bodies.contains(body) else { return }
         try mark(body, size: 0, isLinked: false)
@@ -84,7 +84,9 @@ struct BodyTable {
         state.unlinked.remove(at: index)
     }
 
-    /// A body's chunks stand together: body · 2^20 + position. 2^20 chunks are 64 GiB.
+    /// A body's chunks stand together: body · 2^20 + position.
+    ///
+    /// 2^20 chunks are 64 GiB.
     static func chunkKey(_ body: Int64, _ position: Int64) -> Int64 { body << 20 | position }
 }
 
@@ -132,7 +134,6 @@ struct ChunkReader {
         return size == chunked.accountedBytes
     }
 
-    /// One chunk of a body; throws `badChunk` when it is missing or damaged.
     func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
         let chunk = try connection.statement(
             "SELECT data, checksum FROM chunk WHERE chunk = :chunk",

@@ -49,7 +49,9 @@ struct CacheContents {
     }
 
     /// Throws `corrupt` where the rows do not add up to the totals of the file, without which the
-    /// budget would mean nothing. It takes about 0.1 s for a million rows.
+    /// budget would mean nothing.
+    ///
+    /// It takes about 0.1 s for a million rows.
     static func checkTotals(_ connection: SQLiteConnection) throws(StoreError) {
         // `total` adds what is too large for an integer as well, and is exact for what is allowed.
         let sums = try connection.prepare(

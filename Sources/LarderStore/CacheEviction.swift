@@ -10,7 +10,6 @@ struct CacheEviction {
         var kind: EntryKind?
     }
 
-    /// Evicts what has to go so that the total fits the budget, in the put's own transaction.
     func makeRoom(for size: Int64, keeping kept: Set<RowKey>, now: Timestamp) throws(StoreError) {
         let budget = totals.budget
         if totals.bytes > budget {
@@ -161,8 +160,9 @@ struct CacheEviction {
         return removal
     }
 
-    /// Takes a row away and logs that; false where there was none. `step` is the revision of its
-    /// batch.
+    /// Takes a row away and logs that; false where there was none.
+    ///
+    /// `step` is the revision of its batch.
     @discardableResult
     func evict(
         _ key: RowKey,

@@ -41,7 +41,6 @@ struct CacheLog {
         cache.state.log.isBegun = true
     }
 
-    /// Writes down that every change is in the file: what comes after it begins anew.
     func close() throws(StoreError) {
         try beginIfDue()
         try cache.setMeta("closed_at", cache.revisions.reservedEnd)

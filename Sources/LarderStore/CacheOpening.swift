@@ -47,8 +47,9 @@ struct CacheOpening {
     }
 
     /// Throws `corrupt` where rows do not stand under the hashes of their ids: with another seed
-    /// none would be found. A row that does not may be damaged alone; the first and the last
-    /// together are not.
+    /// none would be found.
+    ///
+    /// A row that does not may be damaged alone; the first and the last together are not.
     private static func checkKeys(
         _ birth: Birth,
         _ seed: UInt64,

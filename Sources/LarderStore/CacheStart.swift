@@ -1,6 +1,5 @@
 import LarderModel
 
-/// What becomes of `cache.db` when the process starts: opened, made anew, or done without.
 struct CacheStart {
     /// Nil where the folder is the state's, whose lock serves both.
     let folder: FolderHold?

@@ -131,8 +131,9 @@ struct CachedAnswers {
 
     // MARK: Entities
 
-    /// A damaged row counts as none. With `toPut` it throws `keyTaken` where another id has its
-    /// key.
+    /// A damaged row counts as none.
+    ///
+    /// With `toPut` it throws `keyTaken` where another id has its key.
     func find(
         _ name: EntityName,
         in scope: ScopeKey,
@@ -145,7 +146,6 @@ struct CachedAnswers {
         return CachedEntity(name: name, id: id, row: row, key: key, held: held ?? .unknown)
     }
 
-    /// Writes what is known of an entity now; nil for a change that is told elsewhere.
     func write(
         _ held: HeldEntity,
         _ change: MergedEntity.Change?,
@@ -307,7 +307,6 @@ struct CachedAnswers {
         cache.state.noteOrphans(try cache.tables.setReferences(of: key.number, wanted))
     }
 
-    /// What all entities count to which a row refers, over others too.
     func sizeOfReferred(by key: RowKey) throws(StoreError) -> Int64 {
         try cache.connection.integer(
             """

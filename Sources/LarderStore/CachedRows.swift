@@ -19,7 +19,6 @@ struct CachedRows {
         let checksum: Int64?
     }
 
-    /// An id's row; with `toPut` it throws `keyTaken` where another id's row is under its key.
     func find(_ scope: ScopeKey, _ id: EntryID, toPut: Bool = false) throws(StoreError) -> Row? {
         let key = RowKey(scope, id)
         let statement = cache.statements[.find]

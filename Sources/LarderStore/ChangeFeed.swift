@@ -19,7 +19,6 @@ package final class ChangeFeed: Sendable {
     private struct State {
         var last = Revision(0)
         var firstOpen: Revision?
-        /// What the open steps have changed, as far as it is committed.
         var changed: [Change] = []
         /// Whether these are all that is told of them: else they stand in the log only.
         var isWhole = true
@@ -37,7 +36,6 @@ package final class ChangeFeed: Sendable {
 
     func begin(after last: Revision) { state.withLock { $0.last = last } }
 
-    /// Gives the next number; that of a step of the writer is open until ``close()``.
     func next(isStep: Bool) -> Revision {
         state.withLock { state in
             state.last = Revision(state.last.number + 1)
@@ -121,7 +119,6 @@ package final class ChangeFeed: Sendable {
 }
 
 extension [Change] {
-    /// By revision, within one as they were made; what both files have put in one step is told once.
     fileprivate var inOrder: [Change] {
         var ordered: [Change] = []
         var places: [PutName: Int] = [:]

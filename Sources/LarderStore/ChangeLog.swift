@@ -9,7 +9,6 @@ struct ChangeLogState {
     var start = Revision(0)
     /// Whether the file says so too; where it does not, it is told with the next change.
     var isBegun = false
-    /// What the open transaction has changed.
     var changes: [Change] = []
     /// The last step that it has rows of, and the place of the last of them.
     var step = Revision(0)
@@ -21,7 +20,6 @@ struct ChangeLogState {
 /// Each change is a row of the transaction that makes it. The oldest rows go in batches, in the
 /// transaction that goes over the bounds.
 struct ChangeLog {
-    /// Changes of one step.
     static let places: Int64 = 512
 
     private let connection: SQLiteConnection
@@ -97,7 +95,6 @@ struct ChangeLog {
         state.changes += changes
     }
 
-    /// Appends a row; `more` are the ids of changes that differ from it in nothing else.
     private func append(
         _ change: Change,
         more: [EntryID],
@@ -219,7 +216,6 @@ struct ChangeLog {
 }
 
 extension Change {
-    /// Whether another one differs from it in its id only.
     fileprivate func isAlike(_ other: Change) -> Bool {
         guard revision == other.revision, scope == other.scope else { return false }
         return switch (event, other.event) {

@@ -67,7 +67,6 @@ package struct ChangeReader {
 }
 
 extension Change {
-    /// The entity that has another value by it, or is deleted.
     var changedEntity: (name: EntityName, cause: ChangeCause)? {
         switch event {
         case .put(let id, let cause), .delete(let id, let cause):

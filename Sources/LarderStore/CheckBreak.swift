@@ -1,7 +1,6 @@
 import CSQLite
 import Synchronization
 
-/// Ends a check of a file from another thread.
 final class CheckBreak: Sendable {
     // A connection may be interrupted from any thread as long as it is open
     // (https://sqlite.org/c3ref/interrupt.html); the lock sees to that.

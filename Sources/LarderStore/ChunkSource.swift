@@ -18,8 +18,9 @@ package struct ChunkSource {
         return chunk
     }
 
-    /// All chunks of a body: call it within ``atOneMoment(_:)`` with the read of its row. Nil when
-    /// one is missing or damaged.
+    /// All chunks of a body: call it within ``atOneMoment(_:)`` with the read of its row.
+    ///
+    /// Nil when one is missing or damaged.
     package func whole(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {
         guard try isWhole(body) else { return nil }
         do throws(StoreError) {

@@ -81,7 +81,6 @@ final class CommitQueue: Sendable {
         case readsBase
     }
 
-    /// Runs `work` in a transaction and returns after its commit.
     func submit<Value: Sendable>(
         isRepeatable: Bool = false,
         promotes: Bool = false,
@@ -183,7 +182,6 @@ final class CommitQueue: Sendable {
         thread.sync {}
     }
 
-    /// How many commands each transaction took.
     var groupSizes: Histogram { sizes.withLock { $0 } }
     var isIdle: Bool { waiting.withLock { $0.items.isEmpty } }
 
@@ -194,7 +192,6 @@ final class CommitQueue: Sendable {
         while try await submit({ writer throws(StoreError) in !writer.housekeeping.isEmpty }) {}
     }
 
-    /// Has the thread do what SQLite does not do inside a transaction.
     func outsideTransaction<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
@@ -237,7 +234,6 @@ final class CommitQueue: Sendable {
         if verdict.mustStart { thread.async { self.drain() } }
     }
 
-    /// Carries out what waits, with one step of housekeeping between two turns.
     private func drain() {
         let writer = confined.writer
         while true {
@@ -276,7 +272,9 @@ final class CommitQueue: Sendable {
     }
 
     /// Carries a command out by itself, and once more where something could be done about its
-    /// failure. What it has saved in `state.db`, now or in its group, counts.
+    /// failure.
+    ///
+    /// What it has saved in `state.db`, now or in its group, counts.
     private func carryOutAlone(_ command: CommitCommand, _ writer: StoreWriter, isSaved: Bool) {
         var isSaved = isSaved
         for isLast in [false, true] {
@@ -292,7 +290,6 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Commands of which nothing was committed, or not all.
     private struct Left {
         let commands: [CommitCommand]
         let failure: StoreError
@@ -301,8 +298,10 @@ final class CommitQueue: Sendable {
     }
 
     /// Carries a group out in one transaction over both files, and answers what was committed;
-    /// returns the rest. The group ends before a command that promotes rows where `cache.db` has
-    /// changed: what `state.db` takes over is committed in `cache.db`.
+    /// returns the rest.
+    ///
+    /// The group ends before a command that promotes rows where `cache.db` has changed: what
+    /// `state.db` takes over is committed in `cache.db`.
     private func transact(_ group: inout [CommitCommand], _ writer: StoreWriter) -> Left? {
         var saved: Set<ObjectIdentifier> = []
         do throws(StoreError) {

@@ -7,7 +7,6 @@ struct DatabaseFile {
     let schema: Schema
     /// `NORMAL` or `FULL` (https://sqlite.org/pragma.html#pragma_synchronous).
     let synchronous: String
-    /// Whether it is copied before it is brought to a later version.
     var keepsCopy = false
     /// Whether it may be made anew at any time: then only an ordinary file is opened.
     var isExpendable = false
@@ -187,10 +186,8 @@ extension String {
 }
 
 extension DatabaseFile {
-    /// The path of the copy from before the last migration.
     var copyPath: String { path + ".before-migration" }
 
-    /// The path of the last snapshot; see ``StateSnapshots``.
     var snapshotPath: String { path + ".snapshot" }
 
     /// Writes the file with its WAL to ``copyPath``, and syncs it there; without a copy nothing is
@@ -227,7 +224,6 @@ extension DatabaseFile {
         return end == path.startIndex ? "/" : String(path[..<end])
     }
 
-    /// Has the kernel write a file or a folder down (fsync(2)).
     func sync(_ path: String) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }

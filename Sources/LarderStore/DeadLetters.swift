@@ -1,7 +1,6 @@
 import LarderModel
 import LarderNormalize
 
-/// Drops dead letters, or puts them back into the queue.
 struct DeadLetters: WriterPart {
     let writer: StoreWriter
 
@@ -34,7 +33,6 @@ struct DeadLetters: WriterPart {
         return .done(RevivedModifier(number: revived, cause: ChangeCause(row), variants: rows))
     }
 
-    /// Drops a dead letter; false when the scope has none of this number.
     func drop(
         _ number: ModifierNumber,
         of scope: ScopeKey,
@@ -58,16 +56,16 @@ struct DeadLetters: WriterPart {
         return row?.isSettled == true && row?.scope == scope.text ? row : nil
     }
 
-    /// What targeted these is no dead letter any more.
     private func forgetDead(_ targets: [TargetName]) {
         afterCommit { [index = shared.residency] in
             for name in targets { index.addDeadLetters(name.scope, name.id, -1) }
         }
     }
 
-    /// Puts a dead letter at the end of the queue, for another round. It waits for those that it
-    /// depends on that are in the queue, and for no failed one. Dead letters that depend on it do
-    /// so under its new number.
+    /// Puts a dead letter at the end of the queue, for another round.
+    ///
+    /// It waits for those that it depends on that are in the queue, and for no failed one. Dead
+    /// letters that depend on it do so under its new number.
     private func revive(
         _ row: QueuedRow,
         _ aims: [WriteTarget],

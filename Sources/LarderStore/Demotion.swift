@@ -18,7 +18,6 @@ enum Release: Sendable {
 struct Demotion: WriterPart {
     let writer: StoreWriter
 
-    /// Those that nothing keeps.
     func free(_ names: [TargetName]) throws(StoreError) -> [TargetName] {
         var free: [TargetName] = []
         for name in names {
@@ -29,7 +28,6 @@ struct Demotion: WriterPart {
         return free
     }
 
-    /// Writes released rows to `cache.db`.
     func prepare(_ names: [TargetName], now: Timestamp) throws(StoreError) -> [Release] {
         var releases: [Release] = []
         for name in names {
@@ -118,7 +116,6 @@ struct Demotion: WriterPart {
     }
 }
 
-/// Which one of the things that an id has been is saved.
 struct SavedVersion: Equatable {
     private let kind: EntryKind
     private let revision: Revision
@@ -128,7 +125,6 @@ struct SavedVersion: Equatable {
         (kind, revision, digest) = (entry.kind, entry.revision, entry.body.digest)
     }
 
-    /// Nil where there is no entry.
     fileprivate init?(_ row: DurableRow) {
         guard let kind = row.kind else { return nil }
         (self.kind, revision, digest) = (kind, row.revision, row.digest)
@@ -136,6 +132,5 @@ struct SavedVersion: Equatable {
 }
 
 extension SavedEntry {
-    /// What it says of an entity.
     var held: HeldEntity { entry.map { TargetBase($0, inline).held } ?? .unknown }
 }

@@ -1,6 +1,5 @@
 import Glibc
 
-/// What a file system and its files say of their sizes.
 package enum DiskSpace {
     /// As good as without a limit, and far from the ends of the number's range.
     private static let unlimited: Int64 = 1 << 60
@@ -15,7 +14,6 @@ package enum DiskSpace {
         return isTooMuch ? unlimited : min(unlimited, Int64(clamping: bytes))
     }
 
-    /// The length of a file; 0 where there is none.
     package static func fileBytes(at path: String) -> Int64 {
         var answer = stat()
         guard stat(path, &answer) == 0 else { return 0 }
@@ -42,7 +40,6 @@ struct FileStamp: Equatable {
         modifiedNanoseconds = answer.st_mtim.tv_nsec
     }
 
-    /// Whether it is one file, whatever it holds now.
     func isSameFile(as other: FileStamp) -> Bool {
         device == other.device && node == other.node
     }

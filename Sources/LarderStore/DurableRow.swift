@@ -5,14 +5,12 @@ import LarderNormalize
 package struct DurableRow: Sendable {
     package let name: TargetName
     let number: Int64
-    /// Nil while there is no entry.
     package let kind: EntryKind?
     let revision: Revision
     let byteCount: Int
     let digest: Digest
     let body: Int64?
     package let size: Int64
-    /// Nil when it is not pinned.
     var pin: PinState?
     let pinnedAt: Int64?
     let etag: String?
@@ -55,7 +53,6 @@ package struct DurableRow: Sendable {
     /// Whether it has an entry that is no tombstone, or is a pin of a shared row that has.
     var hasBytes: Bool { kind.map { $0 != .tombstone } ?? (keepsShared && pin == .held) }
 
-    /// Whether no pin and no change keeps it.
     var isReferredOnly: Bool { !isPinned && !isTargeted }
 
     package var cursor: RowCursor { RowCursor(value: 0, scope: name.scope.text, id: name.id.text) }
@@ -103,7 +100,6 @@ package struct DurableRow: Sendable {
     static let columnsWithTargets = DurableColumn.row(EntryColumn.found, columns.union([.targets]))
 }
 
-/// A durable row with its entry and the body where it stands.
 struct SavedEntry: Sendable {
     let claim: DurableRow
     /// Nil while there is none, and for one that is damaged.
@@ -113,7 +109,6 @@ struct SavedEntry: Sendable {
     /// Its row where it is a normalized answer; then `inline` is its template.
     private(set) var normalized: NormalizedRow?
 
-    /// Reads a row with ``columns``.
     init(_ statement: SQLiteStatement, _ name: TargetName) {
         claim = DurableRow(statement, name)
         let row = EntryRow(statement, file: .state)

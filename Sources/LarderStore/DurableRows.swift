@@ -1,7 +1,6 @@
 import LarderModel
 import LarderNormalize
 
-/// The rows of `state.db`: found, filled, confirmed, emptied, taken away.
 struct DurableRows {
     let state: StateWriter
 
@@ -117,6 +116,7 @@ struct DurableRows {
     }
 
     /// Stores an entry in its row, in place of what that holds; equal bytes keep the old revision.
+    ///
     /// `pinnedAt` makes a pin of it, also where there is no row; else there has to be one.
     ///
     /// Without room the row is as it was before; what is targeted has room, as its base follows
@@ -189,7 +189,6 @@ struct DurableRows {
         }
     }
 
-    /// Has a row take a base; one that has an entry keeps it.
     func take(_ base: NewEntry, in row: DurableRow) throws(StoreError) {
         guard row.hasEntry else { return try write(base, to: row) }
         // A row that it has brought itself was linked for the change before.
@@ -335,7 +334,6 @@ struct DurableRows {
         return try state.statements(.marks, (":key", row.number)).all(HiddenMark.init)
     }
 
-    /// Merges an answer into what is saved of an entity; what it came to, nil where that is nothing.
     func merge(
         _ entities: NewEntities,
         _ number: Int,

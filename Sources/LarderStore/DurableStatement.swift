@@ -1,4 +1,3 @@
-/// The statements of the writer of `state.db`, but for the modifier queue.
 enum DurableStatement: Int, PreparedStatement {
     case begin, commit, find, get, insert, setEntry, refresh, setState, setPinned,
         clearEntry, delete, keepers, keep, setKept, raise, hide, hideLater,
@@ -77,7 +76,6 @@ enum DurableStatement: Int, PreparedStatement {
         }
     }
 
-    /// The columns of a row without an entry.
     private static let name: Set<EntryColumn> = [.scope, .id, .origin]
     private static let made: Set<DurableColumn> = [
         .size, .targeted, .shared, .pinnedAt, .state, .wanted, .held, .inPins, .payer,

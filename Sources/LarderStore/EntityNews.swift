@@ -113,7 +113,6 @@ extension SharedCacheState {
         return told
     }
 
-    /// Where what a scope is shown may stand.
     func places(of scope: ScopeKey) -> [ScopeKey] {
         scope.scope == .shared ? [scope] : [scope, key(for: .shared)]
     }

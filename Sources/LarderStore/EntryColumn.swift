@@ -16,15 +16,12 @@ enum EntryColumn: Int32, TableColumn {
     static let confirmed: Set<EntryColumn> = [
         .storedAt, .freshUntil, .headers, .origin, .mediaType,
     ]
-    /// Columns that a writer needs of a deleted row.
     static let deleted = list([.scope, .id, .kind, .body, .skeleton])
-    /// Columns that a writer reads before it changes a row.
     static let found = all(but: [
         .storedAt, .freshUntil, .status, .mediaType, .headers, .json, .data,
     ])
 }
 
-/// The columns of the table `recency` of `cache.db`, after those of the entry.
 enum RecencyColumn: Int32, TableColumn {
     case size, lastUsed, owner, storedAt, expiresAt
 
@@ -39,12 +36,10 @@ enum VictimColumn: Int32, TableColumn {
     case key, lastUsed, kind, expiresAt
 }
 
-/// The columns of the table `claim` of `state.db`, after those of the entry.
 enum DurableColumn: Int32, TableColumn {
     case size, pinnedAt, state, problem, reason, goneStatus, wanted, targeted, shared, held, inPins,
         payer
     case targets
-    /// The places of the row in lists by use and by age.
     case lastUsed, shownSince
 
     static var first: Int32 { EntryColumn.checksum.place + 1 }

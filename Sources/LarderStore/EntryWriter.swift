@@ -106,7 +106,6 @@ struct EntryWriter: WriterPart {
         return receipt
     }
 
-    /// Where an entry is to be stored, and why it is not saved: what has bytes stays as it is then.
     func destination(
         of new: NewEntry,
         _ found: DurableRow?
@@ -133,7 +132,6 @@ struct EntryWriter: WriterPart {
         }
     }
 
-    /// Says of a pin that there is no room for what has come.
     private func tellRefusal(
         of new: NewEntry,
         _ found: DurableRow,
@@ -229,7 +227,6 @@ struct EntryWriter: WriterPart {
         return .done(found.kind)
     }
 
-    /// Takes what is saved of an id away; what the cache says of it is the caller's.
     func removeDurable(_ found: DurableRow, isCounted: Bool = true) throws(StoreError) {
         let name = found.name
         try hiding.hideShared(found)

@@ -1,6 +1,5 @@
 import LarderModel
 
-/// An order in which rows are evicted.
 enum EvictionOrder: Hashable {
     /// Blobs past their ttl, those that expired first.
     case expired
@@ -9,7 +8,6 @@ enum EvictionOrder: Hashable {
     /// Rows, the least recently used first: those of an owner, or all.
     case used(of: Int64?)
 
-    /// Whether rows of a kind do not go in this order.
     func leavesOut(_ kind: Int64) -> Bool {
         if case .fetched = self { kind == EntryKind.blob.rawValue } else { false }
     }
@@ -20,7 +18,6 @@ enum EvictionOrder: Hashable {
 /// It begins again at the front, and finds rows that may go now, after one eviction for every
 /// ``Limits/passedRowsPerEviction`` rows that it has passed.
 struct EvictionPosition {
-    /// The row that was looked at last.
     private(set) var key = RowKey(.min)
     private(set) var lastUsed = Int64.min
     /// Of ``EvictionOrder/expired`` alone.

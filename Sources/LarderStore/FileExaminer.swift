@@ -7,20 +7,19 @@ package struct FileFinding: Equatable, Sendable {
     package let name: String
     /// What SQLite finds wrong, at most ``Limits/checkFindingsMax``; empty for a sound file.
     package let damage: [String]
-    /// Whether the whole file was looked at in the time that was given.
     package let isComplete: Bool
 }
 
 package struct FileRights: Equatable, Sendable {
     package let path: String
     package let isDirectory: Bool
-    /// The permission bits.
     package let mode: UInt32
     package let uid: UInt32
 }
 
-/// Looks at the files off the event loops, once at a time. A check keeps the WAL from starting
-/// anew, so it has a bound.
+/// Looks at the files off the event loops, once at a time.
+///
+/// A check keeps the WAL from starting anew, so it has a bound.
 final class FileExaminer: Sendable {
     private let queue = DispatchQueue(label: "larder.examiner")
     // Relaxed: it alone decides who checks, and orders no other memory.

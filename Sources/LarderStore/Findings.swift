@@ -19,7 +19,6 @@ final class Findings: Sendable {
 
     private let kept = Mutex(Kept())
 
-    /// Remembers something for the log and for status.
     func add(_ sentence: String, statement: String? = nil) {
         tell(sentence, statement: statement)
         kept.withLock { $0.recent = ($0.recent + [sentence]).suffix(Limits.findingsMax) }

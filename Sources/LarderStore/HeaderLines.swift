@@ -1,8 +1,9 @@
 import Glibc
 import LarderModel
 
-/// ``HeaderFields/lines`` where SQLite holds them, valid until the statement moves on. It finds
-/// what `HeaderFields(lines:)` would under names in ASCII.
+/// ``HeaderFields/lines`` where SQLite holds them, valid until the statement moves on.
+///
+/// It finds what `HeaderFields(lines:)` would under names in ASCII.
 struct HeaderLines {
     private let bytes: UnsafeRawBufferPointer
 

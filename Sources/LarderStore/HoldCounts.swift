@@ -1,6 +1,5 @@
 import Synchronization
 
-/// How often each of some things is held by those who need it; guarded by its lock.
 final class HoldCounts<Key: Hashable & Sendable>: Sendable {
     private let counts = Mutex<[Key: Int]>([:])
 

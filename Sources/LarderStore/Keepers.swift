@@ -63,7 +63,6 @@ struct Keepers {
         try state.rows.take(base, in: row)
     }
 
-    /// Makes a pin that keeps the shared row; whether it was none before.
     func keep(
         _ name: TargetName,
         origin: OriginName?,
@@ -105,7 +104,6 @@ struct Keepers {
         state.memory.hasNews = true
     }
 
-    /// The shared answers of a URL, those of its variants among them.
     func unit(of url: EntryID) throws(StoreError) -> [EntryID] {
         guard let prefix = url.variantPrefix else { return [] }
         let sql = """

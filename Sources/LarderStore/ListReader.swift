@@ -42,7 +42,6 @@ package struct ListReader {
         return made.isEmpty ? rows : ListedRow.merged(rows, made, by: order, limit: limit)
     }
 
-    /// False for a bare row of another origin, and for one under whose id the cache has a row.
     private func isListed(_ row: ListedRow, _ filter: RowFilter) throws(StoreError) -> Bool {
         guard row.isBare else { return true }
         if let origin = filter.origin, origin != named(row).entry.origin { return false }
@@ -56,8 +55,9 @@ package struct ListReader {
         return named
     }
 
-    /// Entities that modifiers target, under their own URLs, where these have no row. Each page
-    /// looks at all of them, as their order is not that of their keys.
+    /// Entities that modifiers target, under their own URLs, where these have no row.
+    ///
+    /// Each page looks at all of them, as their order is not that of their keys.
     private func entitiesByURL(
         _ query: RowQuery,
         limit: Int
@@ -169,7 +169,6 @@ package struct ListReader {
         return try cachedRow(scope, id, EvictionCandidate.columns, EvictionCandidate.init)
     }
 
-    /// A page of durable rows to evict, in the order of their ids; also rows without an entry.
     package func claimRows(
         _ filter: RowFilter,
         after cursor: RowCursor?,

@@ -6,12 +6,10 @@ struct QueuedRow {
     let scope: String
     let id: String
     let origin: String
-    /// Nil for one that this version does not know.
     let state: ModifierState?
     let isSettled: Bool
     let isStalled: Bool
     let size: Int64
-    /// Who has accepted it.
     let client: ClientTag?
     let isAnswered: Bool
 }
@@ -200,7 +198,6 @@ struct ModifierRows {
         if let new { state.memory.count(1, in: new, of: row.scope) }
     }
 
-    /// Makes a dead letter of a modifier.
     func bury(
         _ row: QueuedRow,
         _ reason: ModifierReason,

@@ -101,10 +101,8 @@ package struct DepartingModifier: Sendable {
 
 package enum BaseUpdate: Sendable {
     case keep
-    /// The bytes may be as many as they like.
     case put(Entry, [UInt8])
     case tombstone(status: Int)
-    /// What is there is to be asked for again.
     case markStale
 }
 

@@ -21,7 +21,6 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// Counts an attempt and returns what to send; nil for what is settled or unreadable.
     package func send(_ number: ModifierNumber) async throws(StoreError) -> DepartingModifier? {
         try await file.settle { writer throws(StoreError) in try writer.settling.send(number) }
     }
@@ -39,8 +38,9 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// Has those that are unsettled and can be read leave the queue, all of them in one. `deciding`
-    /// says of each how, on the writer's thread, once or more often.
+    /// Has those that are unsettled and can be read leave the queue, all of them in one.
+    ///
+    /// `deciding` says of each how, on the writer's thread, once or more often.
     package func settle(
         _ numbers: [ModifierNumber],
         now: Timestamp,
@@ -97,7 +97,6 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// Drops a dead letter; false when the scope has none of this number.
     package func drop(
         _ number: ModifierNumber,
         of scope: ScopeKey,

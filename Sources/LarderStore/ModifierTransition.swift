@@ -1,6 +1,5 @@
 package import LarderModel
 
-/// From which state to which a modifier's row was changed.
 package struct ModifierTransition: Equatable, Sendable {
     package let scope: Scope
     package let origin: OriginName

@@ -8,7 +8,6 @@ package struct NewEntities: Sendable {
     package let split: Split
     package let fetch: Revision
     package let cause: ChangeCause
-    /// See ``NewEntry/hidesShared``.
     package let hidesShared: Bool
 
     package init(
@@ -34,7 +33,6 @@ extension NewEntities {
         return merged.count == split.keys.count ? form(merged) : nil
     }
 
-    /// An answer's template with its entities as they are now; nil where it is kept whole.
     func form(_ merged: [MergedEntity]) -> (template: [UInt8], form: AnswerForm)? {
         guard
             let template = split.template(merged).flatMap({ try? Template($0, split.skeleton) })

@@ -2,7 +2,6 @@ package import LarderModel
 
 package struct NewEntry: Sendable {
     package var scope: ScopeKey
-    /// Its revision is given by the writer.
     package var entry: Entry
     package var body: NewBody
     /// Of a normalized answer; its body is its template then.
@@ -39,7 +38,6 @@ package struct NewEntry: Sendable {
 package enum NewBody: Sendable {
     /// At most ``Limits/inlineBodyBytesMax`` bytes; none for a tombstone.
     case inline([UInt8])
-    /// Chunks that were committed before and are linked now.
     case uploaded(UploadID)
 }
 

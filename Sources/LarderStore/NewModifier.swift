@@ -106,7 +106,6 @@ package struct Submission: Sendable {
     /// In the order of its changes, of what is settled the first; nil for one that cannot be read.
     package let targets: [EntryID?]
     package let origin: String
-    /// Where its request goes; nil for what cannot be read.
     package let url: WebURL?
 }
 

@@ -24,7 +24,6 @@ package struct OriginNames: Sendable {
 
     private static let none = EntityRules(NormalizeRules())
 
-    /// The rules of an origin; those of one that has none any more show what it has as it was kept.
     func rules(of origin: OriginName?) -> EntityRules {
         origin.flatMap { rules[$0] } ?? Self.none
     }

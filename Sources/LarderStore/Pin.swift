@@ -4,7 +4,6 @@ package struct Pin: Equatable, Sendable {
     package let id: EntryID
     package let scope: Scope
     package let state: PinState
-    /// Why it is neither held nor waiting.
     package let trouble: PinTrouble?
     package let origin: OriginName?
     package internal(set) var entry: Entry?
@@ -15,7 +14,6 @@ package struct Pin: Equatable, Sendable {
     package let number: Int64
     let keepsShared: Bool
 
-    /// Reads a row whose columns are ``columns``; nil for a damaged one.
     init?(_ row: SQLiteStatement) {
         guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
             return nil
@@ -56,7 +54,6 @@ package enum PinOutcome: Equatable, Sendable {
     case waiting(isNew: Bool)
     /// What is cached is too large for the room that pins have.
     case tooLarge(PinTrouble)
-    /// There is nothing to pin, and nowhere to fetch it from.
     case miss
 }
 

@@ -26,7 +26,6 @@ struct PinRows {
         return (found.hasBytes, !found.isPinned)
     }
 
-    /// Makes a pin of a row, which is held, or with no moment a row that is no pin.
     func setPinned(_ row: inout DurableRow, at moment: Timestamp?) throws(StoreError) {
         let pin: PinState? = moment == nil ? nil : .held
         try state.statements[.setPinned].run(

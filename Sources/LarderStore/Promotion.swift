@@ -97,7 +97,6 @@ struct Promotion: WriterPart {
         }
     }
 
-    /// What the cache has under durable ids is read no more once the open group is committed.
     func addGarbage(_ names: [TargetName]) {
         let keys = names.map { RowKey($0.scope, $0.id) }
         afterCommit { [index = shared.residency] in index.addGarbage(keys) }

@@ -159,7 +159,6 @@ extension ModifierStore {
         }
     }
 
-    /// The answers by which modifiers died, with at most `bytesMax` bytes of each body.
     package func answerBodies(
         of numbers: [ModifierNumber],
         bytesMax: Int
@@ -185,7 +184,9 @@ extension ModifierStore {
     }
 
     /// The id and the state of one that is unsettled, or a dead letter, without its effects and its
-    /// body of up to 16 MiB. What cannot be read is nil.
+    /// body of up to 16 MiB.
+    ///
+    /// What cannot be read is nil.
     package func head(
         _ number: ModifierNumber
     ) async throws(StoreError) -> (id: ModifierID?, state: ModifierState?, isAnswered: Bool)? {
@@ -205,7 +206,6 @@ extension ModifierStore {
         }
     }
 
-    /// A modifier with its targets as they are now, but for those of which nothing is known.
     package func withTargets(
         _ number: ModifierNumber
     ) async throws(StoreError) -> (WholeModifier, [EntryID: Target])? {
@@ -225,7 +225,6 @@ extension ModifierStore {
         try await submissions(of: [id], scope)[id]?.number
     }
 
-    /// What was submitted under a scope's ids, as far as it is known, settled or not.
     package func submissions(
         of ids: [ModifierID],
         _ scope: ScopeKey
@@ -262,7 +261,6 @@ extension ModifierStore {
         }
     }
 
-    /// A page of what was settled before `number`, the last first.
     package func history(
         of scopes: RowScopes,
         before number: Int64?,

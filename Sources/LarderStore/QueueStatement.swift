@@ -1,4 +1,3 @@
-/// The statements of the writer of `state.db` for the modifier queue.
 enum QueueStatement: Int, PreparedStatement {
     case insert, insertChange, target, otherChange, send, update,
         answer, get, changes, delete, bury, buryChange, remember, forget, markStale,

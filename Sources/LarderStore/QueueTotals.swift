@@ -7,7 +7,6 @@ package struct QueueTotals: Equatable, Sendable {
     package var bytes: Int64 = 0
     /// Unsettled ones that their origin did not apply again and again.
     package var stalled: Int64 = 0
-    /// Of each user those that wait for a person, by state.
     package var waitingForPerson: [UInt32: [ModifierState: Int64]] = [:]
     package var maxModifiers: Int64 = 0
     package var maxBytes: Int64 = 0
@@ -16,7 +15,6 @@ package struct QueueTotals: Equatable, Sendable {
     package var dead: Int64 { byState[.dead] ?? 0 }
     package var unsettled: Int64 { count - dead }
 
-    /// Whether more than 80 % of either bound is taken.
     package var isNearlyFull: Bool {
         count * 5 > maxModifiers * 4 || bytes / 4 > maxBytes / 5
     }

@@ -1,6 +1,5 @@
 import LarderModel
 
-/// What each user has in the queue, as the writer counts it.
 struct QueueUsage: Equatable {
     struct Part: Equatable {
         var count: Int64 = 0

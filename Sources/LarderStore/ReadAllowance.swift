@@ -1,8 +1,9 @@
 import LarderModel
 package import LarderNormalize
 
-/// What is left of what one answer may take on a thread for which others wait. It counts and takes
-/// no time, so that the same answer is always made in the same place.
+/// What is left of what one answer may take on a thread for which others wait.
+///
+/// It counts and takes no time, so that the same answer is always made in the same place.
 package final class ReadAllowance {
     fileprivate struct Left {
         var bytes = Limits.loopReadBytesMax

@@ -4,7 +4,6 @@ import LarderModel
 struct RecreationLimit {
     private var moments: [Timestamp] = []
 
-    /// Whether it may be made anew at `now`.
     func allows(at now: Timestamp) -> Bool {
         recent(at: now).count < Limits.recreationsMax
     }

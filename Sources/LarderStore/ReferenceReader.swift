@@ -37,7 +37,6 @@ final class ReferenceTable {
         )
     }
 
-    /// The rows that refer to an entity, the first so many; `state.db` finds it by its name.
     func parents(
         of child: RowKey,
         _ name: TargetName?,

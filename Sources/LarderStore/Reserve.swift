@@ -29,15 +29,12 @@ final class Reserve: Sendable {
 
     var isHeld: Bool { bytes == 0 || held.withLock { $0 } }
 
-    /// The free space that taking it needs: its size, and some more, so that it does not fill the disk.
     var bytesNeeded: Int64 { bytes == 0 ? 0 : bytes + Limits.reserveSpareBytes }
 
     func fitsInPlace(of database: DatabaseFile) -> Bool {
         bytesNeeded > 0 && database.bytes >= bytesNeeded
     }
 
-    /// Makes the file if there is room for it, or finds the one of an earlier process; true when it is
-    /// held afterwards.
     @discardableResult
     func take() -> Bool {
         guard bytes > 0 else { return true }

@@ -110,8 +110,9 @@ final class ResidencyIndex: Sendable {
     }
 
     /// How often an id came to be read from `state.db`, and from the cache again: where one has
-    /// moved, a read may have met what was before. An id that comes to be targeted arrives once
-    /// more: it shows under other ids from then on.
+    /// moved, a read may have met what was before.
+    ///
+    /// An id that comes to be targeted arrives once more: it shows under other ids from then on.
     struct Moves: Equatable {
         let arrivals: Int
         let removals: Int

@@ -1,6 +1,5 @@
 import LarderModel
 
-/// Copies rows of one table by their keys, as far as they can be read.
 struct RowCopy {
     private(set) var rows = 0
     /// Keys that no row of ours has.

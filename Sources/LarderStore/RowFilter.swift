@@ -62,7 +62,6 @@ package enum RowOrder: Sendable, CaseIterable {
     case used
 }
 
-/// Where a page ended: the sorting value, the scope and the id of its last row.
 package struct RowCursor: Equatable, Sendable {
     package var value: Int64
     package var scope: String

@@ -17,8 +17,10 @@ package struct ScopeKey: Hashable, Sendable {
 }
 
 /// Where an entry's row stands in `cache.db`: a keyed hash of scope and id, which a reader compares
-/// with the row's. The second of two ids with one hash has no row: among ten million entries there
-/// is such a pair in one of 20,000 caches.
+/// with the row's.
+///
+/// The second of two ids with one hash has no row: among ten million entries there is such a pair
+/// in one of 20,000 caches.
 struct RowKey: Hashable, Sendable {
     let number: Int64
 

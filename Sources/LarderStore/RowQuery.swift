@@ -1,7 +1,9 @@
 import LarderModel
 
-/// The statement of a list or an eviction. One scope's rows come through the index of scope and id;
-/// the rows of all come through it, or through that of uses: see RowQueryTests.
+/// The statement of a list or an eviction.
+///
+/// One scope's rows come through the index of scope and id; the rows of all come through it, or
+/// through that of uses: see RowQueryTests.
 struct RowQuery {
     let filter: RowFilter
     let order: RowOrder

@@ -30,7 +30,6 @@ final class RowStamps: Sendable {
     /// Whether rows with new numbers may still be read as they were; to be asked after a number.
     var isCommitting: Bool { committing.load(ordering: .acquiring) }
 
-    /// To be called before these rows are committed as changed.
     func commitBegins(changing keys: [RowKey]) {
         committing.store(true, ordering: .relaxed)
         for key in keys { numbers[Self.place(of: key)].wrappingAdd(1, ordering: .releasing) }

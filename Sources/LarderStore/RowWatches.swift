@@ -1,8 +1,10 @@
 import LarderModel
 import Synchronization
 
-/// Who wants to hear that a row has changed. Every change of a row is a command of the writer; what
-/// is told is that there is something to read, not what.
+/// Who wants to hear that a row has changed.
+///
+/// Every change of a row is a command of the writer; what is told is that there is something to
+/// read, not what.
 ///
 /// Guarded by its lock. A watcher is in the table first and reads the row after that; the writer
 /// commits first and looks at the table after that. So one of them sees the other.

@@ -1,8 +1,9 @@
 import Glibc
 import LarderModel
 
-/// `state.db`: what must survive the loss of the cache. A ``StateWriter`` writes it and syncs every
-/// commit; readers have connections that only read.
+/// `state.db`: what must survive the loss of the cache.
+///
+/// A ``StateWriter`` writes it and syncs every commit; readers have connections that only read.
 final class StateFile: Sendable {
     let file: DatabaseFile
     private let shared: SharedCacheState

@@ -1,8 +1,9 @@
 import LarderModel
 
-/// What a ``StoreReader`` knows of `state.db`: a connection that only reads it. Each read is a
-/// transaction of its own, which keeps the WAL from starting anew no longer than that; reads of one
-/// moment are one (``hold()``).
+/// What a ``StoreReader`` knows of `state.db`: a connection that only reads it.
+///
+/// Each read is a transaction of its own, which keeps the WAL from starting anew no longer than
+/// that; reads of one moment are one (``hold()``).
 final class StateReader {
     let connection: SQLiteConnection
     private let get: SQLiteStatement

@@ -1,9 +1,11 @@
 import Glibc
 import LarderModel
 
-/// Takes over what can be read of a damaged `state.db`, row by row. The new file takes the place of
-/// the old one, which is kept, when it is whole and synced (``StateReplacement``); a process that
-/// ends before that finds the damaged file again. Debian's SQLite has no recovery.
+/// Takes over what can be read of a damaged `state.db`, row by row.
+///
+/// The new file takes the place of the old one, which is kept, when it is whole and synced
+/// (``StateReplacement``); a process that ends before that finds the damaged file again. Debian's
+/// SQLite has no recovery.
 struct StateSalvage {
     private(set) var rows = 0
     let old: SQLiteConnection

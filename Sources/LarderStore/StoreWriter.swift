@@ -1,9 +1,10 @@
 import CSQLite
 import LarderModel
 
-/// The one writer of both files, confined to the thread of its ``CommitQueue``. A transaction is
-/// open over as many of them as its commands use. `state.db` is committed first: what it has
-/// counts, even where `cache.db` fails after it.
+/// The one writer of both files, confined to the thread of its ``CommitQueue``.
+///
+/// A transaction is open over as many of them as its commands use. `state.db` is committed first:
+/// what it has counts, even where `cache.db` fails after it.
 final class StoreWriter: WriterPart {
     private let stateWriter: StateWriter
     private let cacheWriter: CacheWriter

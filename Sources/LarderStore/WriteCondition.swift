@@ -1,7 +1,9 @@
 package import LarderModel
 
-/// What a write depends on: how a reader sees what stands under its id. The writer then looks
-/// whether the row is still the one that was seen, and if it is not, it is asked again.
+/// What a write depends on: how a reader sees what stands under its id.
+///
+/// The writer then looks whether the row is still the one that was seen, and if it is not, it is
+/// asked again.
 package struct WriteCondition: Sendable {
     private let name: TargetName
     private let holds: @Sendable (StoreReader) throws(StoreError) -> Bool
