@@ -363,7 +363,7 @@ extension EntryReader {
     ) throws(StoreError) -> EntryView<Row>? {
         func found(_ key: EntityKey, in place: ScopeKey) throws(StoreError) -> KnownEntity? {
             let id = EntryID(EntityName(key, of: name.origin))
-            return try reader.answers.entityWithDeadLetters(place, id, for: viewer, now: now)
+            return try reader.answers.entity(place, id, for: viewer, now: now)
         }
         guard let known = try found(name.key, in: place) else { return nil }
         // Effects that do not fit leave nothing to show (case 1).

@@ -125,26 +125,18 @@ package struct AnswerReader {
         now: Timestamp,
         isUse: Bool = true
     ) throws(StoreError) -> KnownEntity? {
-        if let saved = try savedEntity(scope, id, for: sight) { return saved }
-        if reader.isHidden(id, in: scope, from: sight.scope) { return nil }
-        let cached = try reader.withCached(scope, id, now: now, isUse: isUse) { $0.entity }
-        guard let known = cached ?? nil else { return nil }
-        try reader.allowance.take(bytes: known.held.byteCount, entities: 1)
-        return known
-    }
-
-    package func entityWithDeadLetters(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        for sight: EntitySight,
-        now: Timestamp,
-        isUse: Bool = true
-    ) throws(StoreError) -> KnownEntity? {
-        var found = try entity(scope, id, for: sight, now: now, isUse: isUse)
-        if found != nil, case .view(let own) = sight {
-            found?.pending.failed = try reader.targets.deadLetters(own, id)
+        var known = try savedEntity(scope, id, for: sight)
+        if known == nil {
+            if reader.isHidden(id, in: scope, from: sight.scope) { return nil }
+            let cached = try reader.withCached(scope, id, now: now, isUse: isUse) { $0.entity }
+            guard let found = cached ?? nil else { return nil }
+            try reader.allowance.take(bytes: found.held.byteCount, entities: 1)
+            known = found
         }
-        return found
+        if case .view(let own) = sight {
+            known?.pending.failed = try reader.targets.deadLetters(own, id)
+        }
+        return known
     }
 
     private func savedEntity(
@@ -253,7 +245,7 @@ package struct AnswerReader {
         )
         return try rebuilding.rebuild(row, skeleton: skeleton) {
             (id) throws(StoreError) in
-            try entityWithDeadLetters(row.scope, id, for: sight, now: now, isUse: isUse)
+            try entity(row.scope, id, for: sight, now: now, isUse: isUse)
         }
     }
 

@@ -7,9 +7,7 @@ struct AnswerTables {
     let connection: SQLiteConnection
 
     static func size(of references: [Reference]) -> Int64 {
-        Int64(
-            references.reduce(0) { $0 + Limits.referenceOverheadBytes + $1.place.stored.count }
-        )
+        Int64(references.reduce(0) { $0 + Limits.referenceOverheadBytes + $1.place.stored.count })
     }
 
     func setReferences(of parent: Int64, _ wanted: [Int64: [UInt8]]) throws(StoreError) -> [Int64] {

@@ -6,9 +6,7 @@ package struct AsideSet: Equatable, Sendable {
     package let paths: [String]
     package let bytes: Int64
 
-    package var removal: String {
-        "rm " + paths.map { "'\($0)'" }.joined(separator: " ")
-    }
+    package var removal: String { "rm " + paths.map { "'\($0)'" }.joined(separator: " ") }
 
     package var sentence: String {
         let files = paths.count == 1 ? "one file" : "\(paths.count) files"

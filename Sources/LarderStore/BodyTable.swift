@@ -185,13 +185,9 @@ enum Keeping: Sendable {
 }
 
 extension NewBody {
-    var upload: UploadID? {
-        if case .uploaded(let upload) = self { upload } else { nil }
-    }
+    var upload: UploadID? { if case .uploaded(let upload) = self { upload } else { nil } }
 
-    var bytes: [UInt8]? {
-        if case .inline(let bytes) = self { bytes } else { nil }
-    }
+    var bytes: [UInt8]? { if case .inline(let bytes) = self { bytes } else { nil } }
 
     var isUploaded: Bool { upload != nil }
 }

@@ -130,11 +130,9 @@ struct CacheEviction {
         return try cache.references.isReferred(to: key) { cache.shared.isProtected($0) }
     }
 
-    @discardableResult
-    func remove(_ key: RowKey) throws(StoreError) -> Removal? {
+    @discardableResult func remove(_ key: RowKey) throws(StoreError) -> Removal? {
         cache.noteChange(of: key)
-        let entry = cache.statements[.deleteEntry]
-        entry.bind(":key", key.number)
+        let entry = cache.statements(.deleteEntry, (":key", key.number))
         defer { entry.reset() }
         var removal = Removal()
         var (body, skeleton): (Int64?, Int64?)
@@ -146,8 +144,7 @@ struct CacheEviction {
             removal.kind = EntryKind(rawValue: entry.integer(EntryColumn.kind))
         }
         entry.reset()
-        let recency = cache.statements[.deleteRecency]
-        recency.bind(":key", key.number)
+        let recency = cache.statements(.deleteRecency, (":key", key.number))
         defer { recency.reset() }
         // A row of recency alone is damage; it goes too, or eviction would meet it for ever.
         guard try recency.step() else { return nil }
@@ -163,8 +160,7 @@ struct CacheEviction {
     /// Takes a row away and logs that; false where there was none.
     ///
     /// `step` is the revision of its batch.
-    @discardableResult
-    func evict(
+    @discardableResult func evict(
         _ key: RowKey,
         _ reason: EvictionReason,
         _ client: ClientTag?,
@@ -182,8 +178,7 @@ struct CacheEviction {
         return true
     }
 
-    @discardableResult
-    func evict(
+    @discardableResult func evict(
         _ key: RowKey,
         _ reason: EvictionReason,
         _ client: ClientTag? = nil
@@ -204,8 +199,7 @@ struct CacheEviction {
             try remove(found.key)
             let cause = ChangeCause(.client, client: client)
             try cache.log.append(Change(try cache.nextRevision(), scope.scope, .delete(id, cause)))
-        case .fetched, .tombstone, .variants, .entity:
-            try evict(found.key, .request, client)
+        case .fetched, .tombstone, .variants, .entity: try evict(found.key, .request, client)
         }
         return found.kind
     }
@@ -259,14 +253,11 @@ struct CacheEviction {
     }
 
     private func isUnreferred(_ key: RowKey) throws(StoreError) -> Bool {
-        let entity = try cache.connection.statement(
-            """
+        let sql = """
             SELECT 1 FROM entry JOIN recency USING (key)
             WHERE key = :key AND id < '\(EntryID.firstOfEntries)' AND direct = 0
                 AND NOT EXISTS (SELECT 1 FROM reference WHERE child = :key)
             """
-        )
-        entity.bind(":key", key.number)
-        return try entity.step()
+        return try cache.connection.statement(sql, (":key", key.number)).step()
     }
 }

@@ -57,8 +57,7 @@ final class CacheFile {
         return (try? reader?.text("PRAGMA quick_check(1)")) == "ok"
     }
 
-    @discardableResult
-    func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
+    @discardableResult func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
         defer { accept() }
         return try wal.checkpoint(truncating: truncating)
     }

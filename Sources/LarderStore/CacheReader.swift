@@ -36,9 +36,7 @@ final class CacheReader {
         _ = try? openFile()
     }
 
-    func endTransaction() {
-        if hold != .held { end() }
-    }
+    func endTransaction() { if hold != .held { end() } }
 
     private func end() {
         guard openedAtCommit != nil else { return }

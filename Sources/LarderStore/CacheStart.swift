@@ -26,9 +26,7 @@ struct CacheStart {
         self.keySeed = (try? opening.get())?.contents.keySeed ?? keySeed
     }
 
-    var highestRevision: Revision {
-        (try? opening.get())?.contents.highestRevision ?? Revision(0)
-    }
+    var highestRevision: Revision { (try? opening.get())?.contents.highestRevision ?? Revision(0) }
 
     /// Tries twice: a file that opens later would have to have the keys of this process.
     ///

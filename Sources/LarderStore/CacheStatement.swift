@@ -37,8 +37,7 @@ enum CacheStatement: Int, PreparedStatement {
             WHERE key = :key
             """
         case .markStale: "UPDATE entry SET fresh_until = NULL WHERE key = :key"
-        case .deleteEntry:
-            "DELETE FROM entry WHERE key = :key RETURNING \(EntryColumn.deleted)"
+        case .deleteEntry: "DELETE FROM entry WHERE key = :key RETURNING \(EntryColumn.deleted)"
         case .deleteRecency: "DELETE FROM recency WHERE key = :key RETURNING size, owner"
         case .oldest: Self.oldest()
         case .oldestWithKind: Self.oldest(withKind: true)

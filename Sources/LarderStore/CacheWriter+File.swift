@@ -63,8 +63,7 @@ extension CacheWriter {
     }
 
     /// Writes the WAL back; true when everything that was committed is on the disk then.
-    @discardableResult
-    func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
+    @discardableResult func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
         // What somebody else did to the file has to be seen before it looks different anyway.
         look()
         return try file?.checkpoint(truncating: truncating) ?? false
@@ -124,9 +123,7 @@ extension CacheWriter {
         case allowed
     }
 
-    func remake(_ error: StoreError) {
-        remake(error.message, statement: error.statement)
-    }
+    func remake(_ error: StoreError) { remake(error.message, statement: error.statement) }
 
     func remake(_ reason: String, fate: Fate = .setAside, statement: String? = nil) {
         close(because: .noFile(reason: reason))

@@ -209,13 +209,9 @@ final class CacheWriter {
         try eviction.makeRoom(for: added, keeping: [], now: now)
     }
 
-    func forget(_ upload: UploadID) {
-        state.totals.bytes -= state.bodies.forget(upload)
-    }
+    func forget(_ upload: UploadID) { state.totals.bytes -= state.bodies.forget(upload) }
 
-    func removeBodies() throws(StoreError) {
-        try bodies.removeStep(shared.leases, &state.bodies)
-    }
+    func removeBodies() throws(StoreError) { try bodies.removeStep(shared.leases, &state.bodies) }
 }
 
 struct CacheWriterState {

@@ -79,15 +79,13 @@ extension CachedRows {
     }
 
     func ids(in scope: ScopeKey, prefix: String) throws(StoreError) -> [EntryID] {
-        let statement = try cache.connection.statement(
-            """
+        let sql = """
             SELECT id FROM entry WHERE scope = :scope AND id >= :prefix AND id < :end
-            ORDER BY id LIMIT :limit
+            ORDER BY id LIMIT \(Limits.pageRowsMax)
             """
-        )
-        statement.bind((":scope", scope.text), (":prefix", prefix), (":limit", Limits.pageRowsMax))
-        statement.bind(":end", RowQuery.end(ofPrefix: prefix))
-        return try statement.all { $0.entryID(.only) }
+        let (from, end) = ((":prefix", prefix), (":end", RowQuery.end(ofPrefix: prefix)))
+        return try cache.connection.statement(sql, (":scope", scope.text), from, end)
+            .all { $0.entryID(.only) }
     }
 
     func removeQuietly(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {

@@ -69,8 +69,7 @@ package struct ChangeReader {
 extension Change {
     var changedEntity: (name: EntityName, cause: ChangeCause)? {
         switch event {
-        case .put(let id, let cause), .delete(let id, let cause):
-            id.entity.map { ($0, cause) }
+        case .put(let id, let cause), .delete(let id, let cause): id.entity.map { ($0, cause) }
         case .evict, .modifier: nil
         }
     }

@@ -197,9 +197,7 @@ final class CommitQueue: Sendable {
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
             postOutsideTransaction { writer in
-                continuation.resume(
-                    returning: Result { () throws(StoreError) in try work(writer) }
-                )
+                continuation.resume(returning: Result { () throws(StoreError) in try work(writer) })
             }
         }
         return try result.get()

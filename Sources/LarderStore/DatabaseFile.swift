@@ -26,8 +26,7 @@ struct DatabaseFile {
         switch try schema.version(of: connection) {
         case .empty: try connection.execute(schema.opening)
         case .known(let found): version = found
-        case .newer(let found):
-            throw .newer(path: path, found: found, known: schema.steps.count)
+        case .newer(let found): throw .newer(path: path, found: found, known: schema.steps.count)
         }
         // Debian builds SQLite with secure_delete on: each eviction would write zeroes.
         try connection.execute(
@@ -161,8 +160,7 @@ extension DatabaseFile {
         Self.suffixes.dropLast().reduce(0) { $0 + DiskSpace.fileBytes(at: path + $1) }
     }
 
-    @discardableResult
-    func removeAside() -> Bool {
+    @discardableResult func removeAside() -> Bool {
         Self.suffixes.reduce(false) { unlink(asidePath($1)) == 0 || $0 }
     }
 

@@ -10,8 +10,6 @@ enum Release: Sendable {
     case lost(TargetName, EvictionReason)
     /// Its body, which stands here alone, is to be copied first.
     case large(LargeBody)
-
-    var isLost: Bool { if case .lost = self { true } else { false } }
 }
 
 /// Gives durable rows back to `cache.db` once nothing keeps them.

@@ -40,7 +40,5 @@ struct FileStamp: Equatable {
         modifiedNanoseconds = answer.st_mtim.tv_nsec
     }
 
-    func isSameFile(as other: FileStamp) -> Bool {
-        device == other.device && node == other.node
-    }
+    func isSameFile(as other: FileStamp) -> Bool { device == other.device && node == other.node }
 }

@@ -37,9 +37,7 @@ package struct DurableRow: Sendable {
     /// Whether something keeps it that is neither a pin nor a change of its own, where that was looked up.
     package var isNeeded = false
 
-    var charge: RowCharge {
-        RowCharge(pin: pin, isInPins: isInPins, size: size, payer: payer)
-    }
+    var charge: RowCharge { RowCharge(pin: pin, isInPins: isInPins, size: size, payer: payer) }
     package var isPinned: Bool { pin != nil }
     /// Whether it is a pin that keeps the shared row: one that has given up keeps none.
     var isKeepingPin: Bool { pin == .held || pin == .waiting }
@@ -80,9 +78,7 @@ package struct DurableRow: Sendable {
         checksum = row.integerOrNil(EntryColumn.checksum)
         size = numbers.size(DurableColumn.size)
         pinnedAt = row.integerOrNil(DurableColumn.pinnedAt)
-        pin = pinnedAt.map { _ in
-            PinState(rawValue: row.integer(DurableColumn.state)) ?? .failed
-        }
+        pin = pinnedAt.map { _ in PinState(rawValue: row.integer(DurableColumn.state)) ?? .failed }
         goneStatus = numbers.statusOrNil(DurableColumn.goneStatus)
         isWanted = row.isTrue(DurableColumn.wanted)
         isTargeted = row.isTrue(DurableColumn.targeted)

@@ -43,8 +43,7 @@ struct DurableRows {
     /// The number of an id's row; where there is none one is made, which waits to be filled.
     ///
     /// It comes along with `parent`, and counts where that does.
-    @discardableResult
-    func makeRow(
+    @discardableResult func makeRow(
         _ name: TargetName,
         with parent: DurableRow? = nil,
         isHeld: Bool = false
@@ -122,8 +121,7 @@ struct DurableRows {
     /// Without room the row is as it was before; what is targeted has room, as its base follows
     /// what the server says. Watchers hear of it unless it is moved from the cache, and where it
     /// was hidden from a user also of equal bytes.
-    @discardableResult
-    func put(
+    @discardableResult func put(
         _ new: NewEntry,
         pinnedAt: Timestamp? = nil,
         isNews: Bool = true,

@@ -7,10 +7,8 @@ enum DurableStatement: Int, PreparedStatement {
         switch self {
         case .begin: "BEGIN IMMEDIATE"
         case .commit: "COMMIT"
-        case .find:
-            "SELECT \(DurableRow.found) FROM claim WHERE scope = :scope AND id = :id"
-        case .get:
-            "SELECT \(SavedEntry.columns) FROM claim WHERE scope = :scope AND id = :id"
+        case .find: "SELECT \(DurableRow.found) FROM claim WHERE scope = :scope AND id = :id"
+        case .get: "SELECT \(SavedEntry.columns) FROM claim WHERE scope = :scope AND id = :id"
         case .insert:
             """
             INSERT INTO claim (\(EntryColumn.names(Self.name)), \(DurableColumn.names(Self.made)))
@@ -62,8 +60,7 @@ enum DurableStatement: Int, PreparedStatement {
             UPDATE claim SET \(DurableColumn.assignments([.targeted, .pinnedAt, .state, .payer]))
             WHERE claim = :key
             """
-        case .hide:
-            "INSERT OR IGNORE INTO hidden (claim, scope, rev) VALUES (:key, :scope, :rev)"
+        case .hide: "INSERT OR IGNORE INTO hidden (claim, scope, rev) VALUES (:key, :scope, :rev)"
         case .hideLater:
             "UPDATE hidden SET rev = max(rev, :rev) WHERE claim = :key AND scope = :scope"
         case .unhide: "DELETE FROM hidden WHERE claim = :key AND rev <= :rev RETURNING scope"

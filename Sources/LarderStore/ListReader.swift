@@ -58,10 +58,7 @@ package struct ListReader {
     /// Entities that modifiers target, under their own URLs, where these have no row.
     ///
     /// Each page looks at all of them, as their order is not that of their keys.
-    private func entitiesByURL(
-        _ query: RowQuery,
-        limit: Int
-    ) throws(StoreError) -> [ListedRow] {
+    private func entitiesByURL(_ query: RowQuery, limit: Int) throws(StoreError) -> [ListedRow] {
         let (filter, order, cursor) = (query.filter, query.order, query.cursor)
         guard filter.part != .entities, !shared.origins.rules.isEmpty else { return [] }
         var targets = RowFilter(filter.scopes)

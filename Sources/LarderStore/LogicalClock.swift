@@ -9,11 +9,7 @@ final class LogicalClock: Sendable {
     func tick() -> Int64 { tick(1) }
 
     /// The last one of the next `count` numbers.
-    func tick(_ count: Int) -> Int64 {
-        last.wrappingAdd(Int64(count), ordering: .relaxed).newValue
-    }
+    func tick(_ count: Int) -> Int64 { last.wrappingAdd(Int64(count), ordering: .relaxed).newValue }
 
-    func advance(to number: Int64) {
-        last.max(number, ordering: .relaxed)
-    }
+    func advance(to number: Int64) { last.max(number, ordering: .relaxed) }
 }

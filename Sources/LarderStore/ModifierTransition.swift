@@ -32,8 +32,7 @@ package struct ModifierTransition: Equatable, Sendable {
             switch from {
             case .inFlight, .held, .queued: false
             case .retryWait: wasStalled
-            case .confirmed, .accepted, .unknown, .conflict, .authWait, .dead, .cancelled, nil:
-                true
+            case .confirmed, .accepted, .unknown, .conflict, .authWait, .dead, .cancelled, nil: true
             }
         case .accepted, .unknown, .conflict, .authWait: from != to
         case .confirmed, .dead, .cancelled: true

@@ -84,8 +84,7 @@ struct EntityChange: Sendable {
         self.key = key
         self.event = event
         switch change {
-        case .nothing, .created:
-            members = nil
+        case .nothing, .created: members = nil
         case .members(let names):
             // Half of a surrogate pair is no text: then whatever shows it is told.
             let isText = !names.contains { $0.unicodeScalars.contains("\u{FFFD}") }

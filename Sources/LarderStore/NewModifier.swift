@@ -121,9 +121,7 @@ package enum Acceptance: Equatable, Sendable {
     /// It had been accepted before; `isSettled` when it has left the queue since.
     case existing(ModifierNumber, Revision, isSettled: Bool)
 
-    package var isNew: Bool {
-        if case .accepted = self { true } else { false }
-    }
+    package var isNew: Bool { if case .accepted = self { true } else { false } }
 
     package var number: ModifierNumber {
         switch self {

@@ -79,8 +79,7 @@ struct RowRebuilding {
             var tombstone = row.entry.tombstone(isDeletedByModifier ? 410 : 404)
             tombstone.revision = revision
             return .deleted(tombstone, pending, isByModifier: isDeletedByModifier)
-        case .evicted, .tooLarge:
-            return .missing
+        case .evicted, .tooLarge: return .missing
         }
     }
 }

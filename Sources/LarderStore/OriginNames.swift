@@ -24,7 +24,5 @@ package struct OriginNames: Sendable {
 
     private static let none = EntityRules(NormalizeRules())
 
-    func rules(of origin: OriginName?) -> EntityRules {
-        origin.flatMap { rules[$0] } ?? Self.none
-    }
+    func rules(of origin: OriginName?) -> EntityRules { origin.flatMap { rules[$0] } ?? Self.none }
 }

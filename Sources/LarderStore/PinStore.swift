@@ -69,9 +69,7 @@ package struct PinStore: Sendable {
             now: now,
             promotes: !residency.isEmpty,
             cache: .optional
-        ) { writer throws(StoreError) in
-            try writer.pinning.putPinned(new, now: now)
-        }
+        ) { writer throws(StoreError) in try writer.pinning.putPinned(new, now: now) }
     }
 
     package func setTrouble(

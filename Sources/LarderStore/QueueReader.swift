@@ -72,10 +72,7 @@ struct QueueReader {
         }
     }
 
-    func submission(
-        of id: ModifierID,
-        _ scope: ScopeKey
-    ) throws(StoreError) -> Submission? {
+    func submission(of id: ModifierID, _ scope: ScopeKey) throws(StoreError) -> Submission? {
         for sql in [
             """
             SELECT digest_high, digest_low, number, rev, settled_at, origin, url,
@@ -171,9 +168,9 @@ extension ModifierStore {
         return try await inQueue { queue throws(StoreError) in
             var bodies: [ModifierNumber: [UInt8]] = [:]
             for number in numbers {
-                let row = try queue.connection.statement(sql)
-                row.bind((":number", number.value), (":bytes", bytesMax))
-                bodies[number] = try row.first { Array($0.bytes(.only)) }
+                bodies[number] = try queue.connection
+                    .statement(sql, (":number", number.value), (":bytes", bytesMax))
+                    .first { Array($0.bytes(.only)) }
             }
             return bodies
         }
@@ -255,9 +252,9 @@ extension ModifierStore {
             WHERE number = :number AND scope = :scope ORDER BY history DESC LIMIT 1
             """
         return try await inQueue { queue throws(StoreError) in
-            let row = try queue.connection.statement(sql)
-            row.bind((":number", number.value), (":scope", scope.text))
-            return try row.first(SettledModifier.init)
+            try queue.connection
+                .statement(sql, (":number", number.value), (":scope", scope.text))
+                .first(SettledModifier.init)
         }
     }
 

@@ -15,7 +15,5 @@ package struct QueueTotals: Equatable, Sendable {
     package var dead: Int64 { byState[.dead] ?? 0 }
     package var unsettled: Int64 { count - dead }
 
-    package var isNearlyFull: Bool {
-        count * 5 > maxModifiers * 4 || bytes / 4 > maxBytes / 5
-    }
+    package var isNearlyFull: Bool { count * 5 > maxModifiers * 4 || bytes / 4 > maxBytes / 5 }
 }

@@ -29,9 +29,7 @@ package final class ReadAllowance {
         if let left, changes > left.changes { throw .longRead }
     }
 
-    func admitChunks() throws(StoreError) {
-        if isBounded { throw .longRead }
-    }
+    func admitChunks() throws(StoreError) { if isBounded { throw .longRead } }
 
     /// Makes a view within the steps that it may take here; `make` takes from them what it needs, and
     /// says whether they did not suffice.

@@ -4,13 +4,9 @@ import LarderModel
 struct RecreationLimit {
     private var moments: [Timestamp] = []
 
-    func allows(at now: Timestamp) -> Bool {
-        recent(at: now).count < Limits.recreationsMax
-    }
+    func allows(at now: Timestamp) -> Bool { recent(at: now).count < Limits.recreationsMax }
 
-    mutating func recreated(at now: Timestamp) {
-        moments = recent(at: now) + [now]
-    }
+    mutating func recreated(at now: Timestamp) { moments = recent(at: now) + [now] }
 
     /// A moment in the future is one before the clock was set back.
     private func recent(at now: Timestamp) -> [Timestamp] {

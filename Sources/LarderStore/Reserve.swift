@@ -35,8 +35,7 @@ final class Reserve: Sendable {
         bytesNeeded > 0 && database.bytes >= bytesNeeded
     }
 
-    @discardableResult
-    func take() -> Bool {
+    @discardableResult func take() -> Bool {
         guard bytes > 0 else { return true }
         return held.withLock { isHeld in
             if isHeld, isAllocated { return true }

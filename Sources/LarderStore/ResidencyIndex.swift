@@ -96,8 +96,7 @@ final class ResidencyIndex: Sendable {
     }
 
     /// Changes what is known of an id, if that is durable; returns how it was.
-    @discardableResult
-    func change(_ name: TargetName, _ make: (inout Place) -> Void) -> Place? {
+    @discardableResult func change(_ name: TargetName, _ make: (inout Place) -> Void) -> Place? {
         let key = ResidencyKey(name.scope, name.id)
         return keys.withLock { keys in
             guard let before = keys.places[key] else { return nil }

@@ -89,7 +89,5 @@ final class RevisionSource: Sendable {
 
     var reservedEnd: Int64 { block.withLock { $0.end } }
 
-    var last: Revision {
-        block.withLock { Revision($0.next - 1) }
-    }
+    var last: Revision { block.withLock { Revision($0.next - 1) } }
 }

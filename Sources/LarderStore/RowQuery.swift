@@ -86,9 +86,7 @@ struct RowQuery {
     }
     private var lastUsed: String { table == .cache ? "last_used" : RowTable.lastUsedOfClaim }
 
-    private var isOfOneScope: Bool {
-        if case .one = filter.scopes { true } else { false }
-    }
+    private var isOfOneScope: Bool { if case .one = filter.scopes { true } else { false } }
 
     private var orderColumns: String {
         let row = isOfOneScope ? "id" : "scope, id"

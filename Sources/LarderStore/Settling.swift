@@ -159,10 +159,8 @@ struct Settling: WriterPart {
         _ now: Timestamp
     ) throws(StoreError) -> (fate: TargetFate, base: TargetBase?) {
         switch outcome {
-        case .cancelled:
-            return (.keep, nil)
-        case .dead(_, let view):
-            return (.lost(view(name.id, base)), nil)
+        case .cancelled: return (.keep, nil)
+        case .dead(_, let view): return (.lost(view(name.id, base)), nil)
         case .confirmed(let update):
             switch update(name.id, base) {
             case .keep: return (.keep, nil)

@@ -125,9 +125,7 @@ final class SharedCacheState: Sendable {
 
     func noteDirectUses(_ keys: Set<RowKey>) {
         guard !keys.isEmpty else { return }
-        directUses.withLock { uses in
-            if uses.count < Limits.touchesMax { uses.formUnion(keys) }
-        }
+        directUses.withLock { uses in if uses.count < Limits.touchesMax { uses.formUnion(keys) } }
     }
 
     func takeDirectUses() -> Set<RowKey> { directUses.withLock { exchange(&$0, with: []) } }

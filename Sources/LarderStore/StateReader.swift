@@ -113,9 +113,8 @@ final class StateReader {
             SELECT \(Pin.columns) FROM claim INDEXED BY claim_pinned
             WHERE scope = :scope AND id > :id AND pinned_at IS NOT NULL ORDER BY id LIMIT :limit
             """
-        let statement = try connection.statement(sql)
-        statement.bind((":scope", scope.text), (":id", cursor ?? ""), (":limit", limit))
-        return try statement.all(wholePin)
+        let (after, limit) = ((":id", cursor ?? ""), (":limit", limit))
+        return try connection.statement(sql, (":scope", scope.text), after, limit).all(wholePin)
     }
 
     func pins(where condition: String, after number: Int64) throws(StoreError) -> [Pin] {

@@ -52,9 +52,7 @@ struct StateRemains {
     }
 
     /// Removes what was made; the connection is used no more.
-    func close() {
-        if let copy { DatabaseFile.removeFiles(copy) }
-    }
+    func close() { if let copy { DatabaseFile.removeFiles(copy) } }
 
     private static func open(
         _ file: DatabaseFile,

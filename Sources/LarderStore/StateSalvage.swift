@@ -11,15 +11,6 @@ struct StateSalvage {
     let old: SQLiteConnection
     let new: SQLiteConnection
 
-    /// In which direction a table is read: from both ends, as a damaged page in the middle stops
-    /// each of them.
-    private enum Direction: String, CaseIterable {
-        case up = "ASC"
-        case down = "DESC"
-
-        var comparison: String { self == .up ? ">" : "<" }
-    }
-
     static func replace(
         _ file: DatabaseFile
     ) throws(StoreError) -> (rows: Int, findings: [String], place: StateReplacement) {
@@ -82,7 +73,10 @@ struct StateSalvage {
         let names = known.map(\.name).filter(there.contains)
         guard let key = known.first(where: \.isKey)?.name, names.contains(key) else { return }
         var copy = try RowCopy(table, names, key, old, new)
-        for direction in Direction.allCases { try take(table, by: key, direction, &copy) }
+        // From both ends, as a damaged page in the middle stops each of them.
+        for (order, sign) in [("ASC", ">"), ("DESC", "<")] {
+            try take(table, by: key, order, sign, &copy)
+        }
         try copy.takeStrays()
         rows += copy.rows
     }
@@ -92,12 +86,13 @@ struct StateSalvage {
     private func take(
         _ table: String,
         by key: String,
-        _ direction: Direction,
+        _ direction: String,
+        _ sign: String,
         _ copy: inout RowCopy
     ) throws(StoreError) {
-        let order = "ORDER BY \(key) \(direction.rawValue) LIMIT 1"
-        let isBeyond = try new.prepare("SELECT :key \(direction.comparison) :last")
-        let beyond = "WHERE \(key) \(direction.comparison) :last"
+        let order = "ORDER BY \(key) \(direction) LIMIT 1"
+        let isBeyond = try new.prepare("SELECT :key \(sign) :last")
+        let beyond = "WHERE \(key) \(sign) :last"
         guard let first = readable(try old.prepare("SELECT \(key) FROM \(table) \(order)")),
             let next = readable(try old.prepare("SELECT \(key) FROM \(table) \(beyond) \(order)"))
         else { return }

@@ -118,9 +118,7 @@ final class StateWriter {
     var views: ViewLog { ViewLog(state: self) }
 
     /// To be called by whatever changes what is seen under an id, so that those who watch it hear of it.
-    func noteChange(of name: TargetName) {
-        memory.changedRows.append(RowKey(name.scope, name.id))
-    }
+    func noteChange(of name: TargetName) { memory.changedRows.append(RowKey(name.scope, name.id)) }
 
     /// Takes up the log of the opened file: each of its commits is synced, so none is lost.
     func openLog(last: Revision) {

@@ -19,9 +19,7 @@ extension Store {
             isRepeatable: true,
             promotes: !shared.residency.isEmpty,
             cache: .optional
-        ) { writer throws(StoreError) in
-            try writer.answers.put(answer, fence: fence, now: now)
-        }
+        ) { writer throws(StoreError) in try writer.answers.put(answer, fence: fence, now: now) }
     }
 
     @discardableResult package func put(
@@ -32,9 +30,7 @@ extension Store {
             isRepeatable: true,
             promotes: !shared.residency.isEmpty,
             cache: .optional
-        ) { writer throws(StoreError) in
-            try writer.answers.put(entities, now: now)
-        }
+        ) { writer throws(StoreError) in try writer.answers.put(entities, now: now) }
     }
 
     /// Leaves a tombstone where an entity was, unless a fetch has told of it that set out later; the

@@ -123,9 +123,7 @@ package final class Store: Sendable {
             isRepeatable: isRepeatable,
             promotes: !shared.residency.isEmpty,
             cache: .optional
-        ) { writer throws(StoreError) in
-            try writer.entries.put(new, fence: fence, now: now)
-        }
+        ) { writer throws(StoreError) in try writer.entries.put(new, fence: fence, now: now) }
     }
 
     func refuseWhileFull(_ new: NewEntry) throws(StoreError) {

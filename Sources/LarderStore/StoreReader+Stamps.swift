@@ -19,9 +19,7 @@ struct ReadNotes {
     var looksIntoState = false
     var plain: (scope: ScopeKey, id: EntryID)?
 
-    mutating func add(_ key: RowKey) {
-        if rows.count <= ReadStamp.rowsMax { rows.append(key) }
-    }
+    mutating func add(_ key: RowKey) { if rows.count <= ReadStamp.rowsMax { rows.append(key) } }
 }
 
 extension StoreReader {

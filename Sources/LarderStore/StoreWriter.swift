@@ -157,27 +157,19 @@ final class StoreWriter: WriterPart {
         finish()
     }
 
-    func onRollBack(_ undo: @escaping () -> Void) {
-        undoing.append(undo)
-    }
+    func onRollBack(_ undo: @escaping () -> Void) { undoing.append(undo) }
 
     /// Does something in memory once `state.db` is committed, and `cache.db` as far as it can be.
-    func afterCommit(_ work: @escaping () -> Void) {
-        following.append(work)
-    }
+    func afterCommit(_ work: @escaping () -> Void) { following.append(work) }
 
     /// Does something in memory once `cache.db` is committed as well.
-    func afterCacheCommit(_ work: @escaping () -> Void) {
-        showing.append(work)
-    }
+    func afterCacheCommit(_ work: @escaping () -> Void) { showing.append(work) }
 
     /// Does what can be done about a failure, outside a transaction; true when the command may
     /// succeed now.
     func recover(from error: StoreError) -> Bool { cacheWriter.recover(from: error) }
 
-    func noteRefusal(_ error: StoreError) {
-        if error == .keyTaken { cacheWriter.countTakenKey() }
-    }
+    func noteRefusal(_ error: StoreError) { if error == .keyTaken { cacheWriter.countTakenKey() } }
 
     // MARK: Housekeeping
 

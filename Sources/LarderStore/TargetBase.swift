@@ -26,9 +26,7 @@ package enum TargetBase: Sendable {
         return entry.mediaType?.lowercased().hasPrefix("text/html") ?? false
     }
 
-    package var held: HeldEntity {
-        if case .entity(_, let held) = self { held } else { .unknown }
-    }
+    package var held: HeldEntity { if case .entity(_, let held) = self { held } else { .unknown } }
 }
 
 /// Keeps an answer that set out before a write from undoing it (P-06).

@@ -161,8 +161,7 @@ struct TargetRows {
         guard let row = try state.rows.find(name) else { return }
         let new: NewEntry
         switch fate {
-        case .keep, .lost:
-            return
+        case .keep, .lost: return
         case .put(var entry, let body):
             let isSame = row.skeleton == nil && row.matches(entry)
             entry.revision = isSame ? row.revision : step.revision
@@ -185,8 +184,7 @@ struct TargetRows {
             guard try !state.pins.bury(row, status: entry.status) else { return }
             entry.revision = step.revision
             new = NewEntry(scope: name.scope, entry: entry, body: .inline([]))
-        case .markStale:
-            return try markStale(row)
+        case .markStale: return try markStale(row)
         }
         try state.rows.write(new, to: row)
     }

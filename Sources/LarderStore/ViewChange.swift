@@ -30,10 +30,7 @@ extension Target {
         return entityView(steps: &steps, body)
     }
 
-    func entityView(
-        steps: inout Int,
-        _ body: (ModifierNumber) -> [UInt8]?
-    ) -> EntityView {
+    func entityView(steps: inout Int, _ body: (ModifierNumber) -> [UInt8]?) -> EntityView {
         EntityView(base.held, stored: changes.map(\.effect), steps: &steps) {
             body(changes[$0].number)
         }

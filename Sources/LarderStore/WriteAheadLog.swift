@@ -41,8 +41,7 @@ final class WriteAheadLog {
     /// The WAL starts anew with a later commit, unless a reader stands in the way or the checkpoint
     /// failed; so the next try comes a quarter later. Readers hold no transaction while they wait.
     /// True when everything that was committed is in the file, and synced.
-    @discardableResult
-    func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
+    @discardableResult func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
         checkpointAt = pages + Limits.walPagesMax / 4
         try connection.check(before: "checkpoint")
         let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
