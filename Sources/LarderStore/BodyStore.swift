@@ -173,3 +173,89 @@ package struct BodyStore: Sendable {
 
     func wake() { commits.wake() }
 }
+
+/// Reads a chunked body, whose chunks stay in place meanwhile; used by one task at a time.
+package final class BodyReader {
+    package let body: ChunkedBody
+    private let scope: ScopeKey
+    private let id: EntryID
+    private let store: BodyStore
+    private var progress: ChunkProgress
+
+    init(_ body: ChunkedBody, of scope: ScopeKey, _ id: EntryID, _ store: BodyStore) {
+        self.body = body
+        self.scope = scope
+        self.id = id
+        self.store = store
+        progress = ChunkProgress(body)
+        store.leases(beside: body).take(body.number)
+    }
+
+    deinit {
+        if store.leases(beside: body).giveBack(body.number) { store.wake() }
+    }
+
+    /// The next chunk, at most ``Limits/inlineBodyBytesMax`` bytes; nil at the end.
+    ///
+    /// Throws `badChunk` when one is missing or damaged: the rest of the body is lost, and the row
+    /// goes, so that the next read is a miss and the next fetch brings a whole one.
+    package func next() async throws(StoreError) -> [UInt8]? {
+        guard let position = progress.next else { return nil }
+        do throws(StoreError) {
+            let chunk = try await store.chunk(position, of: body)
+            try progress.take(chunk)
+            return chunk
+        } catch {
+            if error == .badChunk { store.drop(body, of: scope, id) }
+            throw error
+        }
+    }
+}
+
+package struct ChunkSource {
+    let reader: StoreReader
+    private var shared: SharedCacheState { reader.shared }
+
+    func isWhole(_ body: ChunkedBody) throws(StoreError) -> Bool {
+        try withChunks(of: body) { chunks throws(StoreError) in try chunks.isWhole(body) } ?? false
+    }
+
+    /// One chunk, from a transaction of its own; throws `badChunk` for a missing or damaged one.
+    func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
+        defer { if body.file == .cache { reader.endTransaction() } }
+        let chunk = try withChunks(of: body) { chunks throws(StoreError) in
+            try chunks.chunk(position, of: body)
+        }
+        guard let chunk else { throw .badChunk }
+        return chunk
+    }
+
+    /// All chunks of a body: call it within ``atOneMoment(_:)`` with the read of its row.
+    ///
+    /// Nil when one is missing or damaged.
+    package func whole(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {
+        guard try isWhole(body) else { return nil }
+        do throws(StoreError) {
+            return try withChunks(of: body) { chunks throws(StoreError) in
+                try chunks.bytes(of: body)
+            }
+        } catch .badChunk {
+            return nil
+        }
+    }
+
+    private func withChunks<Value>(
+        of body: ChunkedBody,
+        _ read: (ChunkReader) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value? {
+        guard body.file == .cache else { return try read(try reader.stateReader().chunks) }
+        return try reader.reading { file throws(StoreError) in
+            do throws(StoreError) {
+                return try read(file.chunks)
+            } catch {
+                if error == .badChunk { shared.countDamagedRow() }
+                throw error
+            }
+        }
+    }
+}

@@ -1,5 +1,6 @@
 import CSQLite
 import Glibc
+import Synchronization
 
 /// One of the two SQLite files: how it is made, opened and set aside.
 struct DatabaseFile {
@@ -227,5 +228,42 @@ extension DatabaseFile {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         return fsync(descriptor) == 0
+    }
+}
+
+/// Decides which SQLite operation fails; the real one is then not carried out.
+///
+/// Nil in the daemon. Tests fail the n-th operation, for every n.
+package protocol FaultPlan: Sendable {
+    /// The SQLite result code to fail with, or nil to go on; `path` is the file's.
+    func failure(before step: String, of path: String) -> Int32?
+}
+
+/// The note in the folder of a file that damage was met in it: the next start reads all of it.
+final class DamageMark: Sendable {
+    private let path: String
+    private let met = Mutex<String?>(nil)
+
+    init(of file: String) { path = file + ".damaged" }
+
+    /// What met damage first since the start; nil while nothing has.
+    var step: String? { met.withLock { $0 } }
+
+    var isThere: Bool { path.isThere }
+
+    func set(by step: String) {
+        let isFirst = met.withLock { met in
+            defer { met = met ?? step }
+            return met == nil
+        }
+        guard isFirst else { return }
+        // On a full disk a name alone still finds room, as a rule; the status says it all the same.
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    func remove() {
+        met.withLock { $0 = nil }
+        unlink(path)
     }
 }

@@ -95,3 +95,120 @@ package struct ListedRow: Equatable, Sendable {
         return RowCursor(value: value, scope: scope.text, id: entry.id.text)
     }
 }
+
+extension ListedRow {
+    /// A row of `cache.db` with ``columnsOfCache``; nil for a damaged one.
+    init?(cached row: SQLiteStatement) {
+        self.init(row, size: RecencyColumn.size, lastUsed: RecencyColumn.lastUsed, isPinned: false)
+    }
+
+    /// A row of `state.db` with ``columnsOfState``, perhaps a bare one; nil for a damaged one.
+    init?(saved row: SQLiteStatement) {
+        let isPinned = !row.isNull(DurableColumn.pinnedAt)
+        let lastUsed = DurableColumn.lastUsed
+        guard row.isNull(EntryColumn.kind) else {
+            self.init(row, size: DurableColumn.size, lastUsed: lastUsed, isPinned: isPinned)
+            return
+        }
+        var numbers = RowNumbers(row)
+        guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
+            return nil
+        }
+        self.init(
+            bare: id,
+            of: scope,
+            row.text(EntryColumn.origin).flatMap { try? OriginName($0) },
+            storedAt: numbers.moment(DurableColumn.shownSince),
+            size: numbers.size(DurableColumn.size),
+            lastUsed: row.integer(lastUsed),
+            isPinned: isPinned
+        )
+        if !numbers.areSound { return nil }
+    }
+
+    private init?<Column: TableColumn>(
+        _ row: SQLiteStatement,
+        size: Column,
+        lastUsed: Column,
+        isPinned: Bool
+    ) {
+        let entryRow = EntryRow(row)
+        guard let entry = entryRow.entry(), let scope = row.scope(EntryColumn.scope) else {
+            return nil
+        }
+        self.init(
+            entry: entry,
+            scope: scope,
+            size: row.integer(size).clamped(to: Limits.rowBytes),
+            lastUsed: row.integer(lastUsed),
+            isPinned: isPinned
+        )
+    }
+
+    static let columnsOfCache = RecencyColumn.row(EntryColumn.listed)
+    static let columnsOfState = DurableColumn.row(
+        EntryColumn.listed,
+        [.size, .pinnedAt, .lastUsed, .shownSince]
+    )
+
+    init(
+        bare id: EntryID,
+        of scope: Scope,
+        _ origin: OriginName?,
+        storedAt: Timestamp,
+        size: Int64,
+        lastUsed: Int64,
+        isPinned: Bool = false
+    ) {
+        var entry = Entry(
+            id: id,
+            kind: .fetched,
+            storedAt: storedAt,
+            revision: Revision(0),
+            body: BodySummary(of: [], isJSON: false)
+        )
+        entry.origin = origin
+        self.init(
+            entry: entry,
+            scope: scope,
+            size: size,
+            lastUsed: lastUsed,
+            isPinned: isPinned,
+            isBare: true
+        )
+    }
+
+    static func merged(
+        _ cached: [ListedRow],
+        _ saved: [ListedRow],
+        by order: RowOrder,
+        limit: Int
+    ) -> [ListedRow] {
+        struct Name: Hashable {
+            let scope: Scope
+            let id: EntryID
+        }
+        let names = Set(saved.map { Name(scope: $0.scope, id: $0.entry.id) })
+        let rest = cached.filter { row in
+            !names.contains(Name(scope: row.scope, id: row.entry.id))
+        }
+        return Array((rest + saved).sorted { $0.precedes($1, in: order) }.prefix(limit))
+    }
+
+    func precedes(_ other: ListedRow, in order: RowOrder) -> Bool {
+        cursor(order).precedes(other.cursor(order), in: order)
+    }
+}
+
+extension RowCursor {
+    /// Whether its row comes before another one's; texts compare by their bytes, as in SQLite.
+    func precedes(_ other: RowCursor, in order: RowOrder) -> Bool {
+        if value != other.value {
+            return order == .size ? value > other.value : value < other.value
+        }
+        if !scope.utf8.elementsEqual(other.scope.utf8) {
+            return scope.utf8.lexicographicallyPrecedes(other.scope.utf8)
+        }
+        return id.utf8.lexicographicallyPrecedes(other.id.utf8)
+    }
+}

@@ -143,3 +143,14 @@ final class SharedCacheState: Sendable {
     func takeAbandoned() -> [UploadID] { abandoned.withLock { exchange(&$0, with: []) } }
     func countDamagedRow() { damagedRows.add(1, ordering: .relaxed) }
 }
+
+/// Which `cache.db` it is since the start: it moves when the file is lost, and when there is a new
+/// one.
+struct Generation: Hashable, Sendable {
+    /// Even while there is a file, odd while there is none.
+    let number: Int64
+
+    static let none = Generation(number: 1)
+
+    var hasFile: Bool { number.isMultiple(of: 2) }
+}

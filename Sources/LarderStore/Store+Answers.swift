@@ -65,3 +65,63 @@ extension Store {
         shared.noteDirectUses([RowKey(scope, id)])
     }
 }
+
+/// Changes in the order of their revisions, from both files.
+package struct ChangePage: Sendable {
+    package let changes: [Change]
+    package let through: Revision
+}
+
+/// A row by which another thing is seen, although nobody has put it.
+package struct RowNews: Sendable {
+    let place: ScopeKey
+    let id: EntryID
+    let viewer: Scope
+    let event: Change.Event
+
+    package init(_ id: EntryID, in place: ScopeKey, seenBy viewer: Scope, _ event: Change.Event) {
+        self.id = id
+        self.place = place
+        self.viewer = viewer
+        self.event = event
+    }
+}
+
+extension Store {
+    package var changes: ChangeFeed { shared.changes }
+
+    /// A page of the changes of a scope and of what is shared, after one revision and up to a
+    /// released one; nil where the logs do not reach back that far.
+    ///
+    /// The entries of interest that show an entity which has changed are among them, as far as the
+    /// references of now tell.
+    package func changes(
+        after first: Revision,
+        through last: Revision,
+        of scope: Scope,
+        showing isWanted: @escaping @Sendable (EntryID) -> Bool = { _ in false }
+    ) async throws(StoreError) -> ChangePage? {
+        try await read { [shared] reader throws(StoreError) in
+            let pages = try reader.changes.logged(after: first, through: last, of: scope)
+            // Looked at last: what was trimmed is said here before it is gone.
+            guard shared.changes.start <= first else { return nil }
+            let through = pages.reduce(last) { min($0, $1.through) }
+            let changes = pages.flatMap(\.changes).filter { $0.revision <= through }
+            let sorted = changes.sorted { $0.revision < $1.revision }
+            let all = try reader.changes.withEntries(showing: sorted, where: isWanted)
+            return all.map { ChangePage(changes: $0, through: through) }
+        }
+    }
+
+    /// The number of a step that leaves nothing in the store, such as an answer that is only told.
+    package func nextRevision() throws(StoreError) -> Revision { try stateFile.revisions.spend() }
+
+    /// Has rows say from a step of their own on what they say, and tells it to those who watch them.
+    ///
+    /// What has no row is told all the same.
+    package func renew(_ rows: [RowNews]) async throws(StoreError) {
+        try await commits.submit(cache: .optional) { writer throws(StoreError) in
+            try writer.entries.renew(rows)
+        }
+    }
+}

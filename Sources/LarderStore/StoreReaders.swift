@@ -1,3 +1,7 @@
+import Dispatch
+import LarderModel
+import Synchronization
+
 /// The store's own readers, off the event loops.
 final class StoreReaders: Sendable {
     let bodies: BlockingReader
@@ -73,4 +77,180 @@ package enum Reading: Sendable {
 
     /// For whom the reads of this task are.
     @TaskLocal package static var current = Reading.asked(by: .daemon)
+}
+
+/// A reader on a serial queue of its own, for reads that an event loop should not wait for.
+final class BlockingReader: Sendable {
+    // A StoreReader may be used by one thread at a time; it is used on the serial queue only.
+    private struct Confined: @unchecked Sendable {
+        let reader: StoreReader
+    }
+
+    private let confined: Confined
+    private let queue: DispatchQueue
+
+    init(_ label: String, _ reader: consuming sending StoreReader) {
+        confined = Confined(reader: reader)
+        queue = DispatchQueue(label: label)
+    }
+
+    func read<Value: Sendable>(
+        _ work: @escaping @Sendable (StoreReader) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+            begin(work) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    func begin<Value: Sendable>(
+        _ work: @escaping @Sendable (StoreReader) throws(StoreError) -> Value,
+        _ tell: @escaping @Sendable (Result<Value, StoreError>) -> Void
+    ) {
+        queue.async { [confined] in
+            let result = Result { () throws(StoreError) in try work(confined.reader) }
+            confined.reader.endTransaction()
+            tell(result)
+        }
+    }
+
+    func wait() { queue.sync {} }
+    func hold() { queue.suspend() }
+
+    /// Lets go, and blocks the calling thread until what was asked for so far is done.
+    func release() {
+        queue.resume()
+        wait()
+    }
+}
+
+/// Several readers for what clients ask for, on serial queues; a read waits as ``ReadTurns`` says.
+final class ClientReaders: Sendable {
+    private typealias Job = @Sendable (BlockingReader) -> Void
+
+    private struct State {
+        var turns = ReadTurns<Job>()
+        /// Those that read nothing now; the one that was used last comes next, as its pages are warm.
+        var idle: [BlockingReader]
+        var isHeld = false
+    }
+
+    private let state: Mutex<State>
+
+    init(_ make: () -> sending StoreReader) {
+        var readers: [BlockingReader] = []
+        for number in 1...Limits.clientReadersMax {
+            readers.append(BlockingReader("larder.reads.\(number)", make()))
+        }
+        state = Mutex(State(idle: readers))
+    }
+
+    func read<Value: Sendable>(
+        by user: Reading.User,
+        _ work: @escaping @Sendable (StoreReader) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+            let job: Job = { reader in
+                reader.begin(work) { result in
+                    self.ended(of: user, on: reader)
+                    continuation.resume(returning: result)
+                }
+            }
+            guard state.withLock({ $0.turns.asked(job, by: user) }) else {
+                return continuation.resume(returning: .failure(.tooManyReads))
+            }
+            beginNext()
+        }
+        return try result.get()
+    }
+
+    private func beginNext() {
+        while let (job, reader) = next() { job(reader) }
+    }
+
+    private func next(isReleasing: Bool = false) -> (Job, BlockingReader)? {
+        state.withLock { state in
+            guard !state.isHeld || isReleasing, let (_, job) = state.turns.next() else {
+                return nil
+            }
+            guard let reader = state.idle.popLast() else {
+                preconditionFailure("as many reads are begun as there are readers")
+            }
+            return (job, reader)
+        }
+    }
+
+    private func ended(of user: Reading.User, on reader: BlockingReader) {
+        state.withLock { state in
+            state.turns.ended(of: user)
+            state.idle.append(reader)
+        }
+        beginNext()
+    }
+
+    func hold() { state.withLock { $0.isHeld = true } }
+
+    /// Does what was asked for so far, one read after the other.
+    func release() {
+        while let (job, reader) = next(isReleasing: true) {
+            job(reader)
+            reader.wait()
+        }
+        state.withLock { $0.isHeld = false }
+        beginNext()
+    }
+}
+
+/// Which read of those that wait is begun next: users take turns, each with a share of the readers.
+///
+/// A user's own reads are begun in the order in which they came. Invariants: no more are begun than
+/// there are readers, and of one user no more than the share; whoever waits has begun the share, or
+/// all readers are taken.
+struct ReadTurns<Read> {
+    private let readersMax: Int
+    private let shareMax: Int
+    private var waiting: [Reading.User: [Read]] = [:]
+    private var order: [Reading.User] = []
+    private var begun: [Reading.User: Int] = [:]
+    private var begunCount = 0
+
+    init(
+        readersMax: Int = Limits.clientReadersMax,
+        shareMax: Int = Limits.clientReadersPerUserMax
+    ) {
+        self.readersMax = readersMax
+        self.shareMax = shareMax
+    }
+
+    func waitingCount(of user: Reading.User) -> Int { waiting[user]?.count ?? 0 }
+
+    mutating func asked(_ read: Read, by user: Reading.User) -> Bool {
+        let count = waitingCount(of: user)
+        guard count < Limits.readsWaitingPerUserMax else { return false }
+        if count == 0 { order.append(user) }
+        waiting[user, default: []].append(read)
+        return true
+    }
+
+    mutating func next() -> (user: Reading.User, read: Read)? {
+        guard begunCount < readersMax,
+            let place = order.firstIndex(where: { begun[$0, default: 0] < shareMax })
+        else { return nil }
+        let user = order.remove(at: place)
+        guard var reads = waiting.removeValue(forKey: user) else { return nil }
+        let read = reads.removeFirst()
+        if !reads.isEmpty {
+            waiting[user] = reads
+            order.append(user)
+        }
+        begun[user, default: 0] += 1
+        begunCount += 1
+        return (user, read)
+    }
+
+    mutating func ended(of user: Reading.User) {
+        begunCount -= 1
+        let left = begun[user, default: 1] - 1
+        begun[user] = left == 0 ? nil : left
+    }
 }
