@@ -109,10 +109,11 @@ struct SavedEntry: Sendable {
         claim = DurableRow(statement, name)
         let row = EntryRow(statement, file: .state)
         guard claim.hasEntry, row.isSound, let entry = row.entry() else { return }
+        normalized = row.normalized(in: name.scope)
+        guard row.skeleton == nil || normalized != nil else { return }
         self.entry = entry
         inline = row.withBody { Array($0) }
         chunked = row.chunkedBody
-        normalized = row.normalized(in: name.scope)
     }
 
     static let columns = DurableColumn.row(Set(EntryColumn.allCases), DurableRow.columns)
