@@ -8,6 +8,7 @@ final class CacheFile {
     let chunks: ChunkReader
     let references: ReferenceTable
     let tables: AnswerTables
+    let hidden: HiddenTable
     let wal: WriteAheadLog
     private let database: DatabaseFile
     private var stamp: FileStamp?
@@ -32,6 +33,7 @@ final class CacheFile {
         chunks = ChunkReader(connection: connection)
         references = try ReferenceTable(connection, of: .cache)
         tables = AnswerTables(connection: connection)
+        hidden = HiddenTable(connection, key: "key")
         wal = WriteAheadLog(of: connection)
         stamp = FileStamp(database.path)
         walStamp = FileStamp(database.path + "-wal")

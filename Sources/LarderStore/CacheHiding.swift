@@ -7,9 +7,53 @@ struct HiddenMark: Sendable {
     let revision: Int64
 }
 
-extension HiddenMark {
-    init(_ row: SQLiteStatement) {
-        self.init(scope: row.text("scope") ?? "", revision: row.integer("rev"))
+/// The table `hidden` of one file, whose column `key` names the shared row.
+struct HiddenTable {
+    private let connection: SQLiteConnection
+    private let key: String
+    private let find: String
+
+    init(_ connection: SQLiteConnection, key: String) {
+        (self.connection, self.key) = (connection, key)
+        find = "SELECT 1 FROM hidden WHERE \(key) = :row AND scope = :scope"
+    }
+
+    func contains(_ row: Int64, _ scope: String) throws(StoreError) -> Bool {
+        try connection.statement(find, (":row", row), (":scope", scope)).step()
+    }
+
+    /// Adds a mark; true for a new one, while one that is there gets the later revision.
+    func add(_ mark: HiddenMark, to row: Int64) throws(StoreError) -> Bool {
+        let isNew = try !contains(row, mark.scope)
+        let sql = """
+            INSERT INTO hidden (\(key), scope, rev) VALUES (:row, :scope, :rev)
+            ON CONFLICT (\(key), scope) DO UPDATE SET rev = max(rev, :rev)
+            """
+        try connection.statement(sql)
+            .run((":row", row), (":scope", mark.scope), (":rev", mark.revision))
+        return isNew
+    }
+
+    func marks(of row: Int64) throws(StoreError) -> [HiddenMark] {
+        let sql = "SELECT scope, rev FROM hidden WHERE \(key) = :row"
+        return try connection.statement(sql, (":row", row)).all { row in
+            HiddenMark(scope: row.text("scope") ?? "", revision: row.integer("rev"))
+        }
+    }
+
+    /// Removes the marks of a row, with `revision` those that were not set later; their scopes.
+    func remove(of row: Int64, upTo revision: Revision?) throws(StoreError) -> [String] {
+        let sql = "DELETE FROM hidden WHERE \(key) = :row AND rev <= :rev RETURNING scope"
+        let last = (":rev", revision?.number ?? .max)
+        return try connection.statement(sql, (":row", row), last).all { $0.text(.only) ?? "" }
+    }
+
+    /// Removes the marks of some users; the scope of each.
+    func remove(_ scopes: RowScopes) throws(StoreError) -> [String] {
+        let sql = "DELETE FROM hidden WHERE \(scopes.condition) RETURNING scope"
+        let statement = try connection.prepare(sql)
+        scopes.bind(to: statement)
+        return try statement.all { $0.text(.only) ?? "" }
     }
 }
 
@@ -27,8 +71,6 @@ extension HiddenMark {
 /// 3. Such an answer gives the shared row a later revision also where the bytes are the same. A
 ///    confirmation or a raised revision keeps the mark. It goes with the shared row.
 struct CacheHiding {
-    static let isHiddenSQL = "SELECT 1 FROM hidden WHERE key = :key AND scope = :scope"
-
     let cache: CacheWriter
 
     func hideShared(
@@ -46,20 +88,10 @@ struct CacheHiding {
     }
 
     private func hide(_ key: RowKey, _ mark: HiddenMark) throws(StoreError) {
-        let before = cache.connection.totalChanges
-        let (row, user) = ((":key", key.number), (":scope", mark.scope))
-        try cache.statements[.hide].run(row, user, (":rev", mark.revision))
-        guard cache.connection.totalChanges != before else {
-            return try cache.statements[.hideLater].run(row, user, (":rev", mark.revision))
-        }
+        guard try cache.hidden.add(mark, to: key.number) else { return }
         cache.state.totals.bytes += Limits.hiddenMarkBytes
         if cache.state.totals.bytes > cache.state.totals.budget { cache.state.isShrinking = true }
         cache.noteChange(of: key)
-    }
-
-    func marks(of key: RowKey) throws(StoreError) -> [HiddenMark] {
-        let sql = "SELECT scope, rev FROM hidden WHERE key = :key"
-        return try cache.connection.statement(sql, (":key", key.number)).all(HiddenMark.init)
     }
 
     func replaceMarks(of name: TargetName, _ marks: [HiddenMark]) throws(StoreError) {
@@ -70,28 +102,22 @@ struct CacheHiding {
 
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
         guard cache.shared.mayHideRows else { return false }
-        let key = (":key", RowKey(cache.shared.sharedScope, id).number)
-        return try cache.connection.statement(Self.isHiddenSQL, key, (":scope", scope.text)).step()
+        let key = RowKey(cache.shared.sharedScope, id)
+        return try cache.hidden.contains(key.number, scope.text)
     }
 
     /// Removes the marks of a row, with `revision` those that were not set later; whether there were any.
     @discardableResult
     func unhide(_ key: RowKey, upTo revision: Revision? = nil) throws(StoreError) -> Bool {
         guard cache.shared.mayHideRows else { return false }
-        let before = cache.connection.totalChanges
-        try cache.statements[.unhide].run((":key", key.number), (":rev", revision?.number ?? .max))
-        let marks = cache.connection.totalChanges - before
-        cache.state.totals.bytes -= marks * Limits.hiddenMarkBytes
-        return marks > 0
+        let removed = try cache.hidden.remove(of: key.number, upTo: revision)
+        cache.state.totals.bytes -= Int64(removed.count) * Limits.hiddenMarkBytes
+        return !removed.isEmpty
     }
 
     func removeMarks(of scopes: RowScopes) throws(StoreError) {
-        let before = cache.connection.totalChanges
-        let statement = try cache.connection.prepare("DELETE FROM hidden WHERE \(scopes.condition)")
-        scopes.bind(to: statement)
-        try statement.run()
-        cache.state.totals.bytes -=
-            (cache.connection.totalChanges - before) * Limits.hiddenMarkBytes
+        let removed = try cache.hidden.remove(scopes)
+        cache.state.totals.bytes -= Int64(removed.count) * Limits.hiddenMarkBytes
     }
 
     /// Shows a shared row again to users, as an answer has come for it; whether it was hidden from any.
@@ -123,7 +149,9 @@ extension StoreReader {
             {
                 return isHidden
             }
-            return try reading { file throws(StoreError) in try file.isHidden(key, from: scope) }
+            return try reading { file throws(StoreError) in
+                try file.hidden.contains(key.number, scope.text)
+            }
                 ?? false
         } catch {
             // The writer has heard of it. A row that may be hidden is not shown.

@@ -119,6 +119,7 @@ final class ReaderFile {
     let end: SQLiteStatement
     let get: SQLiteStatement
     let chunks: ChunkReader
+    let hidden: HiddenTable
     private var madeReferences: ReferenceTable?
 
     init(_ database: DatabaseFile, cacheBytes: Int64, _ generation: Generation) throws(StoreError) {
@@ -128,6 +129,7 @@ final class ReaderFile {
         end = try connection.prepare("COMMIT")
         get = try connection.prepare("SELECT \(EntryColumn.list) FROM entry WHERE key = :key")
         chunks = ChunkReader(connection: connection)
+        hidden = HiddenTable(connection, key: "key")
     }
 
     @inline(__always)
@@ -135,11 +137,6 @@ final class ReaderFile {
         get.bind(EntryColumn.key, key.number)
         return try get.step() && get.isText(EntryColumn.scope, scope.text)
             && get.isText(EntryColumn.id, id.text)
-    }
-
-    func isHidden(_ key: RowKey, from scope: ScopeKey) throws(StoreError) -> Bool {
-        let sql = CacheHiding.isHiddenSQL
-        return try connection.statement(sql, (":key", key.number), (":scope", scope.text)).step()
     }
 
     func lastStep() throws(StoreError) -> Revision {

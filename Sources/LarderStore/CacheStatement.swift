@@ -3,7 +3,7 @@ import LarderModel
 enum CacheStatement: Int, PreparedStatement {
     case begin, commit, setMeta, deleteMeta, touch, find, entry, putEntry, putRecency, refreshEntry,
         refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestWithKind,
-        oldestOfOwner, oldestOfOwnerWithKind, expired, markDirect, hide, hideLater, unhide
+        oldestOfOwner, oldestOfOwnerWithKind, expired, markDirect
 
     var sql: String {
         switch self {
@@ -50,10 +50,6 @@ enum CacheStatement: Int, PreparedStatement {
             ORDER BY expires_at, key
             """
         case .markDirect: "UPDATE recency SET direct = 1 WHERE key = :key"
-        case .hide: "INSERT OR IGNORE INTO hidden (key, scope, rev) VALUES (:key, :scope, :rev)"
-        case .hideLater:
-            "UPDATE hidden SET rev = max(rev, :rev) WHERE key = :key AND scope = :scope"
-        case .unhide: "DELETE FROM hidden WHERE key = :key AND rev <= :rev"
         }
     }
 

@@ -55,6 +55,7 @@ final class CacheWriter {
     var changeLog: ChangeLog { open.log }
     var references: ReferenceTable { open.references }
     var tables: AnswerTables { open.tables }
+    var hidden: HiddenTable { open.hidden }
 
     var rows: CachedRows { CachedRows(cache: self) }
     var answers: CachedAnswers { CachedAnswers(cache: self) }

@@ -286,14 +286,7 @@ struct DurableRows {
     func hide(_ row: DurableRow, _ mark: HiddenMark) throws(StoreError) {
         // Before the commit, as in `cache.db`.
         state.shared.noteHiddenRow()
-        let before = state.connection.totalChanges
-        let (key, user) = ((":key", row.number), (":scope", mark.scope))
-        try state.statements[.hide].run(key, user, (":rev", mark.revision))
-        if state.connection.totalChanges != before {
-            count(marks: 1, of: mark.scope)
-        } else {
-            try state.statements[.hideLater].run(key, user, (":rev", mark.revision))
-        }
+        if try state.hidden.add(mark, to: row.number) { count(marks: 1, of: [mark.scope]) }
         state.noteChange(of: row.name)
     }
 
@@ -303,33 +296,21 @@ struct DurableRows {
         guard row.name.scope == state.shared.sharedScope, state.shared.mayHideRows else {
             return false
         }
-        let (key, rev) = ((":key", row.number), (":rev", start?.number ?? .max))
-        return try countRemoved(state.statements(.unhide, key, rev)) > 0
+        let removed = try state.hidden.remove(of: row.number, upTo: start)
+        count(marks: -1, of: removed)
+        return !removed.isEmpty
     }
 
     func removeMarks(of scopes: RowScopes) throws(StoreError) {
-        let statement = try state.connection.prepare(
-            "DELETE FROM hidden WHERE \(scopes.condition) RETURNING scope"
-        )
-        scopes.bind(to: statement)
-        _ = try countRemoved(statement)
-    }
-
-    private func countRemoved(_ statement: SQLiteStatement) throws(StoreError) -> Int {
-        let scopes = try statement.all { $0.text(.only) ?? "" }
-        for scope in scopes { count(marks: -1, of: scope) }
-        return scopes.count
+        count(marks: -1, of: try state.hidden.remove(scopes))
     }
 
     /// A mark counts in the queue of the user from whom it hides a row.
-    private func count(marks: Int64, of scope: String) {
-        let uid = Scope(text: scope)?.uid
-        state.memory.queue.add(bytes: marks * Limits.hiddenMarkBytes, of: uid)
-    }
-
-    func marks(of row: DurableRow) throws(StoreError) -> [HiddenMark] {
-        guard state.shared.mayHideRows else { return [] }
-        return try state.statements(.marks, (":key", row.number)).all(HiddenMark.init)
+    private func count(marks: Int64, of scopes: [String]) {
+        for scope in scopes {
+            let uid = Scope(text: scope)?.uid
+            state.memory.queue.add(bytes: marks * Limits.hiddenMarkBytes, of: uid)
+        }
     }
 
     func merge(

@@ -1,7 +1,6 @@
 enum DurableStatement: Int, PreparedStatement {
     case begin, commit, find, get, insert, setEntry, refresh, setState, setPinned,
-        clearEntry, delete, keepers, keep, setKept, raise, hide, hideLater,
-        unhide, marks
+        clearEntry, delete, keepers, keep, setKept, raise
 
     var sql: String {
         switch self {
@@ -60,11 +59,6 @@ enum DurableStatement: Int, PreparedStatement {
             UPDATE claim SET \(DurableColumn.assignments([.targeted, .pinnedAt, .state, .payer]))
             WHERE claim = :key
             """
-        case .hide: "INSERT OR IGNORE INTO hidden (claim, scope, rev) VALUES (:key, :scope, :rev)"
-        case .hideLater:
-            "UPDATE hidden SET rev = max(rev, :rev) WHERE claim = :key AND scope = :scope"
-        case .unhide: "DELETE FROM hidden WHERE claim = :key AND rev <= :rev RETURNING scope"
-        case .marks: "SELECT scope, rev FROM hidden WHERE claim = :key"
         case .raise:
             """
             UPDATE claim SET rev = max(rev, :rev)

@@ -50,14 +50,14 @@ struct Hiding: WriterPart {
         guard name.scope == shared.sharedScope, shared.mayHideRows,
             let cache = try cacheIfAny, let row = try state.rows.find(name)
         else { return }
-        for mark in try cache.hiding.marks(of: RowKey(name.scope, name.id)) {
+        for mark in try cache.hidden.marks(of: RowKey(name.scope, name.id).number) {
             try state.rows.hide(row, mark)
         }
     }
 
     func giveMarks(of row: DurableRow) throws(StoreError) {
         guard row.name.scope == shared.sharedScope, shared.mayHideRows else { return }
-        try cache.hiding.replaceMarks(of: row.name, try state.rows.marks(of: row))
+        try cache.hiding.replaceMarks(of: row.name, try state.hidden.marks(of: row.number))
     }
 }
 

@@ -7,6 +7,7 @@ final class StateWriter {
     let statements: PreparedStatements<DurableStatement>
     let bodies: BodyTable
     let tables: AnswerTables
+    let hidden: HiddenTable
     let queue: PreparedStatements<QueueStatement>
     private let configuration: StoreConfiguration
     var limits: QueueLimits { configuration.queue }
@@ -37,6 +38,7 @@ final class StateWriter {
         statements = try PreparedStatements(connection)
         bodies = BodyTable(connection: connection, file: .state)
         tables = AnswerTables(connection: connection)
+        hidden = HiddenTable(connection, key: "claim")
         queue = try PreparedStatements(connection)
         memory = try StateWriterState(
             reading: connection,
