@@ -33,7 +33,7 @@ struct Demotion: WriterPart {
                 try !state.reader.isKept(saved.claim.number)
             else { continue }
             let release = try prepare(saved, now)
-            if case .ready = release { try hiding.giveMarks(of: saved.claim) }
+            if case .ready(_, as: .some) = release { try hiding.giveMarks(of: saved.claim) }
             releases.append(release)
         }
         return releases
@@ -44,7 +44,10 @@ struct Demotion: WriterPart {
         let (scope, id) = (name.scope, name.id)
         try hiding.hideShared(saved.claim)
         guard let entry = saved.entry else {
-            try cache.rows.removeQuietly(scope, id)
+            // A shared row of which nothing is saved is the cache's, for all users.
+            if saved.claim.hasEntry || scope != shared.residency.sharedScope {
+                try cache.rows.removeQuietly(scope, id)
+            }
             return saved.claim.hasEntry ? .lost(name, .damaged) : .ready(name, as: nil)
         }
         let ready = Release.ready(name, as: SavedVersion(entry))

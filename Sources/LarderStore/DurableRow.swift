@@ -39,8 +39,8 @@ package struct DurableRow: Sendable {
 
     var charge: RowCharge { RowCharge(pin: pin, isInPins: isInPins, size: size, payer: payer) }
     package var isPinned: Bool { pin != nil }
-    /// Whether it is a pin that keeps the shared row: one that has given up keeps none.
-    var isKeepingPin: Bool { pin == .held || pin == .waiting }
+    /// Whether it is a pin that keeps the shared row: one that there is no room for keeps none.
+    var isKeepingPin: Bool { pin == .held || pin == .waiting || pin == .failed }
     /// Whether nothing keeps it but references to it, so that it goes without those once the cache has
     /// it synced.
     var isReleased: Bool { isReferredOnly && !isHeld }

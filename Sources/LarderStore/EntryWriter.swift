@@ -73,7 +73,9 @@ struct EntryWriter: WriterPart {
             found = try state.rows.find(name)
         }
         let ready = try bodies.ready(new, in: destination.file, as: .answer)
-        if found?.isLeftToCache == true, new.entry.kind == .tombstone {
+        if found?.isLeftToCache == true, new.entry.kind == .tombstone,
+            scope != shared.residency.sharedScope
+        {
             try state.pins.setTrouble(name, .failed, PinTrouble(deleted: new.entry.status))
         }
         guard let found, destination.file == .state else {

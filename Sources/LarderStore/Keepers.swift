@@ -42,7 +42,7 @@ struct Keepers {
         state.index.change(place) { $0.isPinned = !pins.isEmpty }
         if first == nil { try state.rows.noteUnkept(place) }
         guard row.hasBytes else { return }
-        for pin in pins where pin.pin == .waiting {
+        for pin in pins where pin.pin != .held {
             if try state.reader.sharedRows.isHidden(id, from: pin.name.scope) == true { continue }
             try state.pins.setState(of: pin, .held, nil, isWanted: false)
             state.memory.hasNews = true

@@ -33,8 +33,11 @@ struct Promotion: WriterPart {
             if aim.isShared { found.rows[aim.name] = try durable(aim.name) }
             let claim = try durable(name)
             found.rows[name] = claim
-            // Its row has an entry, or has none as nothing is known.
-            guard claim?.isLeftToCache != false, rows[name] == nil, !writer.isCacheLeftOut else {
+            // Its row has an entry, or has none as nothing is known; a shared one may have had pins.
+            let isLeftToCache = claim.map { claim in
+                claim.isLeftToCache || aim.isShared && !claim.hasEntry && !claim.isTargeted
+            }
+            guard isLeftToCache != false, rows[name] == nil, !writer.isCacheLeftOut else {
                 continue
             }
             rows[name] = try cache.rows.base(name.scope, name.id, now: now)

@@ -35,7 +35,7 @@ struct Sharing: WriterPart {
         claim(place)
         change(name) { $0.keepsShared = true }
         try state.keepers.countKeepers(of: name.id)
-        if try state.rows.find(place)?.isLeftToCache == false { promotion.addGarbage([place]) }
+        if try state.rows.find(place)?.hasEntry == true { promotion.addGarbage([place]) }
     }
 
     func noteOwnEntry(_ found: DurableRow?) {

@@ -96,12 +96,12 @@ extension StateSalvage {
         FROM claim AS keeper WHERE shared = 1
             AND NOT EXISTS (SELECT 1 FROM claim WHERE scope = 'shared' AND id = keeper.id);
         UPDATE claim SET (targeted, pinned_at) = (
-            SELECT coalesce(max(targeted), 0), min(CASE WHEN state IN (0, 1) THEN pinned_at END)
+            SELECT coalesce(max(targeted), 0), min(CASE WHEN state IN (0, 1, 4) THEN pinned_at END)
             FROM claim AS keeper WHERE keeper.id = claim.id AND shared = 1)
         WHERE scope = 'shared';
         UPDATE claim SET state = iif(pinned_at IS NULL, NULL, 0), payer = (
             SELECT CAST(scope AS INTEGER) FROM claim AS keeper WHERE keeper.id = claim.id AND shared = 1
-            ORDER BY pinned_at IS NULL OR state NOT IN (0, 1), claim LIMIT 1)
+            ORDER BY pinned_at IS NULL OR state NOT IN (0, 1, 4), claim LIMIT 1)
         WHERE scope = 'shared';
         """
 

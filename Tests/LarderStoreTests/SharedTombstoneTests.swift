@@ -13,12 +13,65 @@ struct SharedTombstoneTests {
 
     init() throws { temporary = try TemporaryStore() }
 
-    @Test("A pin that waits for a deleted shared row leaves its tombstone to all users")
-    func waitingPin() async throws {
+    @Test(
+        "A pin that waits for a deleted shared row, and ends, leaves all users the tombstone",
+        arguments: [false, true]
+    )
+    func waitingPin(isCrash: Bool) async throws {
         let told = try await store.put(.tombstone(shared, named("a")), now: .epoch).revision
         #expect(try await pin() == .waiting(isNew: true))
         try await store.maintain()
         #expect(try tombstone() == told, "it is no garbage while the pin waits")
+        _ = try await store.pins.unpin(scope, named("a"), now: .epoch)
+        if isCrash { try temporary.crash() }
+        try await store.requireInvariants()
+        try await store.maintain()
+        #expect(!store.isDurable(shared, named("a")))
+        #expect(try tombstone() == told)
+        try await temporary.close()
+    }
+
+    @Test("A pin that has given up on a deleted shared row is held once that has bytes")
+    func failedPin() async throws {
+        let told = try await store.put(.tombstone(shared, named("a")), now: .epoch).revision
+        _ = try await pin()
+        let trouble = PinTrouble(deleted: 410)
+        try await store.pins.setTrouble(scope, named("a"), .failed, trouble)
+        try await store.maintain()
+        #expect(try tombstone() == told)
+        try await store.requireInvariants()
+        try await temporary.answer("a", "[1]", in: shared)
+        #expect(try await store.pins.pin(scope, named("a"))?.state == .held)
+        try await store.requireInvariants()
+        try await temporary.close()
+    }
+
+    @Test("A user from whom a deleted shared row is hidden does not see it after another one's pin")
+    func waitingPinAndMark() async throws {
+        try await temporary.answer("a", "[1]", in: shared)
+        let other = store.key(for: Scope.several[2])
+        var own = NewEntry.fetched(other, named("a"), "[2]")
+        own.hidesShared = true
+        let start = store.changes.released
+        _ = try await store.put(own, now: .epoch)
+        var late = NewEntry.tombstone(shared, named("a"))
+        late.start = start
+        _ = try await store.put(late, now: .epoch)
+        #expect(try isHidden(from: other))
+        _ = try await pin()
+        _ = try await store.pins.unpin(scope, named("a"), now: .epoch)
+        try await store.maintain()
+        #expect(try tombstone() != nil && isHidden(from: other))
+        try await temporary.close()
+    }
+
+    @Test("A write accepted after a pin has given up has the tombstone as its base")
+    func written() async throws {
+        _ = try await store.put(.tombstone(shared, named("a")), now: .epoch)
+        _ = try await pin()
+        _ = try await store.pins.unpin(scope, named("a"), now: .epoch)
+        try await temporary.accept("one", "a", isOfSharedRow: true)
+        #expect(try temporary.target("a")?.base == "deleted")
         try await store.requireInvariants()
         try await temporary.close()
     }
@@ -86,5 +139,11 @@ struct SharedTombstoneTests {
         defer { reader.endTransaction() }
         let entry = try reader.entry(shared, named("a"), now: .epoch)
         return entry?.kind == .tombstone ? entry?.revision : nil
+    }
+
+    private func isHidden(from user: ScopeKey) throws -> Bool {
+        let reader = try store.makeReader()
+        defer { reader.endTransaction() }
+        return reader.isHidden(named("a"), in: shared, from: user)
     }
 }

@@ -250,8 +250,6 @@ extension EngineSimulation {
         guard !hasEntities, let path = pick(Self.paths), let id = try? Self.id(path) else { return }
         let isPinned = judge.queues.first?.pinned.contains(path) == true
         let isToBe = chance(1, of: 6) ? isPinned : !isPinned
-        // A pin that waits in front of a shared tombstone costs others the tombstone.
-        if isShared, isToBe, judge.queues.contains(where: { $0.base(path) == .deleted }) { return }
         let scope = scopeKey
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in

@@ -55,11 +55,6 @@ extension EngineSimulation {
             reading = PlainReading(since: reading.since, user: sender)
         }
         guard let value = resource.value else {
-            // Where a pin waits for it, a deletion may cost others the tombstone.
-            guard !hasWaitingPin(request.path) else {
-                origin.server.write(request.path, self.value())
-                return tell(request, origin.server[request.path])
-            }
             put(.answeredRead(request.path, .deleted, reading))
             return reply(request, chance(1, of: 2) ? 404 : 410, headers)
         }

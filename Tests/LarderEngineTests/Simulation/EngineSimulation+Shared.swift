@@ -64,11 +64,6 @@ extension EngineSimulation {
         return !others && !judges[checker].queues.contains { !$0.checked.isEmpty }
     }
 
-    /// Whether a pin of a shared origin waits for what there is.
-    func hasWaitingPin(_ path: String) -> Bool {
-        isShared && judges.flatMap(\.queues).contains { $0.pinState(path) == "without bytes" }
-    }
-
     /// What a user's judge is told of.
     func part(of window: SimulationJudge.Window, for user: Int) -> SimulationJudge.Window {
         guard isShared else { return window }

@@ -119,17 +119,14 @@ extension PlainQueue {
         modifiers.flatMap { [$0.end, $0.holdUntil] }.compactMap { $0 }.filter { $0 > now }.min()
     }
 
-    /// The queues that this may be as what no answer shows is swept, and tombstones of shared rows are
-    /// given up with what pinned them.
+    /// The queues that this may be as what no answer shows is swept.
     var sweeps: [PlainQueue] {
-        guard hasEntities || rows.isShared else { return [self] }
+        guard hasEntities else { return [self] }
         return bases.keys.sorted().reduce([self]) { found, path in
             found.flatMap { queue in
-                let isKept =
-                    hasEntities
-                    ? queue.answers[path] == .entity
-                    : queue.base(path) != .deleted || queue.rows.hasOwn(path)
-                guard !isKept, !queue.isTargeted(path), queue.base(path) != .unknown else {
+                guard queue.answers[path] != .entity, !queue.isTargeted(path),
+                    queue.base(path) != .unknown
+                else {
                     return [queue]
                 }
                 var swept = queue
