@@ -55,9 +55,10 @@ struct ShownEntry: Sendable {
             entry = Entry(id, base, body?.bytes ?? [], mediaType: body?.mediaType, by: changes)
             bytes = body?.bytes ?? []
         }
-        // What was shown before the deletion had an earlier revision.
+        // What was shown before the deletion had an earlier revision, and before one by a change.
         if case .deleted(let tombstone) = known, let made = entry {
-            entry?.revision = max(made.revision, tombstone.revision)
+            let last = max(made.revision, tombstone.revision)
+            entry?.revision = changes.map(\.revision).reduce(last, max)
         }
     }
 }

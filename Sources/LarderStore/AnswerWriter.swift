@@ -54,6 +54,13 @@ struct AnswerWriter: WriterPart {
         var answer = answer
         answer.entry = try bodies.ready(answer.entry, in: .cache, as: .answer)
         let receipt = try cache.answers.put(answer, merged, now: now)
+        // Under its own URL an entity shows also once this answer is gone.
+        for (number, key) in answer.entities.split.keys.enumerated()
+        where merged.merged[number] != nil {
+            let name = EntityName(key, of: answer.entities.origin)
+            guard shared.origins.ownID(name) == id else { continue }
+            try state.targets.raise(TargetName(scope, EntryID(name)), to: receipt.entry.revision)
+        }
         if answer.entry.hidesShared { try hiding.hideSaved(id, from: scope) }
         try hideShared(by: answer.entities)
         try promotion.fill(now: now)
@@ -136,6 +143,8 @@ struct AnswerWriter: WriterPart {
             _ = try state.rows.endHiding(row.claim, since: fetch)
             try state.rows.put(new)
         }
+        // That its URL is gone has a later revision.
+        if step == nil { try state.targets.raise(place, to: revisions.last) }
         if hidesShared { try hiding.hideShared(id, from: scope) }
         try sharing.answered(place, viewers, at: step, now: now)
         return step

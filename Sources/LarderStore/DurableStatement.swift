@@ -41,7 +41,7 @@ enum DurableStatement: Int, PreparedStatement {
             """
         case .clearEntry:
             """
-            UPDATE claim SET kind = NULL, stored_at = NULL, fresh_until = NULL, rev = NULL,
+            UPDATE claim SET kind = NULL, stored_at = NULL, fresh_until = NULL,
                 status = NULL, media_type = NULL, etag = NULL, last_modified = NULL,
                 headers = NULL, bytes = NULL, json = NULL, digest_high = NULL, digest_low = NULL,
                 body = NULL, data = NULL, skeleton = NULL, checksum = NULL, size = :size

@@ -17,8 +17,7 @@ enum QueueStatement: Int, PreparedStatement {
             """
         case .target:
             """
-            UPDATE claim SET targeted = :targeted,
-                rev = CASE WHEN kind IS NULL THEN rev ELSE max(rev, :rev) END
+            UPDATE claim SET targeted = :targeted, rev = max(coalesce(rev, 0), :rev)
             WHERE claim = :key
             """
         case .otherChange:

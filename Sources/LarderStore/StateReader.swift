@@ -362,9 +362,14 @@ extension StateReader {
 private enum OpenChangeColumn: Int32, TableColumn {
     case modifier, id, state, rev, effect, acceptedAt, answered
 
+    /// That of the target's row goes on as others settle, also where there is no base.
+    private static let shown = """
+        max(modifier.rev, coalesce((SELECT rev FROM claim
+            WHERE claim.scope = change.scope AND claim.id = change.id), 0))
+        """
     static let list = list(
         nil,
-        [.modifier: "change.modifier", .id: "modifier.id", .rev: "modifier.rev"]
+        [.modifier: "change.modifier", .id: "modifier.id", .rev: shown]
     )
 }
 

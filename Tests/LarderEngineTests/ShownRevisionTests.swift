@@ -1,5 +1,7 @@
+import Glibc
 import LarderJSON
 import LarderModel
+import LarderNormalize
 import LarderStore
 import LarderTestSupport
 import LarderWire
@@ -19,6 +21,30 @@ struct ShownRevisionTests {
         try await fixture.write(.url(url), effect, id: id, hold: .seconds(3_600), as: alice)
     }
 
+    @Test("A cancelled write of a URL of which nothing is known has a later revision follow")
+    func withoutBase() async throws {
+        let url = try fixture.url("/a")
+        try await write(url, #"{"type":"merge","value":{"a":1}}"#, "one")
+        try await write(url, #"{"type":"merge","value":{"a":2}}"#, "two")
+        let seen = try fixture.shownRevision(url, alice)
+        try await fixture.cancel("two")
+        #expect(try fixture.view(url, alice) == #"{"a":1}"#)
+        #expect(try fixture.shownRevision(url, alice) > seen)
+    }
+
+    @Test("A put of a deleted shared row, and a deletion after it, have revisions that go on")
+    func onTombstone() async throws {
+        let url = try fixture.url("/a")
+        try await fixture.cache(url, .reply(status: 404), as: bob)
+        let deleted = try fixture.shownRevision(url, alice)
+        try await write(url, #"{"type":"put","value":[1]}"#, "one")
+        let put = try fixture.shownRevision(url, alice)
+        #expect(put > deleted)
+        try await write(url, #"{"type":"delete"}"#, "two")
+        #expect(try fixture.view(url, alice) == "")
+        #expect(try fixture.shownRevision(url, alice) > put)
+    }
+
     @Test("A put whose shared row is deleted since has no earlier revision than the deletion")
     func deletedUnderPut() async throws {
         let url = try fixture.url("/a")
@@ -27,6 +53,36 @@ struct ShownRevisionTests {
         try await fixture.cache(url, .reply(status: 404), as: bob)
         #expect(try fixture.view(url, alice) == "[2]")
         #expect(try fixture.shownRevision(url, alice) >= fixture.shownRevision(url, bob))
+    }
+
+    @Test("An entity with a write has a later revision under its own URL once the answer is gone")
+    func entityAtURL() async throws {
+        let setup = try EngineSetup.with { $0.origin.normalize = userRules }
+        let user = #"{"type":"User","id":7,"name":"Ann"}"#
+        for isEvicted in [true, false] {
+            let url = try fixture.url("/users/7")
+            var (left, seen) = (TemporaryStore?.none, Revision(0))
+            try await EngineFixture.run(setup) { fixture in
+                left = fixture.temporary
+                try await fixture.cache(fixture.url("/users"), .json("[\(user)]"))
+                let effect = try Effect.json(#"{"type":"merge","value":{"name":"Bea"}}"#)
+                try await fixture.write(.entity("User:7"), effect, hold: .seconds(3_600))
+                try await fixture.cache(url, .json(user))
+                seen = try fixture.shownRevision(url, alice)
+                guard isEvicted else { return }
+                let command = EvictCommand(.ids([try EntryID(url)]))
+                let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
+                #expect(report.evicted == 1)
+                #expect(try fixture.shownRevision(url, alice) >= seen)
+            }
+            let temporary = try #require(left)
+            for end in ["", "-wal", "-shm"] { unlink(temporary.cachePath + end) }
+            try temporary.open()
+            try await EngineFixture.run(setup, on: temporary) { fixture in
+                let shown = try fixture.shownRevision(url, alice)
+                #expect(shown >= seen)
+            }
+        }
     }
 }
 

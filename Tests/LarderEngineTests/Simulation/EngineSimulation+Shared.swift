@@ -96,16 +96,7 @@ extension EngineSimulation {
     }
 
     /// P-14: what a user has seen of a target never goes back, and one revision is one content.
-    ///
-    /// Of what has no base, or is an entity's own URL, nothing keeps the revision that was shown; nor of
-    /// a deletion that shows on a tombstone.
-    func checkRevision(
-        _ path: String,
-        _ revision: Revision,
-        _ view: PlainView,
-        on base: PlainQueue.Base
-    ) throws {
-        guard !hasEntities, base != .unknown, base != .deleted || view != .deleted else { return }
+    func checkRevision(_ path: String, _ revision: Revision, _ view: PlainView) throws {
         let key = "\(user)\(path)"
         if let last = seen[key] {
             try require(

@@ -104,17 +104,17 @@ extension EngineSimulation {
         switch found.content {
         case .row(let revision):
             try require(overlay.isComplete, "\(path): base is shown as a part")
-            try checkRevision(path, revision, base.view, on: base)
+            try checkRevision(path, revision, base.view)
             return PlainQueue.Shown(base, base.view, overlay)
         case .deleted(let entry):
-            try checkRevision(path, entry.revision, .deleted, on: base)
+            try checkRevision(path, entry.revision, .deleted)
             return PlainQueue.Shown(base, .deleted, overlay)
         case .made(let entry, let bytes):
             guard let value = PlainValue(parsing: bytes) else {
                 throw SimulationJudge.Complaint(text: "\(path) shows \(bytes.count) odd bytes")
             }
             let view = PlainView.value(value, isComplete: overlay.isComplete)
-            try checkRevision(path, entry.revision, view, on: base)
+            try checkRevision(path, entry.revision, view)
             return PlainQueue.Shown(base, view, overlay)
         }
     }
