@@ -85,7 +85,7 @@ final class ModifierKeeper: Sendable {
             }
             var (actions, end) = await steps.records.restore(&machine, &group)
             perform(actions, steps, &group)
-            group.addTask { await steps.readAnswered() }
+            group.addTask { await steps.reads.begin() }
             var alarmedAt = machine.nextWake
             alarm.set(alarmedAt)
             for await event in mailbox.events {
@@ -110,7 +110,7 @@ final class ModifierKeeper: Sendable {
                     }
                 case .originReturned(let name, let turn):
                     actions = turn(&machine, now)
-                    group.addTask { await steps.readAnswered(at: name) }
+                    group.addTask { await steps.reads.begin(at: name) }
                 case .originChanged(let name, let hasOtherRules):
                     let resends = hasOtherRules ? await resends(at: name, steps, &group) : [:]
                     let now = clock.monotonic()

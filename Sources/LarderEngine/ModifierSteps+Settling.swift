@@ -44,7 +44,9 @@ extension ModifierSteps {
             }
             guard fate != .cancelled, !isShownByRead(modifier.number) else { continue }
             let scope = store.key(for: modifier.scope)
-            for target in modifier.targets { askAgain(target, scope) }
+            for target in modifier.targets {
+                if departed.waits { reads.read(target, scope) } else { askAgain(target, scope) }
+            }
         }
         attempts.withLock { $0[number] = nil }
         let waits = departed.first?.waits == true
@@ -145,25 +147,6 @@ extension ModifierSteps {
         let held = made.isComplete ? made.held : base.held
         let merged = split.merged(number, into: held, fetch: fetch.number)
         return BaseUpdate(merged.held, id, origin, answer.at)
-    }
-
-    /// Reads the shared rows again for which confirmed writes wait, of one origin or all: after a start, and
-    /// once the origin can be asked again (case 29).
-    func readAnswered(at origin: OriginName? = nil) async {
-        let store = context.store
-        guard (store.modifiers.totals.byState[.accepted] ?? 0) > 0 else { return }
-        do throws(StoreError) {
-            for record in try await records.found(after: nil).records where record.isAnswered {
-                guard origin.map({ $0 == record.origin }) ?? true else { continue }
-                let scope = store.key(for: record.scope)
-                for case .id(let id) in record.lanes where store.keepsShared(scope, id) {
-                    askAgain(id, scope)
-                }
-            }
-        } catch {
-            // Whoever reads the row next has it read again, as it is stale.
-            context.note("the modifiers were not read", error)
-        }
     }
 
     /// Has the origin say what a target is now; what comes of it lands in the cache.

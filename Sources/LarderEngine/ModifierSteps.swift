@@ -13,6 +13,7 @@ import Synchronization
 final class ModifierSteps: Sendable {
     let context: EngineContext
     let records: ModifierRecords
+    let reads: AnsweredReads
     /// What the attempts under way, and those that are to be settled, have come to; guarded by its
     /// lock.
     let attempts = Mutex<[ModifierNumber: Attempted]>([:])
@@ -57,6 +58,7 @@ final class ModifierSteps: Sendable {
     init(_ context: EngineContext) {
         self.context = context
         records = ModifierRecords(context: context)
+        reads = AnsweredReads(context, records)
     }
 
     func perform(_ action: ModifierQueue.Action) async -> ModifierKeeper.Turn? {

@@ -271,7 +271,7 @@ extension Problem {
     }
 
     /// Whether the same may go well later without anybody changing it; an origin's own failure too.
-    fileprivate var isTransient: Bool {
+    var isTransient: Bool {
         guard kind == .originStatus, let originStatus else { return isRetryable }
         return originStatus >= 500 || [408, 425, 429].contains(originStatus)
     }

@@ -83,10 +83,46 @@ struct AnsweredWriteTests {
             _ = fixture.start(try fixture.url("/away"), as: bob)
             let name = try OriginName("example")
             try await until { fixture.engine.context.originStates.isDown(name) }
+            // The pause after the refusal ends, and no read follows.
+            fixture.clock.advance(by: Limits.pinRetryBase)
             fixture.upstream.answer(url, with: .json(#"{"liked":true,"by":1}"#))
-            try await fixture.cache(try fixture.url("/b"), .json("[1]"), as: bob)
+            let other = try fixture.url("/b")
+            try await fixture.cache(other, .json("[1]"), as: bob)
             try await end(fixture, of: id)
+            let asked = fixture.upstream.asked.all.map(\.url)
+            #expect(asked.filter { $0 == url }.count == 4)
+            #expect(asked.lastIndex(of: url) ?? 0 > asked.firstIndex(of: other) ?? .max)
             #expect(try fixture.view(url, alice) == #"{"liked":true,"by":1}"#)
+        }
+    }
+
+    @Test("A read that fails is repeated, with pauses that grow", arguments: [401, 429, 500])
+    func repeated(status: Int) async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let (url, key) = (try fixture.url("/a"), fixture.key(alice))
+            try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+            let failure = ScriptedAnswer.reply("later", status: status)
+            let read = ScriptedAnswer.json(#"{"liked":true,"by":1}"#)
+            fixture.upstream.answer(
+                url,
+                with: .reply(status: 204),
+                failure,
+                failure,
+                failure,
+                read
+            )
+            let id = try await fixture.like(url, alice)
+            var due = Duration.zero
+            for pause in [1, 2, 4].map({ Limits.pinRetryBase * $0 }) {
+                due += pause
+                try await fixture.clock.sleepers(until: due)
+                fixture.clock.advance(by: pause)
+            }
+            try await until {
+                try await fixture.engine.modifiers.modifier(id, key).state == .confirmed
+            }
+            #expect(try fixture.view(url, alice) == #"{"liked":true,"by":1}"#)
+            #expect(fixture.upstream.asked.all.count == 6)
         }
     }
 

@@ -3,6 +3,8 @@ import LarderTestSupport
 import LarderUpstream
 import LarderWire
 
+@testable import LarderEngine
+
 /// What the origin says.
 extension EngineSimulation {
     func answerSomething() {
@@ -294,8 +296,10 @@ extension EngineSimulation {
         } else if let refused = left.first(where: { $0.standing == .authWait }) {
             decide(refused, .retry)
         } else if let answered = left.first(where: { $0.standing == .answered }),
+            daemon.engine.context.originStates.isDown(settings.name),
             fetches.allSatisfy({ $0.answer != nil }), chance(1, of: 2)
         {
+            // No read begins by itself while the origin counts as away.
             user = answered.user
             fetch(answered.changes[0].path, .networkOnly)
         } else if let open = left.first(where: { $0.waitsForPerson }) {
