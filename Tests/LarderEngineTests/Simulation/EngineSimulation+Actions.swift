@@ -264,9 +264,20 @@ extension EngineSimulation {
     }
 
     private func evict() {
-        guard let path = pick(Self.paths), let id = try? Self.id(path) else { return }
+        // What only a mark hides is seen once an own row in front of a shared one is gone.
+        let front = Self.paths.filter { path in
+            isShared
+                && judge.queues.contains { queue in
+                    queue.rows.hasOwn(path) && queue.rows.behind[path] == nil
+                        && !queue.isTargeted(path) && !queue.pinned.contains(path)
+                }
+        }
+        let isOfFront = !front.isEmpty && chance(2, of: 3)
+        guard let path = pick(isOfFront ? front : Self.paths), let id = try? Self.id(path) else {
+            return
+        }
         // An operator may evict what is everybody's.
-        let isOfShared = isShared && chance(1, of: 2)
+        let isOfShared = isShared && !isOfFront && chance(1, of: 2)
         let scope = isOfShared ? daemon.store.key(for: .shared) : scopeKey
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in
