@@ -10,19 +10,10 @@ import LarderNormalize
 /// * Nobody else refers to anything.
 /// * A skeleton counts the answers that name it, and there is none without.
 struct AnswerAudit {
-    struct Violation: Error, CustomStringConvertible {
-        let description: String
-    }
-
     private let connection: SQLiteConnection
 
     /// Checks `cache.db`, and where `statePath` is given `state.db`, too.
-    init(
-        _ path: String,
-        _ scope: ScopeKey,
-        _ origin: OriginName,
-        statePath: String? = nil
-    ) throws {
+    init(_ path: String, _ scope: ScopeKey, _ origin: OriginName, statePath: String? = nil) throws {
         connection = try SQLiteConnection(path: path, mode: .readOnly)
         try connection.execute("BEGIN")
         defer { connection.rollBack() }
@@ -88,14 +79,14 @@ struct AnswerAudit {
             if let normalized = row.normalized(in: scope) {
                 let skeleton = try reader.skeleton(normalized.skeleton)
                 guard let skeleton, let template = try? Template(normalized.template, skeleton)
-                else { throw Violation(description: "a template that cannot be read") }
+                else { throw Violation("a template that cannot be read") }
                 keys = template.references(skeleton).map(\.key)
             } else if case .present(let body, _)? = row.held {
                 keys = body.references.map(\.key)
             }
             for key in keys {
                 guard let child = try number(EntryID(EntityName(key, of: origin))) else {
-                    throw Violation(description: "\(key) has no row, and something refers to it")
+                    throw Violation("\(key) has no row, and something refers to it")
                 }
                 expected.insert([child, rows.integer(EntryColumn.key)])
             }
@@ -108,8 +99,4 @@ struct AnswerAudit {
     }
 
     private func number(_ sql: String) throws -> Int64 { try connection.integer(sql) ?? 0 }
-
-    private func require(_ isRight: Bool, _ what: String) throws {
-        if !isRight { throw Violation(description: what) }
-    }
 }

@@ -20,6 +20,11 @@ struct AnswerFixture {
         store.setOrigins(OriginNames(rules: [origin: self.rules]))
     }
 
+    /// One with the defaults, for a suite that has one in each test.
+    static func new() -> AnswerFixture {
+        do { return try AnswerFixture() } catch { preconditionFailure("no store: \(error)") }
+    }
+
     var store: Store { temporary.store }
     var scope: ScopeKey { temporary.scope }
 
@@ -76,10 +81,19 @@ struct AnswerFixture {
         }
     }
 
-    /// An orderly end and a new start.
     func reopen() async throws {
         try await temporary.reopen()
         store.setOrigins(OriginNames(rules: [origin: rules]))
+    }
+
+    /// A start without what `cache.db` had.
+    func loseCache() throws {
+        try temporary.loseCache()
+        store.setOrigins(OriginNames(rules: [origin: rules]))
+    }
+
+    func audit() throws {
+        _ = try AnswerAudit(temporary.cachePath, scope, origin, statePath: temporary.statePath)
     }
 
     /// The rows of a table of `cache.db`, as of the last commit.
@@ -95,9 +109,7 @@ struct AnswerFixture {
     @discardableResult
     func evict(_ id: EntryID) async throws -> Bool {
         let scope = scope
-        let candidate = try await store.read { reader throws(StoreError) in
-            try reader.lists.candidate(scope, id)
-        }
+        let candidate = try await store.candidate(scope, id)
         return try await !store.evict([candidate].compactMap { $0 }).evicted.isEmpty
     }
 }

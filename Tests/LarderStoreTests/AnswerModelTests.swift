@@ -16,16 +16,9 @@ struct AnswerModelTests {
         "Whatever comes and goes, each answer shows what its entities are, and each change is told"
     )
     func lives() async throws {
-        var kept = KeptCounts()
-        for seed in SimulationSeeds.first(40) {
-            do {
-                var life = try AnswerLife(seed: seed)
-                try await life.run(steps: 40)
-                kept += life.keptReads.counts
-            } catch {
-                Issue.record("\(error), \(SimulationSeeds.advice(seed))")
-                return
-            }
+        let kept = try await SimulationSeeds.run(SimulationSeeds.first(40)) { seed in
+            var life = try AnswerLife(seed: seed)
+            return try await life.run(steps: 40)
         }
         #expect(kept.held > 0 && kept.void > 0)
     }
@@ -34,8 +27,8 @@ struct AnswerModelTests {
         "Whichever operation fails, an answer is stored whole with all of its entities or not at all"
     )
     func faults() async throws {
-        let faults = FaultInjection()
-        let answers = try AnswerFixture(configure: { $0.faults = faults })
+        let answers = try AnswerFixture()
+        let faults = answers.temporary.faults
         func text(_ name: String) -> String {
             #"{"type":"A","id":1,"n":"\#(name)","u":{"type":"U","id":7,"n":"\#(name)"}}"#
         }
@@ -57,9 +50,7 @@ struct AnswerModelTests {
             #expect(shown == text(name) || shown == text(previous), "\(n)")
             if shown == text(name) { previous = name }
             try await answers.store.requireInvariants()
-            let path = answers.temporary.directory.path("cache/cache.db")
-            let state = answers.temporary.statePath
-            _ = try AnswerAudit(path, answers.scope, answers.origin, statePath: state)
+            try answers.audit()
             // One that met no failure in its own transaction ends it.
             guard hasFailed || n < 60 else { break }
             n += 1
@@ -67,12 +58,7 @@ struct AnswerModelTests {
     }
 }
 
-/// One life of a store.
 private struct AnswerLife {
-    struct Complaint: Error, CustomStringConvertible {
-        let description: String
-    }
-
     private let answers: AnswerFixture
     private var random: SeededRandom
     /// What the model knows of entities, and of answers by their ids.
@@ -84,7 +70,7 @@ private struct AnswerLife {
     private var accepted = 0
     private var pinned: Set<String> = []
     private var reader: StoreReader
-    private(set) var keptReads = KeptReads<String, String>()
+    private var keptReads = KeptReads<String, String>()
 
     init(seed: UInt64) throws {
         random = SeededRandom(seed: seed)
@@ -92,42 +78,32 @@ private struct AnswerLife {
         reader = try answers.store.makeReader()
     }
 
-    mutating func run(steps: Int) async throws {
+    mutating func run(steps: Int) async throws -> KeptCounts {
         for step in 0..<steps {
             let before = try await allShown()
             _ = answers.store.changes.take()
             let what = try await self.step()
-            let told = answers.store.changes.take()
-            let after = try await allShown()
-            for (id, (old, new)) in zip(ids, zip(before, after)) {
-                let expected = try model(id)
-                guard new == expected else {
-                    throw Complaint(
-                        description: "step \(step), \(what): \(id) shows \(new), not \(expected)"
-                    )
-                }
-                let isTold = told.changes.contains { $0.id?.text == id }
-                let isEviction = what.hasPrefix("evict")
-                if !Self.saySame(old, new), !isTold, !isEviction, !told.isCut {
-                    throw Complaint(
-                        description: "step \(step), \(what): \(id) was \(old), is \(new), untold"
-                    )
-                }
-                let times = told.changes.count { $0.id?.text == id }
-                // What comes for a pin is a step, and what it says of entities another.
-                let isForPin = pinned.contains(id) && what.hasPrefix("put \(id) ")
-                if times > (isForPin ? 2 : 1) {
-                    throw Complaint(description: "step \(step), \(what): \(id) told \(times) times")
-                }
-            }
             do {
+                try await judge(what, before, answers.store.changes.take())
                 try judgeKept()
+                try answers.audit()
             } catch {
-                throw Complaint(description: "step \(step), \(what): \(error)")
+                throw Violation("step \(step), \(what): \(error)")
             }
-            let path = answers.temporary.directory.path("cache/cache.db")
-            let state = answers.temporary.statePath
-            _ = try AnswerAudit(path, answers.scope, answers.origin, statePath: state)
+        }
+        return keptReads.counts
+    }
+
+    private func judge(_ what: String, _ before: [String], _ told: ChangeFeed.Batch) async throws {
+        for (id, (old, new)) in zip(ids, zip(before, try await allShown())) {
+            let expected = try model(id)
+            try require(new == expected, "\(id) shows \(new), not \(expected)")
+            let times = told.changes.count { $0.id?.text == id }
+            let mayBeUntold = Self.saySame(old, new) || what.hasPrefix("evict") || told.isCut
+            try require(times > 0 || mayBeUntold, "\(id) was \(old), is \(new), untold")
+            // What comes for a pin is a step, and what it says of entities another.
+            let isForPin = pinned.contains(id) && what.hasPrefix("put \(id) ")
+            try require(times <= (isForPin ? 2 : 1), "\(id) told \(times) times")
         }
     }
 
@@ -171,7 +147,7 @@ private struct AnswerLife {
         switch random.next() % 20 {
         case 0:
             let id = random.pick(ids)
-            _ = try await answers.store.pins.unpin(answers.scope, try EntryID(id), now: .epoch)
+            try await answers.temporary.unpin(id)
             _ = try await answers.store.delete(answers.scope, try EntryID(id))
             kept[id] = nil
             pinned.remove(id)
@@ -201,7 +177,10 @@ private struct AnswerLife {
             return "delete \(key)"
         case 3:
             keptReads.dropAll()
+            let bytes = answers.store.totals.bytes
             try await answers.reopen()
+            let (store, findings) = (answers.store, answers.store.files.findings)
+            try require(findings.isEmpty && store.totals.bytes == bytes, "opened: \(findings)")
             reader = try answers.store.makeReader()
             return "reopen"
         case 4, 5, 6: return try await accept()
@@ -215,15 +194,10 @@ private struct AnswerLife {
             let isPinned = random.next() % 2 == 0
             if isPinned {
                 pinned.insert(id)
-                _ = try await answers.store.pins.pin(
-                    answers.scope,
-                    try EntryID(id),
-                    origin: nil,
-                    now: .epoch
-                )
+                try await answers.temporary.pin(id)
             } else {
                 pinned.remove(id)
-                _ = try await answers.store.pins.unpin(answers.scope, try EntryID(id), now: .epoch)
+                try await answers.temporary.unpin(id)
             }
             try await settle()
             return "\(isPinned ? "pin" : "unpin") \(id)"
@@ -259,7 +233,7 @@ private struct AnswerLife {
         let word: String
         let outcome: Settlement.Outcome
         switch random.next() % 3 {
-        case 0: (word, outcome) = ("dead", .dead(.refused) { _, _ in LostView() })
+        case 0: (word, outcome) = ("dead", .refused)
         case 1: (word, outcome) = ("cancelled", .cancelled)
         case _:
             word = "confirmed"
@@ -271,8 +245,7 @@ private struct AnswerLife {
             let held = EntityView(entities[key] ?? .unknown, [effect]).held
             if held.stored != nil { entities[key] = held }
         }
-        let settlement = Settlement(number: number, outcome: outcome)
-        _ = try await answers.store.modifiers.settle([settlement], now: .epoch)
+        try await answers.temporary.end(number, outcome)
         try await settle()
         return "\(word) \(number) of \(key)"
     }
@@ -316,7 +289,7 @@ private struct AnswerLife {
         }
         for key in gone.keys { entities[key] = nil }
         for key in gone.keys where isReferred(key) {
-            throw Complaint(description: "\(key) is gone, and something refers to it")
+            throw Violation("\(key) is gone, and something refers to it")
         }
     }
 
@@ -332,13 +305,9 @@ private struct AnswerLife {
     }
 
     private func keys() async throws -> [EntityKey] {
-        let scope = answers.scope
-        return try await answers.store.read { reader throws(StoreError) in
-            var filter = RowFilter(scope: scope)
-            filter.part = .entities
-            return try reader.lists.page(filter, order: .id, after: nil, limit: .max)
-                .compactMap { $0.entry.id.entity?.key }
-        }
+        var filter = RowFilter(scope: answers.scope)
+        filter.part = .entities
+        return try await answers.store.rows(filter).compactMap { $0.entry.id.entity?.key }
     }
 
     private func model(_ id: String) throws -> String {

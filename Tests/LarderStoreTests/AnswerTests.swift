@@ -7,74 +7,14 @@ import Testing
 
 @Suite("Normalized answers", .timeLimit(.minutes(5)))
 struct AnswerTests {
+    private let answers = AnswerFixture.new()
+
     private static func article(_ id: Int, _ name: String) -> String {
         #"{"type":"Article","id":\#(id), "author": {"type":"User","id":7,"name":"\#(name)"}}"#
     }
 
-    @Test("One update of an author shows everywhere")
-    func oneAuthor() async throws {
-        let answers = try AnswerFixture()
-        try await answers.put("a/1", Self.article(1, "Ann"))
-        try await answers.put("a/2", Self.article(2, "Ann"))
-        #expect(try await answers.shown("a/1") == Self.article(1, "Ann"))
-        try await answers.put("u/7", #"{"type":"User","id":7,"name":"Anna"}"#)
-        #expect(try await answers.shown("a/1") == Self.article(1, "Anna"))
-        #expect(try await answers.shown("a/2") == Self.article(2, "Anna"))
-        #expect(try await answers.count("entry") == 6)
-        #expect(try await answers.count("skeleton") == 2)
-    }
-
-    @Test("A late answer overwrites nothing of a later fetch's")
-    func late() async throws {
-        let answers = try AnswerFixture()
-        let early = try answers.store.nextRevision()
-        try await answers.put("a/1", Self.article(1, "Anna"))
-        try await answers.put("a/2", Self.article(2, "Ann"), fetch: early.number)
-        #expect(try await answers.shown("a/2") == Self.article(2, "Anna"))
-    }
-
-    @Test(
-        "An evicted child makes the answer a miss, or a partial one; a deleted one does not (P-10)"
-    )
-    func evictedAndDeleted() async throws {
-        let answers = try AnswerFixture()
-        let list = #"{"items":[{"type":"A","id":1},{"type":"A","id":2}]}"#
-        try await answers.put("l", list)
-        let second = try answers.name("A:2")
-        try await answers.evict(EntryID(second))
-        #expect(try await answers.shown("l") == "missing")
-        #expect(
-            try await answers.shown("l", isPartial: true)
-                == #"partly {"items":[{"type":"A","id":1},null]}"#
-        )
-        let fetch = try answers.store.nextRevision()
-        let cause = ChangeCause(.network)
-        try await answers.store
-            .deleteEntity(second, in: answers.scope, fetch: fetch, cause: cause, now: .epoch)
-        #expect(try await answers.shown("l") == #"{"items":[{"type":"A","id":1}]}"#)
-        try await answers.put("l", list)
-        #expect(try await answers.shown("l") == list)
-    }
-
-    @Test("What a row has beside itself goes with it, and the totals come out")
-    func goes() async throws {
-        let answers = try AnswerFixture()
-        try await answers.put("a/1", Self.article(1, "Ann"))
-        try await answers.put("a/2", Self.article(2, "Ann"))
-        for id in ["a/1", "a/2"] {
-            _ = try await answers.store.delete(answers.scope, try EntryID(id))
-        }
-        try await answers.store.commits.settle()
-        for table in ["entry", "recency", "reference", "skeleton"] {
-            #expect(try await answers.count(table) == 0, "\(table)")
-        }
-        #expect(answers.store.totals.bytes == 0)
-        #expect(answers.store.totals.entries == 0)
-    }
-
     @Test("An entity that was asked for by its key stays while nothing refers to it")
     func direct() async throws {
-        let answers = try AnswerFixture()
         try await answers.put("a/1", Self.article(1, "Ann"))
         answers.store.noteDirectUse(answers.scope, EntryID(try answers.name("User:7")))
         _ = try await answers.store.delete(answers.scope, try EntryID("a/1"))
@@ -84,7 +24,6 @@ struct AnswerTests {
 
     @Test("An answer that is stored whole again leaves nothing of its form")
     func wholeAgain() async throws {
-        let answers = try AnswerFixture()
         let text = Self.article(1, "Ann")
         try await answers.put("a/1", text)
         let whole = try answers.answer("a/1", text).entry
@@ -95,17 +34,6 @@ struct AnswerTests {
         for table in ["reference", "skeleton"] { #expect(try await answers.count(table) == 0) }
         #expect(try await answers.count("entry") == 1)
         #expect(try await answers.put("a/1", text).isNormalized)
-    }
-
-    @Test("Rows and totals are found again when the file is opened")
-    func reopened() async throws {
-        let answers = try AnswerFixture()
-        try await answers.put("a/1", Self.article(1, "Ann"))
-        let before = answers.store.totals
-        try await answers.reopen()
-        #expect(answers.store.totals.bytes == before.bytes)
-        #expect(answers.store.files.findings.isEmpty)
-        #expect(try await answers.shown("a/1") == Self.article(1, "Ann"))
     }
 
     // MARK: Who is told
@@ -131,7 +59,6 @@ struct AnswerTests {
 
     @Test("Whatever shows a member that has changed is told once, and nothing else")
     func whoIsTold() async throws {
-        let answers = try AnswerFixture()
         try await answers.put("a/1", Self.article(1, "Ann"))
         try await answers.put("ids", #"[{"type":"User","id":7}]"#)
         try await answers.put("other", #"[{"type":"User","id":8,"name":"Bob"}]"#)
@@ -149,15 +76,12 @@ struct AnswerTests {
             try await answers.put("a/1", Self.article(1, "Ann"))
         }
         #expect(
-            back == [
-                "put example/User:7", #"put a/1 by ["User:7"]"#, #"put u/7 by ["User:7"]"#,
-            ]
+            back == ["put example/User:7", #"put a/1 by ["User:7"]"#, #"put u/7 by ["User:7"]"#]
         )
     }
 
     @Test("Who shows an entity by another one is told, also of one that came there later")
     func newcomers() async throws {
-        let answers = try AnswerFixture()
         try await answers.put("a/1", Self.article(1, "Ann"))
         try await answers.put("titles", #"[{"type":"Article","id":1}]"#)
         // The article has another author now, of whom the first answer knows nothing.
@@ -182,7 +106,6 @@ struct AnswerTests {
 
     @Test("A member that no answer lists is told of to who watches the entity only")
     func unlisted() async throws {
-        let answers = try AnswerFixture()
         try await answers.put("a/1", Self.article(1, "Ann"))
         let heard = try await told(answers) {
             try await answers.put("u/7", #"{"type":"User","id":7,"age":30}"#)
@@ -192,7 +115,6 @@ struct AnswerTests {
 
     @Test("Entities that refer to each other are followed to an end")
     func cycles() async throws {
-        let answers = try AnswerFixture()
         try await answers.put(
             "a",
             #"{"type":"A","id":1,"b":{"type":"B","id":1,"n":1,"a":{"type":"A","id":1}}}"#
@@ -205,7 +127,6 @@ struct AnswerTests {
 
     @Test("Whatever bound there is to following references, nobody is left out in silence")
     func bounded() async throws {
-        let answers = try AnswerFixture()
         for number in 0..<5 {
             try await answers.put(
                 "a/\(number)",
@@ -250,7 +171,6 @@ struct AnswerTests {
 
     @Test("The log has what a step has done to many entities in few rows, and gives all back")
     func logged() async throws {
-        let answers = try AnswerFixture()
         let since = answers.store.changes.last
         let items = (0..<3_000).map { #"{"type":"A","id":\#($0)}"# }
         try await answers.put("l", "[" + items.joined(separator: ",") + "]")

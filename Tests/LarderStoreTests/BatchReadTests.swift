@@ -13,6 +13,8 @@ private struct ReadRow: Sendable {
 
 @Suite("Reads of several rows at one moment", .timeLimit(.minutes(5)))
 struct BatchReadTests {
+    private let temporary = TemporaryStore.new()
+
     private func batch(
         _ store: Store,
         _ scope: ScopeKey,
@@ -22,13 +24,13 @@ struct BatchReadTests {
         return try await store.read { reader throws(StoreError) in
             try reader.atOneMoment { () throws(StoreError) in
                 var rows: [ReadRow?] = []
-                for id in ids { rows.append(try row(scope, id, reader)) }
+                for id in ids { rows.append(try Self.row(scope, id, reader)) }
                 return rows
             }
         }
     }
 
-    private func row(
+    private static func row(
         _ scope: ScopeKey,
         _ id: EntryID,
         _ reader: StoreReader
@@ -42,11 +44,8 @@ struct BatchReadTests {
         return ReadRow(bytes: whole, damaged: whole == nil ? chunks : nil)
     }
 
-    private func bytes(_ row: ReadRow?) -> [UInt8]? { row?.bytes }
-
     @Test("All rows are of one moment, whatever is written meanwhile")
     func oneMoment() async throws {
-        let temporary = try TemporaryStore()
         let (store, scope) = (temporary.store, temporary.scope)
         for id in ["a", "b"] { try await temporary.put(id, [0]) }
         for number in 0..<200 { try await temporary.put("x\(number)", .pattern(2_000)) }
@@ -61,8 +60,8 @@ struct BatchReadTests {
             }
             for _ in 0..<100 {
                 let rows = try await batch(store, scope, ids)
-                let first = Int(try #require(bytes(rows[0])?.first))
-                let last = Int(try #require(bytes(rows[201])?.first))
+                let first = Int(try #require(rows[0]?.bytes?.first))
+                let last = Int(try #require(rows[201]?.bytes?.first))
                 #expect((0...1).contains(first - last), "\(first), \(last)")
             }
             try await group.waitForAll()
@@ -71,18 +70,16 @@ struct BatchReadTests {
 
     @Test("A body in chunks is read whole in the transaction of its row")
     func bodies() async throws {
-        let temporary = try TemporaryStore()
         let json = Array("[\(String(repeating: "1", count: 200_000))]".utf8)
         try await temporary.upload("json", json)
         try await temporary.put("small", [1, 2, 3])
         let ids = ["json", "small", "none"]
         let all = try await batch(temporary.store, temporary.scope, ids)
-        #expect(all.map { bytes($0) } == [json, [1, 2, 3], nil])
+        #expect(all.map { $0?.bytes } == [json, [1, 2, 3], nil])
     }
 
     @Test("A damaged chunk is told, so that its row can go")
     func damaged() async throws {
-        let temporary = try TemporaryStore()
         let json = Array("[\(String(repeating: "1", count: 200_000))]".utf8)
         try await temporary.upload("json", json)
         try await temporary.damage(

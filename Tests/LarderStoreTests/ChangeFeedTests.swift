@@ -54,7 +54,7 @@ struct ChangeFeedTests {
             case 1: _ = try? await store.pins.unpin(scope, id, now: .epoch)
             case 2: _ = try? await store.delete(scope, id)
             case 3: _ = try? await store.pins.evict(scope, id)
-            case _: _ = try? await store.put(.fetched(scope, name, [byte]), now: .epoch)
+            case _: _ = try? await store.put(.fetched(scope, id, "[\(byte)]"), now: .epoch)
             }
         }
     }

@@ -7,18 +7,19 @@ import Testing
 
 @Suite("The log of changes")
 struct ChangeLogTests {
+    private let temporary = TemporaryStore.new()
+
     @Test("What a put, a delete and an eviction change is told, with who has asked for it")
     func kinds() async throws {
-        let temporary = try TemporaryStore()
         let scope = temporary.scope
         let tag = ClientTag(uid: 1_000, name: "phone")
         var blob = NewEntry.blob(scope, try EntryID("a"), [1])
         blob.client = tag
         _ = try await temporary.store.put(blob, now: .epoch)
-        _ = try await temporary.store.put(.fetched(scope, "b", [2]), now: .epoch)
-        _ = try await temporary.store.put(.tombstone(scope, "b"), now: .epoch)
+        try await temporary.answer("b", "[2]")
+        _ = try await temporary.store.put(.tombstone(scope, named("b")), now: .epoch)
         _ = try await temporary.store.delete(scope, EntryID("a"), client: tag)
-        _ = try await temporary.store.put(.fetched(scope, "c", [3]), now: .epoch)
+        try await temporary.answer("c", "[3]")
         _ = try await temporary.store.delete(scope, EntryID("c"))
         let byClient = ChangeCause(.client, client: tag)
         #expect(
@@ -33,7 +34,6 @@ struct ChangeLogTests {
 
     @Test("Bytes that are there already change nothing")
     func sameBytes() async throws {
-        let temporary = try TemporaryStore()
         let first = try await temporary.put("a", [1])
         #expect(try await temporary.put("a", [1]).isSame)
         #expect(try await temporary.events(after: first.revision.number) == [])
@@ -41,23 +41,22 @@ struct ChangeLogTests {
 
     @Test("Pinning changes nothing; what comes for a pin does, in the other file")
     func pins() async throws {
-        let temporary = try TemporaryStore()
         let (scope, id) = (temporary.scope, try EntryID("a"))
-        _ = try await temporary.store.put(.fetched(scope, "a", [1]), now: .epoch)
+        try await temporary.answer("a", "[1]")
         let before = temporary.store.changes.released.number
-        _ = try await temporary.store.pins.pin(scope, id, origin: nil, now: .epoch)
+        try await temporary.pin("a")
         #expect(try await temporary.events(after: before) == [])
-        _ = try await temporary.store.put(.fetched(scope, "a", [2]), now: .epoch)
+        try await temporary.answer("a", "[2]")
         try await temporary.put("b", [1])
-        _ = try await temporary.store.put(.tombstone(scope, "a"), now: .epoch)
-        _ = try await temporary.store.put(.tombstone(scope, "a"), now: .epoch)
+        _ = try await temporary.store.put(.tombstone(scope, named("a")), now: .epoch)
+        _ = try await temporary.store.put(.tombstone(scope, named("a")), now: .epoch)
         let told: [Change.Event] = [
             .put(id, ChangeCause(.network)), .put(try EntryID("b"), ChangeCause(.client)),
             .delete(id, ChangeCause(.network)),
         ]
         #expect(try await temporary.events(after: before) == told)
         // The bytes that the pin has kept are shown no more.
-        _ = try await temporary.store.pins.unpin(scope, id, now: .epoch)
+        try await temporary.unpin("a")
         #expect(try await temporary.events(after: before) == told + [told[2]])
     }
 
@@ -72,12 +71,7 @@ struct ChangeLogTests {
         }
         let left = try await temporary.ids()
         #expect(evicted + left == ["a", "b", "c"])
-        _ = try await temporary.store.pins.pin(
-            temporary.scope,
-            EntryID("c"),
-            origin: nil,
-            now: .epoch
-        )
+        try await temporary.pin("c")
         let before = temporary.store.changes.released.number
         _ = try await temporary.store.pins.evict(temporary.scope, EntryID("c"))
         let event = Change.Event.evict(try EntryID("c"), .request, client: nil)
@@ -86,10 +80,7 @@ struct ChangeLogTests {
 
     @Test("A put that fails tells nothing, and what comes after it is released")
     func failures() async throws {
-        let temporary = try TemporaryStore()
-        let faults = FaultInjection()
-        temporary.faults = faults
-        try await temporary.reopen()
+        let faults = temporary.faults
         try await temporary.put("a", [1])
         let before = temporary.store.changes.released
         for n in 1...40 {
@@ -110,7 +101,6 @@ struct ChangeLogTests {
 
     @Test("At most so many rows stay: the oldest go in batches, and who was there is told so")
     func bounds() async throws {
-        let temporary = try TemporaryStore()
         let ids = try (0..<4).map { try EntryID(String($0) + String(repeating: "x", count: 8_000)) }
         let rows = Int(Limits.changeLogBytesMax / 8_000)
         await withTaskGroup(of: Void.self) { [store = temporary.store] group in
@@ -177,7 +167,6 @@ struct ChangeLogTests {
 
     @Test("With a new cache.db it begins anew, also while the process runs, and watchers are told")
     func newFile() async throws {
-        let temporary = try TemporaryStore()
         let first = try await temporary.put("a", [1]).revision
         _ = temporary.store.changes.take()
         #expect(unlink(temporary.cachePath) == 0)
@@ -195,7 +184,6 @@ struct ChangeLogTests {
 
     @Test("Whoever finds the file gone finds that its log is gone too")
     func lostFile() async throws {
-        let temporary = try TemporaryStore()
         let last = try await temporary.put("a", [1]).revision
         let store = temporary.store
         let starts = Recorder<Revision>()
@@ -210,7 +198,6 @@ struct ChangeLogTests {
 
     @Test("A modifier's change comes back as it was written")
     func modifiers() async throws {
-        let temporary = try TemporaryStore()
         var modifier = ModifierChange(
             id: try ModifierID("m1"),
             state: .dead,
@@ -259,25 +246,5 @@ extension Store {
         try await commits.submit { writer throws(StoreError) in
             try writer.state.views.log(Change(try writer.revisions.next(), scope, event))
         }
-    }
-}
-
-extension NewEntry {
-    static func fetched(_ scope: ScopeKey, _ id: String, _ bytes: [UInt8]) throws -> NewEntry {
-        var new = blob(scope, try EntryID(id), bytes)
-        new.entry.kind = .fetched
-        return new
-    }
-
-    static func tombstone(_ scope: ScopeKey, _ id: String) throws -> NewEntry {
-        let entry = Entry(
-            id: try EntryID(id),
-            kind: .tombstone,
-            status: 410,
-            storedAt: .epoch,
-            revision: Revision(0),
-            body: BodySummary(of: [], isJSON: false)
-        )
-        return NewEntry(scope: scope, entry: entry, body: .inline([]))
     }
 }

@@ -36,7 +36,6 @@ struct ClientReadersTests {
             try await store.check()
         }
         #expect(try await temporary.text("https://a/1") == "[2]")
-        try await temporary.close()
     }
 
     @Test("A user who holds their share of the readers keeps nobody else's list waiting")
@@ -51,6 +50,5 @@ struct ClientReadersTests {
             #expect([others, daemon] == [1, 1])
         }
         #expect(try await rows(store, as: .asked(by: .uid(1))) == 1)
-        try await temporary.close()
     }
 }

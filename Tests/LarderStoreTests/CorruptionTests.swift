@@ -22,9 +22,7 @@ struct CorruptionTests {
         },
         Step(testDescription: "an eviction") { temporary in
             let filter = RowFilter(scope: temporary.scope)
-            let rows = try await temporary.store.read { reader throws(StoreError) in
-                try reader.lists.candidates(filter, after: nil, limit: 3)
-            }
+            let rows = try await temporary.store.candidates(filter, limit: 3)
             _ = try await temporary.store.evict(rows)
         },
         Step(testDescription: "a read") { temporary in
@@ -36,19 +34,16 @@ struct CorruptionTests {
     @Test("Rows are right or gone, sums are exact, and the store goes on", arguments: steps)
     func everyOperation(step: Step) async throws {
         for n in 1... {
-            let faults = FaultInjection()
             let temporary = try TemporaryStore(configure: {
                 $0.maxBytes = ByteSize(bytes: 160_000)
-                $0.faults = faults
             })
             try await temporary.upload("large", .pattern(70_000, 1))
             for number in 0..<4 { try await temporary.put("small\(number)", .pattern(20_000)) }
-            faults.arm(n, with: .corrupt)
+            temporary.faults.arm(n, with: .corrupt)
             try? await step.run(temporary)
-            let failures = faults.failures
-            faults.disarm()
+            temporary.faults.disarm()
             try await check(temporary, "n \(n)")
-            guard failures > 0 else { return }
+            guard temporary.faults.failures > 0 else { return }
         }
     }
 

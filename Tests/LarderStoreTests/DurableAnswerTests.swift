@@ -9,6 +9,8 @@ import Testing
 /// P-07: a pinned or targeted answer is in state.db with its entities and its variants.
 @Suite("Answers in state.db")
 struct DurableAnswerTests {
+    private let fixture = AnswerFixture.new()
+
     private static let feed = #"[{"type":"A","id":1,"x":1,"by":{"type":"B","id":1,"n":"Ann"}}]"#
     private static let renamed = #"[{"type":"A","id":1,"x":1,"by":{"type":"B","id":1,"n":"Bea"}}]"#
 
@@ -18,23 +20,7 @@ struct DurableAnswerTests {
     }
 
     private func pin(_ fixture: AnswerFixture, _ id: String) async throws {
-        let outcome = try await fixture.store.pins.pin(
-            fixture.scope,
-            named(id),
-            origin: nil,
-            now: .epoch
-        )
-        #expect(outcome == .held(isNew: true))
-    }
-
-    /// cache.db is gone with the next start.
-    private func loseCache(_ fixture: AnswerFixture) throws {
-        try fixture.temporary.crash(Self.loseCache)
-        fixture.store.setOrigins(OriginNames(rules: [fixture.origin: fixture.rules]))
-    }
-
-    private static func loseCache(_ directory: TemporaryDirectory) {
-        for end in ["", "-wal"] { unlink(directory.path("cache/cache.db" + end)) }
+        #expect(try await fixture.temporary.pin(id) == .held(isNew: true))
     }
 
     private func rows(_ fixture: AnswerFixture) throws -> [Int64?] {
@@ -43,37 +29,32 @@ struct DurableAnswerTests {
 
     @Test("A pinned answer shows the newest state of its entities once cache.db is lost")
     func pinnedAndLost() async throws {
-        let fixture = try AnswerFixture()
         try await fixture.put("feed", Self.feed)
         try await pin(fixture, "feed")
         #expect(try rows(fixture) == [3, 2, 1])
         try await rename(fixture)
         #expect(try await fixture.shown("feed") == Self.renamed)
-        try loseCache(fixture)
+        try fixture.loseCache()
         #expect(try await fixture.shown("feed") == Self.renamed)
         #expect(try await fixture.shown("author") == "miss")
         // What comes next is merged there, too.
         try await rename(fixture, "Cleo")
         #expect(try await fixture.shown("feed").contains("Cleo"))
-        try loseCache(fixture)
+        try fixture.loseCache()
         #expect(try await fixture.shown("feed").contains("Cleo"))
-        try await fixture.temporary.close()
     }
 
     @Test("An answer that a pending write changes keeps its entities once cache.db is lost")
     func targetedAndLost() async throws {
-        let fixture = try AnswerFixture()
         try await fixture.put("feed", Self.feed)
         try await fixture.temporary.accept("one", "feed")
         try await rename(fixture)
-        try loseCache(fixture)
+        try fixture.loseCache()
         #expect(try fixture.temporary.target("feed")?.base == Self.renamed)
-        try await fixture.temporary.close()
     }
 
     @Test("An entity to which a pinned answer comes to refer is in state.db from then on")
     func newReference() async throws {
-        let fixture = try AnswerFixture()
         try await rename(fixture, "Dora")
         try await fixture.put("feed", #"[{"type":"A","id":1,"x":1}]"#)
         try await pin(fixture, "feed")
@@ -81,7 +62,7 @@ struct DurableAnswerTests {
         let next = #"[{"type":"A","id":1,"x":1,"by":{"type":"B","id":1}}]"#
         try await fixture.put("feed", next)
         #expect(try rows(fixture) == [3, 2, 1])
-        try loseCache(fixture)
+        try fixture.loseCache()
         let scope = fixture.scope
         let id = EntryID(try fixture.name("B:1"))
         let held = try await fixture.store.read { reader throws(StoreError) in
@@ -89,7 +70,6 @@ struct DurableAnswerTests {
         }
         let bytes = try #require(held?.held.stored)
         #expect(String(decoding: bytes, as: UTF8.self).contains("Dora"))
-        try await fixture.temporary.close()
     }
 
     @Test(
@@ -97,7 +77,6 @@ struct DurableAnswerTests {
     )
     func unpinned() async throws {
         let circle = #"{"type":"A","id":1,"next":{"type":"A","id":2,"next":{"type":"A","id":1}}}"#
-        let fixture = try AnswerFixture()
         try await fixture.put("feed", circle)
         let shown = try await fixture.shown("feed")
         try await pin(fixture, "feed")
@@ -107,34 +86,30 @@ struct DurableAnswerTests {
         try await fixture.store.maintain()
         #expect(try rows(fixture) == [3, 3, 1] && fixture.store.pins.totals.bytes == bytes)
         #expect(try await fixture.count("entry") == 0)
-        #expect(try await fixture.store.pins.unpin(fixture.scope, named("feed"), now: .epoch))
+        #expect(try await fixture.temporary.unpin("feed"))
         try await fixture.store.maintain()
         #expect(try rows(fixture) == [0, 0, 0])
         #expect(fixture.store.pins.totals.bytes == 0 && fixture.store.modifiers.totals.bytes == 0)
         #expect(try await fixture.shown("feed") == shown)
         #expect(try await fixture.count("reference") == 3)
         try await fixture.store.requireInvariants()
-        try await fixture.temporary.close()
     }
 
     @Test("An entity of two pinned answers stays until the second one is unpinned")
     func twoAnswers() async throws {
-        let fixture = try AnswerFixture()
         try await fixture.put("feed", Self.feed)
         try await rename(fixture, "Ann")
         for id in ["feed", "author"] { try await pin(fixture, id) }
-        #expect(try await fixture.store.pins.unpin(fixture.scope, named("feed"), now: .epoch))
+        #expect(try await fixture.temporary.unpin("feed"))
         try await fixture.store.maintain()
         #expect(try rows(fixture) == [2, 1, 1])
-        try loseCache(fixture)
+        try fixture.loseCache()
         #expect(try await fixture.shown("author").contains("Ann"))
         #expect(try await fixture.shown("feed") == "miss")
-        try await fixture.temporary.close()
     }
 
     @Test("A row of state.db that was made for an entity and that nothing refers to does not stay")
     func unreferred() async throws {
-        let fixture = try AnswerFixture()
         try await rename(fixture)
         let (scope, id) = (fixture.scope, EntryID(try fixture.name("B:1")))
         try await fixture.store.commits.submit { writer throws(StoreError) in
@@ -145,38 +120,36 @@ struct DurableAnswerTests {
         try await fixture.store.maintain()
         #expect(try rows(fixture) == [0, 0, 0])
         #expect(try await fixture.shown("author").contains("Bea"))
-        try await fixture.temporary.close()
     }
 
     @Test("The variants of a pinned URL are with it, those that come later too")
     func variants() async throws {
         let temporary = try TemporaryStore()
-        let (url, store) = ("https://a.example/x", temporary.store)
+        let url = "https://a.example/x"
         for id in [url, url + " accept=b", url + " vary"] { try await temporary.answer(id, "[1]") }
-        _ = try await store.pins.pin(temporary.scope, named(url), origin: nil, now: .epoch)
+        try await temporary.pin(url)
         try await temporary.answer(url + " accept=c", "[2]")
         try await temporary.answer("https://a.example/xy", "[3]")
         #expect(try temporary.count("claim") == 4)
-        try temporary.crash(Self.loseCache)
+        try temporary.loseCache()
         for id in [url, url + " accept=b", url + " vary"] {
             #expect(try await temporary.text(id) == "[1]", "\(id)")
         }
         #expect(try await temporary.text(url + " accept=c") == "[2]")
         #expect(try await temporary.text("https://a.example/xy") == nil)
         let again = temporary.store
-        #expect(try await again.pins.unpin(temporary.scope, named(url), now: .epoch))
+        #expect(try await temporary.unpin(url))
         try await again.maintain()
         #expect(try temporary.count("claim") == 0)
         #expect(try await temporary.text(url + " accept=c") == "[2]")
         // The same where the pin goes with its row.
-        _ = try await again.pins.pin(temporary.scope, named(url), origin: nil, now: .epoch)
+        try await temporary.pin(url)
         #expect(try temporary.count("claim") == 4)
         #expect(try await again.pins.evict(temporary.scope, named(url)))
         try await again.maintain()
         #expect(try temporary.count("claim") == 0)
         #expect(try await temporary.text(url) == nil)
         try await again.requireInvariants()
-        try await temporary.close()
     }
 
     /// As version 12 had it: the answer whole in state.db, and normalized in cache.db.
@@ -185,7 +158,6 @@ struct DurableAnswerTests {
         arguments: [false, true]
     )
     func migrated(isKilledAfterMigration: Bool) async throws {
-        let fixture = try AnswerFixture()
         try await fixture.put("feed", Self.feed)
         try await rename(fixture)
         try await pin(fixture, "feed")
@@ -221,8 +193,7 @@ struct DurableAnswerTests {
         #expect(try await fixture.shown("feed") == Self.renamed)
         try await fixture.store.maintain()
         #expect(try rows(fixture) == [3, 2, 1])
-        try loseCache(fixture)
+        try fixture.loseCache()
         #expect(try await fixture.shown("feed") == Self.renamed)
-        try await fixture.temporary.close()
     }
 }

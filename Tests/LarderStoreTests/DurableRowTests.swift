@@ -8,6 +8,8 @@ import Testing
 
 @Suite("What is claimed, over both files")
 struct DurableRowTests {
+    private let temporary = TemporaryStore.new()
+
     /// What has a part in both files: what it leaves is `[2]`, or for what changes no bytes `[1]`.
     enum Command: String, CaseIterable, Sendable {
         case news, refusedNews, confirmed, cancelled, putPinned, pinned, unpinned, renewed
@@ -25,14 +27,13 @@ struct DurableRowTests {
         arguments: Reclaimed.allCases
     )
     func reclaimed(_ commands: Reclaimed) async throws {
-        let temporary = try TemporaryStore()
         let (store, scope, id) = (temporary.store, temporary.scope, named("a"))
         try await temporary.answer("a", "[1]")
         switch commands {
         case .deletedAndTargeted, .removedAndTargeted:
             try await temporary.confirm(try await temporary.accept("one", "a"), "[2]")
         case .unpinnedAndPinned, .droppedAndPinned, .droppedAndPinnedAndUnpinned:
-            _ = try await store.pins.pin(scope, id, origin: nil, now: .epoch)
+            try await temporary.pin("a")
         }
         let new = NewModifier.changing(["a"], "two", scope)
         try await store.commits.submit { writer throws(StoreError) in
@@ -71,7 +72,6 @@ struct DurableRowTests {
             try await store.maintain()
             #expect(try await temporary.text("a") == "[4]")
         }
-        try await temporary.close()
     }
 
     /// As a kill between the two commits would leave it, and as a failing disk does.
@@ -81,18 +81,16 @@ struct DurableRowTests {
         [false, true]
     )
     func uncommittedCache(command: Command, isCrash: Bool) async throws {
-        let faults = FaultInjection()
-        let temporary = try TemporaryStore(configure: { $0.faults = faults })
         let (store, scope, id) = (temporary.store, temporary.scope, named("a"))
         try await temporary.answer("a", "[1]")
         var number: ModifierNumber?
         switch command {
         case .news, .refusedNews, .unpinned, .renewed:
-            _ = try await store.pins.pin(scope, id, origin: nil, now: .epoch)
+            try await temporary.pin("a")
         case .confirmed, .cancelled: number = try await temporary.accept("one", "a")
         case .putPinned, .pinned: break
         }
-        faults.arm(2, of: "COMMIT")
+        temporary.faults.arm(2, of: "COMMIT")
         var expected = "[1]"
         switch command {
         case .news, .putPinned, .confirmed: expected = "[2]"
@@ -103,18 +101,17 @@ struct DurableRowTests {
         case .refusedNews: try await temporary.answer("a", "[1]")
         case .confirmed: _ = try await temporary.confirm(try #require(number), "[2]")
         case .cancelled:
-            let settlement = Settlement(number: try #require(number), outcome: .cancelled)
-            _ = try await store.modifiers.settle([settlement], now: .epoch)
+            try await temporary.end(try #require(number), .cancelled)
         case .putPinned:
             let new = NewEntry.fetched(scope, id, "[2]")
             _ = try await store.pins.put(new, now: .epoch)
-        case .pinned: _ = try await store.pins.pin(scope, id, origin: nil, now: .epoch)
-        case .unpinned: #expect(try await store.pins.unpin(scope, id, now: .epoch))
+        case .pinned: try await temporary.pin("a")
+        case .unpinned: #expect(try await temporary.unpin("a"))
         case .renewed:
             let event = Change.Event.put(id, ChangeCause(.modifier))
             try await store.renew([RowNews(id, in: scope, seenBy: scope.scope, event)])
         }
-        faults.disarm()
+        temporary.faults.disarm()
         if isCrash { try temporary.crash() }
         let again = temporary.store
         #expect(try await temporary.text("a") == expected)
@@ -123,27 +120,22 @@ struct DurableRowTests {
         try await again.requireInvariants()
         #expect(try await temporary.text("a") == expected)
         _ = try FileAudit(temporary.cachePath)
-        try await temporary.close()
     }
 
     @Test("A large pin's row and body are in state.db alone, and in the cache once it is unpinned")
     func large() async throws {
-        let temporary = try TemporaryStore()
         let (store, scope) = (temporary.store, temporary.scope)
         let bytes = [UInt8].pattern(200_000)
         try await temporary.upload("large", bytes)
         let before = try FileAudit(temporary.cachePath).bytes
-        #expect(
-            try await store.pins.pin(scope, named("large"), origin: nil, now: .epoch)
-                == .held(isNew: true)
-        )
+        #expect(try await temporary.pin("large") == .held(isNew: true))
         try await store.maintain()
         try await store.settle()
         #expect(try FileAudit(temporary.cachePath).entries == 0)
         #expect(try await temporary.bytes("large") == bytes)
         #expect(try await temporary.ids() == ["large"])
         // Released it stands in the cache again, and only then no more in state.db.
-        #expect(try await store.pins.unpin(scope, named("large"), now: .epoch))
+        #expect(try await temporary.unpin("large"))
         #expect(try await temporary.bytes("large") == bytes)
         try await store.maintain()
         try await store.settle()
@@ -151,7 +143,6 @@ struct DurableRowTests {
         #expect(try temporary.count("claim") == 0)
         #expect(try FileAudit(temporary.cachePath).bytes >= before)
         #expect(try await temporary.bytes("large") == bytes)
-        try await temporary.close()
     }
 
     @Test("What is unpinned and finds no room beside what is protected is lost, and nothing else")
@@ -165,13 +156,12 @@ struct DurableRowTests {
         _ = try await store.pins.put(new, now: .epoch)
         #expect(try await temporary.bytes("other") == .pattern(5_000))
         #expect(try await temporary.bytes("pin") == .pattern(45_000))
-        #expect(try await store.pins.unpin(scope, named("pin"), now: .epoch))
+        #expect(try await temporary.unpin("pin"))
         #expect(try await temporary.bytes("pin") == .pattern(45_000))
         try await store.maintenance.removeReleased(now: .epoch)
         #expect(try await temporary.bytes("pin") == nil)
         #expect(try await temporary.bytes("other") == .pattern(5_000))
         #expect(try FileAudit(temporary.cachePath).entries == 2)
-        try await temporary.close()
     }
 
     @Test("A large body that the cache cannot take keeps nothing else from being released")
@@ -180,25 +170,23 @@ struct DurableRowTests {
         let (store, scope) = (temporary.store, temporary.scope)
         let count = Limits.copiedAtOnceBytesMax + 1_000_000
         try await temporary.upload("large", .pattern(count))
-        _ = try await store.pins.pin(scope, named("large"), origin: nil, now: .epoch)
+        try await temporary.pin("large")
         try await store.settle()
         try await temporary.upload("watched", .pattern(7_000_000))
         store.protect(scope, named("watched"))
         _ = try await store.pins.put(.blob(scope, named("small"), [1]), now: .epoch)
         for id in ["large", "small"] {
-            #expect(try await store.pins.unpin(scope, named(id), now: .epoch))
+            #expect(try await temporary.unpin(id))
         }
         try await store.maintain()
         #expect(try temporary.count("claim") == 0)
         #expect(try await temporary.bytes("large") == nil)
         #expect(try await temporary.bytes("small") == [1])
         #expect(try await temporary.bytes("watched") == .pattern(7_000_000))
-        try await temporary.close()
     }
 
     @Test("A base that is copied first leaves no second copy of those beside it")
     func copiedFirst() async throws {
-        let temporary = try TemporaryStore()
         let large = "\"" + String(repeating: "x", count: Limits.copiedAtOnceBytesMax) + "\""
         let long = "\"" + String(repeating: "x", count: 150_000) + "\""
         try await temporary.answer("large", large)
@@ -207,7 +195,6 @@ struct DurableRowTests {
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
         #expect(try file.integer("SELECT count(*) FROM body WHERE linked = 1") == 3)
         #expect(try file.integer("SELECT count(*) FROM body WHERE linked = 0") == 0)
-        try await temporary.close()
     }
 
     /// P-04: a write is seen from its accept on, and what it came to behind its end, by a loop that
@@ -217,7 +204,6 @@ struct DurableRowTests {
         arguments: [false, true]
     )
     func neverBack(isKept: Bool) async throws {
-        let temporary = try TemporaryStore()
         let (store, scope, id) = (temporary.store, temporary.scope, named("a"))
         try await temporary.answer("a", "0")
         let isOver = Atomic<Bool>(false)
@@ -247,7 +233,6 @@ struct DurableRowTests {
         while !reader.isFinished { await Task.yield() }
         #expect(broken.withLock { $0 } == nil)
         #expect(reads.withLock { $0 } > 0)
-        try await temporary.close()
     }
 
     /// What a view is made of: the last change of a target, else what its row says.

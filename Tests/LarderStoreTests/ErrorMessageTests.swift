@@ -12,23 +12,19 @@ struct ErrorMessageTests {
     )
     func commands(code: FaultInjection.Code) async throws {
         for n in 1... {
-            let faults = FaultInjection()
-            let temporary = try TemporaryStore(configure: { $0.faults = faults })
-            faults.arm(n, with: code, .forGood)
+            let temporary = try TemporaryStore()
+            temporary.faults.arm(n, with: code, .forGood)
             do throws(StoreError) {
                 let new = NewEntry.blob(temporary.scope, named("a"), [1])
                 _ = try await temporary.store.put(new, now: .epoch)
                 let filter = RowFilter(scope: temporary.scope)
-                _ = try await temporary.store.read { reader throws(StoreError) in
-                    try reader.lists.candidates(filter, after: nil, limit: 3)
-                }
+                _ = try await temporary.store.candidates(filter, limit: 3)
             } catch {
                 expectNoSQL(error.message)
             }
             for finding in temporary.store.files.findings { expectNoSQL(finding) }
-            let failures = faults.failures
-            faults.disarm()
-            guard failures > 0, n < 30 else { return }
+            temporary.faults.disarm()
+            guard temporary.faults.failures > 0, n < 30 else { return }
         }
     }
 

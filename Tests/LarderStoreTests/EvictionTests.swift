@@ -154,16 +154,10 @@ struct EvictionTests {
             }
         }
 
-        func protect(_ numbers: Range<Int>, of uid: UInt32) {
-            for number in numbers { temporary.store.protect(scope(uid), Rows.id(number)) }
-        }
-
         /// The numbers of the rows that are left.
         func left(of uid: UInt32?) async throws -> [Int] {
             let filter = RowFilter(scope: scope(uid))
-            let rows = try await temporary.store.read { reader throws(StoreError) in
-                try reader.lists.page(filter, order: .id, after: nil, limit: .max)
-            }
+            let rows = try await temporary.store.rows(filter)
             return rows.compactMap { Int($0.entry.id.text.suffix(5)).map { $0 - 10_000 } }
         }
     }
@@ -181,40 +175,6 @@ struct EvictionTests {
         try await cache.put(40..<60, by: Shared.other)
         #expect(try await cache.left(of: Shared.other).count == 50)
         #expect(try await cache.left(of: Shared.one).count == 50)
-    }
-
-    @Test("A user alone may fill the cache, and loses the oldest rows first to a second one")
-    func alone() async throws {
-        let cache = try Shared()
-        try await cache.put(0..<150, by: Shared.one)
-        #expect(try await cache.left(of: Shared.one) == Array(50..<150))
-        try await cache.put(0..<30, by: Shared.other)
-        #expect(try await cache.left(of: Shared.one) == Array(80..<150))
-        #expect(try await cache.left(of: Shared.other) == Array(0..<30))
-    }
-
-    @Test("While no user is above the share, the least recently used row of all goes")
-    func withinShares() async throws {
-        let cache = try Shared()
-        try await cache.put(0..<30, by: nil)
-        try await cache.put(0..<35, by: Shared.one)
-        try await cache.put(0..<35, by: Shared.other)
-        try await cache.put(35..<45, by: Shared.other)
-        #expect(try await cache.left(of: nil) == Array(10..<30))
-        #expect(try await cache.left(of: Shared.one) == Array(0..<35))
-    }
-
-    @Test("Rows of others go only when all rows of the user above the share are protected")
-    func protectedShare() async throws {
-        let cache = try Shared()
-        try await cache.put(0..<60, by: Shared.one)
-        cache.protect(0..<55, of: Shared.one)
-        try await cache.put(0..<45, by: Shared.other)
-        #expect(try await cache.left(of: Shared.one) == Array(0..<55))
-        #expect(try await cache.left(of: Shared.other) == Array(0..<45))
-        try await cache.put(45..<50, by: Shared.other)
-        #expect(try await cache.left(of: Shared.one) == Array(0..<55))
-        #expect(try await cache.left(of: Shared.other) == Array(5..<50))
     }
 
     @Test("On a short disk a user above the share loses answers before blobs, and others nothing")

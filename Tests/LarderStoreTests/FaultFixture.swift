@@ -6,7 +6,6 @@ import Testing
 
 /// A full cache whose SQLite operations can be made to fail, and what it has promised.
 final class FaultFixture {
-    let faults = FaultInjection()
     let temporary: TemporaryStore
     private let reader: StoreReader
     private(set) var highestRevision = Revision(0)
@@ -16,12 +15,10 @@ final class FaultFixture {
     private var order: [String] = []
 
     var store: Store { temporary.store }
+    var faults: FaultInjection { temporary.faults }
 
     init() async throws {
-        temporary = try TemporaryStore(configure: { [faults] in
-            $0.maxBytes = ByteSize(bytes: 160_000)
-            $0.faults = faults
-        })
+        temporary = try TemporaryStore(configure: { $0.maxBytes = ByteSize(bytes: 160_000) })
         reader = try temporary.store.makeReader()
         let large = [UInt8].pattern(70_000, 1)
         try await temporary.upload("large", large)
@@ -31,25 +28,14 @@ final class FaultFixture {
             highestRevision = try await temporary.put("small\(number)", bytes).revision
             promised["small\(number)"] = bytes
         }
-        var fetched = Entry(
-            id: try EntryID("fetched"),
-            kind: .fetched,
-            storedAt: .epoch,
-            revision: Revision(0),
-            body: BodySummary(of: [1, 2, 3], isJSON: true)
-        )
-        fetched.etag = "\"1\""
-        let new = NewEntry(scope: temporary.scope, entry: fetched, body: .inline([1, 2, 3]))
-        highestRevision = try await store.put(new, now: .epoch).revision
-        promised["fetched"] = [1, 2, 3]
+        highestRevision = try await temporary.answer("fetched", "[1]").revision
+        promised["fetched"] = Array("[1]".utf8)
         try await store.settle()
         order = try await temporary.ids(.used)
         #expect(Set(order) == Set(promised.keys))
     }
 
-    func attempt(
-        _ work: (FaultFixture) async throws(StoreError) -> Void
-    ) async -> StoreError? {
+    func attempt(_ work: (FaultFixture) async throws(StoreError) -> Void) async -> StoreError? {
         do throws(StoreError) {
             try await work(self)
             return nil
@@ -69,18 +55,7 @@ final class FaultFixture {
 
     func upload(_ id: String, _ bytes: [UInt8]) async throws(StoreError) {
         allowed[id] = bytes
-        let upload = try await store.bodies.begin()
-        do throws(StoreError) {
-            for chunk in bytes.chunks {
-                try await store.bodies.append(chunk, to: upload, now: .epoch)
-            }
-            var new = NewEntry.blob(temporary.scope, named(id), bytes)
-            new.body = .uploaded(upload)
-            highestRevision = try await store.put(new, now: .epoch).revision
-        } catch {
-            store.bodies.abandon(upload)
-            throw error
-        }
+        highestRevision = try await temporary.upload(id, bytes).revision
         promised[id] = bytes
     }
 
@@ -104,9 +79,7 @@ final class FaultFixture {
         for id in promised.keys where id.hasPrefix(prefix) { allowed[id] = .some(nil) }
         var filter = RowFilter(scope: temporary.scope)
         filter.prefix = prefix
-        let candidates = try await store.read { [filter] reader throws(StoreError) in
-            try reader.lists.candidates(filter, after: nil, limit: 100)
-        }
+        let candidates = try await store.candidates(filter, limit: 100)
         let receipt = try await store.evict(candidates)
         #expect(receipt.evicted.count == candidates.count && !candidates.isEmpty)
         for candidate in candidates { promised[candidate.id.text] = nil }
@@ -177,10 +150,5 @@ final class FaultFixture {
             "\(comment): \(missing) of \(order) are missing"
         )
         for id in missing { promised[id] = nil }
-    }
-
-    private func named(_ text: String) -> EntryID {
-        guard let id = try? EntryID(text) else { preconditionFailure("\(text) is no id") }
-        return id
     }
 }

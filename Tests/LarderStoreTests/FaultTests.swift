@@ -11,7 +11,6 @@ import Testing
 /// least recently used.
 @Suite("When an SQLite operation fails")
 struct FaultTests {
-    /// One thing that the store is asked to do.
     struct Step: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let run: @Sendable (FaultFixture) async throws(StoreError) -> Void

@@ -16,7 +16,6 @@ struct FileAudit {
     private(set) var unlinkedBodies: Int64 = 0
     private(set) var bytes: Int64 = 0
     private(set) var entries: Int64 = 0
-    /// The bytes of each uid.
     private(set) var owners: [UInt32: Int64] = [:]
     private var highest: Int64 = 0
     private var linked: Set<Int64> = []
@@ -142,7 +141,6 @@ struct FileAudit {
     }
 }
 
-/// What does not hold.
 struct Violation: Error, CustomStringConvertible {
     let description: String
 

@@ -7,9 +7,10 @@ import Testing
 
 @Suite("The files")
 struct FileTests {
+    private let temporary = TemporaryStore.new()
+
     @Test("Only their owner reads the files and the folders")
     func permissions() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.put("a", [1])
         let files = ["cache/cache.db", "cache/cache.db-wal", "cache/lock", "state/state.db"]
         for name in files {
@@ -22,7 +23,6 @@ struct FileTests {
 
     @Test("A second opener is told that the folder is in use, until the first one is gone")
     func inUse() async throws {
-        let temporary = try TemporaryStore()
         let configuration = StoreConfiguration(
             cacheDirectory: temporary.directory.path("cache"),
             stateDirectory: temporary.directory.path("other")
@@ -49,7 +49,6 @@ struct FileTests {
         arguments: Wreck.allCases
     )
     func setAside(wreck: Wreck) async throws {
-        let temporary = try TemporaryStore()
         for round in 1...2 {
             var last = Revision(0)
             for number in 0..<40 {
@@ -75,7 +74,6 @@ struct FileTests {
 
     @Test("An empty cache.db is a new one")
     func empty() async throws {
-        let temporary = try TemporaryStore()
         let last = try await temporary.put("a", [1]).revision
         try await temporary.close()
         try Data().write(to: URL(filePath: temporary.cachePath))
@@ -86,10 +84,9 @@ struct FileTests {
 
     @Test("A WAL of noise is left out, and what was written back is there")
     func noiseInWAL() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.put("a", [1])
         try await temporary.close()
-        try noise(100_000).write(to: URL(filePath: temporary.cachePath + "-wal"))
+        try Data.noise(100_000).write(to: URL(filePath: temporary.cachePath + "-wal"))
         try temporary.open()
         #expect(try await temporary.bytes("a") == [1])
         try await temporary.put("b", [2])
@@ -99,7 +96,6 @@ struct FileTests {
     @Test("A WAL that is cut anywhere leaves a whole earlier state")
     func cutWAL() async throws {
         var random = SeededRandom(seed: 4)
-        let temporary = try TemporaryStore()
         for round in 0..<25 {
             for number in 0..<6 { try await temporary.put("\(number)", .pattern(5_000)) }
             try await temporary.upload("large", .pattern(70_000, UInt8(random.next() % 256)))
@@ -119,7 +115,6 @@ struct FileTests {
 
     @Test("Without its cache.db or without its state.db the store goes on above all revisions")
     func deleted() async throws {
-        let temporary = try TemporaryStore()
         var last = try await temporary.put("a", [1]).revision
         for suffix in ["cache/cache.db", "state/state.db"] {
             try await temporary.close()
@@ -133,10 +128,8 @@ struct FileTests {
 
     @Test("A state.db of a later version is an error and stays as it is")
     func newerState() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.close()
-        try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
-            .execute("PRAGMA user_version=99")
+        try temporary.changeState("PRAGMA user_version=99")
         let before = try Data(contentsOf: URL(filePath: temporary.statePath))
         #expect(
             throws: StoreError.newer(
@@ -155,7 +148,6 @@ struct FileTests {
         arguments: [Wreck.noise, .shortNoise, .half, .otherDatabase]
     )
     func damagedState(wreck: Wreck) async throws {
-        let temporary = try TemporaryStore()
         try await temporary.reopen()
         let last = try await temporary.put("a", [1]).revision
         try await temporary.close()
@@ -169,7 +161,6 @@ struct FileTests {
 
     @Test("Revisions grow past the end of a reserved block, over ends and crashes")
     func revisionBlocks() async throws {
-        let temporary = try TemporaryStore()
         var last = Revision(0)
         for round in 0..<6 {
             let next = try await temporary.put("a", [UInt8(round)]).revision
@@ -193,9 +184,7 @@ struct FileTests {
             }
             previous = next
         }
-        #expect(
-            reserved.all == [10 + 2 * Limits.revisionBlock, 10 + 3 * Limits.revisionBlock]
-        )
+        #expect(reserved.all == [10 + 2 * Limits.revisionBlock, 10 + 3 * Limits.revisionBlock])
         source.reserveAhead { _ throws(StoreError) in throw .overloaded }
         #expect(throws: StoreError.overloaded) {
             for _ in 0...Limits.revisionBlock { _ = try source.next() }
@@ -208,9 +197,9 @@ struct FileTests {
         case .newer:
             try SQLiteConnection(path: path, mode: .readWrite).execute("PRAGMA user_version=99")
         case .noise:
-            try noise(50_000).write(to: url)
+            try Data.noise(50_000).write(to: url)
         case .shortNoise:
-            try noise(100).write(to: url)
+            try Data.noise(100).write(to: url)
         case .half:
             let data = try Data(contentsOf: url)
             try data.prefix(data.count / 8_192 * 4_096).write(to: url)
@@ -222,11 +211,6 @@ struct FileTests {
                 "CREATE TABLE notes (note); PRAGMA user_version=\(version)"
             )
         }
-    }
-
-    private func noise(_ count: Int) -> Data {
-        var random = SeededRandom(seed: 1)
-        return Data((0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) })
     }
 
     private func mode(_ path: String) throws -> Int {

@@ -31,26 +31,17 @@ extension TemporaryStore {
     /// The scope that a test needs when it needs only one.
     var scope: ScopeKey { store.key(for: .first) }
 
-    /// Puts a client's blob.
     @discardableResult
-    func put(
-        _ id: String,
-        _ bytes: [UInt8],
-        ttl: Timestamp? = nil
-    ) async throws -> PutReceipt {
+    func put(_ id: String, _ bytes: [UInt8], ttl: Timestamp? = nil) async throws -> PutReceipt {
         try await store.put(.blob(scope, EntryID(id), bytes, ttl: ttl), now: .epoch)
     }
 
     /// Puts a body in chunks, as an upload of any size is kept.
     @discardableResult
-    func upload(_ id: String, _ bytes: [UInt8]) async throws -> PutReceipt {
-        let upload = try await store.bodies.begin()
-        for chunk in bytes.chunks {
-            try await store.bodies.append(chunk, to: upload, now: .epoch)
-        }
-        var new = NewEntry.blob(scope, try EntryID(id), bytes)
-        new.body = .uploaded(upload)
-        return try await store.put(new, now: .epoch)
+    func upload(_ id: String, _ bytes: [UInt8]) async throws(StoreError) -> PutReceipt {
+        var new = NewEntry.blob(scope, named(id), bytes)
+        new.body = try await store.upload(bytes)
+        return try await store.take(new)
     }
 
     /// The bytes under an id, whichever way they are kept; nil for a miss.
@@ -58,24 +49,126 @@ extension TemporaryStore {
         try await store.bytes(scope, EntryID(id))
     }
 
-    /// The ids of a scope in an order.
     func ids(_ order: RowOrder = .id) async throws -> [String] {
-        let filter = RowFilter(scope: scope)
-        return try await store.read { reader throws(StoreError) in
-            try reader.lists.page(filter, order: order, after: nil, limit: .max).map(
-                \.entry.id.text
-            )
-        }
+        try await store.rows(RowFilter(scope: scope), order).map(\.entry.id.text)
+    }
+
+    /// What a query of `state.db` finds in its first row and column.
+    func stateInteger(_ sql: String) throws -> Int64? {
+        try SQLiteConnection(path: statePath, mode: .readOnly).integer(sql)
+    }
+
+    /// Writes into `state.db` without the store.
+    func changeState(_ sql: String) throws {
+        try SQLiteConnection(path: statePath, mode: .readWrite).execute(sql)
     }
 }
 
 extension Store {
+    /// The chunks of a body, for an id that may be known; none are left where one fails.
+    func upload(
+        _ bytes: [UInt8],
+        for id: EntryID? = nil,
+        in scope: ScopeKey? = nil,
+        isPinning: Bool = false
+    ) async throws(StoreError) -> NewBody {
+        let scope = scope ?? key(for: .first)
+        let upload =
+            if let id {
+                try await bodies.begin(for: scope, id, isPinning: isPinning)
+            } else {
+                try await bodies.begin()
+            }
+        do throws(StoreError) {
+            for chunk in bytes.chunks { try await bodies.append(chunk, to: upload, now: .epoch) }
+        } catch {
+            bodies.abandon(upload)
+            throw error
+        }
+        return .uploaded(upload)
+    }
+
+    /// Puts an entry whose chunks go where it is refused.
+    func take(
+        _ new: NewEntry,
+        fence: AnswerFence? = nil,
+        isPinning: Bool = false
+    ) async throws(StoreError) -> PutReceipt {
+        do throws(StoreError) {
+            if isPinning { return try await pins.put(new, now: .epoch) }
+            return try await put(new, now: .epoch, fence: fence)
+        } catch {
+            if let upload = new.body.upload { bodies.abandon(upload) }
+            throw error
+        }
+    }
+
     /// The bytes of each user's rows, as the writer counts them.
     func owners() async throws(StoreError) -> [UInt32: Int64] {
         try await commits.submit { writer throws(StoreError) in
             let sums = try writer.cache.state.owners.bytes
             return Dictionary(uniqueKeysWithValues: sums.map { (UInt32($0.key), $0.value) })
         }
+    }
+
+    func rows(
+        _ filter: RowFilter,
+        _ order: RowOrder = .id,
+        after cursor: RowCursor? = nil,
+        limit: Int = .max
+    ) async throws(StoreError) -> [ListedRow] {
+        try await read { reader throws(StoreError) in
+            try reader.lists.page(filter, order: order, after: cursor, limit: limit)
+        }
+    }
+
+    /// A list from its first row to its last, page by page.
+    func allRows(
+        _ filter: RowFilter,
+        _ order: RowOrder,
+        limit: Int
+    ) async throws(StoreError) -> [ListedRow] {
+        var rows: [ListedRow] = []
+        while true {
+            let cursor = rows.last?.cursor(order)
+            let page = try await self.rows(filter, order, after: cursor, limit: limit)
+            precondition(page.count <= limit)
+            if page.isEmpty { return rows }
+            rows += page
+        }
+    }
+
+    /// The first rows that an eviction would take.
+    func candidates(
+        _ filter: RowFilter,
+        limit: Int = .max
+    ) async throws(StoreError) -> [EvictionCandidate] {
+        try await read { reader throws(StoreError) in
+            try reader.lists.candidates(filter, after: nil, limit: limit)
+        }
+    }
+
+    /// A row as an eviction would take it.
+    func candidate(
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) async throws(StoreError) -> EvictionCandidate? {
+        try await read { reader throws(StoreError) in try reader.lists.candidate(scope, id) }
+    }
+
+    /// Throws where an invariant of `EntryWriter` is broken; without a file nothing is shown.
+    func requireInvariants() async throws {
+        guard shared.generation.hasFile else { return }
+        let broken: [String]
+        do throws(StoreError) {
+            broken = try await commits.submit { writer throws(StoreError) in
+                try writer.brokenInvariants()
+            }
+        } catch {
+            // A disk that fails now shows nothing.
+            return
+        }
+        try LarderStoreTests.require(broken.isEmpty, "broken invariants: \(broken)")
     }
 
     /// The bytes of a row, whichever way they are kept, without a use; nil for a miss.
@@ -102,7 +195,6 @@ extension Store {
 }
 
 extension BodyReader {
-    /// All that is left of the body.
     func rest() async throws(StoreError) -> [UInt8] {
         var bytes: [UInt8] = []
         while let chunk = try await next() { bytes += chunk }

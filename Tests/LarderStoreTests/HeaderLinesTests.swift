@@ -78,13 +78,8 @@ struct HeaderLinesTests {
     func row(isJSON: Bool, coding: String?) async throws {
         let temporary = try TemporaryStore()
         let (scope, id) = (temporary.scope, try EntryID("a"))
-        var entry = Entry(
-            id: id,
-            kind: .fetched,
-            storedAt: .epoch,
-            revision: Revision(0),
-            body: BodySummary(of: [1], isJSON: isJSON)
-        )
+        var entry = Entry.fetched(id, [1])
+        entry.body.isJSON = isJSON
         for (name, value) in [
             ("Content-Encoding", "gzip"), ("Via", "x"), ("content-encoding", "br"),
         ] {

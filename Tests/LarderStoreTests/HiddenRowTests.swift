@@ -7,12 +7,13 @@ import Testing
 
 @Suite("Shared rows that are hidden from users")
 struct HiddenRowTests {
+    private let temporary = TemporaryStore.new()
+    private var shared: ScopeKey { temporary.store.key(for: .shared) }
+
     // MARK: Marks
 
     @Test("A user's own answer hides the shared row, if there is one, from that user alone")
     func marked() async throws {
-        let temporary = try TemporaryStore()
-        let shared = temporary.store.key(for: .shared)
         let old = try await temporary.answer("a", "[1]", in: shared)
         #expect(try await temporary.shown("a") == "[1]")
         let own = try await temporary.answerOwn("a", "[2]")
@@ -28,12 +29,10 @@ struct HiddenRowTests {
         #expect(try await temporary.shown("a") == nil)
         try temporary.crash()
         #expect(try await temporary.shown("a") == nil)
-        try await temporary.close()
     }
 
     @Test("A mark goes with new content, the same bytes said again, and the row; nothing else")
     func unmarked() async throws {
-        let temporary = try TemporaryStore()
         let store = temporary.store
         let shared = store.key(for: .shared)
         try await temporary.answer("a", "[1]", in: shared)
@@ -63,42 +62,13 @@ struct HiddenRowTests {
         try await temporary.answer("a", "[1]", in: shared)
         #expect(try await temporary.shown("a") == "[1]")
         #expect(try FileAudit(temporary.cachePath).bytes == store.totals.bytes)
-        try await temporary.close()
-    }
-
-    @Test("An answer whose request started before the own row was stored stays hidden")
-    func late() async throws {
-        let temporary = try TemporaryStore()
-        let store = temporary.store
-        let shared = store.key(for: .shared)
-        func answer(_ text: String, since start: Revision) async throws {
-            var new = NewEntry.fetched(shared, named("a"), text)
-            new.start = start
-            _ = try await store.put(new, now: .epoch)
-        }
-        try await temporary.answer("a", "[1]", in: shared)
-        let start = store.changes.released
-        try await temporary.answerOwn("a", "[2]")
-        _ = try await store.delete(temporary.scope, named("a"))
-        let later = store.changes.released
-        for text in ["[1]", "[0]"] {
-            try await answer(text, since: start)
-            #expect(try await temporary.shown("a") == nil)
-            #expect(try await temporary.shown("a", to: Scope.several[2]) == text)
-        }
-        try await answer("[0]", since: later)
-        #expect(try await temporary.shown("a") == "[0]")
-        #expect(try FileAudit(temporary.cachePath).bytes == store.totals.bytes)
-        try await temporary.close()
     }
 
     @Test("An answer whose request started before a pinned own row was stored leaves its mark")
     func lateUnderPin() async throws {
-        let temporary = try TemporaryStore()
         let store = temporary.store
-        let shared = store.key(for: .shared)
         try await temporary.answerOwn("a", "[1]")
-        _ = try await store.pins.pin(temporary.scope, named("a"), origin: nil, now: .epoch)
+        try await temporary.pin("a")
         try await temporary.answer("a", "[0]", in: shared)
         var late = NewEntry.fetched(shared, named("a"), "[00]")
         late.start = store.changes.released
@@ -106,14 +76,11 @@ struct HiddenRowTests {
         #expect(try await temporary.marks() == 1)
         _ = try await store.put(late, now: .epoch)
         #expect(try await temporary.marks() == 1)
-        try await temporary.close()
     }
 
     @Test("A shared row is hidden, too, once the own row has a later revision without new content")
     func raised() async throws {
-        let temporary = try TemporaryStore()
         let (store, scope) = (temporary.store, temporary.scope)
-        let shared = store.key(for: .shared)
         try await temporary.answer("a", "[1]", in: shared)
         try await temporary.answerOwn("a", "[2]")
         try await temporary.answer("a", "[3]", in: shared)
@@ -122,24 +89,20 @@ struct HiddenRowTests {
         }
         _ = try await store.delete(scope, named("a"))
         #expect(try await temporary.shown("a") == nil)
-        try await temporary.close()
     }
 
     @Test("Whichever commit fails, the own row and its mark are both stored, or neither is")
     func failing() async throws {
         for n in 1...8 {
-            let faults = FaultInjection()
-            let temporary = try TemporaryStore(configure: { $0.faults = faults })
-            let shared = temporary.store.key(for: .shared)
+            let temporary = try TemporaryStore()
             try await temporary.answer("a", "[1]", in: shared)
-            faults.arm(n, of: n % 2 == 0 ? "COMMIT" : "INSERT")
+            temporary.faults.arm(n, of: n % 2 == 0 ? "COMMIT" : "INSERT")
             let isStored = (try? await temporary.answerOwn("a", "[2]")) != nil
-            faults.disarm()
+            temporary.faults.disarm()
             try temporary.crash()
             #expect(try await temporary.marks() == (isStored ? 1 : 0), "operation \(n)")
             #expect(try await temporary.shown("a") == (isStored ? "[2]" : "[1]"))
             #expect(try FileAudit(temporary.cachePath).entries == (isStored ? 2 : 1))
-            try await temporary.close()
         }
     }
 
@@ -151,32 +114,27 @@ struct HiddenRowTests {
         [false, true]
     )
     func pinned(n: Int, isCrash: Bool) async throws {
-        let faults = FaultInjection()
-        let temporary = try TemporaryStore(configure: { $0.faults = faults })
-        let shared = temporary.store.key(for: .shared)
         let (scope, id) = (temporary.scope, named("a"))
         try await temporary.answer("a", "[1]", in: shared)
-        let origin = try OriginName("host")
-        _ = try await temporary.store.pins.pin(scope, id, origin: origin, now: .epoch)
+        try await temporary.pin("a", from: OriginName("host"))
         try await temporary.upgradePin("a")
-        faults.arm(n, of: "COMMIT")
+        temporary.faults.arm(n, of: "COMMIT")
         let isStored = (try? await temporary.answerOwn("a", "[2]")) != nil
-        faults.disarm()
-        guard isStored else { return try await temporary.close() }
+        temporary.faults.disarm()
+        guard isStored else { return }
         if isCrash {
             // What power may cost: the commits of cache.db that were not synced.
             try temporary.crash()
             try await temporary.removeMarks()
         }
         #expect(try await temporary.shown("a") == "[2]")
-        #expect(try await temporary.store.pins.unpin(scope, id, now: .epoch))
+        #expect(try await temporary.unpin("a"))
         try await temporary.store.maintain()
         #expect(!temporary.store.isDurable(scope, id))
         #expect(try await temporary.shown("a") == "[2]")
         _ = try await temporary.store.delete(scope, id)
         #expect(try await temporary.shown("a") == nil)
         #expect(try await temporary.shown("a", to: Scope.several[2]) == "[1]")
-        try await temporary.close()
     }
 
     @Test(
@@ -184,65 +142,43 @@ struct HiddenRowTests {
         arguments: 1...6
     )
     func evicted(n: Int) async throws {
-        let faults = FaultInjection()
-        let temporary = try TemporaryStore(configure: { $0.faults = faults })
-        let shared = temporary.store.key(for: .shared)
         let (scope, id) = (temporary.scope, named("a"))
         try await temporary.answer("a", "[1]", in: shared)
         try await temporary.answerOwn("a", "[2]")
-        _ = try await temporary.store.pins.pin(scope, id, origin: nil, now: .epoch)
+        try await temporary.pin("a")
         try await temporary.removeMarks()
-        faults.arm(n, of: "COMMIT")
+        temporary.faults.arm(n, of: "COMMIT")
         let isDone = (try? await temporary.store.pins.evict(scope, id)) ?? false
-        faults.disarm()
+        temporary.faults.disarm()
         #expect(try await temporary.shown("a") == (isDone ? nil : "[2]"))
         try temporary.crash()
         #expect(try await temporary.shown("a") == (isDone ? nil : "[2]"))
-        try await temporary.close()
     }
 
     @Test("A pin does not adopt a hidden row, and a write has no base in it")
     func adopted() async throws {
-        let temporary = try TemporaryStore()
         let store = temporary.store
-        let shared = store.key(for: .shared)
         for id in ["a", "b"] {
             try await temporary.answer(id, "[1]", in: shared)
             try await temporary.answerOwn(id, "[2]")
             _ = try await store.delete(temporary.scope, named(id))
         }
-        let origin = try OriginName("host")
-        let pin = try await store.pins.pin(
-            temporary.scope,
-            named("a"),
-            origin: origin,
-            adoptsShared: true,
-            now: .epoch
-        )
+        let pin = try await temporary.pin("a", from: OriginName("host"), adoptsShared: true)
         #expect(pin == .waiting(isNew: true))
         try await temporary.accept("one", "b", isOfSharedRow: true)
         #expect(try temporary.target("b")?.base == nil)
         try await temporary.answer("b", "[3]", in: shared)
         #expect(try temporary.target("b")?.base == "[3]")
         try await store.requireInvariants()
-        try await temporary.close()
     }
 
     @Test("A pin of a shared row that is hidden later shows the own row, and then a miss")
     func hiddenUnderPin() async throws {
-        let temporary = try TemporaryStore()
         let (store, id) = (temporary.store, named("a"))
-        let shared = store.key(for: .shared)
         let other = store.key(for: Scope.several[2])
         try await temporary.answer("a", "[1]", in: shared)
         for scope in [temporary.scope, other] {
-            let pin = try await store.pins.pin(
-                scope,
-                id,
-                origin: nil,
-                adoptsShared: true,
-                now: .epoch
-            )
+            let pin = try await temporary.pin("a", of: scope, adoptsShared: true)
             #expect(pin == .held(isNew: true))
         }
         try await temporary.answerOwn("a", "[2]")
@@ -252,13 +188,10 @@ struct HiddenRowTests {
         #expect(try await store.pins.evict(temporary.scope, id))
         #expect(try await temporary.shown("a") == nil)
         #expect(try await temporary.shown("a", to: Scope.several[2]) == "[1]")
-        try temporary.crash { directory in
-            for end in ["", "-wal"] { unlink(directory.path("cache/cache.db" + end)) }
-        }
+        try temporary.loseCache()
         #expect(try await temporary.shown("a") == nil)
         #expect(try await temporary.shown("a", to: Scope.several[2]) == "[1]")
         try await temporary.store.requireInvariants()
-        try await temporary.close()
     }
 
     @Test("A hidden entity stays hidden in a shared answer that another user's write moves")
@@ -284,62 +217,46 @@ struct HiddenRowTests {
         #expect(try await shown(to: other) == feed)
         #expect(try temporary.count("hidden") == 1)
         try await fixture.store.requireInvariants()
-        try temporary.crash { directory in
-            for end in ["", "-wal"] { unlink(directory.path("cache/cache.db" + end)) }
-        }
+        try temporary.loseCache()
         fixture.store.setOrigins(OriginNames(rules: [fixture.origin: fixture.rules]))
         #expect(try await shown(to: fixture.scope) != feed)
         #expect(try await shown(to: fixture.store.key(for: Scope.several[2])) == feed)
-        let settlement = Settlement(number: number, outcome: .cancelled)
-        try await fixture.store.modifiers.settle([settlement], now: .epoch)
+        try await temporary.end(number, .cancelled)
         try await fixture.store.maintain()
         #expect(try temporary.count("hidden") == 0 && temporary.count("claim") == 0)
         #expect(try await shown(to: fixture.scope) != feed, "the mark has gone back with its row")
         try await fixture.put("feed", feed, in: fixture.store.key(for: .shared))
         #expect(try await shown(to: fixture.scope) == feed)
         try await fixture.store.requireInvariants()
-        try await temporary.close()
     }
 
     @Test("A mark of state.db counts in the queue of its user, until it goes in whatever way")
     func counted() async throws {
-        let temporary = try TemporaryStore()
         let store = temporary.store
-        let (shared, other) = (store.key(for: .shared), store.key(for: Scope.several[2]))
+        let other = store.key(for: Scope.several[2])
         func bytes() throws -> Int64 {
             let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
             return try QueueUsage(reading: file)[1_000].bytes
         }
         for id in ["a", "b", "c"] { try await temporary.answer(id, "[1]", in: shared) }
-        let number = try await temporary.accept(
-            "one",
-            "a",
-            "b",
-            "c",
-            isOfSharedRow: true,
-            in: other
-        )
+        let number =
+            try await temporary.accept("one", "a", "b", "c", isOfSharedRow: true, in: other)
         for id in ["a", "b", "c", "a"] { try await temporary.answerOwn(id, "[2]") }
         #expect(try bytes() == 3 * 64)
         try await store.requireInvariants()
         try await temporary.answer("a", "[3]", in: shared)
         #expect(try bytes() == 2 * 64)
-        try await store.modifiers.settle(
-            [Settlement(number: number, outcome: .cancelled)],
-            now: .epoch
-        )
+        try await temporary.end(number, .cancelled)
         try await store.maintain()
         #expect(try bytes() == 0 && store.modifiers.totals.bytes == 0)
         #expect(try await temporary.marks() == 2)
         try await store.requireInvariants()
-        try await temporary.close()
     }
 
     @Test("A user who is forgotten leaves no mark in either file")
     func forgotten() async throws {
-        let temporary = try TemporaryStore()
         let store = temporary.store
-        let (shared, other) = (store.key(for: .shared), store.key(for: Scope.several[2]))
+        let other = store.key(for: Scope.several[2])
         for id in ["a", "b"] { try await temporary.answer(id, "[1]", in: shared) }
         try await temporary.accept("one", "a", isOfSharedRow: true, in: other)
         for id in ["a", "b"] {
@@ -354,16 +271,13 @@ struct HiddenRowTests {
         #expect(try temporary.count("hidden") == 0)
         #expect(try FileAudit(temporary.cachePath).bytes == store.totals.bytes)
         try await store.requireInvariants()
-        try await temporary.close()
     }
 
     // MARK: Shared rows of state.db
 
     @Test("A mark comes with a shared row that another user's write moves, and goes back with it")
     func moved() async throws {
-        let temporary = try TemporaryStore()
         let (store, other) = (temporary.store, temporary.store.key(for: Scope.several[2]))
-        let shared = store.key(for: .shared)
         try await temporary.answer("a", "[1]", in: shared)
         let seen = try await temporary.answerOwn("a", "[2]").revision
         _ = try await store.delete(temporary.scope, named("a"))
@@ -373,8 +287,7 @@ struct HiddenRowTests {
         #expect(try await temporary.marks() == 0, "the row of cache.db has gone with its mark")
         #expect(try await temporary.shown("a") == nil)
         #expect(try temporary.target("a", in: other)?.base == "[1]")
-        let settlement = Settlement(number: number, outcome: .cancelled)
-        try await store.modifiers.settle([settlement], now: .epoch)
+        try await temporary.end(number, .cancelled)
         try await store.maintain()
         #expect(!store.isDurable(shared, named("a")))
         #expect(try await temporary.marks() == 1)
@@ -383,22 +296,17 @@ struct HiddenRowTests {
         let again = try await temporary.answer("a", "[1]", in: shared)
         #expect(!again.isSame && again.revision > seen)
         #expect(try await temporary.shown("a") == "[1]")
-        try await temporary.close()
     }
 
     @Test("An own row of the cache hides a shared row of state.db, also once the cache is lost")
     func durable() async throws {
-        let temporary = try TemporaryStore()
         let other = temporary.store.key(for: Scope.several[2])
-        let shared = temporary.store.key(for: .shared)
         try await temporary.answer("a", "[1]", in: shared)
         try await temporary.accept("one", "a", isOfSharedRow: true, in: other)
         let start = temporary.store.changes.released
         let seen = try await temporary.answerOwn("a", "[2]").revision
         #expect(try await temporary.shown("a") == "[2]")
-        temporary.drop()
-        for end in ["", "-wal", "-shm"] { unlink(temporary.cachePath + end) }
-        try temporary.open()
+        try temporary.loseCache()
         let again = temporary.store.key(for: .shared)
         #expect(try await temporary.shown("a") == nil)
         #expect(
@@ -414,16 +322,13 @@ struct HiddenRowTests {
         #expect(try await temporary.shown("a") == "[1]")
         #expect(try temporary.count("hidden") == 0)
         try await temporary.store.requireInvariants()
-        try await temporary.close()
     }
 
     // MARK: Stamps
 
     @Test("What was made of a shared row counts no more once it is hidden, and while it is")
     func stamps() async throws {
-        let temporary = try TemporaryStore()
         let (scope, other) = (temporary.scope, temporary.store.key(for: Scope.several[2]))
-        let shared = temporary.store.key(for: .shared)
         let reader = try temporary.store.makeReader()
         func read() -> (text: String?, stamp: ReadStamp?) {
             defer { reader.endTransaction() }
@@ -446,15 +351,12 @@ struct HiddenRowTests {
         #expect(!counts(hidden.stamp))
         let after = read()
         #expect(after.text == "[1]" && counts(after.stamp))
-        try await temporary.close()
     }
 
     // MARK: Versions
 
     @Test("Own rows of version 5 of cache.db hide older shared rows after the migration")
     func migrated() async throws {
-        let temporary = try TemporaryStore()
-        let shared = temporary.store.key(for: .shared)
         try await temporary.answer("old", "[1]", in: shared)
         for id in ["old", "new", "alone"] { try await temporary.answer(id, "[2]") }
         try await temporary.answer("new", "[3]", in: shared)
@@ -470,7 +372,6 @@ struct HiddenRowTests {
         #expect(try await temporary.shown("old") == nil)
         #expect(try await temporary.shown("new") == "[3]")
         #expect(try await temporary.marks() == 1)
-        try await temporary.close()
     }
 }
 
@@ -514,10 +415,7 @@ extension TemporaryStore {
 
 extension StoreReader {
     /// What a user sees under an id: the own row, else the shared one; nil for a miss.
-    fileprivate func sharedText(
-        _ id: String,
-        _ scope: ScopeKey
-    ) throws(StoreError) -> String? {
+    fileprivate func sharedText(_ id: String, _ scope: ScopeKey) throws(StoreError) -> String? {
         try atOneMoment { () throws(StoreError) in
             for place in places(of: scope) {
                 let shown = try answers.shownRow(

@@ -4,7 +4,6 @@ import Testing
 
 @testable import LarderStore
 
-/// Limits that change while the store is open.
 @Suite("Limits that change", .timeLimit(.minutes(5)))
 struct LimitTests {
     @Test("A raised queue takes what the lower one refused, and its totals say so")
@@ -18,7 +17,6 @@ struct LimitTests {
         temporary.store.setLimits(limits)
         _ = try await temporary.accept("one", "a")
         #expect(temporary.store.modifiers.totals.maxModifiers == 3)
-        try await temporary.close()
     }
 
     @Test("A lower limit of an entry, of pins and of the cache counts from then on")
@@ -34,7 +32,6 @@ struct LimitTests {
         temporary.store.setLimits(limits)
         try await temporary.store.maintain()
         #expect(temporary.store.totals.budget == 1 << 20)
-        try await temporary.close()
     }
 
     @Test("An open store's limits are its own, not those of the configuration that it was made of")

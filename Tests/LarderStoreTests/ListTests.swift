@@ -6,6 +6,8 @@ import Testing
 
 @Suite("Lists")
 struct ListTests {
+    private let temporary = TemporaryStore.new()
+
     private static let ids = [
         "a", "a%", "a%b", "a_", "a_b", "ab", "b", "caf\u{e9}", "cafe\u{301}", "\u{d7ff}",
         "\u{d7ff}a", "\u{e000}", "\u{1F4A1}", "\u{1F4A1}x", "\u{10FFFF}", "\u{10FFFF}\u{10FFFF}",
@@ -13,7 +15,6 @@ struct ListTests {
     ]
 
     private func filled() async throws -> TemporaryStore {
-        let temporary = try TemporaryStore()
         for (index, id) in Self.ids.enumerated() {
             var new = NewEntry.blob(temporary.scope, try EntryID(id), .pattern(index * 7 % 10))
             new.entry.storedAt = Timestamp(milliseconds: Int64(index * 5 % 7))
@@ -32,49 +33,19 @@ struct ListTests {
         filter.prefix = prefix
         let expected = Self.ids.filter { $0.utf8.starts(with: prefix.utf8) }.sorted(by: byBytes)
         for order in [RowOrder.id, .size, .age, .used] {
-            let rows = try await temporary.store.read { [filter] reader throws(StoreError) in
-                try reader.lists.page(filter, order: order, after: nil, limit: .max)
-            }
+            let rows = try await temporary.store.rows(filter, order)
             #expect(rows.map(\.entry.id.text).sorted(by: byBytes) == expected, "\(order)")
         }
     }
 
-    @Test("Pages give each row once and in order", arguments: [RowOrder.id, .size, .age, .used])
-    func pages(order: RowOrder) async throws {
-        let temporary = try await filled()
-        let filter = RowFilter(scope: temporary.scope)
-        for limit in [1, 2, 7, 100] {
-            var rows: [ListedRow] = []
-            while true {
-                let cursor = rows.last?.cursor(order)
-                let page = try await temporary.store.read { reader throws(StoreError) in
-                    try reader.lists.page(filter, order: order, after: cursor, limit: limit)
-                }
-                #expect(page.count <= limit)
-                if page.isEmpty { break }
-                rows += page
-            }
-            #expect(rows.map(\.entry.id.text).sorted(by: byBytes) == Self.ids.sorted(by: byBytes))
-            for (row, next) in zip(rows, rows.dropFirst()) {
-                let isOrdered =
-                    switch order {
-                    case .id: byBytes(row.entry.id.text, next.entry.id.text)
-                    case .size: row.size >= next.size
-                    case .age: row.entry.storedAt <= next.entry.storedAt
-                    case .used: row.lastUsed < next.lastUsed
-                    }
-                #expect(isOrdered, "\(order): \(row.entry.id) before \(next.entry.id)")
-            }
-        }
-    }
-
     @Test(
-        "Targets of which nothing is known are listed among the rows, once, in pages",
+        "Pages give each row once and in order, among them targets of which nothing is known",
         arguments: RowOrder.allCases
     )
-    func bareRows(order: RowOrder) async throws {
+    func pages(order: RowOrder) async throws {
         let temporary = try await filled()
-        for (number, id) in ["a~", "made", "z"].enumerated() {
+        let made = ["a~", "made", "z"]
+        for (number, id) in made.enumerated() {
             let now = Timestamp(milliseconds: Int64(number) + 2)
             let new = NewModifier.changing([id], "m\(number)", temporary.scope)
             _ = try await temporary.store.modifiers.accept([new], now: now)
@@ -82,27 +53,13 @@ struct ListTests {
         // This one has a row; what is settled shows no more.
         try await temporary.accept("m3", Self.ids[0])
         try await temporary.confirm(try await temporary.accept("m4", "gone"))
-        let expected = (Self.ids + ["a~", "made", "z"]).sorted(by: byBytes)
+        let expected = (Self.ids + made).sorted(by: byBytes)
         for scopes in [RowScopes.one(temporary.scope), .all] {
-            for limit in [2, 100] {
-                var rows: [ListedRow] = []
-                while true {
-                    let cursor = rows.last?.cursor(order)
-                    let page = try await temporary.store.read { reader throws(StoreError) in
-                        try reader.lists.page(
-                            RowFilter(scopes),
-                            order: order,
-                            after: cursor,
-                            limit: limit
-                        )
-                    }
-                    if page.isEmpty { break }
-                    rows += page
-                }
+            for limit in [1, 2, 7, 100] {
+                let rows = try await temporary.store.allRows(RowFilter(scopes), order, limit: limit)
                 let own = rows.filter { $0.scope == temporary.scope.scope }
                 #expect(own.map(\.entry.id.text).sorted(by: byBytes) == expected)
-                let bare = rows.filter(\.isBare).map(\.entry.id.text)
-                #expect(bare.sorted() == ["a~", "made", "z"])
+                #expect(rows.filter(\.isBare).map(\.entry.id.text).sorted() == made)
                 for (row, next) in zip(rows, rows.dropFirst()) {
                     #expect(row.precedes(next, in: order), "\(row.entry.id), \(next.entry.id)")
                 }
@@ -113,7 +70,6 @@ struct ListTests {
     @Test("While rows come and go, pages give those that stay exactly once")
     func pagesWhileChanging() async throws {
         var random = SeededRandom(seed: 3)
-        let temporary = try TemporaryStore()
         let staying = (0..<40).map { "stays-\($0)" }
         for id in staying { try await temporary.put(id, [1]) }
         for order in [RowOrder.id, .size, .age, .used] {
@@ -121,9 +77,7 @@ struct ListTests {
             var cursor: RowCursor?
             while true {
                 let filter = RowFilter(scope: temporary.scope)
-                let page = try await temporary.store.read { [cursor] reader throws(StoreError) in
-                    try reader.lists.page(filter, order: order, after: cursor, limit: 3)
-                }
+                let page = try await temporary.store.rows(filter, order, after: cursor, limit: 3)
                 guard let last = page.last, seen.count < 1_000 else { break }
                 seen += page.map(\.entry.id.text)
                 cursor = last.cursor(order)
@@ -150,9 +104,7 @@ struct ListTests {
         var filter = RowFilter(scope: temporary.scope)
         filter.origin = try OriginName("host")
         filter.storedBefore = Timestamp(milliseconds: 3)
-        let rows = try await temporary.store.read { [filter] reader throws(StoreError) in
-            try reader.lists.page(filter, order: .id, after: nil, limit: .max)
-        }
+        let rows = try await temporary.store.rows(filter)
         let expected = Self.ids.enumerated().filter { $0.offset % 3 == 0 && $0.offset * 5 % 7 < 3 }
         #expect(rows.map(\.entry.id.text) == expected.map(\.element).sorted(by: byBytes))
         var expired = NewEntry.blob(temporary.scope, try EntryID("b?"), [])
@@ -161,17 +113,13 @@ struct ListTests {
         var shown = RowFilter(scope: temporary.scope)
         for (moment, count) in [(9, Self.ids.count + 1), (10, Self.ids.count)] {
             shown.shownAt = Timestamp(milliseconds: Int64(moment))
-            let listed = try await temporary.store.read { [shown] reader throws(StoreError) in
-                try reader.lists.page(shown, order: .id, after: nil, limit: .max)
-            }
+            let listed = try await temporary.store.rows(shown)
             #expect(listed.count == count, "at \(moment) ms")
         }
         // An eviction sees every row.
         #expect(try await temporary.ids().count == Self.ids.count + 2)
         let other = temporary.store.key(for: .own(uid: 7, account: .default))
-        let none = try await temporary.store.read { reader throws(StoreError) in
-            try reader.lists.page(RowFilter(scope: other), order: .id, after: nil, limit: .max)
-        }
+        let none = try await temporary.store.rows(RowFilter(scope: other))
         #expect(none == [])
     }
 
@@ -191,20 +139,15 @@ struct ListTests {
         #expect(all.map(\.id.text) == Self.ids)
         let id = try EntryID("a_b")
         let scope = temporary.scope
-        let one = try await temporary.store.read { reader throws(StoreError) in
-            try reader.lists.candidate(scope, id)
-        }
+        let one = try await temporary.store.candidate(scope, id)
         #expect(one == all[4])
     }
 
     @Test("An eviction skips what is protected, gone, or changed since it was named")
     func changedRows() async throws {
-        let temporary = try TemporaryStore()
         for number in 0..<600 { try await temporary.put("\(number)", [1]) }
         let filter = RowFilter(scope: temporary.scope)
-        let named = try await temporary.store.read { reader throws(StoreError) in
-            try reader.lists.candidates(filter, after: nil, limit: .max)
-        }
+        let named = try await temporary.store.candidates(filter)
         try await temporary.put("1", [2])
         try await temporary.put("2", [1])
         _ = try await temporary.store.delete(temporary.scope, EntryID("3"))

@@ -8,6 +8,8 @@ import Testing
 /// P-07: `cache.db` may be deleted, cut or damaged at any time.
 @Suite("A cache.db that is lost while it is in use")
 struct LostFileTests {
+    private let temporary = TemporaryStore.new()
+
     /// What somebody may do to the files of a running daemon.
     enum Harm: CaseIterable {
         case deleted
@@ -74,7 +76,6 @@ struct LostFileTests {
         arguments: Harm.allCases
     )
     func lost(harm: Harm) async throws {
-        let temporary = try TemporaryStore()
         for number in 0..<40 { try await temporary.put("\(number)", .pattern(60_000)) }
         let large = [UInt8].pattern(200_000, 3)
         let last = try await temporary.upload("large", large).revision
@@ -143,7 +144,6 @@ struct LostFileTests {
 
     @Test("What was set aside is what was there, with its WAL")
     func aside() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.put("a", [1])
         try await temporary.reopen()
         try await temporary.put("b", [2])
@@ -157,7 +157,6 @@ struct LostFileTests {
 
     @Test("A file that was only touched, or rewritten with the same bytes, is kept")
     func touched() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.put("a", [1])
         try await temporary.reopen()
         let url = URL(filePath: temporary.cachePath)
@@ -200,7 +199,6 @@ struct LostFileTests {
 
     @Test("A reader that is made between the loss and the look at it reads on")
     func lateReader() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.put("a", [1])
         try Harm.deletedWithItsWAL.apply(to: temporary.cachePath)
         let reader = try temporary.store.makeReader()
@@ -215,16 +213,14 @@ struct LostFileTests {
     @Test("Killed at any step of making it anew, the next start goes on")
     func killedMeanwhile() async throws {
         for n in 1... {
-            let faults = FaultInjection()
-            let temporary = try TemporaryStore(configure: { $0.faults = faults })
+            let temporary = try TemporaryStore()
             for number in 0..<5 { try await temporary.put("\(number)", .pattern(9_000)) }
             try await temporary.reopen()
             let last = try await temporary.put("last", [1]).revision
             truncate(temporary.cachePath, 8_192)
-            faults.arm(n, .forGood)
+            temporary.faults.arm(n, .forGood)
             try? await temporary.store.maintain()
-            let failures = faults.failures
-            faults.disarm()
+            temporary.faults.disarm()
             try temporary.crash()
             for number in 0..<5 {
                 let bytes = try await temporary.bytes("\(number)")
@@ -234,7 +230,7 @@ struct LostFileTests {
             #expect(try await temporary.bytes("after") == [1])
             try await temporary.store.settle()
             _ = try FileAudit(temporary.cachePath)
-            if failures == 0 { return }
+            if temporary.faults.failures == 0 { return }
         }
     }
 }

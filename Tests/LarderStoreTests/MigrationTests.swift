@@ -7,6 +7,8 @@ import Testing
 
 @Suite("The migration of state.db")
 struct MigrationTests {
+    private let temporary = TemporaryStore.new()
+
     /// A file as the first version left it: its schema and a counter far along.
     private func makeFirstVersion(at path: String, nextRevision: Int64) throws {
         for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
@@ -23,7 +25,6 @@ struct MigrationTests {
     }
 
     private func firstVersion(_ nextRevision: Int64) async throws -> TemporaryStore {
-        let temporary = try TemporaryStore()
         try await temporary.close()
         try makeFirstVersion(at: temporary.statePath, nextRevision: nextRevision)
         return temporary
@@ -44,8 +45,7 @@ struct MigrationTests {
         #expect(try await temporary.put("a", [1]).revision.number >= 500_000)
         #expect(try temporary.store.offlineOrigins() == [])
         #expect(try version(temporary.statePath) == Int64(Schema.stateSteps.count))
-        let current = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
-        #expect(try current.integer("PRAGMA auto_vacuum") == 2)
+        #expect(try temporary.stateInteger("PRAGMA auto_vacuum") == 2)
         #expect(try version(copy) == 1)
         let kept = try SQLiteConnection(path: copy, mode: .readOnly)
         #expect(try kept.integer("SELECT next_rev FROM revision_block") == 500_000)
@@ -74,22 +74,6 @@ struct MigrationTests {
         #expect(try kept.integer("SELECT next_rev FROM revision_block") == 900_000)
     }
 
-    @Test("What dead letters have changed is turned the right way round")
-    func deadLetters() async throws {
-        let temporary = try await firstVersion(7)
-        let connection = try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
-        for step in Schema.stateSteps[1..<5] { try connection.execute(step) }
-        try connection.execute(
-            """
-            INSERT INTO change (modifier, position, scope, id, settled, effect, before, after)
-            VALUES (1, 0, '1:default', 'a', 1, x'00', x'62', x'61');
-            \(Schema.stateSteps[5])
-            """
-        )
-        let turned = "SELECT count(*) FROM change WHERE before = x'61' AND after = x'62'"
-        #expect(try connection.integer(turned) == 1)
-    }
-
     @Test("Without a copy it is not migrated: the start fails and says why")
     func noCopy() async throws {
         let temporary = try await firstVersion(7)
@@ -114,27 +98,24 @@ struct MigrationTests {
     @Test("Wherever the migration fails, the file is of one version or the other, and whole")
     func everyOperationFails() async throws {
         for n in 1... {
-            let faults = FaultInjection()
-            let temporary = try TemporaryStore(configure: { $0.faults = faults })
+            let temporary = try TemporaryStore()
             try await temporary.close()
             try makeFirstVersion(at: temporary.statePath, nextRevision: 300_000)
-            faults.arm(n)
+            temporary.faults.arm(n)
             do throws(StoreError) { try temporary.open() } catch {
                 let found = try version(temporary.statePath)
                 #expect(found == 1 || found == Int64(Schema.stateSteps.count), "n \(n)")
             }
-            let failures = faults.failures
-            faults.disarm()
+            temporary.faults.disarm()
             temporary.drop()
             try temporary.open()
             #expect(try await temporary.put("a", [1]).revision.number >= 300_000, "n \(n)")
-            if failures == 0 { return }
+            if temporary.faults.failures == 0 { return }
         }
     }
 
     @Test("Answers under ids with a credential in clear go, pinned ones too, and nothing else does")
     func credentialsInIDs() async throws {
-        let temporary = try TemporaryStore()
         let url = "https://api.example.com/a"
         let (secret, other) = ("\(url) authorization=Bearer x", "\(url) accept=a/b")
         func put(_ id: String, _ body: NewBody) async throws {
@@ -145,13 +126,10 @@ struct MigrationTests {
         }
         try await temporary.put("a note =authorization", [1])
         for id in [url, secret, other] { try await put(id, .inline([1])) }
-        let upload = try await temporary.store.bodies.begin()
-        try await temporary.store.bodies.append([1], to: upload, now: .epoch)
-        try await put("\(other) x-api-key=y", .uploaded(upload))
+        try await put("\(other) x-api-key=y", try await temporary.store.upload([1]))
         for id in ["\(secret) pinned", "\(other) pinned"] {
             try await put(id, .inline([1]))
-            let scope = temporary.scope
-            _ = try await temporary.store.pins.pin(scope, EntryID(id), origin: nil, now: .epoch)
+            try await temporary.pin(id)
         }
         let key = temporary.store.digestKey
         try await temporary.close()
@@ -184,8 +162,6 @@ struct MigrationTests {
         arguments: [nil, "ADD COLUMN owner", "user_version=", "COMMIT"]
     )
     func owners(failingStep: String?) async throws {
-        let faults = FaultInjection()
-        let temporary = try TemporaryStore(configure: { $0.faults = faults })
         for (number, scope) in Scope.several.enumerated() {
             for id in ["a", "b"] {
                 let key = temporary.store.key(for: scope)
@@ -205,10 +181,10 @@ struct MigrationTests {
             """
         )
         if let failingStep {
-            faults.arm(1, of: failingStep)
+            temporary.faults.arm(1, of: failingStep)
             try? temporary.open()
-            #expect(faults.failures == 1)
-            faults.disarm()
+            #expect(temporary.faults.failures == 1)
+            temporary.faults.disarm()
             temporary.drop()
         }
         try temporary.open()
@@ -221,24 +197,20 @@ struct MigrationTests {
 
     /// A closed store whose state.db is of version 10: pins with bodies of either form, a base that
     /// three modifiers change, and what is released.
-    private func tenth(
-        _ faults: FaultInjection? = nil,
-        pins: Int = 2
-    ) async throws -> TemporaryStore {
-        let temporary = try TemporaryStore(configure: { $0.faults = faults })
+    private func tenth(pins: Int = 2) async throws -> TemporaryStore {
         let scope = temporary.scope
         for pin in 0..<pins {
             let new = NewEntry.blob(scope, named("pin \(pin)"), .pattern(60_000))
             _ = try await temporary.store.pins.put(new, now: .epoch)
         }
         try await temporary.upload("large", .pattern(300_000))
-        _ = try await temporary.store.pins.pin(scope, named("large"), origin: nil, now: .epoch)
+        try await temporary.pin("large")
         for id in ["base", "released"] { try await temporary.answer(id, "[1]") }
         for name in ["m1", "m2", "m3"] { try await temporary.accept(name, "base") }
-        _ = try await temporary.store.pins.pin(scope, named("released"), origin: nil, now: .epoch)
-        _ = try await temporary.store.pins.unpin(scope, named("released"), now: .epoch)
+        try await temporary.pin("released")
+        try await temporary.unpin("released")
         try await temporary.close()
-        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+        try temporary.changeState(
             """
             DROP TABLE hidden;
             ALTER TABLE change ADD COLUMN inapplicable TEXT;
@@ -294,17 +266,15 @@ struct MigrationTests {
         ]
     )
     func durableRows(step: String) async throws {
-        let faults = FaultInjection()
-        let temporary = try await tenth(faults)
-        faults.arm(1, of: step)
+        let temporary = try await tenth()
+        temporary.faults.arm(1, of: step)
         try? temporary.open()
-        #expect(faults.failures == 1)
-        faults.disarm()
+        #expect(temporary.faults.failures == 1)
+        temporary.faults.disarm()
         temporary.drop()
         try FileManager.default.removeItem(atPath: temporary.cachePath)
         try temporary.open()
         try await expectAll(temporary)
-        try await temporary.close()
     }
 
     @Test("No body is written again by the migration of claims")
@@ -319,7 +289,6 @@ struct MigrationTests {
 
     @Test("Origins that were set offline stay so until they are set online")
     func offlineOrigins() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.store.setOffline("one", true)
         try await temporary.store.setOffline("two", true)
         try await temporary.store.setOffline("one", true)

@@ -4,7 +4,6 @@ import Testing
 
 @testable import LarderStore
 
-/// What the log has of modifiers and of their targets.
 @Suite("What watchers are told of modifiers")
 struct ModifierChangeTests {
     private static let like = #"{"type":"merge","value":{"liked":true}}"#
@@ -24,16 +23,11 @@ struct ModifierChangeTests {
         return try await temporary.events(after: before).map(\.told)
     }
 
-    private func settle(
-        _ number: ModifierNumber,
-        _ outcome: Settlement.Outcome
-    ) async throws {
+    private func settle(_ number: ModifierNumber, _ outcome: Settlement.Outcome) async throws {
         var settlement = Settlement(number: number, outcome: outcome)
         settlement.problem = Array(#"{"status":422}"#.utf8)
         _ = try await store.modifiers.settle([settlement], now: .epoch)
     }
-
-    private static let refused = Settlement.Outcome.dead(.refused) { _, _ in LostView() }
 
     @Test("Accepting one tells what its targets show by it, and that it is queued")
     func accepted() async throws {
@@ -87,7 +81,7 @@ struct ModifierChangeTests {
         }
         #expect(gone == ["delete a by network"])
         // What the server said last shows again, which is nothing.
-        let dead = try await told { try await settle(number, Self.refused) }
+        let dead = try await told { try await settle(number, .refused) }
         #expect(dead == ["one dead refused a problem"])
     }
 
@@ -108,7 +102,7 @@ struct ModifierChangeTests {
     @Test("A revert tells what shows again, and of what nothing is known that it is gone")
     func reverted() async throws {
         let number = try await temporary.accept("one", "a", "new", effect: Self.like)
-        let told = try await told { try await settle(number, Self.refused) }
+        let told = try await told { try await settle(number, .refused) }
         #expect(
             told == [
                 "put a by modifier:one", "delete new by modifier:one",
@@ -121,7 +115,7 @@ struct ModifierChangeTests {
     func equalRevert() async throws {
         let number = try await temporary.accept("one", "a", effect: Self.like)
         try await temporary.answer("a", #"{"liked":true,"n":1}"#)
-        let told = try await told { try await settle(number, Self.refused) }
+        let told = try await told { try await settle(number, .refused) }
         #expect(told == ["one dead refused a problem"])
     }
 
@@ -134,7 +128,7 @@ struct ModifierChangeTests {
             effect: #"{"type":"add","value":{"/n":1}}"#
         )
         let before = store.changes.last.number
-        let settlements = [first, second].map { Settlement(number: $0, outcome: Self.refused) }
+        let settlements = [first, second].map { Settlement(number: $0, outcome: .refused) }
         try await store.modifiers.settle(settlements, now: .epoch)
         let changes = try await temporary.changes(after: before)
         #expect(
@@ -164,10 +158,7 @@ struct ModifierChangeTests {
                 entry.body.isJSON = false
                 return .put(entry, [1, 2, 3])
             }
-            _ = try await store.modifiers.settle(
-                [Settlement(number: number, outcome: outcome)],
-                now: .epoch
-            )
+            try await temporary.end(number, outcome)
         }
         #expect(told == ["one confirmed file"])
         #expect(try await temporary.text("file") == "\u{1}\u{2}\u{3}")
@@ -181,7 +172,7 @@ struct ModifierChangeTests {
         let told = try await told {
             try await temporary.answer("a", #"{"long":"\#(long)","liked":true}"#)
             try await temporary.answer("a", #"{"long":"\#(long)y","liked":true}"#)
-            try await settle(number, Self.refused)
+            try await settle(number, .refused)
         }
         #expect(told == ["put a by network", "one dead refused a problem"])
     }
@@ -208,28 +199,14 @@ struct ModifierChangeTests {
         let number = try await temporary.accept("one", "a", effect: Self.like)
         let told = try await told {
             #expect(try await store.modifiers.send(number) != nil)
-            let update = ModifierUpdate(
-                number: number,
-                state: state,
-                nextAttemptAt: nil,
-                attempts: 1,
-                answersNotApplied: 1,
-                isStalled: isStalled
-            )
+            let update = ModifierUpdate(number, state, isStalled: isStalled)
             #expect(try await store.modifiers.update(update)?.from == .inFlight)
             // The same once more is none.
             try await store.modifiers.update(update)
         }
         #expect(told == expected)
         let again = try await self.told {
-            let queued = ModifierUpdate(
-                number: number,
-                state: .queued,
-                nextAttemptAt: nil,
-                attempts: 1,
-                answersNotApplied: 0,
-                isStalled: false
-            )
+            let queued = ModifierUpdate(number, .queued, answersNotApplied: 0)
             try await store.modifiers.update(queued)
         }
         #expect(again == (expected.isEmpty ? [] : ["one queued a"]))
@@ -238,22 +215,13 @@ struct ModifierChangeTests {
     @Test("A dead letter that is sent again shows again; one that is dropped is told too")
     func deadLetters() async throws {
         let number = try await temporary.accept("one", "a", effect: Self.like)
-        try await settle(number, Self.refused)
-        let scope = temporary.scope
-        var revived: RevivedModifier?
-        let again = try await told {
-            revived = try await store.modifiers.retry(
-                number,
-                of: scope,
-                sharing: { _ in false },
-                now: .epoch
-            )
-        }
+        try await settle(number, .refused)
+        var second = number
+        let again = try await told { second = try await temporary.retry(number) }
         #expect(again == ["put a by modifier:one", "one queued a"])
-        let second = try #require(revived).number
-        try await settle(second, Self.refused)
+        try await settle(second, .refused)
         let dropped = try await told {
-            _ = try await store.modifiers.drop(second, of: scope, now: .epoch)
+            _ = try await store.modifiers.drop(second, of: temporary.scope, now: .epoch)
         }
         #expect(dropped == ["one dead dropped a"])
     }
@@ -262,7 +230,7 @@ struct ModifierChangeTests {
     func survivesCrash() async throws {
         let before = store.changes.last.number
         let number = try await temporary.accept("one", "a", effect: Self.like)
-        try await settle(number, Self.refused)
+        try await settle(number, .refused)
         let first = try await temporary.changes(after: before)
         try temporary.crash()
         #expect(try await temporary.changes(after: before) == first)
@@ -271,7 +239,6 @@ struct ModifierChangeTests {
 }
 
 extension Change.Event {
-    /// In words.
     fileprivate var told: String {
         switch self {
         case .put(let id, let cause): "put \(id) by \(cause.text ?? "\(cause.source)")"

@@ -6,6 +6,8 @@ import Testing
 
 @Suite("Rows that are shown as they lie")
 struct PlainRowTests {
+    private let temporary = TemporaryStore.new()
+
     private func isPlain(
         _ temporary: TemporaryStore,
         _ id: String,
@@ -29,56 +31,28 @@ struct PlainRowTests {
         }
         #expect(try !isPlain(temporary, "brief", now: Timestamp(milliseconds: 10)))
         for id in ["list", "nothing"] { #expect(try !isPlain(temporary, id), "\(id)") }
-        try await temporary.close()
     }
 
     @Test("What is pinned is, also a large one, and after a start")
     func pinned() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.put("small", [1])
-        _ = try await temporary.store.pins.pin(
-            temporary.scope,
-            named("small"),
-            origin: nil,
-            now: .epoch
-        )
+        try await temporary.pin("small")
         try await temporary.upload("large", .pattern(200_000))
-        _ = try await temporary.store.pins.pin(
-            temporary.scope,
-            named("large"),
-            origin: nil,
-            now: .epoch
-        )
+        try await temporary.pin("large")
         for id in ["small", "large"] { #expect(try isPlain(temporary, id), "\(id)") }
         try temporary.crash()
         for id in ["small", "large"] { #expect(try isPlain(temporary, id), "\(id)") }
-        #expect(try await temporary.store.pins.unpin(temporary.scope, named("small"), now: .epoch))
+        #expect(try await temporary.unpin("small"))
         #expect(try isPlain(temporary, "small"))
         try await temporary.store.maintain()
         #expect(try isPlain(temporary, "small"))
-        try await temporary.close()
-    }
-
-    @Test("What modifiers target is not, nor what dead letters do")
-    func modifiers() async throws {
-        let temporary = try TemporaryStore()
-        for id in ["https://a/1", "https://a/2"] { try await temporary.answer(id, "{}") }
-        let number = try await temporary.accept("m-1", "https://a/2")
-        #expect(try isPlain(temporary, "https://a/1"))
-        #expect(try !isPlain(temporary, "https://a/2"))
-        try await temporary.store.modifiers.buryUnreadable([number], now: .epoch)
-        #expect(try isPlain(temporary, "https://a/1"))
-        #expect(try !isPlain(temporary, "https://a/2"))
-        try await temporary.close()
     }
 
     @Test("A damaged row is not, which is left to be counted once")
     func damaged() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.put("blob", [1, 2, 3])
         try await temporary.damage("UPDATE entry SET data = zeroblob(length(data))")
         #expect(try !isPlain(temporary, "blob"))
         #expect(temporary.store.totals.damaged == 0)
-        try await temporary.close()
     }
 }

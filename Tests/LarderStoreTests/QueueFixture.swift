@@ -1,5 +1,6 @@
 import LarderModel
 import LarderTestSupport
+import Testing
 
 @testable import LarderStore
 
@@ -13,23 +14,12 @@ extension TemporaryStore {
         fence: AnswerFence? = nil
     ) async throws(StoreError) -> PutReceipt {
         var new = NewEntry.fetched(scope ?? self.scope, named(id), text)
-        guard text.utf8.count > Limits.inlineBodyBytesMax else {
-            return try await store.put(new, now: .epoch, fence: fence)
+        if text.utf8.count > Limits.inlineBodyBytesMax {
+            new.body = try await store.upload(Array(text.utf8), for: new.entry.id, in: new.scope)
         }
-        let upload = try await store.bodies.begin(for: new.scope, new.entry.id)
-        new.body = .uploaded(upload)
-        do throws(StoreError) {
-            for chunk in Array(text.utf8).chunks {
-                try await store.bodies.append(chunk, to: upload, now: .epoch)
-            }
-            return try await store.put(new, now: .epoch, fence: fence)
-        } catch {
-            store.bodies.abandon(upload)
-            throw error
-        }
+        return try await store.take(new, fence: fence)
     }
 
-    /// Accepts one modifier that changes some ids.
     @discardableResult
     func accept(
         _ name: String,
@@ -48,20 +38,46 @@ extension TemporaryStore {
         return try await store.modifiers.accept([new], now: .epoch)[0].number
     }
 
-    /// Confirms a modifier; `text` is what its targets are from then on, nil leaves them.
-    func confirm(
-        _ number: ModifierNumber,
-        _ text: String? = nil
-    ) async throws(StoreError) {
-        let settlement = Settlement(
-            number: number,
-            outcome: .confirmed { id, _ in
-                guard let text else { return .keep }
-                let bytes = Array(text.utf8)
-                return .put(.fetched(id, bytes), bytes)
-            }
-        )
+    func end(_ number: ModifierNumber, _ outcome: Settlement.Outcome) async throws(StoreError) {
+        let settlement = Settlement(number: number, outcome: outcome)
         try await store.modifiers.settle([settlement], now: .epoch)
+    }
+
+    /// Confirms a modifier; `text` is what its targets are from then on, nil leaves them.
+    func confirm(_ number: ModifierNumber, _ text: String? = nil) async throws(StoreError) {
+        try await end(number, text.map { .confirmed(as: $0) } ?? .confirmed { _, _ in .keep })
+    }
+
+    /// Sends a dead letter again; its next number.
+    func retry(_ number: ModifierNumber) async throws -> ModifierNumber {
+        let revived = try await store.modifiers.retry(
+            number,
+            of: scope,
+            sharing: { _ in false },
+            now: .epoch
+        )
+        return try #require(revived).number
+    }
+
+    @discardableResult
+    func pin(
+        _ id: String,
+        of scope: ScopeKey? = nil,
+        from origin: OriginName? = nil,
+        adoptsShared: Bool = false
+    ) async throws(StoreError) -> PinOutcome {
+        try await store.pins.pin(
+            scope ?? self.scope,
+            named(id),
+            origin: origin,
+            adoptsShared: adoptsShared,
+            now: .epoch
+        )
+    }
+
+    @discardableResult
+    func unpin(_ id: String) async throws(StoreError) -> Bool {
+        try await store.pins.unpin(scope, named(id), now: .epoch)
     }
 
     /// What a target's view is made of, as a loop reads it.
@@ -84,10 +100,39 @@ extension TemporaryStore {
         return try await store.bytes(scope, named(id)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// How many rows a table of `state.db` has.
     func count(_ table: String) throws -> Int64? {
-        let file = try SQLiteConnection(path: statePath, mode: .readOnly)
-        return try file.integer("SELECT count(*) FROM \(table)")
+        try stateInteger("SELECT count(*) FROM \(table)")
+    }
+}
+
+extension Settlement.Outcome {
+    static let refused = Self.dead(.refused) { _, _ in LostView() }
+
+    static func confirmed(as text: String) -> Self {
+        .confirmed { id, _ in
+            let bytes = Array(text.utf8)
+            return .put(.fetched(id, bytes), bytes)
+        }
+    }
+}
+
+extension ModifierUpdate {
+    init(
+        _ number: ModifierNumber,
+        _ state: ModifierState,
+        nextAttemptAt: Timestamp? = nil,
+        attempts: Int = 1,
+        answersNotApplied: Int = 1,
+        isStalled: Bool = false
+    ) {
+        self.init(
+            number: number,
+            state: state,
+            nextAttemptAt: nextAttemptAt,
+            attempts: attempts,
+            answersNotApplied: answersNotApplied,
+            isStalled: isStalled
+        )
     }
 }
 

@@ -7,50 +7,12 @@ import Testing
 
 @Suite("The modifier queue in its file")
 struct QueueTests {
+    private let temporary = TemporaryStore.new()
+
     // MARK: Bases
-
-    @Test(
-        "The base of what an accepted modifier targets is saved, and the cache has no part in it"
-    )
-    func saves() async throws {
-        let temporary = try TemporaryStore()
-        try await temporary.answer("a", "[1]")
-        try await temporary.accept("one", "a", "b")
-        #expect(try FileAudit(temporary.cachePath).entries == 1)
-        #expect(try await temporary.text("a") == "[1]")
-        let target = try #require(try temporary.target("a"))
-        #expect(target.base == "[1]" && target.1 == ["one"])
-        let other = try #require(try temporary.target("b"))
-        #expect(other.base == nil && other.1 == ["one"])
-        #expect(try temporary.target("c") == nil)
-        try await temporary.answer("b", "[2]")
-        #expect(try temporary.target("b")?.base == "[2]")
-        try temporary.crash()
-        #expect(try temporary.target("a")?.base == "[1]")
-        #expect(try temporary.target("b")?.base == "[2]")
-        try await temporary.store.maintain()
-        #expect(try FileAudit(temporary.cachePath).entries == 0)
-    }
-
-    @Test("A large base is taken over in chunks, read whole, and given back")
-    func largeBase() async throws {
-        let temporary = try TemporaryStore()
-        let text = "\"" + String(repeating: "x", count: 200_000) + "\""
-        try await temporary.answer("a", text)
-        let number = try await temporary.accept("one", "a")
-        #expect(try temporary.target("a")?.base == text)
-        try await temporary.confirm(number, text + " ")
-        #expect(try await temporary.text("a") == text + " ")
-        try await temporary.store.maintain()
-        try await temporary.store.settle()
-        #expect(try temporary.count("claim") == 0 && temporary.count("chunk") == 0)
-        #expect(try await temporary.text("a") == text + " ")
-        #expect(try FileAudit(temporary.cachePath).entries == 1)
-    }
 
     @Test("What targets a large base once more, or no more, does not write its bytes again")
     func writtenOnce() async throws {
-        let temporary = try TemporaryStore()
         let state = temporary.store.stateFile
         try await temporary.answer("a", "\"" + String(repeating: "x", count: 60_000) + "\"")
         func written(_ step: () async throws -> Void) async throws -> Int64 {
@@ -73,7 +35,6 @@ struct QueueTests {
 
     @Test("What is settled is given back to the cache only after it is synced there")
     func givenBack() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.answer("a", "[1]")
         let number = try await temporary.accept("one", "a")
         try await temporary.confirm(number, "[2]")
@@ -88,55 +49,8 @@ struct QueueTests {
         #expect(try await temporary.text("a") == "[2]")
     }
 
-    @Test("Nothing takes a target away: no delete, no eviction, no unpinning")
-    func isProtected() async throws {
-        let temporary = try TemporaryStore()
-        let (store, scope) = (temporary.store, temporary.scope)
-        try await temporary.answer("a", "[1]")
-        let number = try await temporary.accept("one", "a")
-        await #expect(throws: StoreError.targeted) { try await store.delete(scope, named("a")) }
-        #expect(try await store.pins.evict(scope, named("a")) == false)
-        let origin = try OriginName("host")
-        let outcome = try await store.pins.pin(scope, named("a"), origin: origin, now: .epoch)
-        #expect(outcome == .held(isNew: true) && store.pins.totals.count == 1)
-        #expect(
-            try await store.pins.page(of: scope, after: nil, limit: 9).map(\.id) == [named("a")]
-        )
-        #expect(try await store.pins.unpin(scope, named("a"), now: .epoch))
-        #expect(store.pins.totals.count == 0)
-        #expect(try await store.pins.page(of: scope, after: nil, limit: 9) == [])
-        #expect(try temporary.target("a")?.base == "[1]")
-        _ = try await store.pins.pin(scope, named("a"), origin: origin, now: .epoch)
-        try await temporary.confirm(number, "[2]")
-        try await store.maintain()
-        #expect(store.pins.isPinned(scope, named("a")) && store.pins.totals.count == 1)
-        #expect(try await temporary.text("a") == "[2]")
-        #expect(try FileAudit(temporary.cachePath).entries == 0)
-    }
-
-    @Test("A deleted base is a tombstone; of a pin the bytes stay until it is unpinned")
-    func deletedBase() async throws {
-        let temporary = try TemporaryStore()
-        let (store, scope) = (temporary.store, temporary.scope)
-        try await temporary.answer("a", "[1]")
-        try await temporary.accept("one", "a")
-        _ = try await store.put(.tombstone(scope, named("a")), now: .epoch)
-        #expect(try temporary.target("a")?.base == "deleted")
-        #expect(try await temporary.text("a") == nil)
-        try await temporary.answer("a", "[2]")
-        _ = try await store.pins.pin(scope, named("a"), origin: nil, now: .epoch)
-        _ = try await store.put(.tombstone(scope, named("a")), now: .epoch)
-        #expect(try await temporary.text("a") == "[2]")
-        #expect(try temporary.target("a")?.base == "deleted")
-        #expect(try await store.pins.pin(scope, named("a"))?.state == .gone)
-        #expect(try await store.pins.unpin(scope, named("a"), now: .epoch))
-        #expect(try await temporary.text("a") == nil)
-        #expect(try temporary.target("a")?.base == "deleted")
-    }
-
     @Test("A repetition of what is settled leaves the cache what it has")
     func repetitionAfterSettling() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.answer("a", "[1]")
         let number = try await temporary.accept("one", "a")
         try await temporary.confirm(number)
@@ -150,7 +64,6 @@ struct QueueTests {
 
     @Test("What the row of an accepted modifier says is known without reading it")
     func knownRow() async throws {
-        let temporary = try TemporaryStore()
         let (store, now) = (temporary.store, Timestamp(milliseconds: 7))
         let parent = try await temporary.accept("parent", "p")
         var full = NewModifier.changing(["a", "b"], "full", temporary.scope)
@@ -174,36 +87,8 @@ struct QueueTests {
         #expect(zip(new, again).allSatisfy { StoredModifier($0, $1, at: now) == nil })
     }
 
-    @Test("A shared row is the base of its users' changes, and stays what it is for the others")
-    func sharedRow() async throws {
-        let temporary = try TemporaryStore()
-        let shared = temporary.store.key(for: .shared)
-        try await temporary.answer("a", "[1]", in: shared)
-        let number = try await temporary.accept("one", "a", isOfSharedRow: true)
-        #expect(try await temporary.text("a", in: shared) == "[1]")
-        #expect(try temporary.target("a")?.base == "[1]")
-        try await temporary.answer("a", "[2]", in: shared)
-        #expect(try await temporary.text("a", in: shared) == "[2]")
-        #expect(try temporary.target("a")?.base == "[2]")
-        try temporary.crash()
-        try await temporary.answer("a", "[3]", in: shared)
-        #expect(try temporary.target("a")?.base == "[3]")
-        try await temporary.confirm(number, "[4]")
-        #expect(try await temporary.text("a", in: shared) == "[3]")
-        let entry = try await temporary.store.read { reader throws(StoreError) in
-            try reader.entry(shared, named("a"), now: .epoch)
-        }
-        #expect(entry?.isStale(at: .epoch) == true)
-        #expect(try temporary.target("a")?.1 == ["one"], "it waits for an answer")
-        try await temporary.answer("a", "[5]", in: shared)
-        try await temporary.store.maintain()
-        #expect(try temporary.count("claim") == 0)
-        #expect(try await temporary.text("a") == nil)
-    }
-
     @Test("An answer that set out before a write is not stored, in either file")
     func fence() async throws {
-        let temporary = try TemporaryStore()
         let isKeptOut = Mutex(0)
         let fence = AnswerFence(
             covers: { _, id in id == named("a") },
@@ -230,10 +115,8 @@ struct QueueTests {
 
     // MARK: Accept
 
-    /// P-01: what was accepted is there after a crash.
     @Test("What was accepted is there again after a crash, in its order and whole")
     func crash() async throws {
-        let temporary = try TemporaryStore()
         let first = try await temporary.accept("one", "a", effect: "1")
         let second = try await temporary.accept("two", "a", "b", effect: "2")
         #expect(first < second)
@@ -251,7 +134,6 @@ struct QueueTests {
 
     @Test("While an accept is under way its target is shown as it was before")
     func notYet() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.answer("a", "[1]")
         let index = temporary.store.shared.residency
         // As far as an accept has come before its commit.
@@ -264,7 +146,6 @@ struct QueueTests {
 
     @Test("The same modifier again is the same one, also when it is settled; another is refused")
     func idempotent() async throws {
-        let temporary = try TemporaryStore()
         let number = try await temporary.accept("one", "a")
         #expect(try await temporary.accept("one", "a") == number)
         #expect(try temporary.target("a")?.1 == ["one"])
@@ -283,7 +164,6 @@ struct QueueTests {
 
     @Test("A batch is accepted as a whole or not at all")
     func batch() async throws {
-        let temporary = try TemporaryStore()
         let scope = temporary.scope
         try await temporary.accept("taken", "a")
         let new = ["new", "taken"].map { NewModifier.changing(["b"], $0, scope, effect: $0) }
@@ -316,7 +196,7 @@ struct QueueTests {
         }
         #expect(try temporary.target("c", in: other) == nil)
         #expect(store.modifiers.totals.unsettled == 7)
-        let bytes = try SQLiteConnection(path: temporary.statePath, mode: .readOnly).integer(
+        let bytes = try temporary.stateInteger(
             "SELECT (SELECT sum(size) FROM modifier) + (SELECT sum(size) FROM claim)"
         )
         #expect(store.modifiers.totals.bytes == bytes)
@@ -326,7 +206,6 @@ struct QueueTests {
 
     @Test("What waits is accepted in one transaction, and one that is refused holds up no other")
     func groupCommit() async throws {
-        let temporary = try TemporaryStore()
         let (queue, scope) = (temporary.store.commits, temporary.scope)
         try await temporary.accept("taken", "a")
         let verdicts = Recorder<Bool>()

@@ -5,9 +5,10 @@ import Testing
 
 @testable import LarderStore
 
-/// An event loop reads what is brief; the same work is done off it where that is long.
 @Suite("What an event loop reads by itself")
 struct ReadAllowanceTests {
+    private let temporary = TemporaryStore.new()
+
     /// Whether a loop reads it; off the loop it is read in any case.
     private func isBrief<Value: Sendable>(
         _ store: Store,
@@ -36,19 +37,16 @@ struct ReadAllowanceTests {
 
     @Test("A target with a few changes is read on the loop, one with more is not")
     func changes() async throws {
-        let temporary = try TemporaryStore()
         for number in 0..<Limits.loopChangesMax {
             try await temporary.accept("m-\(number)", "https://a/1")
         }
         #expect(try await isTargetBrief(temporary, "https://a/1"))
         try await temporary.accept("one-more", "https://a/1")
         #expect(try await !isTargetBrief(temporary, "https://a/1"))
-        try await temporary.close()
     }
 
     @Test("A base of a chunk, and effects beside it, are read on the loop; larger ones are not")
     func bytes() async throws {
-        let temporary = try TemporaryStore()
         func text(_ count: Int) -> String { "\"" + String(repeating: "x", count: count - 2) + "\"" }
         try await temporary.answer("https://a/1", text(Limits.inlineBodyBytesMax))
         try await temporary.answer("https://a/2", text(Limits.inlineBodyBytesMax + 1))
@@ -59,7 +57,6 @@ struct ReadAllowanceTests {
         let rest = Limits.loopReadBytesMax - Limits.inlineBodyBytesMax
         try await temporary.accept("large", "https://a/1", effect: text(rest))
         #expect(try await !isTargetBrief(temporary, "https://a/1"))
-        try await temporary.close()
     }
 
     @Test("An answer of a few entities is put together on the loop, one of more or larger is not")
@@ -97,7 +94,6 @@ struct ReadAllowanceTests {
 
     @Test("Views share the steps that an answer has on the loop, and off it each has its own")
     func steps() async throws {
-        let temporary = try TemporaryStore()
         let read = { @Sendable (reader: StoreReader) throws(StoreError) -> [Int] in
             try [3, 2].map { part throws(StoreError) in
                 try reader.allowance.viewing { steps in
@@ -116,18 +112,15 @@ struct ReadAllowanceTests {
         let left = try loop.briefly(read)
         #expect(left[1] < left[0])
         #expect(try await temporary.store.read(on: loop, cut) == Limits.viewStepsMax)
-        try await temporary.close()
     }
 
     @Test("What is worked out of many bytes is so off the loop, and waits for a reader")
     func work() async throws {
-        let temporary = try TemporaryStore()
         let store = temporary.store
         try await store.holdingReaders(by: .all) {
             let value = try await store.work(onBytes: Limits.inlineBodyBytesMax) { 1 }
             #expect(value == 1)
         }
         #expect(try await store.work(onBytes: Limits.inlineBodyBytesMax + 1) { 2 } == 2)
-        try await temporary.close()
     }
 }

@@ -8,6 +8,8 @@ import Testing
 
 @Suite("What was made of rows, and whether it still counts")
 struct ReadStampTests {
+    private let temporary = TemporaryStore.new()
+
     /// Does something on the writer's thread right before `cache.db` is committed.
     private final class AtCommit: FaultPlan {
         private let work = Mutex<(@Sendable () -> Int32?)?>(nil)
@@ -33,10 +35,7 @@ struct ReadStampTests {
         }
 
         /// What a plain read finds, and its stamp.
-        func read(
-            _ id: String,
-            then work: () -> Void = {}
-        ) -> (text: String?, stamp: ReadStamp?) {
+        func read(_ id: String, then work: () -> Void = {}) -> (text: String?, stamp: ReadStamp?) {
             defer { reader.endTransaction() }
             let (text, stamp) = reader.stamping { () -> String? in
                 var text: String?
@@ -58,7 +57,6 @@ struct ReadStampTests {
 
     @Test("Until its row is written, and no other one's")
     func rows() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.answer("a", "[1]")
         let reads = try Reads(temporary)
         let (text, stamp) = reads.read("a")
@@ -71,7 +69,6 @@ struct ReadStampTests {
         #expect(later.text == "[3]" && reads.counts(later.stamp))
         _ = try await temporary.store.delete(temporary.scope, named("a"))
         #expect(!reads.counts(later.stamp))
-        try await temporary.close()
     }
 
     @Test("No more from before the commit on; and until that is published nothing is kept")
@@ -93,12 +90,10 @@ struct ReadStampTests {
         #expect(seen.all == [false, true])
         let (text, later) = reads.read("a")
         #expect(text == "[2]" && reads.counts(later))
-        try await temporary.close()
     }
 
     @Test("Nothing is kept of a read into which a commit came")
     func between() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.answer("a", "[1]")
         let reads = try Reads(temporary)
         let (commits, scope) = (reads.reader.state.commits, reads.scope)
@@ -109,7 +104,6 @@ struct ReadStampTests {
         }
         #expect(text == "[1]" && stamp == nil)
         #expect(reads.read("a").text == nil)
-        try await temporary.close()
     }
 
     @Test("After a commit that failed, things are kept again")
@@ -122,33 +116,17 @@ struct ReadStampTests {
         _ = try? await temporary.answer("a", "[2]")
         let (text, stamp) = reads.read("a")
         #expect(["[1]", "[2]"].contains(text) && reads.counts(stamp))
-        try await temporary.close()
-    }
-
-    @Test("Not once the file is another one, nor while there is none")
-    func generation() async throws {
-        let temporary = try TemporaryStore()
-        try await temporary.answer("a", "[1]")
-        let reads = try Reads(temporary)
-        let stamp = reads.read("a").stamp
-        #expect(reads.counts(stamp) && unlink(temporary.cachePath) == 0)
-        try await temporary.store.maintain()
-        #expect(!reads.counts(stamp))
-        #expect(reads.read("a").text == nil)
-        try await temporary.close()
     }
 
     @Test("Not while a dead letter targets it; what others do not target counts")
     func deadLetters() async throws {
-        let temporary = try TemporaryStore()
         let (modifiers, scope) = (temporary.store.modifiers, temporary.scope)
         for id in ["a", "b"] { try await temporary.answer(id, "[1]") }
         let reads = try Reads(temporary)
         var others = reads.read("b").stamp
         for isDropped in [true, false] {
             let number = try await temporary.accept("m\(isDropped)", "a")
-            let dead = Settlement(number: number, outcome: .dead(.refused) { _, _ in LostView() })
-            try await modifiers.settle([dead], now: .epoch)
+            try await temporary.end(number, .refused)
             #expect(reads.read("a").text == nil)
             #expect(reads.counts(others) && reads.read("b").text == "[1]")
             try await temporary.store.requireInvariants()
@@ -157,49 +135,13 @@ struct ReadStampTests {
             if isDropped {
                 #expect(try await modifiers.drop(number, of: scope, now: .epoch))
             } else {
-                let sharing = { @Sendable (_: EntryID) in false }
-                let revived = try await modifiers.retry(
-                    number,
-                    of: scope,
-                    sharing: sharing,
-                    now: .epoch
-                )
+                let next = try await temporary.retry(number)
                 #expect(reads.read("a").text == nil)
-                try await temporary.confirm(try #require(revived).number, "[1]")
+                try await temporary.confirm(next, "[1]")
             }
             let (text, stamp) = reads.read("a")
             #expect(text == "[1]" && reads.counts(stamp))
             try await temporary.store.requireInvariants()
         }
-        try await temporary.close()
-    }
-
-    @Test("A dead letter is known after a start, too")
-    func deadLetterAtStart() async throws {
-        let temporary = try TemporaryStore()
-        for id in ["a", "b"] { try await temporary.answer(id, "[1]") }
-        let number = try await temporary.accept("m", "a")
-        let dead = Settlement(number: number, outcome: .dead(.refused) { _, _ in LostView() })
-        try await temporary.store.modifiers.settle([dead], now: .epoch)
-        try await temporary.store.maintain()
-        try await temporary.reopen()
-        let reads = try Reads(temporary)
-        #expect(reads.read("a").text == nil && reads.read("b").text == "[1]")
-        try await temporary.close()
-    }
-
-    @Test("Not while a modifier targets it, nor once that has changed it")
-    func durableRow() async throws {
-        let temporary = try TemporaryStore()
-        try await temporary.answer("a", "[1]")
-        let reads = try Reads(temporary)
-        let stamp = reads.read("a").stamp
-        let number = try await temporary.accept("m", "a")
-        #expect(!reads.counts(stamp))
-        try await temporary.confirm(number, "[2]")
-        #expect(!reads.counts(stamp))
-        let later = reads.read("a")
-        #expect(later.text == "[2]" && reads.counts(later.stamp))
-        try await temporary.close()
     }
 }

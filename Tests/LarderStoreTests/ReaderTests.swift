@@ -6,9 +6,10 @@ import Testing
 
 @Suite("Readers")
 struct ReaderTests {
+    private let temporary = TemporaryStore.new()
+
     @Test("A kept transaction is renewed by a commit: every reader reads what was answered")
     func readYourWrites() async throws {
-        let temporary = try TemporaryStore()
         let readers = [try temporary.store.makeReader(), try temporary.store.makeReader()]
         let id = try EntryID("a")
         for mark in UInt8(1)...100 {
@@ -24,7 +25,6 @@ struct ReaderTests {
 
     @Test("A transaction is kept over reads, and its owner is told once of each")
     func keptTransaction() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.put("a", [1])
         let reader = try temporary.store.makeReader()
         let opened = Recorder<Bool>()
@@ -39,27 +39,6 @@ struct ReaderTests {
         reader.endTransaction()
         _ = try reader.entry(temporary.scope, id, now: .epoch)
         #expect(opened.all.count == 3)
-    }
-
-    @Test("A blob past its ttl is a miss; other kinds are not; a tombstone is a row")
-    func kinds() async throws {
-        let temporary = try TemporaryStore()
-        let end = Timestamp(milliseconds: 100)
-        for kind in [EntryKind.blob, .fetched, .tombstone, .variants] {
-            var new = NewEntry.blob(temporary.scope, try EntryID("\(kind)"), [])
-            new.entry.kind = kind
-            new.entry.freshUntil = end
-            _ = try await temporary.store.put(new, now: .epoch)
-        }
-        let reader = try temporary.store.makeReader()
-        for kind in [EntryKind.blob, .fetched, .tombstone, .variants] {
-            let id = try EntryID("\(kind)")
-            for now in [99, 100] as [Int64] {
-                let moment = Timestamp(milliseconds: now)
-                let found = try reader.entry(temporary.scope, id, now: moment)
-                #expect((found == nil) == (kind == .blob && now == 100), "\(kind) at \(now)")
-            }
-        }
     }
 
     @Test("A log of uses says of how many rows it has one, and is empty once it was drained")
@@ -77,7 +56,6 @@ struct ReaderTests {
 
     @Test("The WAL stays small over 10,000 puts while a reader ends its transactions")
     func boundedWAL() async throws {
-        let temporary = try TemporaryStore()
         let reader = try temporary.store.makeReader()
         let (store, scope) = (temporary.store, temporary.scope)
         var largest: Int64 = 0
@@ -100,7 +78,6 @@ struct ReaderTests {
 
     @Test("A reader that keeps its transaction holds the WAL up; when it ends it, it starts anew")
     func heldWAL() async throws {
-        let temporary = try TemporaryStore()
         let reader = try temporary.store.makeReader()
         let (store, scope) = (temporary.store, temporary.scope)
         func put(_ rounds: Int) async throws {

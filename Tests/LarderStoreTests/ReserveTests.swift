@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The reserve, and a full disk")
 struct ReserveTests {
-    private static let bytes: Int64 = 1 << 20
+    fileprivate static let bytes: Int64 = 1 << 20
 
     /// A disk whose free space is told by the test.
     private final class Disk: Sendable {
@@ -16,6 +16,18 @@ struct ReserveTests {
 
         func set(_ bytes: Int64) { free.withLock { $0 = bytes } }
         func freeBytes(_ folder: String) -> Int64? { free.withLock { $0 } }
+
+        /// A store that has a reserve on it.
+        func store() throws -> TemporaryStore {
+            try TemporaryStore(configure: {
+                $0.reserveBytes = ReserveTests.bytes
+                $0.freeBytes = { self.freeBytes($0) }
+            })
+        }
+
+        func reserve(in directory: TemporaryDirectory) -> Reserve {
+            Reserve(directory: directory.path, bytes: ReserveTests.bytes) { self.freeBytes($0) }
+        }
     }
 
     private func blocks(_ path: String) -> Int64? {
@@ -28,11 +40,7 @@ struct ReserveTests {
     func life() throws {
         let directory = try TemporaryDirectory()
         let disk = Disk()
-        let reserve = Reserve(
-            directory: directory.path,
-            bytes: Self.bytes,
-            freeBytes: { disk.freeBytes($0) }
-        )
+        let reserve = disk.reserve(in: directory)
         let path = directory.path("reserve")
         #expect(!reserve.isHeld && !reserve.release())
         #expect(reserve.take() && reserve.isHeld)
@@ -61,11 +69,7 @@ struct ReserveTests {
         let directory = try TemporaryDirectory()
         let path = directory.path("reserve")
         let disk = Disk()
-        let reserve = Reserve(
-            directory: directory.path,
-            bytes: Self.bytes,
-            freeBytes: { disk.freeBytes($0) }
-        )
+        let reserve = disk.reserve(in: directory)
         func finding(_ state: ReserveFinding.State) -> ReserveFinding {
             ReserveFinding(path: path, bytes: Self.bytes, state: state)
         }
@@ -125,21 +129,16 @@ struct ReserveTests {
     @Test("On a full disk a put has the reserve's room, and status warns until it is back")
     func putOnFullDisk() async throws {
         let disk = Disk()
-        let faults = FaultInjection()
-        let temporary = try TemporaryStore(configure: {
-            $0.reserveBytes = Self.bytes
-            $0.freeBytes = { disk.freeBytes($0) }
-            $0.faults = faults
-        })
+        let temporary = try disk.store()
         let path = temporary.directory.path("cache/reserve")
         #expect(blocks(path) != nil)
         #expect(temporary.store.files.warnings == [])
         for number in 0..<4 { try await temporary.put("\(number)", .pattern(5_000)) }
 
         disk.set(0)
-        faults.arm(1, of: "INTO entry (", with: .full)
+        temporary.faults.arm(1, of: "INTO entry (", with: .full)
         try await temporary.put("b", .pattern(5_000))
-        #expect(faults.failures == 1)
+        #expect(temporary.faults.failures == 1)
         #expect(try await temporary.bytes("b") == .pattern(5_000))
         // It grows no more: the least recently used went for it.
         try await temporary.store.settle()
@@ -149,10 +148,10 @@ struct ReserveTests {
         #expect(temporary.store.files.warnings.count == 1)
 
         // Nothing is left to give: it is refused, what is there is read, nothing is evicted.
-        faults.arm(1, of: "INTO entry (", with: .full, .forGood)
+        temporary.faults.arm(1, of: "INTO entry (", with: .full, .forGood)
         await #expect(throws: StoreError.self) { try await temporary.put("c", .pattern(5_000)) }
         try await temporary.store.maintain()
-        faults.disarm()
+        temporary.faults.disarm()
         #expect(try await temporary.ids(.used) == kept)
         #expect(try await temporary.bytes("3") == .pattern(5_000))
 
@@ -167,16 +166,11 @@ struct ReserveTests {
     @Test("A large cache gives up at most a quarter for its reserve")
     func shrinking() async throws {
         let disk = Disk()
-        let faults = FaultInjection()
-        let temporary = try TemporaryStore(configure: {
-            $0.reserveBytes = Self.bytes
-            $0.freeBytes = { disk.freeBytes($0) }
-            $0.faults = faults
-        })
+        let temporary = try disk.store()
         for number in 0..<120 { try await temporary.put("\(number)", .pattern(60_000)) }
         let before = temporary.store.totals.bytes
         disk.set(0)
-        faults.arm(1, of: "INTO entry (", with: .full)
+        temporary.faults.arm(1, of: "INTO entry (", with: .full)
         _ = try? await temporary.put("new", .pattern(60_000))
         for _ in 0..<4 {
             try await temporary.store.maintain()
@@ -191,15 +185,10 @@ struct ReserveTests {
     @Test("When not even an eviction can be written a large cache is made anew")
     func removed() async throws {
         let disk = Disk()
-        let faults = FaultInjection()
-        let temporary = try TemporaryStore(configure: {
-            $0.reserveBytes = Self.bytes
-            $0.freeBytes = { disk.freeBytes($0) }
-            $0.faults = faults
-        })
+        let temporary = try disk.store()
         for number in 0..<120 { try await temporary.put("\(number)", .pattern(60_000)) }
         disk.set(0)
-        faults.arm(1, with: .full, .forGood)
+        temporary.faults.arm(1, with: .full, .forGood)
         await #expect(throws: StoreError.self) { try await temporary.put("new", [1]) }
         // Its space is free, though no new one can be made yet: the reads are misses.
         #expect(temporary.store.files.sizes == (0, 0))
@@ -208,7 +197,7 @@ struct ReserveTests {
         #expect(!FileManager.default.fileExists(atPath: temporary.cachePath + ".aside"))
         await #expect(throws: StoreError.self) { try await temporary.put("new", [1]) }
 
-        faults.disarm()
+        temporary.faults.disarm()
         disk.set(1 << 40)
         try await temporary.store.maintain()
         #expect(temporary.store.files.warnings == [])
@@ -219,33 +208,27 @@ struct ReserveTests {
 
     @Test("Before anything else the copy that was set aside goes")
     func asideGoes() async throws {
-        let faults = FaultInjection()
-        let temporary = try TemporaryStore(configure: { $0.faults = faults })
+        let temporary = try TemporaryStore()
         try await temporary.put("a", [1])
         try Data(count: 1_000).write(to: URL(filePath: temporary.cachePath + ".aside"))
-        faults.arm(1, of: "INTO entry (", with: .full)
+        temporary.faults.arm(1, of: "INTO entry (", with: .full)
         try await temporary.put("b", [1])
-        #expect(faults.failures == 1)
+        #expect(temporary.faults.failures == 1)
         #expect(!FileManager.default.fileExists(atPath: temporary.cachePath + ".aside"))
     }
 
     @Test("A start on a full disk has the reserves of the time before")
     func start() async throws {
         let disk = Disk()
-        let faults = FaultInjection()
-        let temporary = try TemporaryStore(configure: {
-            $0.reserveBytes = Self.bytes
-            $0.freeBytes = { disk.freeBytes($0) }
-            $0.faults = faults
-        })
+        let temporary = try disk.store()
         let last = try await temporary.put("a", [1]).revision
         for step in ["journal_mode=WAL", "UPDATE revision_block"] {
             try await temporary.close()
             disk.set(0)
-            faults.arm(1, of: step, with: .full)
+            temporary.faults.arm(1, of: step, with: .full)
             try temporary.open()
-            #expect(faults.failures == 1)
-            faults.disarm()
+            #expect(temporary.faults.failures == 1)
+            temporary.faults.disarm()
             #expect(try await temporary.bytes("a") == [1])
             #expect(try temporary.store.nextRevision() > last)
             disk.set(1 << 40)
@@ -257,15 +240,14 @@ struct ReserveTests {
 
     @Test("Without room for a block of revisions what is there is read, and puts go on later")
     func noRevisions() async throws {
-        let faults = FaultInjection()
-        let temporary = try TemporaryStore(configure: { $0.faults = faults })
+        let temporary = try TemporaryStore()
         let last = try await temporary.put("a", [1]).revision
         try await temporary.close()
-        faults.arm(1, of: "UPDATE revision_block", with: .full, .forGood)
+        temporary.faults.arm(1, of: "UPDATE revision_block", with: .full, .forGood)
         try temporary.open()
         #expect(try await temporary.bytes("a") == [1])
         await #expect(throws: StoreError.self) { try await temporary.put("b", [1]) }
-        faults.disarm()
+        temporary.faults.disarm()
         #expect(try await temporary.put("b", [1]).revision > last)
     }
 }

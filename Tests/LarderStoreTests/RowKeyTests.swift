@@ -11,31 +11,6 @@ struct RowKeyTests {
         try TemporaryStore(configure: { $0.hashMask = 0 })
     }
 
-    private func pin(_ id: String, in temporary: TemporaryStore) async throws {
-        let origin = try OriginName("host")
-        let (pins, scope) = (temporary.store.pins, temporary.scope)
-        _ = try await pins.pin(scope, named(id), origin: origin, now: .epoch)
-    }
-
-    @Test("The second is not stored, which is counted; the first stays as it is")
-    func second() async throws {
-        let temporary = try store()
-        let (store, scope) = (temporary.store, temporary.scope)
-        try await temporary.answer("a", "[1]")
-        await #expect(throws: StoreError.keyTaken) { try await temporary.answer("b", "[2]") }
-        #expect(try await temporary.text("a") == "[1]")
-        #expect(try await temporary.text("b") == nil)
-        #expect(store.totals.keysTaken == 1)
-        #expect(try await store.delete(scope, named("b")) == nil)
-        #expect(try await temporary.text("a") == "[1]")
-        _ = try await store.delete(scope, named("a"))
-        try await temporary.answer("b", "[2]")
-        #expect(try await temporary.text("b") == "[2]")
-        #expect(try await temporary.text("a") == nil)
-        #expect(store.totals.entries == 1)
-        try await temporary.close()
-    }
-
     @Test("It is refused among others that are stored, which each are once")
     func group() async throws {
         let temporary = try TemporaryStore(configure: { $0.hashMask = 1 << 63 })
@@ -50,7 +25,6 @@ struct RowKeyTests {
         #expect(stored == 2)
         #expect(store.totals.entries == 2)
         #expect(store.totals.keysTaken == 14)
-        try await temporary.close()
     }
 
     @Test("What is claimed has its place in state.db, beside a row of the same key in cache.db")
@@ -58,21 +32,20 @@ struct RowKeyTests {
         let temporary = try store()
         let store = temporary.store
         try await temporary.answer("a", "[1]")
-        try await pin("b", in: temporary)
+        try await temporary.pin("b", from: OriginName("host"))
         try await temporary.answer("b", "[2]")
         #expect(try await temporary.text("b") == "[2]")
         #expect(try await temporary.text("a") == "[1]")
         try await temporary.answer("a", "[3]")
         #expect(try await temporary.text("a") == "[3]")
         try await store.requireInvariants()
-        try await temporary.close()
     }
 
     @Test("Of two that are claimed both are read, also after a start")
     func bothClaimed() async throws {
         let temporary = try store()
         for name in ["a", "b"] {
-            try await pin(name, in: temporary)
+            try await temporary.pin(name, from: OriginName("host"))
             try await temporary.answer(name, "[\"\(name)\"]")
         }
         try await temporary.accept("one", "a")
@@ -87,7 +60,6 @@ struct RowKeyTests {
         try await check()
         try await temporary.store.maintain()
         try await check()
-        try await temporary.close()
     }
 
     @Test("An answer whose entity has no row is not stored")
@@ -99,6 +71,5 @@ struct RowKeyTests {
         #expect(try await fixture.shown("page") == "miss")
         #expect(fixture.store.totals.entries == 0)
         #expect(fixture.store.totals.bytes == 0)
-        try await fixture.temporary.close()
     }
 }

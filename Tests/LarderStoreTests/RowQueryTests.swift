@@ -4,7 +4,6 @@ import Testing
 
 @testable import LarderStore
 
-/// Lists of several scopes, and what SQLite makes of each form of the statement.
 @Suite("Lists of several scopes")
 struct RowQueryTests {
     private static let ids = ["a", "a/b", "ab", "b", "\u{e9}"]
@@ -23,27 +22,10 @@ struct RowQueryTests {
         return temporary
     }
 
-    private func all(
-        _ filter: RowFilter,
-        _ order: RowOrder,
-        _ limit: Int,
-        in temporary: TemporaryStore
-    ) async throws -> [ListedRow] {
-        var rows: [ListedRow] = []
-        while true {
-            let cursor = rows.last?.cursor(order)
-            let page = try await temporary.store.read { reader throws(StoreError) in
-                try reader.lists.page(filter, order: order, after: cursor, limit: limit)
-            }
-            if page.isEmpty { return rows }
-            rows += page
-        }
-    }
-
     @Test("Pages over all scopes give each row once and in order", arguments: RowOrder.allCases)
     func everybody(order: RowOrder) async throws {
         let temporary = try await filled()
-        let whole = try await all(RowFilter(.all), order, 1_000, in: temporary)
+        let whole = try await temporary.store.allRows(RowFilter(.all), order, limit: 1_000)
         #expect(whole.count == 5 * Self.ids.count)
         #expect(Set(whole.map(\.place)).count == whole.count)
         for (row, next) in zip(whole, whole.dropFirst()) {
@@ -59,7 +41,7 @@ struct RowQueryTests {
             #expect(isOrdered, "\(row.place) before \(next.place)")
         }
         for limit in [1, 2, 7] {
-            let paged = try await all(RowFilter(.all), order, limit, in: temporary)
+            let paged = try await temporary.store.allRows(RowFilter(.all), order, limit: limit)
             #expect(paged == whole, "pages of \(limit)")
         }
     }
@@ -70,7 +52,7 @@ struct RowQueryTests {
         for (uid, scopes) in [(1_000, 2), (1_001, 1), (10, 1), (100, 0), (1, 0)] {
             let filter = RowFilter(.user(UInt32(uid)))
             for order in RowOrder.allCases {
-                let rows = try await all(filter, order, limit, in: temporary)
+                let rows = try await temporary.store.allRows(filter, order, limit: limit)
                 #expect(rows.count == scopes * Self.ids.count, "\(uid) by \(order)")
                 let uids = Set(rows.map(\.scope.uid))
                 #expect(uids == (scopes > 0 ? [UInt32(uid)] : []))
@@ -84,12 +66,12 @@ struct RowQueryTests {
         var filter = RowFilter(.all)
         filter.prefix = "a/"
         filter.shownAt = .epoch
-        let rows = try await all(filter, .id, 2, in: temporary)
+        let rows = try await temporary.store.allRows(filter, .id, limit: 2)
         #expect(rows.map(\.entry.id.text) == Array(repeating: "a/b", count: 5))
         filter.storedBefore = Timestamp(milliseconds: 1)
-        #expect(try await all(filter, .size, 1, in: temporary).count < 5)
+        #expect(try await temporary.store.allRows(filter, .size, limit: 1).count < 5)
         filter.origin = try OriginName("host")
-        #expect(try await all(filter, .used, 1, in: temporary) == [])
+        #expect(try await temporary.store.allRows(filter, .used, limit: 1) == [])
     }
 
     /// The scopes of the statement, its order, whether it has a cursor, and what SQLite says.

@@ -6,6 +6,8 @@ import Testing
 
 @Suite("Watches over rows", .timeLimit(.minutes(5)))
 struct RowWatchTests {
+    private let temporary = TemporaryStore.new()
+
     /// Counts what a watch over `id` is told.
     private func watch(_ temporary: TemporaryStore, _ id: String) throws -> Watched {
         let told = Recorder<Int64>()
@@ -24,7 +26,6 @@ struct RowWatchTests {
 
     @Test("Every way in which a row changes is told before the change is answered")
     func everyChange() async throws {
-        let temporary = try TemporaryStore()
         let id = try EntryID("a")
         let watched = try watch(temporary, "a")
         let new = NewEntry.blob(temporary.scope, id, [1])
@@ -42,9 +43,7 @@ struct RowWatchTests {
         #expect(outcome != .gone)
         #expect(watched.count == 5)
         let scope = temporary.scope
-        let candidate = try await temporary.store.read { reader throws(StoreError) in
-            try reader.lists.candidate(scope, id)
-        }
+        let candidate = try await temporary.store.candidate(scope, id)
         _ = try await temporary.store.evict([try #require(candidate)])
         #expect(watched.count == 6)
         try await temporary.upload("a", .pattern(100_000))
@@ -66,21 +65,18 @@ struct RowWatchTests {
 
     @Test("A put that fails tells nobody, and one that is tried again tells once")
     func failures() async throws {
-        let faults = FaultInjection()
-        let temporary = try TemporaryStore(configure: { $0.faults = faults })
         let watched = try watch(temporary, "a")
         // For good: what fails in a group is tried again alone.
-        faults.arm(1, of: "COMMIT", .forGood)
+        temporary.faults.arm(1, of: "COMMIT", .forGood)
         await #expect(throws: StoreError.self) { try await temporary.put("a", [1]) }
         #expect(watched.count == 0)
-        faults.disarm()
+        temporary.faults.disarm()
         try await temporary.put("a", [1])
         #expect(watched.count == 1)
     }
 
     @Test("A damaged body that takes its row with it is told")
     func damaged() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.upload("large", .pattern(200_000))
         try await temporary.damage("UPDATE chunk SET data = zeroblob(length(data))")
         let watched = try watch(temporary, "large")
@@ -96,7 +92,6 @@ struct RowWatchTests {
 
     @Test("A watch ends with its owner, and another's goes on; nobody hears of other ids")
     func end() async throws {
-        let temporary = try TemporaryStore()
         var first: Watched? = try watch(temporary, "a")
         let told = try #require(first).told
         let second = try watch(temporary, "a")
@@ -110,7 +105,6 @@ struct RowWatchTests {
 
     @Test("Whoever watches first and reads then sees every change or is told of it")
     func order() async throws {
-        let temporary = try TemporaryStore()
         let id = try EntryID("a")
         let (store, scope) = (temporary.store, temporary.scope)
         let reader = try store.makeReader()

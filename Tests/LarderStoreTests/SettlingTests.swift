@@ -6,10 +6,9 @@ import Testing
 
 @Suite("How modifiers leave the queue")
 struct SettlingTests {
-    private func dead(
-        _ number: ModifierNumber,
-        _ reason: ModifierReason = .refused
-    ) -> Settlement {
+    private let temporary = TemporaryStore.new()
+
+    private func dead(_ number: ModifierNumber, _ reason: ModifierReason = .refused) -> Settlement {
         Settlement(
             number: number,
             outcome: .dead(reason) { _, base in
@@ -21,17 +20,14 @@ struct SettlingTests {
 
     @Test("Steps between are written down, and change nothing in what is settled")
     func steps() async throws {
-        let temporary = try TemporaryStore()
         let store = temporary.store
         let number = try await temporary.accept("one", "a")
         #expect(try await store.modifiers.send(number) != nil)
         #expect(store.modifiers.totals.byState == [.inFlight: 1])
         var update = ModifierUpdate(
-            number: number,
-            state: .retryWait,
+            number,
+            .retryWait,
             nextAttemptAt: Timestamp(milliseconds: 5_000),
-            attempts: 1,
-            answersNotApplied: 1,
             isStalled: true
         )
         update.answer = StoredAnswer(
@@ -61,7 +57,6 @@ struct SettlingTests {
 
     @Test("What waits for a person is counted by its user, also after a crash")
     func waitingForPerson() async throws {
-        let temporary = try TemporaryStore()
         let number = try await temporary.accept("one", "a")
         #expect(temporary.store.modifiers.totals.waitingForPerson == [:])
         let now = Timestamp(milliseconds: 1)
@@ -74,7 +69,6 @@ struct SettlingTests {
 
     @Test("22: an attempt is a repeat unless each before it was answered that it was not applied")
     func repeats() async throws {
-        let temporary = try TemporaryStore()
         let number = try await temporary.accept("one", "a")
         func isRepeat(
             after state: ModifierState,
@@ -82,12 +76,10 @@ struct SettlingTests {
             notApplied: Int
         ) async throws -> Bool {
             let update = ModifierUpdate(
-                number: number,
-                state: state,
-                nextAttemptAt: nil,
+                number,
+                state,
                 attempts: attempts,
-                answersNotApplied: notApplied,
-                isStalled: false
+                answersNotApplied: notApplied
             )
             #expect(try await temporary.store.modifiers.update(update) != nil)
             let waiting = try await temporary.store.modifiers.whole(number)
@@ -106,23 +98,19 @@ struct SettlingTests {
 
     @Test("A settlement makes its base of what it is then, and is done once")
     func confirmed() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.answer("a", "[1]")
         let number = try await temporary.accept("one", "a")
         let later = try await temporary.accept("two", "a")
         try await temporary.answer("a", "[2]")
-        let settlement = Settlement(
-            number: number,
-            outcome: .confirmed { id, base in
-                let bytes = Array("{\"was\":\(base.text ?? "")}".utf8)
-                return .put(.fetched(id, bytes), bytes)
-            }
-        )
-        try await temporary.store.modifiers.settle([settlement], now: .epoch)
+        let outcome = Settlement.Outcome.confirmed { id, base in
+            let bytes = Array("{\"was\":\(base.text ?? "")}".utf8)
+            return .put(.fetched(id, bytes), bytes)
+        }
+        try await temporary.end(number, outcome)
         let last = temporary.store.changes.last
         let target = try #require(try temporary.target("a"))
         #expect(target.base == "{\"was\":[2]}" && target.1 == ["two"])
-        try await temporary.store.modifiers.settle([settlement], now: .epoch)
+        try await temporary.end(number, outcome)
         #expect(temporary.store.changes.last == last)
         #expect(try temporary.target("a")?.base == "{\"was\":[2]}")
         let history = try await temporary.store.modifiers.history(
@@ -131,8 +119,7 @@ struct SettlingTests {
             limit: 9
         )
         #expect(history.map(\.number) == [number] && history[0].outcome == .confirmed)
-        let cancelled = Settlement(number: later, outcome: .cancelled)
-        _ = try await temporary.store.modifiers.settle([cancelled], now: .epoch)
+        try await temporary.end(later, .cancelled)
         // What depends on one that is only in the history by now, as after a crash.
         #expect(try await temporary.store.modifiers.hasFailed(number) == false)
         #expect(try await temporary.store.modifiers.hasFailed(later))
@@ -144,7 +131,6 @@ struct SettlingTests {
 
     @Test("Of several that are settled in one, each sees what the one before has made")
     func severalInOne() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.answer("a", "1")
         var settlements: [Settlement] = []
         for name in ["one", "two"] {
@@ -165,7 +151,6 @@ struct SettlingTests {
 
     @Test("A dead letter keeps its answer and both views, is counted, dropped, or sent again")
     func deadLetter() async throws {
-        let temporary = try TemporaryStore()
         let (store, scope) = (temporary.store, temporary.scope)
         try await temporary.answer("a", "[1]")
         let number = try await temporary.accept("one", "a")
@@ -180,13 +165,7 @@ struct SettlingTests {
         #expect(whole.changes[0].after == Array("[1]".utf8))
         try await store.maintain()
         #expect(try temporary.count("claim") == 0)
-        let revived = try await store.modifiers.retry(
-            number,
-            of: scope,
-            sharing: { _ in false },
-            now: .epoch
-        )
-        let next = try #require(revived).number
+        let next = try await temporary.retry(number)
         #expect(next > number)
         #expect(try temporary.target("a")?.base == "[1]")
         #expect(try temporary.target("a")?.1 == ["one"])
@@ -198,7 +177,7 @@ struct SettlingTests {
         #expect(try await store.modifiers.drop(next, of: scope, now: .epoch) == false)
         #expect(try reader.targets.deadLetters(scope, named("a")) == 0)
         #expect(store.modifiers.totals.byState == [.queued: 1])
-        let bytes = try SQLiteConnection(path: temporary.statePath, mode: .readOnly).integer(
+        let bytes = try temporary.stateInteger(
             "SELECT (SELECT sum(size) FROM modifier) + (SELECT sum(size) FROM claim)"
         )
         #expect(store.modifiers.totals.bytes == bytes)
@@ -208,7 +187,6 @@ struct SettlingTests {
         "One sent again waits for what it depends on that is in the queue again, and nothing else"
     )
     func deadDependants() async throws {
-        let temporary = try TemporaryStore()
         let (store, scope) = (temporary.store, temporary.scope)
         let first = try await temporary.accept("first", "a")
         let second = try await temporary.accept("second", "b")
@@ -216,26 +194,16 @@ struct SettlingTests {
         child.dependsOn = [first, second]
         let third = try await store.modifiers.accept([child], now: .epoch)[0].number
         _ = try await store.modifiers.settle([first, second, third].map { dead($0) }, now: .epoch)
-        func retry(_ number: ModifierNumber) async throws -> ModifierNumber {
-            let revived = try await store.modifiers.retry(
-                number,
-                of: scope,
-                sharing: { _ in false },
-                now: .epoch
-            )
-            return try #require(revived).number
-        }
-        let again = try await retry(second)
-        let revived = try await retry(third)
+        let again = try await temporary.retry(second)
+        let revived = try await temporary.retry(third)
         #expect(try await store.modifiers.whole(revived)?.modifier.dependsOn == [again])
     }
 
     @Test("What cannot be read is found as such, kept as it is, and dies as unreadable")
     func unreadable() async throws {
-        let temporary = try TemporaryStore()
         let number = try await temporary.accept("one", "a")
         let other = try await temporary.accept("two", "a")
-        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+        try temporary.changeState(
             "UPDATE modifier SET state = 'levitating' WHERE number = \(number)"
         )
         try temporary.crash()
@@ -269,28 +237,18 @@ struct SettlingTests {
 
     @Test("The history says what was changed, by which request, and after how many attempts")
     func historyRows() async throws {
-        let temporary = try TemporaryStore()
         let (store, scope) = (temporary.store, temporary.scope)
         let number = try await temporary.accept("one", "b", "a")
         _ = try await store.modifiers.send(number)
         _ = try await store.modifiers.settle([dead(number)], now: .epoch)
-        let revived = try await store.modifiers.retry(
-            number,
-            of: scope,
-            sharing: { _ in false },
-            now: .epoch
-        )
-        let again = try #require(revived).number
+        let again = try await temporary.retry(number)
         _ = try await store.modifiers.send(again)
         _ = try await store.modifiers.send(again)
         try await temporary.confirm(again)
         let ids = (1...20).map { "t\($0)" }
         let new = NewModifier.changing(ids, "many", scope)
         let many = try await store.modifiers.accept([new], now: .epoch)[0].number
-        _ = try await store.modifiers.settle(
-            [Settlement(number: many, outcome: .cancelled)],
-            now: .epoch
-        )
+        try await temporary.end(many, .cancelled)
         try temporary.crash()
         let rows = try await temporary.store.modifiers.history(of: .all, before: nil, limit: 9)
         #expect(rows.map(\.outcome) == [.cancelled, .confirmed])
@@ -302,9 +260,8 @@ struct SettlingTests {
 
     @Test("Of what an earlier version has settled the history says what is known")
     func earlierHistory() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.confirm(try await temporary.accept("one", "a"))
-        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+        try temporary.changeState(
             "UPDATE history SET targets = NULL, attempts = NULL, key = NULL, bytes = NULL"
         )
         try temporary.crash()
@@ -316,7 +273,6 @@ struct SettlingTests {
 
     @Test("Lanes that were paused stay so until they are resumed")
     func lanes() async throws {
-        let temporary = try TemporaryStore()
         let (store, scope) = (temporary.store, temporary.scope)
         try await store.modifiers.setPaused(scope, .name(try LaneName("cart")), true)
         try await store.modifiers.setPaused(scope, .id(named("a")), true)

@@ -5,14 +5,15 @@ import Testing
 
 @testable import LarderStore
 
-/// What a page, a read and a refetch cost, in what SQLite is asked to do.
 @Suite("Pages, reads and refetches cost by what they show and change")
 struct ShownCostTests {
+    private let fixture = AnswerFixture.new()
+    private let temporary = TemporaryStore.new()
+
     // MARK: Pages of the queue
 
     @Test("Those that change an id are found by an index, for one user and for all")
     func plans() throws {
-        let temporary = try TemporaryStore()
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
         for scopes: RowScopes in [.one(temporary.scope), .user(1_000), .all] {
             for state: ModifierState? in [nil, .queued, .dead] {
@@ -30,11 +31,10 @@ struct ShownCostTests {
 
     @Test("A list by id has open ones and dead letters, of each user where all are asked for")
     func byTarget() async throws {
-        let temporary = try TemporaryStore()
         let store = temporary.store
         let other = store.key(for: .own(uid: 1_001, account: .default))
         let dead = try await temporary.accept("dead", "a")
-        try await bury(dead, store)
+        try await temporary.end(dead, .refused)
         try await temporary.accept("both", "b", "a")
         try await temporary.accept("b", "b")
         try await temporary.accept("theirs", "a", in: other)
@@ -68,16 +68,9 @@ struct ShownCostTests {
 
     // MARK: Dead letters
 
-    private func bury(_ number: ModifierNumber, _ store: Store) async throws {
-        let outcome = Settlement.Outcome.dead(.refused) { _, _ in LostView() }
-        let settlement = Settlement(number: number, outcome: outcome)
-        _ = try await store.modifiers.settle([settlement], now: .epoch)
-    }
-
     @Test("A read of an answer counts the dead letters of what it shows, and of nothing else")
     func deadLetters() async throws {
-        let faults = FaultInjection()
-        let fixture = try AnswerFixture(configure: { $0.faults = faults })
+        let faults = fixture.temporary.faults
         let (store, scope) = (fixture.store, fixture.scope)
         try await fixture.put("feed", #"[{"type":"A","id":1,"x":1},{"type":"A","id":2,"x":2}]"#)
         func kill(_ name: String, _ key: String) async throws {
@@ -91,10 +84,8 @@ struct ShownCostTests {
                 changes: [NewChange(id: id, effect: Array("{}".utf8), isOfSharedRow: false)],
                 digest: new.digest
             )
-            try await bury(
-                try await store.modifiers.accept([changing], now: .epoch)[0].number,
-                store
-            )
+            let number = try await store.modifiers.accept([changing], now: .epoch)[0].number
+            try await fixture.temporary.end(number, .refused)
         }
         func failed() async throws -> Int {
             let id = try EntryID("feed")
@@ -131,8 +122,7 @@ struct ShownCostTests {
 
     @Test("A feed that comes again writes no reference, and one that has changed those that differ")
     func references() async throws {
-        let faults = FaultInjection()
-        let fixture = try AnswerFixture(configure: { $0.faults = faults })
+        let faults = fixture.temporary.faults
         func feed(_ last: Int) -> String {
             let items = (Array(0..<99) + [last]).map { #"{"type":"A","id":\#($0),"x":1}"# }
             return "[\(items.joined(separator: ","))]"

@@ -8,15 +8,14 @@ import Testing
 /// P-02, P-07, P-13: what disks do to `state.db`.
 @Suite("Damage of state.db", .timeLimit(.minutes(5)))
 struct StateDamageTests {
+    private let temporary = TemporaryStore.new()
+
     /// A closed store with modifiers, whose state.db is larger than what is read through at start.
-    private func large(
-        configure: @escaping (inout StoreConfiguration) -> Void = { _ in }
-    ) async throws -> TemporaryStore {
-        let temporary = try TemporaryStore(configure: configure)
+    private func large() async throws -> TemporaryStore {
         try await temporary.put("cached", [1])
         for number in 0..<200 { try await temporary.accept("m\(number)", "a\(number)") }
         try await temporary.close()
-        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+        try temporary.changeState(
             """
             INSERT INTO body (body, size, linked) VALUES (1, 0, 1);
             INSERT INTO chunk (chunk, checksum, data)
@@ -51,14 +50,13 @@ struct StateDamageTests {
 
     @Test("Damage that a large file shows at work is told with the restart, which then finds it")
     func metAtWork() async throws {
-        let faults = FaultInjection()
-        let temporary = try await large { $0.faults = faults }
+        let temporary = try await large()
         let pages = StatePages(path: temporary.statePath)
         // Within the chunks, which a start does not read.
         try pages.write(.noise(StatePages.bytes), at: pages.count - 1_000)
         try temporary.open()
         #expect(temporary.store.files.findings == [] && temporary.store.files.warnings == [])
-        faults.arm(1, of: "FROM claim", with: .corrupt)
+        temporary.faults.arm(1, of: "FROM claim", with: .corrupt)
         await #expect(throws: StoreError.self) {
             _ = try await temporary.store.pins.pin(temporary.scope, named("a0"))
         }
@@ -74,7 +72,6 @@ struct StateDamageTests {
         "A salvage ends where pages lead back: those of another moment in the place of later ones"
     )
     func circle() async throws {
-        let temporary = try TemporaryStore()
         for number in 0..<400 { try await temporary.accept("m\(number)", "a\(number)") }
         try await temporary.close()
         let pages = StatePages(path: temporary.statePath)
@@ -94,9 +91,7 @@ struct StateDamageTests {
     @Test("A page of rows that leads back is damage, and no circle for whoever goes through them")
     func circleAtWork() async throws {
         let connection = try SQLiteConnection(path: ":memory:", mode: .readWrite)
-        let statement = try connection.prepare(
-            "SELECT column1 FROM (VALUES (1), (2), (2), (3))"
-        )
+        let statement = try connection.prepare("SELECT column1 FROM (VALUES (1), (2), (2), (3))")
         #expect(throws: StoreError.self) {
             _ = try statement.page(by: .only, after: 0) { row throws(StoreError) in
                 row.integer(.only)
@@ -125,11 +120,9 @@ struct StateDamageTests {
         arguments: [-1, 0, 1, 5, 9]
     )
     func wrongVersion(version: Int) async throws {
-        let temporary = try TemporaryStore()
         try await temporary.accept("m", "b")
         try await temporary.close()
-        try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
-            .execute("PRAGMA user_version=\(version)")
+        try temporary.changeState("PRAGMA user_version=\(version)")
         try temporary.open()
         #expect(temporary.store.files.findings.count == 1, "\(temporary.store.files.findings)")
         #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
@@ -139,10 +132,9 @@ struct StateDamageTests {
 
     @Test("A table that a file of an earlier version has lost is damage, and no other is")
     func missingEarlierTable() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.accept("m", "b")
         try await temporary.close()
-        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+        try temporary.changeState(
             """
             ALTER TABLE modifier DROP COLUMN answer_at; DROP TABLE history; PRAGMA user_version=9
             """
@@ -158,12 +150,8 @@ struct StateDamageTests {
     private func reads(_ temporary: TemporaryStore) async {
         let (scope, store) = (temporary.scope, temporary.store)
         let filter = RowFilter(scope: scope)
-        _ = try? await store.read { reader throws(StoreError) in
-            try reader.lists.page(filter, order: .id, after: nil, limit: 10)
-        }
-        _ = try? await store.read { reader throws(StoreError) in
-            try reader.lists.candidates(filter, after: nil, limit: 10)
-        }
+        _ = try? await store.rows(filter, limit: 10)
+        _ = try? await store.candidates(filter, limit: 10)
         let ids = ["cached", "pinned", "target"].map(named)
         _ = try? await store.read { reader throws(StoreError) in
             for id in ids {
@@ -185,30 +173,23 @@ struct StateDamageTests {
     )
     func blame(code: FaultInjection.Code) async throws {
         for n in 1... {
-            let faults = FaultInjection()
-            let temporary = try TemporaryStore(configure: { $0.faults = faults })
+            let temporary = try TemporaryStore()
             try await temporary.put("cached", [1])
             try await temporary.put("pinned", [2])
-            _ = try await temporary.store.pins.pin(
-                temporary.scope,
-                named("pinned"),
-                origin: nil,
-                now: .epoch
-            )
+            try await temporary.pin("pinned")
             try await temporary.answer("target", "[1]")
             try await temporary.accept("m", "target")
             let generation = temporary.store.shared.generation
-            faults.arm(n, of: "claim", with: code)
+            temporary.faults.arm(n, of: "claim", with: code)
             await reads(temporary)
-            let failures = faults.failures
-            faults.disarm()
+            temporary.faults.disarm()
             try await temporary.store.maintain()
             #expect(temporary.store.shared.generation == generation, "n \(n)")
             #expect(temporary.store.files.findings == [], "n \(n)")
             #expect(try await temporary.bytes("cached") == [1], "n \(n)")
             #expect(try await temporary.bytes("pinned") == [2], "n \(n)")
             #expect(try await temporary.text("target") == "[1]", "n \(n)")
-            if failures == 0 { return }
+            if temporary.faults.failures == 0 { return }
         }
     }
 
@@ -218,20 +199,18 @@ struct StateDamageTests {
     )
     func mistakes(code: FaultInjection.Code) async throws {
         for n in 1... {
-            let faults = FaultInjection()
-            let temporary = try TemporaryStore(configure: { $0.faults = faults })
+            let temporary = try TemporaryStore()
             try await temporary.put("cached", [1])
             let generation = temporary.store.shared.generation
-            faults.arm(n, with: code)
+            temporary.faults.arm(n, with: code)
             _ = try? await temporary.put("other", [2])
             _ = try? await temporary.bytes("cached")
-            let failures = faults.failures
-            faults.disarm()
+            temporary.faults.disarm()
             #expect(temporary.store.shared.generation == generation, "n \(n)")
             #expect(try await temporary.bytes("cached") == [1], "n \(n)")
             try await temporary.put("other", [3])
             #expect(try await temporary.bytes("other") == [3], "n \(n)")
-            if failures == 0 { return }
+            if temporary.faults.failures == 0 { return }
         }
     }
 
@@ -242,16 +221,14 @@ struct StateDamageTests {
         "While the cache cannot be read a write is refused, and what it changes is there afterwards"
     )
     func unreadableCache() async throws {
-        let faults = FaultInjection()
-        let temporary = try TemporaryStore(configure: { $0.faults = faults })
         try await temporary.answer("a", "[1]")
-        faults.arm(1, of: "entry", .forGood)
+        temporary.faults.arm(1, of: "entry", .forGood)
         await #expect {
             _ = try await temporary.accept("m", "a")
         } throws: { error in
             if case StoreError.noFile = error { true } else { false }
         }
-        faults.disarm()
+        temporary.faults.disarm()
         try await temporary.store.maintain()
         #expect(try await temporary.text("a") == "[1]")
         try await temporary.accept("m", "a")
@@ -260,7 +237,6 @@ struct StateDamageTests {
 
     @Test("Without a cache a write is taken, as nothing of it can come back")
     func lostCache() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.answer("a", "[1]")
         for suffix in ["", "-wal", "-shm"] { unlink(temporary.cachePath + suffix) }
         try await temporary.store.maintain()

@@ -16,7 +16,7 @@ final class StateFuzz {
     private var random: SeededRandom
     private let isLarge: Bool
     private var accepted = 0
-    private(set) var log: [String] = []
+    private var log: [String] = []
 
     /// With `isLarge` the file is larger than what is read through at start; else it is at random
     /// taken for one that is.
@@ -31,7 +31,12 @@ final class StateFuzz {
         if checked == 0 { log.append("as too large") }
     }
 
-    func run() async throws {
+    func run() async throws -> KeptCounts {
+        do { try await live() } catch { throw FailedRun(error, after: log) }
+        return KeptCounts()
+    }
+
+    private func live() async throws {
         for _ in 0..<20 { try await step() }
         if isLarge { try await grow() }
         if Bool.random(using: &random) { try await temporary.reopen() }
@@ -64,26 +69,15 @@ final class StateFuzz {
         }
         if arePagesWhole {
             let left = try Self.modifiers(temporary.statePath)
-            guard left >= modifiers else { throw Loss(of: modifiers - left) }
+            try require(left >= modifiers, "\(modifiers - left) of the queue are gone")
         }
         temporary.drop()
         try temporary.open()
         try await goOn()
         try await temporary.reopen()
-        guard temporary.store.files.findings.isEmpty else {
-            throw Contradiction(of: temporary.store.files.findings)
-        }
+        let findings = temporary.store.files.findings
+        try require(findings.isEmpty, "salvaged, and found damaged again: \(findings)")
         try await StateReading(temporary).all()
-    }
-
-    /// Modifiers that were in the queue and are gone.
-    struct Loss: Error {
-        let of: Int64
-    }
-
-    /// What a salvaged file is found damaged for again.
-    struct Contradiction: Error {
-        let of: [String]
     }
 
     private static func modifiers(_ path: String) throws -> Int64 {
@@ -116,16 +110,8 @@ final class StateFuzz {
         case 7..<9: try await settle()
         case 9:
             let origin = try? OriginName("host")
-            for name in [id, "large", "waiting"] {
-                _ = try await temporary.store.pins.pin(
-                    temporary.scope,
-                    named(name),
-                    origin: origin,
-                    now: .epoch
-                )
-            }
-        case 10:
-            _ = try await temporary.store.pins.unpin(temporary.scope, named(id), now: .epoch)
+            for name in [id, "large", "waiting"] { try await temporary.pin(name, from: origin) }
+        case 10: try await temporary.unpin(id)
         default:
             guard let lane = try? Lane("name:\(id)") else { return }
             let isPaused = Bool.random(using: &random)
@@ -165,27 +151,14 @@ final class StateFuzz {
         switch random.next() % 4 {
         case 0: try await temporary.confirm(one.number, "[\(random.next() % 100)]")
         case 1:
-            let outcome = Settlement.Outcome.dead(.attempts) { _, _ in LostView() }
-            let settlement = Settlement(number: one.number, outcome: outcome)
-            _ = try await temporary.store.modifiers.settle([settlement], now: .epoch)
-        case 2:
-            let settlement = Settlement(number: one.number, outcome: .cancelled)
-            _ = try await temporary.store.modifiers.settle([settlement], now: .epoch)
+            try await temporary.end(one.number, .dead(.attempts) { _, _ in LostView() })
+        case 2: try await temporary.end(one.number, .cancelled)
         default:
-            var update = ModifierUpdate(
-                number: one.number,
-                state: .retryWait,
-                nextAttemptAt: .epoch,
-                attempts: 1,
-                answersNotApplied: 1,
-                isStalled: Bool.random(using: &random)
-            )
-            update.answer = StoredAnswer(
-                status: 503,
-                headers: HeaderFields(),
-                body: [1, 2],
-                at: .epoch
-            )
+            let isStalled = Bool.random(using: &random)
+            var update = ModifierUpdate(one.number, .retryWait, isStalled: isStalled)
+            update.nextAttemptAt = .epoch
+            let headers = HeaderFields()
+            update.answer = StoredAnswer(status: 503, headers: headers, body: [1, 2], at: .epoch)
             try await temporary.store.modifiers.update(update)
         }
     }
@@ -193,7 +166,7 @@ final class StateFuzz {
     /// Adds chunks until the file is not read through any more.
     private func grow() async throws {
         try await temporary.close()
-        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+        try temporary.changeState(
             """
             INSERT INTO body (body, size, linked) VALUES (1000, 0, 1);
             INSERT INTO chunk (chunk, checksum, data)

@@ -9,7 +9,6 @@ struct StatePages {
 
     let path: String
 
-    /// How many the file has.
     var count: Int { Int(DiskSpace.fileBytes(at: path)) / Self.bytes }
 
     func read(_ number: Int) throws -> Data {
@@ -26,7 +25,6 @@ struct StatePages {
         try file.write(contentsOf: page)
     }
 
-    /// The first page of a table or an index.
     func root(of name: String) throws -> Int {
         let file = try SQLiteConnection(path: path, mode: .readOnly)
         file.keepWALOnClose(true)

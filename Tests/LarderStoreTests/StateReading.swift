@@ -78,10 +78,7 @@ struct StateReading {
         }
     }
 
-    private func modifier(
-        _ found: FoundModifier,
-        _ scope: ScopeKey
-    ) async throws(StoreError) {
+    private func modifier(_ found: FoundModifier, _ scope: ScopeKey) async throws(StoreError) {
         _ = try await store.modifiers.whole(found.number)
         _ = try await store.modifiers.withTargets(found.number)
         guard let modifier = found.readable else { return }

@@ -8,12 +8,11 @@ import Testing
 @Suite("How a salvaged state.db takes the place of the damaged one")
 struct StateReplacementTests {
     /// A store at rest whose state.db has modifiers in the file and others in its WAL alone.
-    private func prepared(_ faults: FaultInjection? = nil) async throws -> TemporaryStore {
+    private func prepared() async throws -> TemporaryStore {
         let temporary = try TemporaryStore(configure: { $0.snapshotAge = nil })
         for number in 0..<20 { try await temporary.accept("m\(number)", "a\(number)") }
         try await temporary.reopen()
         for number in 20..<40 { try await temporary.accept("m\(number)", "a\(number)") }
-        temporary.faults = faults
         return temporary
     }
 
@@ -33,8 +32,8 @@ struct StateReplacementTests {
     )
     func killed(step: String) async throws {
         for n in 1... {
-            let faults = FaultInjection()
-            let temporary = try await prepared(faults)
+            let temporary = try await prepared()
+            let faults = temporary.faults
             var original: [Data] = []
             faults.arm(n, of: "\(step) /", .forGood)
             var isOpen = true
@@ -49,7 +48,6 @@ struct StateReplacementTests {
             } catch is StoreError {
                 isOpen = false
             }
-            let failures = faults.failures
             faults.disarm()
             if !isOpen { try temporary.open() }
             let found = try await temporary.store.modifiers.unsettled(after: nil)
@@ -67,7 +65,7 @@ struct StateReplacementTests {
             try await temporary.accept("next", "a0")
             try await temporary.reopen()
             #expect(temporary.store.files.findings == [], "n \(n)")
-            if failures == 0 { return }
+            if faults.failures == 0 { return }
         }
     }
 
@@ -85,9 +83,7 @@ struct StateReplacementTests {
                     try copyFile("\(old)/\(name)", to: folder.path("state/\(name)"))
                 }
                 try damage(folder)
-                damaged.append(
-                    try Data(contentsOf: URL(filePath: folder.path("state/state.db")))
-                )
+                damaged.append(try Data(contentsOf: URL(filePath: folder.path("state/state.db"))))
             }
             #expect(temporary.store.files.asideSets.count == number)
             try await temporary.accept("later\(number)", "a")

@@ -36,15 +36,7 @@ struct StateRowTests {
         let temporary = try TemporaryStore()
         for id in ["a", "b", "c"] { try await temporary.answer(id, "[1]") }
         try await temporary.answer("large", "\"" + String(repeating: "x", count: 150_000) + "\"")
-        for id in ["large", "c"] {
-            let pinned = named(id)
-            _ = try await temporary.store.pins.pin(
-                temporary.scope,
-                pinned,
-                origin: nil,
-                now: .epoch
-            )
-        }
+        for id in ["large", "c"] { try await temporary.pin(id) }
         for name in ["m0", "m1", "m2"] { try await temporary.accept(name, "a", "b") }
         try await temporary.confirm(try await temporary.accept("gone", "a"))
         let lane = try Lane("name:x")

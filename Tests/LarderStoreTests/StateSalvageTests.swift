@@ -14,8 +14,7 @@ struct StateSalvageTests {
         let temporary = try TemporaryStore()
         try await temporary.put("a", [1])
         try await temporary.close()
-        let state = try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
-        try state.execute(
+        try temporary.changeState(
             """
             BEGIN;
             INSERT INTO claim (scope, id, kind, stored_at, rev, status, headers, bytes, json,
@@ -33,21 +32,16 @@ struct StateSalvageTests {
     }
 
     private func count(_ temporary: TemporaryStore, _ table: String) throws -> Int64 {
-        let state = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
-        return try state.integer("SELECT count(*) FROM \(table)") ?? -1
+        try temporary.count(table) ?? -1
     }
 
-    /// Overwrites one page of a table.
     private func damage(_ temporary: TemporaryStore, _ page: Int64) throws {
-        let file = try FileHandle(forWritingTo: URL(filePath: temporary.statePath))
-        try file.seek(toOffset: UInt64(page - 1) * 4_096)
-        try file.write(contentsOf: Data.noise(4_096))
-        try file.close()
+        let pages = StatePages(path: temporary.statePath)
+        try pages.write(.noise(StatePages.bytes), at: Int(page))
     }
 
     private func pages(_ temporary: TemporaryStore) throws -> Int64 {
-        let state = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
-        return try state.integer("PRAGMA page_count") ?? 0
+        try temporary.stateInteger("PRAGMA page_count") ?? 0
     }
 
     @Test("With one page gone, all rows but a few are there, and the old file is kept")
@@ -158,8 +152,7 @@ struct StateSalvageTests {
     @Test("Revisions go on where the damaged file says")
     func revisions() async throws {
         let temporary = try await prepared()
-        try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
-            .execute("UPDATE revision_block SET next_rev = 1000000")
+        try temporary.changeState("UPDATE revision_block SET next_rev = 1000000")
         try damage(temporary, try pages(temporary) / 2)
         try temporary.open()
         #expect(try await temporary.put("b", [1]).revision.number >= 1_000_000)
@@ -171,17 +164,15 @@ struct StateSalvageTests {
         var n = 1
         while true {
             defer { n += max(1, n / 3) }
-            let faults = FaultInjection()
             let temporary = try await prepared()
+            let faults = temporary.faults
             try damage(temporary, try pages(temporary) / 2)
-            temporary.faults = faults
             faults.arm(n, .forGood)
             let isOpen = (try? temporary.open()) != nil
-            let failures = faults.failures
             faults.disarm()
             if !isOpen { try temporary.open() }
             #expect(try count(temporary, "claim") > Self.pins * 8 / 10, "n \(n)")
-            if failures == 0 { return }
+            if faults.failures == 0 { return }
         }
     }
 
@@ -194,7 +185,7 @@ struct StateSalvageTests {
             numbers.append(try await temporary.accept("m\(number)", "a\(number)", "b"))
         }
         try await temporary.close()
-        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+        try temporary.changeState(
             """
             DELETE FROM modifier WHERE number = \(numbers[1]);
             DELETE FROM change WHERE modifier = \(numbers[2]) AND position = 1;
@@ -202,11 +193,8 @@ struct StateSalvageTests {
             """
         )
         // A page of an index is damaged, and nothing that the salvage reads.
-        let state = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
-        let page = try state.integer(
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'claim_pinned'"
-        )
-        try damage(temporary, try #require(page))
+        let page = try StatePages(path: temporary.statePath).root(of: "claim_pinned")
+        try damage(temporary, Int64(page))
         try temporary.open()
         #expect(temporary.store.files.findings.count == 3, "\(temporary.store.files.findings)")
         let found = try await temporary.store.modifiers.unsettled(after: nil)

@@ -8,6 +8,8 @@ import Testing
 
 @Suite("Copies of state.db")
 struct StateSnapshotTests {
+    private let temporary = TemporaryStore.new()
+
     private func snapshots(
         of temporary: TemporaryStore,
         every age: Duration? = .seconds(60),
@@ -32,7 +34,6 @@ struct StateSnapshotTests {
 
     @Test("One is taken while the file is in use, for its owner, and again when it is old")
     func taken() async throws {
-        let temporary = try TemporaryStore()
         let path = temporary.statePath + ".snapshot"
         let snapshots = snapshots(of: temporary)
         try await temporary.accept("one", "a")
@@ -55,7 +56,6 @@ struct StateSnapshotTests {
 
     @Test("None is taken without room, of what has not changed, or where there are to be none")
     func left() async throws {
-        let temporary = try TemporaryStore()
         let path = temporary.statePath + ".snapshot"
         try await temporary.accept("one", "a")
         for without in [
@@ -77,7 +77,6 @@ struct StateSnapshotTests {
 
     @Test("What fails is said, leaves the one before, and is tried again after a while only")
     func failing() async throws {
-        let temporary = try TemporaryStore()
         let found = Findings()
         let snapshots = snapshots(of: temporary, found)
         // A folder under the name that a new one has at first.
@@ -103,7 +102,6 @@ struct StateSnapshotTests {
 
     @Test("That of a damaged file is kept with it")
     func keptAside() async throws {
-        let temporary = try TemporaryStore()
         try temporary.crash { directory in
             try directory.write("state/state.db", .pattern(20_000))
             try directory.write("state/state.db-wal", [])

@@ -20,9 +20,8 @@ final class StoreSimulation {
     private var readers: [StoreReader] = []
     private var scopes: [Scope: ScopeKey] = [:]
     private var protected: [StoreModel.ID] = []
-    private(set) var kept = KeptReads<StoreModel.ID, Shown>()
-    /// For the report of a failure.
-    private(set) var log: [String] = []
+    private var kept = KeptReads<StoreModel.ID, Shown>()
+    private var log: [String] = []
 
     /// What a read shows: a row with its bytes, where it has any of its own.
     struct Shown: Equatable {
@@ -68,17 +67,22 @@ final class StoreSimulation {
         try connect()
     }
 
-    func run(steps: Int) async throws {
-        for step in 1...steps {
-            try await self.step()
+    func run(steps: Int) async throws -> KeptCounts {
+        do {
+            for step in 1...steps {
+                try await self.step()
+                try await judge()
+                try judgeKept()
+                if step % 16 == 0 { try await judgeFile() }
+            }
+            try await flush()
             try await judge()
-            try judgeKept()
-            if step % 16 == 0 { try await judgeFile() }
+            try await reopen()
+            try await judgeFile()
+        } catch {
+            throw FailedRun(error, after: log)
         }
-        try await flush()
-        try await judge()
-        try await reopen()
-        try await judgeFile()
+        return kept.counts
     }
 
     // MARK: Steps
@@ -243,9 +247,7 @@ final class StoreSimulation {
         }
         let limit = 1 + anyCount(4)
         log.append("evict \(filter) \(limit)")
-        let chosen = try await temporary.store.read { [filter] reader throws(StoreError) in
-            try reader.lists.candidates(filter, after: nil, limit: limit)
-        }
+        let chosen = try await temporary.store.candidates(filter, limit: limit)
         let expected = model.byUse(in: scope).filter { filter.matches($0.row.entry) }.prefix(limit)
         try require(
             chosen.map(\.id) == expected.map(\.row.entry.id)

@@ -7,6 +7,8 @@ import Testing
 
 @Suite("Where the bytes are, and how the files are")
 struct UsageTests {
+    private let temporary = TemporaryStore.new()
+
     private func usage(_ scopes: RowScopes, in temporary: TemporaryStore) async throws -> StoreUsage
     {
         try await temporary.store.read { reader throws(StoreError) in try reader.usage.of(scopes) }
@@ -14,7 +16,6 @@ struct UsageTests {
 
     @Test("The sums are those of the rows, in all and by kind, origin and scope")
     func sums() async throws {
-        let temporary = try TemporaryStore()
         for (number, scope) in Scope.several.enumerated() {
             for index in 0...number {
                 let key = temporary.store.key(for: scope)
@@ -53,7 +54,6 @@ struct UsageTests {
 
     @Test("What is pinned is added up apart, for each scope, also what only waits")
     func pins() async throws {
-        let temporary = try TemporaryStore()
         let (store, scopes) = (temporary.store, Scope.several.map(temporary.store.key(for:)))
         for (number, scope) in scopes.enumerated() {
             _ = try await store.put(.blob(scope, try EntryID("row"), .pattern(10)), now: .epoch)
@@ -86,7 +86,6 @@ struct UsageTests {
 
     @Test("Free pages inside the file are counted")
     func freePages() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.upload("large", .pattern(1_000_000))
         #expect(try await usage(.all, in: temporary).freeBytes == 0)
         _ = try await temporary.store.delete(temporary.scope, EntryID("large"))
@@ -96,7 +95,6 @@ struct UsageTests {
 
     @Test("Sound files are found sound, with the rights that they were made with")
     func sound() async throws {
-        let temporary = try TemporaryStore()
         try await temporary.put("a", [1])
         let findings = try await temporary.store.files.check { try? await Gate().wait() }
         #expect(findings.map(\.name) == ["cache.db", "state.db"])
@@ -109,7 +107,6 @@ struct UsageTests {
 
     @Test("A check that has no time says that it did not come to its end")
     func noTime() throws {
-        let temporary = try TemporaryStore()
         let connection = try temporary.store.database.openReader(cacheBytes: 0)
         let checkBreak = CheckBreak()
         #expect(try connection.quickCheck(until: checkBreak) == [])
@@ -120,7 +117,6 @@ struct UsageTests {
 
     @Test("A check under way is ended from outside")
     func interrupted() throws {
-        let temporary = try TemporaryStore()
         let connection = try temporary.store.database.openReader(cacheBytes: 0)
         let checkBreak = CheckBreak()
         #expect(throws: StoreError.self) {
@@ -137,7 +133,6 @@ struct UsageTests {
 
     @Test("One check runs at a time, and a damaged file is found damaged")
     func damaged() async throws {
-        let temporary = try TemporaryStore()
         for number in 0..<200 { try await temporary.put("\(number)", .pattern(3_000)) }
         try await temporary.store.close()
         let path = temporary.store.database.path
@@ -155,7 +150,6 @@ struct UsageTests {
 
     @Test("The moment of the row that was stored last is known")
     func latest() async throws {
-        let temporary = try TemporaryStore()
         #expect(try await temporary.store.files.latestStoredAt() == nil)
         for moment in [3, 9, 5] {
             var new = NewEntry.blob(temporary.scope, try EntryID("\(moment)"), [1])

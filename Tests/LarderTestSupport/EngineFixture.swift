@@ -49,11 +49,11 @@ package struct EngineFixture: @unchecked Sendable {
             ?? TemporaryStore(
                 now: { clock.now() },
                 configure: { configuration in
-                    let (cache, state) = (
-                        configuration.cacheDirectory, configuration.stateDirectory
-                    )
+                    let own = configuration
                     configuration = setup.store
-                    (configuration.cacheDirectory, configuration.stateDirectory) = (cache, state)
+                    configuration.cacheDirectory = own.cacheDirectory
+                    configuration.stateDirectory = own.stateDirectory
+                    configuration.faults = setup.store.faults ?? own.faults
                 }
             )
         engine = Engine(
@@ -74,6 +74,9 @@ package struct EngineFixture: @unchecked Sendable {
     package static let scope = Scope.own(uid: 1_000, account: .default)
 
     package var scope: ScopeKey { engine.store.key(for: Self.scope) }
+
+    /// Which operations of the store's files fail.
+    package var faults: FaultInjection { temporary.faults }
 
     /// A URL of the origin.
     package func url(_ path: String) throws -> WebURL {

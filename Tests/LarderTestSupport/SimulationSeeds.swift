@@ -9,6 +9,30 @@ package enum SimulationSeeds {
         return first..<(first + (number("LARDER_SEEDS") ?? count))
     }
 
+    /// Runs seeds in some tasks; throws the first failure with how its seed is run alone.
+    package static func run(
+        _ seeds: Range<UInt64>,
+        tasks: UInt64 = 2,
+        _ run: @escaping @Sendable (UInt64) async throws -> KeptCounts
+    ) async throws -> KeptCounts {
+        try await withThrowingTaskGroup(of: KeptCounts.self) { group in
+            for part in 0..<tasks {
+                group.addTask {
+                    var kept = KeptCounts()
+                    for seed in seeds where seed % tasks == part {
+                        do {
+                            kept += try await run(seed)
+                        } catch {
+                            throw FailedRun(description: "\(advice(seed)): \(error)")
+                        }
+                    }
+                    return kept
+                }
+            }
+            return try await group.reduce(into: KeptCounts()) { $0 += $1 }
+        }
+    }
+
     /// How a seed is run alone, with everything that happens.
     ///
     /// Swift hashes with another seed in each process, and so does what goes through a dictionary in
@@ -19,5 +43,18 @@ package enum SimulationSeeds {
 
     private static func number(_ name: String) -> UInt64? {
         getenv(name).flatMap { UInt64(String(cString: $0)) }
+    }
+}
+
+/// A run of a simulation that has failed, and its last steps.
+package struct FailedRun: Error, CustomStringConvertible {
+    package let description: String
+
+    fileprivate init(description: String) {
+        self.description = description
+    }
+
+    package init(_ error: any Error, after log: [String]) {
+        description = "\(error), after\n\(log.suffix(14).joined(separator: "\n"))"
     }
 }

@@ -9,8 +9,8 @@ package final class TemporaryStore {
     private let configure: (inout StoreConfiguration) -> Void
     private let now: @Sendable () -> Timestamp
     private var opened: Store?
-    /// Which operations fail from the next start on.
-    package var faults: (any FaultPlan)?
+    /// Which operations of SQLite fail; `configure` may set another plan.
+    package let faults = FaultInjection()
 
     /// The files' keys are made of the number 1, so that a run can be repeated.
     package init(
@@ -21,6 +21,11 @@ package final class TemporaryStore {
         self.configure = configure
         self.now = now
         try open()
+    }
+
+    /// One with the defaults, for a suite that has one in each test.
+    package static func new() -> TemporaryStore {
+        do { return try TemporaryStore() } catch { preconditionFailure("no store: \(error)") }
     }
 
     /// The open store; whoever keeps it beyond ``drop()`` keeps its directory locked.
@@ -41,8 +46,8 @@ package final class TemporaryStore {
         // Thousands of stores are made; who tests the reserve says so.
         configuration.reserveBytes = 0
         configuration.viewChange = TargetViews.change
+        configuration.faults = faults
         configure(&configuration)
-        if let faults { configuration.faults = faults }
         opened = try Store(configuration, now: now, newKeySeed: { 1 })
     }
 
@@ -82,6 +87,13 @@ package final class TemporaryStore {
         drop()
         directory = copy
         try open()
+    }
+
+    /// Goes on as after `kill -9` without what `cache.db` had.
+    package func loseCache() throws {
+        try crash { folder in
+            for suffix in ["", "-wal"] { unlink(folder.path("cache/cache.db" + suffix)) }
+        }
     }
 }
 
