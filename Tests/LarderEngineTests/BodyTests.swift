@@ -11,12 +11,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .engine)
 struct BodyTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
 
     private static let text = ["Content-Type": "text/plain"]
 
     @Test("Pretty-printed JSON is kept byte for byte, and only its line ends change in a frame")
     func prettyJSON() async throws {
-        let url = try fixture.url("/a")
         let pretty = "{\r\n\t\"a\": \"\\n\",\n \"b\": 1.0}\n"
         fixture.upstream.answer(url, with: .json(pretty))
         for result in [try await fixture.fetch(url), try await fixture.cached(url)] {
@@ -32,7 +32,6 @@ struct BodyTests {
         arguments: [[], [0, 255, 10], Array("{\"a\":".utf8), [UInt8](repeating: 0, count: 65_536)]
     )
     func bytes(body: [UInt8]) async throws {
-        let url = try fixture.url("/a")
         let pieces: [ScriptedAnswer.Piece] = body.isEmpty ? [] : [.bytes(body)]
         fixture.upstream.answer(
             url,
@@ -44,7 +43,6 @@ struct BodyTests {
 
     @Test("JSON that is kept in chunks stands inline, from the network and from the cache")
     func chunkedJSON() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .pieces(of: largeJSON))
         let body = FrameBody.json(Array(largeJSON.utf8))
         #expect(try await fixture.fetch(url).lastShown?.entry.body == body)
@@ -79,7 +77,6 @@ struct BodyTests {
     func tooLarge() async throws {
         try await EngineFixture.run(.with { $0.store.maxEntryBytes = ByteSize(bytes: 200_000) }) {
             fixture in
-            let url = try fixture.url("/a")
             try await fixture.cache(url, .json("[1]"))
             let before = fixture.engine.store.totals
             let body = String(repeating: "x", count: 200_001)
@@ -97,7 +94,6 @@ struct BodyTests {
     func brokenOff() async throws {
         try await EngineFixture.run(.with { $0.origin.fetch.timeout = .milliseconds(1) }) {
             fixture in
-            let url = try fixture.url("/a")
             try await fixture.cache(url, .json("[1]"))
             let before = fixture.engine.store.totals
             fixture.upstream.answer(
@@ -117,7 +113,6 @@ struct BodyTests {
 
     @Test("A body that breaks off is asked for again, without the validator")
     func brokenOffOnce() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(
             url,
             with: .reply(pieces: [.bytes([0x5B]), .failure(.brokenOff(reason: "reset"))]),
@@ -136,7 +131,6 @@ struct BodyTests {
 
     @Test("A no-store answer is told and not kept")
     func noStore() async throws {
-        let url = try fixture.url("/a")
         let before = fixture.engine.store.totals
         fixture.upstream.answer(url, with: .json("[1]", headers: Self.noStore))
         #expect(try await fixture.fetch(url).shape == ["network", "end network"])
@@ -146,7 +140,6 @@ struct BodyTests {
 
     @Test("A no-store answer with the bytes that were shown is unchanged")
     func noStoreUnchanged() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
         fixture.upstream.answer(url, with: .json("[1]", headers: Self.noStore))
         let shape = try await fixture.fetch(url).shape
@@ -158,7 +151,6 @@ struct BodyTests {
         arguments: [65_537, 1_048_577]
     )
     func noStoreTooLarge(count: Int) async throws {
-        let url = try fixture.url("/a")
         let piece = [UInt8](repeating: 0, count: count)
         fixture.upstream.answer(url, with: .reply(pieces: [.bytes(piece)], 200, Self.noStore))
         #expect(try await fixture.fetch(url).refusal?.kind == .entryTooLarge)
@@ -167,7 +159,6 @@ struct BodyTests {
     @Test("With store_no_store it is kept like any other")
     func storeNoStore() async throws {
         try await EngineFixture.run(.with { $0.origin.fetch.storesNoStore = true }) { fixture in
-            let url = try fixture.url("/a")
             try await fixture.cache(url, .json("[1]", headers: Self.noStore))
             #expect(try await fixture.cached(url).shape == ["cache", "end cache"])
         }

@@ -11,24 +11,19 @@ import Testing
 struct ConfirmedWriteTests {
     private let fixture = EngineFixture.running
 
-    @Test("What was deleted stays so, whatever the answer says of it", arguments: [200, 404, 410])
+    @Test(
+        "What was deleted stays so, whatever the answer says of it",
+        .userEngine,
+        arguments: [200, 404, 410]
+    )
     func deleted(status: Int) async throws {
         let user = #"{"type":"User","id":7,"name":"Ann"}"#
-        let setup = try EngineSetup.with {
-            $0.origin.normalize = userRules
-        }
-        try await EngineFixture.run(setup) { fixture in
-            let list = try fixture.url("/users")
-            try await fixture.cache(list, .json("[\(user)]"))
-            fixture.upstream.answer(
-                try fixture.url("/users/7"),
-                with: .json(user, status: status),
-                .unreachable
-            )
-            let id = try await fixture.write(.entity("User:7"), .delete)
-            #expect(try await fixture.settled(id).state == .confirmed)
-            #expect(try await fixture.cached(list).lastShown?.text == "[]")
-        }
+        let (list, own) = (try fixture.url("/users"), try fixture.url("/users/7"))
+        try await fixture.cache(list, .json("[\(user)]"))
+        fixture.upstream.answer(own, with: .json(user, status: status), .unreachable)
+        let id = try await fixture.write(.entity("User:7"), .delete)
+        #expect(try await fixture.settled(id).state == .confirmed)
+        #expect(try await fixture.cached(list).lastShown?.text == "[]")
     }
 
     @Test("6: what was read after a write was sent may have its addition: it is not added again")

@@ -10,10 +10,10 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .engine)
 struct DrainTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
 
     @Test("A client that was shown the cache gets its end")
     func cacheShown() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
         fixture.upstream.answer(url, with: .json("[2]").held(by: Gate()))
         let fetch = fixture.start(url)
@@ -29,7 +29,6 @@ struct DrainTests {
 
     @Test("A client for whom the cache is held back is shown it first")
     func cacheHeldBack() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
         fixture.upstream.answer(url, with: .json("[2]").held(by: Gate()))
         let fetch = fixture.start(url, .networkFirst)
@@ -40,7 +39,6 @@ struct DrainTests {
 
     @Test("A client for whom there is nothing is told that the daemon is ending")
     func nothingCached() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
         let fetch = fixture.start(url)
         _ = try await fixture.upstream.asked.element(0)
@@ -67,7 +65,6 @@ struct DrainTests {
 
     @Test("Flights are given up at the end, not at the beginning of the drain")
     func flightsGivenUp() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
         let fetch = fixture.start(url)
         _ = try await fixture.upstream.asked.element(0)

@@ -10,13 +10,10 @@ import Testing
 @testable import LarderEngine
 
 /// Modifiers whose target is an entity: what they change shows wherever the entity does (case 28).
-@Suite(
-    "Modifiers of entities",
-    .timeLimit(.minutes(5)),
-    .engine { $0.origin.normalize = userRules }
-)
+@Suite("Modifiers of entities", .timeLimit(.minutes(5)), .userEngine)
 struct EntityModifierTests {
     private let fixture = EngineFixture.running
+    private let gate = Gate()
 
     private static func user(_ name: String, _ rest: String = "") -> String {
         #"{"type":"User","id":7,"name":"\#(name)"\#(rest)}"#
@@ -39,7 +36,6 @@ struct EntityModifierTests {
     @Test("A modifier and its revert show in each view in one step, and nobody is told twice")
     func shownAndReverted() async throws {
         let urls = try await fixture.cacheArticles()
-        let gate = Gate()
         fixture.upstream.answer(
             try fixture.url("/users/7"),
             with: ScriptedAnswer.reply(status: 403).held(by: gate)
@@ -77,7 +73,6 @@ struct EntityModifierTests {
     @Test("12: what the server said meanwhile is what a revert leaves, in every view")
     func revertedToTheServers() async throws {
         let urls = try await fixture.cacheArticles()
-        let gate = Gate()
         let own = try fixture.url("/users/7")
         fixture.upstream.answer(
             own,
@@ -189,28 +184,18 @@ struct EntityModifierTests {
         #expect(shown?.pending == 0)
     }
 
-    @Test("5: a body in which the rules find the target is what it is now")
-    func represented() async throws {
+    @Test(
+        "5: a body in which the rules find the target is what it is now, and the effect the rest",
+        arguments: [(#","name":"BEA""#, "BEA"), ("", "Bea")]
+    )
+    func represented(name: String, expected: String) async throws {
         let urls = try await fixture.cacheArticles()
         let own = try fixture.url("/users/7")
-        fixture.upstream.answer(own, with: .json(Self.user("BEA", #","age":3"#)), .unreachable)
+        let body = #"{"type":"User","id":7\#(name),"age":3}"#
+        fixture.upstream.answer(own, with: .json(body), .unreachable)
         let id = try await fixture.accept(Self.renamed)
         _ = try await fixture.settled(id)
-        #expect(try await fixture.view(urls[1]) == Self.article(2, "BEA"))
-        #expect(try await fixture.entity().text.contains(#""age":3"#))
-    }
-
-    @Test("5: what a body does not say of the target, the effect has made")
-    func representedInPart() async throws {
-        let urls = try await fixture.cacheArticles()
-        fixture.upstream.answer(
-            try fixture.url("/users/7"),
-            with: .json(#"{"type":"User","id":7,"age":3}"#),
-            .unreachable
-        )
-        let id = try await fixture.accept(Self.renamed)
-        _ = try await fixture.settled(id)
-        #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+        #expect(try await fixture.view(urls[1]) == Self.article(2, expected))
         #expect(try await fixture.entity().text.contains(#""age":3"#))
     }
 
@@ -233,7 +218,7 @@ struct EntityModifierTests {
     @Test("P-06: a 404 that set out before a write was confirmed buries nothing")
     func overtakenDeletion() async throws {
         let urls = try await fixture.cacheArticles()
-        let (own, gate) = (try fixture.url("/users/7"), Gate())
+        let own = try fixture.url("/users/7")
         fixture.upstream.answer(
             own,
             with: ScriptedAnswer.reply(status: 404).held(by: gate),
@@ -252,7 +237,6 @@ struct EntityModifierTests {
     @Test("P-06: an answer that set out before a write was confirmed is asked for anew")
     func overtaken() async throws {
         let urls = try await fixture.cacheArticles()
-        let gate = Gate()
         fixture.upstream.answer(
             urls[0],
             with: ScriptedAnswer.json(Self.article(1, "Ann")).held(by: gate),
@@ -268,6 +252,35 @@ struct EntityModifierTests {
         let last = try await fetch.result().lastShown
         #expect(last?.text == Self.article(1, "Bea"))
         #expect(try await fixture.view(urls[1]) == Self.article(2, "Bea"))
+    }
+
+    // MARK: A list whose entities have pending writes
+
+    private static func list(_ name: String, _ title: String) -> String {
+        #"{"items":[{"type":"User","id":7,"name":"\#(name)"}],"title":"\#(title)"}"#
+    }
+
+    @Test("A pending edit of an entity shows in a list whose own write was confirmed and not read")
+    func confirmedBeside() async throws {
+        let url = try fixture.url("/list")
+        try await fixture.cache(url, .json(Self.list("Ann", "old")))
+        try await fixture.write(
+            .entity("User:7"),
+            Self.renamed,
+            to: fixture.url("/users/7"),
+            id: "edit",
+            hold: .seconds(9)
+        )
+        #expect(try await fixture.cached(url).lastShown?.text == Self.list("Bea", "old"))
+        // The write of the list is confirmed, and what asks for it again finds no way there.
+        fixture.upstream.answer(url, with: .reply(status: 204))
+        let id = try await fixture.write(.url(url), Self.merge(#"{"title":"new"}"#))
+        #expect(try await fixture.settled(id).state == .confirmed)
+        let shown = try await fixture.cached(url).lastShown
+        #expect(shown?.text == Self.list("Bea", "new"))
+        #expect(shown?.pendingIDs == ["edit"])
+        try await fixture.cancel("edit")
+        #expect(try await fixture.cached(url).lastShown?.text == Self.list("Ann", "new"))
     }
 
     // MARK: Names
@@ -351,68 +364,65 @@ struct EntityModifierTests {
         #expect(try await fixture.entity().text == Self.user("Ann"))
     }
 
-    @Test("29: a copy that was confirmed goes, and what is behind it is everybody's")
+    @Test("29: a copy that was confirmed goes, and what is behind it is everybody's", .sharedUsers)
     func sharedAndConfirmed() async throws {
-        let setup = try EngineSetup.with {
-            $0.origin.normalize = userRules
-            $0.origin.scope = .shared
-        }
-        try await EngineFixture.run(setup) { fixture in
-            let urls = try await fixture.cacheArticles()
-            fixture.clock.advance(by: .seconds(1))
-            fixture.upstream.answer(
-                try fixture.url("/users/7"),
-                with: .reply(status: 204),
-                .json(Self.user("Bea", #","age":3"#))
-            )
-            let watch = try await fixture.watches(["https://api.example.com/users/7"])[0]
-            let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.settled(id)
-            // What is asked for again behind it is in the shared row.
-            _ = try await watch.frames(upTo: 2)
-            try await fixture.engine.store.maintain()
-            let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
-            #expect(!fixture.engine.store.isDurable(fixture.scope, EntryID(name)))
-            // What everybody hears is what the user of the write sees, and nothing of its own.
-            try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Cleo")))
-            #expect(try await fixture.entity().text.contains("Cleo"))
-            #expect(try await fixture.view(urls[0]) == Self.article(1, "Cleo"))
-        }
+        let urls = try await fixture.cacheArticles()
+        fixture.clock.advance(by: .seconds(1))
+        fixture.upstream.answer(
+            try fixture.url("/users/7"),
+            with: .reply(status: 204),
+            .json(Self.user("Bea", #","age":3"#))
+        )
+        let watch = try await fixture.watches(["https://api.example.com/users/7"])[0]
+        let id = try await fixture.accept(Self.renamed)
+        _ = try await fixture.settled(id)
+        // What is asked for again behind it is in the shared row.
+        _ = try await watch.frames(upTo: 2)
+        try await fixture.engine.store.maintain()
+        let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        #expect(!fixture.engine.store.isDurable(fixture.scope, EntryID(name)))
+        // What everybody hears is what the user of the write sees, and nothing of its own.
+        try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Cleo")))
+        #expect(try await fixture.entity().text.contains("Cleo"))
+        #expect(try await fixture.view(urls[0]) == Self.article(1, "Cleo"))
     }
 
-    @Test("29: in a shared row's view a modifier shows to its own user only")
+    @Test("29: in a shared row's view a modifier shows to its own user only", .sharedUsers)
     func shared() async throws {
-        let setup = try EngineSetup.with {
+        let urls = try await fixture.cacheArticles()
+        let other = Scope.own(uid: 2_000, account: .default)
+        let watch = try await fixture.watches([urls[0].text])[0]
+        let article = try EntryID(urls[0])
+        let others = try await Watch(fixture, as: other) { $0.ids = [article] }
+        _ = try await fixture.accept(Self.renamed, hold: true)
+        #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+        let theirs = try await fixture.fetch(urls[0], .cacheOnly, as: other).lastShown
+        #expect(theirs?.text == Self.article(1, "Ann"))
+        #expect(theirs?.pending == 0)
+        // What the server says goes into both, and the modifier stays on top of its own.
+        try await fixture.cache(
+            try fixture.url("/articles/3"),
+            .json(#"{"type":"Article","id":3,"author":{"type":"User","id":7,"name":"Cleo"}}"#)
+        )
+        #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+        let changed = try await fixture.fetch(urls[0], .cacheOnly, as: other).lastShown
+        #expect(changed?.text == Self.article(1, "Cleo"))
+        try await fixture.cancel("m")
+        #expect(try await fixture.view(urls[0]) == Self.article(1, "Cleo"))
+        #expect(try await others.frames(upTo: 2).last?.name == "put \(urls[0])")
+        #expect(
+            try await watch.frames(upTo: 3).dropFirst().allSatisfy {
+                $0.name == "put \(urls[0])"
+            }
+        )
+    }
+}
+
+extension Trait where Self == RunningEngine {
+    fileprivate static var sharedUsers: Self {
+        .engine {
             $0.origin.normalize = userRules
             $0.origin.scope = .shared
-        }
-        try await EngineFixture.run(setup) { fixture in
-            let urls = try await fixture.cacheArticles()
-            let other = Scope.own(uid: 2_000, account: .default)
-            let watch = try await fixture.watches([urls[0].text])[0]
-            let article = try EntryID(urls[0])
-            let others = try await Watch(fixture, as: other) { $0.ids = [article] }
-            _ = try await fixture.accept(Self.renamed, hold: true)
-            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
-            let theirs = try await fixture.fetch(urls[0], .cacheOnly, as: other).lastShown
-            #expect(theirs?.text == Self.article(1, "Ann"))
-            #expect(theirs?.pending == 0)
-            // What the server says goes into both, and the modifier stays on top of its own.
-            try await fixture.cache(
-                try fixture.url("/articles/3"),
-                .json(#"{"type":"Article","id":3,"author":{"type":"User","id":7,"name":"Cleo"}}"#)
-            )
-            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
-            let changed = try await fixture.fetch(urls[0], .cacheOnly, as: other).lastShown
-            #expect(changed?.text == Self.article(1, "Cleo"))
-            try await fixture.cancel("m")
-            #expect(try await fixture.view(urls[0]) == Self.article(1, "Cleo"))
-            #expect(try await others.frames(upTo: 2).last?.name == "put \(urls[0])")
-            #expect(
-                try await watch.frames(upTo: 3).dropFirst().allSatisfy {
-                    $0.name == "put \(urls[0])"
-                }
-            )
         }
     }
 }

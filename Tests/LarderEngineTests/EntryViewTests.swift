@@ -11,6 +11,7 @@ import Testing
 @Suite("What every route tells under one id", .timeLimit(.minutes(5)), .engine)
 struct EntryViewTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
 
     private static let wait = Duration.seconds(3_600)
 
@@ -46,7 +47,6 @@ struct EntryViewTests {
         _ place: Case,
         _ headers: HeaderFields = HeaderFields()
     ) async throws -> Told {
-        let url = try fixture.url("/a")
         let merge = #"{"type":"merge","value":{"m":2}}"#
         let put = #"{"type":"put","value":[2]}"#
         switch place {
@@ -132,7 +132,6 @@ struct EntryViewTests {
     }
 
     private func fetched(_ headers: HeaderFields) async throws -> Told {
-        let url = try fixture.url("/a")
         let result = try await fixture.fetch(url, .cacheOnly) { $0.headers = headers }
         switch result.frames.first {
         case .snapshot(let frame)?: return told(frame)

@@ -12,10 +12,11 @@ import Testing
 @Suite("Following", .timeLimit(.minutes(5)), .engine)
 struct FollowTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
+    private let gate = Gate()
 
     @Test("What another client brings is shown, a 304 says nothing, and the drain ends it")
     func furtherViews() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .json("[1]", etag: "\"v1\""))
         let follower = fixture.follow(url)
         _ = try await follower.frames.element(0)
@@ -39,7 +40,6 @@ struct FollowTests {
 
     @Test("An open follow waits for its origin: it is probed, and asked again when it is back")
     func originReturns() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
         fixture.engine.context.originStates.noteConnectFailure(try OriginName("example"))
         fixture.upstream.answer(url, with: .unreachable, .json("[2]"))
@@ -67,9 +67,7 @@ struct FollowTests {
         ] as [(FetchPolicy, [String])]
     )
     func policies(policy: FetchPolicy, shape: [String]) async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
-        let gate = Gate()
         fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
         let follower = fixture.follow(url, policy) { $0.networkWait = .seconds(60) }
         if policy != .cacheOnly {
@@ -91,7 +89,6 @@ struct FollowTests {
 
     @Test("A deletion is told, and what comes back after it, even with the same bytes")
     func deleted() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .json("[1]"))
         let follower = fixture.follow(url)
         _ = try await follower.frames.element(0)
@@ -106,7 +103,6 @@ struct FollowTests {
 
     @Test("What is forgotten says nothing, nor does the same answer when it is back")
     func forgotten() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .json("[1]"), .json("[1]"), .json("[2]"))
         let follower = fixture.follow(url)
         _ = try await follower.frames.element(0)
@@ -127,7 +123,6 @@ struct FollowTests {
         [true, false]
     )
     func goesOn(answer: (ScriptedAnswer, String), isAnsweredAgain: Bool) async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
         fixture.upstream.answer(url, with: answer.0, .json("[2]"))
         let follower = fixture.follow(url)
@@ -143,9 +138,7 @@ struct FollowTests {
 
     @Test("An answer that lands after the client's time is shown as the row's new view")
     func lateLanding() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
-        let gate = Gate()
         fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
         let follower = fixture.follow(url) { $0.timeout = .seconds(2) }
         _ = try await fixture.upstream.asked.element(1)
@@ -160,7 +153,6 @@ struct FollowTests {
 
     @Test("Without anything to show there is a plain problem, as always")
     func refused() async throws {
-        let url = try fixture.url("/a")
         let miss = try await fixture.follow(url, .cacheOnly).result()
         #expect(miss == .refused(Problem(.miss, "nothing is cached for \(url)")))
         fixture.upstream.answer(url, with: .failure(.timedOut(.head)), .reply(status: 404))
@@ -173,8 +165,6 @@ struct FollowTests {
 
     @Test("One that does not read costs one notice, and then sees the latest view only")
     func slowReader() async throws {
-        let url = try fixture.url("/a")
-        let gate = Gate()
         fixture.upstream.answer(url, with: .json("[0]"))
         let follower = fixture.follow(url) { _ in
         } reading: { frame in
@@ -198,7 +188,6 @@ struct FollowTests {
 
     @Test("Views come in the order of their revisions, whatever happens at once")
     func order() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .json("[0]"))
         let follower = fixture.follow(url)
         _ = try await follower.frames.element(0)
@@ -214,7 +203,6 @@ struct FollowTests {
 
     @Test("A followed entry is not evicted; once nobody follows it, it is")
     func protected() async throws {
-        let url = try fixture.url("/a")
         let id = try EntryID(url)
         fixture.upstream.answer(url, with: .json("[1]"))
         let follower = fixture.follow(url)
@@ -236,7 +224,6 @@ struct FollowTests {
 
     @Test("JSON in chunks stands inline in a further view too")
     func largeJSON() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .json("[1]"))
         let follower = fixture.follow(url)
         _ = try await follower.frames.element(0)
@@ -244,12 +231,10 @@ struct FollowTests {
         fixture.upstream.answer(url, with: .json(large))
         try await fixture.fetch(url)
         try await fixture.waitForBody(large, of: follower)
-        follower.hangUp()
     }
 
     @Test("Of answers that vary by a header the one that was shown is followed")
     func variants() async throws {
-        let url = try fixture.url("/a")
         func answer(_ body: String) -> ScriptedAnswer {
             .json(body, headers: ["Vary": "Accept-Language"])
         }
@@ -271,7 +256,6 @@ struct FollowTests {
 
     @Test("Another scope's entry under the same id is another entry")
     func scopes() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .json("[1]"), .json("[\"theirs\"]"), .json("[2]"))
         let follower = fixture.follow(url)
         _ = try await follower.frames.element(0)
@@ -287,7 +271,6 @@ struct FollowTests {
         arguments: [nil, Duration.seconds(7)]
     )
     func heartbeats(asked: Duration?) async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .json("[1]"))
         let follower = fixture.follow(url) { command in
             command.timeout = .seconds(3_600)
@@ -307,7 +290,6 @@ struct FollowTests {
 
     @Test("A heartbeat while the network is waited for is from before the cache was read")
     func heartbeatOfNoFollower() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
         let last = try await fixture.putBlob("other", "1")
         fixture.upstream.answer(url, with: .json("[2]").held(by: Gate()))
@@ -323,7 +305,6 @@ struct FollowTests {
 
     @Test("A follower hears when its origin goes and returns, each state once, by every policy")
     func originStates() async throws {
-        let url = try fixture.url("/a")
         let name = try OriginName("example")
         try await fixture.cache(url, .json("[1]"))
         let follower = fixture.follow(url, .cacheOnly)
@@ -351,7 +332,6 @@ struct FollowTests {
 
     @Test("Before the first frame there is no heartbeat: it may still become a problem")
     func noHeartbeatBeforeHead() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
         let fetch = fixture.start(url)
         _ = try await fixture.upstream.asked.element(0)

@@ -13,26 +13,15 @@ import Testing
 @Suite("A shared row that is hidden from a user", .timeLimit(.minutes(5)), .sharedEngine)
 struct HiddenRowTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
+    private let gate = Gate()
     private let alice = EngineFixture.scope
     private let bob = Scope.own(uid: 2_000, account: .default)
-
-    private func run(
-        rules: NormalizeRules,
-        _ body: (EngineFixture) async throws -> Void
-    ) async throws {
-        let setup = try EngineSetup.with { setup in
-            setup.origin.scope = .shared
-            setup.origin.fetch.ttl = .seconds(3_600)
-            setup.origin.normalize = rules
-        }
-        try await EngineFixture.run(setup, body)
-    }
 
     /// A shared answer, and one of Bob's own that has come since and has gone.
     private func hidden(
         _ shared: ScriptedAnswer = .json("[1]", headers: ["ETag": "\"v1\""])
     ) async throws -> WebURL {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, shared, as: alice)
         try await fixture.cacheOwn(url, .json("[2]"), bob)
         #expect(try fixture.view(url, bob) == "[2]")
@@ -57,17 +46,15 @@ struct HiddenRowTests {
                 (command.listsFirst, command.ids) = (true, ids)
             }
             #expect(try await watch.frames(upTo: 1).map(\.name) == ["bookmark"])
-            watch.hangUp()
         }
         #expect(try fixture.view(url, alice) == "[1]")
         let watch = try await Watch(fixture) { $0.listsFirst = true }
         #expect(try await watch.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
-        watch.hangUp()
     }
 
     @Test("An own row that is deleted, or a tombstone that is evicted, leaves a miss")
     func deleted() async throws {
-        let (url, gone) = (try fixture.url("/a"), try fixture.url("/b"))
+        let gone = try fixture.url("/b")
         for url in [url, gone] { try await fixture.cache(url, .json("[1]"), as: alice) }
         try await fixture.cacheOwn(url, .json("[2]"), bob)
         #expect(try await fixture.engine.entries.remove(EntryID(url), fixture.key(bob)))
@@ -81,7 +68,6 @@ struct HiddenRowTests {
 
     @Test("A private answer hides the shared row from the user whom it was for, and no other")
     func privateAnswer() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"), as: alice)
         try await fixture.cache(url, .json("[2]", headers: ["Cache-Control": "private"]), as: bob)
         #expect(try fixture.view(url, bob) == "[2]")
@@ -92,13 +78,11 @@ struct HiddenRowTests {
 
     @Test("A stream that follows tells that what it showed was evicted, and shows nothing older")
     func followed() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"), as: alice)
         try await fixture.cacheOwn(url, .json("[2]"), bob)
         let watch = try await Watch(fixture, as: bob)
         try await fixture.evict(EntryID(url), bob)
         #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "evict \(url)"])
-        watch.hangUp()
     }
 
     // MARK: What ends it
@@ -137,30 +121,30 @@ struct HiddenRowTests {
         #expect(try fixture.view(url, bob) == "[2]")
         try await fixture.evict(EntryID(url), bob)
         #expect(try fixture.view(url, bob) == "[3]", "it is newer than the own row")
-        watch.hangUp()
     }
 
-    @Test("An answer that another user asked for before the own row came stays hidden")
-    func lateAnswer() async throws {
-        let (url, gate) = (try fixture.url("/a"), Gate())
+    @Test(
+        "An answer that another user asked for before the own row came stays hidden",
+        arguments: ["[0]", "[1]"]
+    )
+    func lateAnswer(text: String) async throws {
         try await fixture.cache(url, .json("[1]"), as: alice)
-        fixture.upstream.answer(url, with: ScriptedAnswer.json("[0]").held(by: gate))
+        fixture.upstream.answer(url, with: ScriptedAnswer.json(text).held(by: gate))
         let late = fixture.start(url, as: alice)
         _ = try await fixture.upstream.asked.element(1)
         try await fixture.cacheOwn(url, .json("[2]"), bob)
         try await fixture.evict(EntryID(url), bob)
         gate.open()
         _ = try await late.result()
-        #expect(try fixture.view(url, alice) == "[0]")
+        #expect(try fixture.view(url, alice) == text)
         #expect(try fixture.view(url, bob) == nil)
-        try await fixture.cache(url, .json("[0]"), as: alice)
-        #expect(try fixture.view(url, bob) == "[0]")
+        try await fixture.cache(url, .json(text), as: alice)
+        #expect(try fixture.view(url, bob) == text)
     }
 
     @Test("Its user does not join a request that may only be answered by a 304")
     func conditionalFlight() async throws {
         let url = try await hidden()
-        let gate = Gate()
         fixture.upstream.answer(
             url,
             with: ScriptedAnswer.notModified.held(by: gate),
@@ -184,7 +168,6 @@ struct HiddenRowTests {
 
     @Test("A pinned own row that is given up and evicted leaves a miss")
     func pinned() async throws {
-        let url = try fixture.url("/a")
         let (id, key) = (try EntryID(url), fixture.key(bob))
         try await fixture.cache(url, .json("[1]"), as: alice)
         guard case .held = try await fixture.engine.pins.pin(id, key) else {
@@ -214,49 +197,51 @@ struct HiddenRowTests {
 
     // MARK: Entities
 
-    @Test("A hidden entity is a miss by its key and in each shared answer, until it is said again")
+    @Test(
+        "A hidden entity is a miss by its key and in each shared answer, until it is said again",
+        .sharedEngine(NormalizeRules(byType: .standard))
+    )
     func entities() async throws {
-        try await run(rules: NormalizeRules(byType: .standard)) { fixture in
-            let (article, user) = (try fixture.url("/articles/1"), try fixture.url("/users/7"))
-            let told = NormalizedTests.article(1, "Ann")
-            let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
-            try await fixture.cache(article, .json(told), as: alice)
-            try await fixture.cacheOwn(user, .json(#"{"type":"User","id":7,"name":"Bea"}"#), bob)
-            #expect(try await fixture.entity(name, bob)?.contains("Bea") == true)
-            try await fixture.evict(EntryID(user), bob)
-            try await fixture.evict(EntryID(name), bob)
-            let seen = try fixture.step()
-            #expect(try await fixture.entity(name, bob) == nil)
-            #expect(try fixture.view(article, bob) == nil)
-            #expect(try await fixture.entity(name, alice)?.contains("Ann") == true)
-            #expect(try fixture.view(article, alice) == told)
-            fixture.upstream.answer(article, with: .json(told))
-            let got = try await fixture.fetch(article, as: bob)
-            #expect(got.lastShown?.text == told)
-            #expect(try #require(got.lastShown?.revision) > seen)
-            #expect(try fixture.view(article, bob) == told)
-            #expect(try await fixture.entity(name, bob)?.contains("Ann") == true)
-        }
+        let (article, user) = (try fixture.url("/articles/1"), try fixture.url("/users/7"))
+        let told = NormalizedTests.article(1, "Ann")
+        let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        try await fixture.cache(article, .json(told), as: alice)
+        try await fixture.cacheOwn(user, .json(#"{"type":"User","id":7,"name":"Bea"}"#), bob)
+        #expect(try await fixture.entity(name, bob)?.contains("Bea") == true)
+        try await fixture.evict(EntryID(user), bob)
+        try await fixture.evict(EntryID(name), bob)
+        let seen = try fixture.step()
+        #expect(try await fixture.entity(name, bob) == nil)
+        #expect(try fixture.view(article, bob) == nil)
+        #expect(try await fixture.entity(name, alice)?.contains("Ann") == true)
+        #expect(try fixture.view(article, alice) == told)
+        fixture.upstream.answer(article, with: .json(told))
+        let got = try await fixture.fetch(article, as: bob)
+        #expect(got.lastShown?.text == told)
+        #expect(try #require(got.lastShown?.revision) > seen)
+        #expect(try fixture.view(article, bob) == told)
+        #expect(try await fixture.entity(name, bob)?.contains("Ann") == true)
     }
 
-    @Test("An entity that a client has set or deleted for itself hides the shared one, too")
+    @Test(
+        "An entity that a client has set or deleted for itself hides the shared one, too",
+        .sharedEngine(NormalizeRules(byType: .standard))
+    )
     func setEntity() async throws {
-        try await run(rules: NormalizeRules(byType: .standard)) { fixture in
-            let article = try fixture.url("/articles/1")
-            let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
-            let (id, key) = (EntryID(name), fixture.key(bob))
-            try await fixture.cache(article, .json(NormalizedTests.article(1, "Ann")), as: alice)
-            let entities = fixture.engine.entities
-            let json = Array(#"{"type":"User","id":7,"name":"Bea"}"#.utf8)
-            _ = try await entities.set(name, json: json, key, client: nil)
-            try await fixture.evict(id, bob)
-            #expect(try await fixture.entity(name, bob) == nil)
-            try await fixture.cache(article, .json(NormalizedTests.article(1, "Cleo")), as: alice)
-            #expect(try await fixture.entity(name, bob)?.contains("Cleo") == true)
-            _ = try await entities.delete(name, key, client: nil)
-            try await fixture.evict(id, bob)
-            #expect(try await fixture.entity(name, bob) == nil)
-        }
+        let article = try fixture.url("/articles/1")
+        let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        let (id, key) = (EntryID(name), fixture.key(bob))
+        try await fixture.cache(article, .json(NormalizedTests.article(1, "Ann")), as: alice)
+        let entities = fixture.engine.entities
+        let json = Array(#"{"type":"User","id":7,"name":"Bea"}"#.utf8)
+        _ = try await entities.set(name, json: json, key, client: nil)
+        try await fixture.evict(id, bob)
+        #expect(try await fixture.entity(name, bob) == nil)
+        try await fixture.cache(article, .json(NormalizedTests.article(1, "Cleo")), as: alice)
+        #expect(try await fixture.entity(name, bob)?.contains("Cleo") == true)
+        _ = try await entities.delete(name, key, client: nil)
+        try await fixture.evict(id, bob)
+        #expect(try await fixture.entity(name, bob) == nil)
     }
 }
 

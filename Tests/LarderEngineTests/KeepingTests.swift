@@ -10,6 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .engine)
 struct KeepingTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
 
     private static let minute = ["Cache-Control": "max-age=60"]
 
@@ -20,7 +21,7 @@ struct KeepingTests {
     func lifetime(ttl: Int?) async throws {
         let setup = try EngineSetup.with { $0.origin.fetch.ttl = ttl.map { Duration.seconds($0) } }
         try await EngineFixture.run(setup) { fixture in
-            let (url, lifetime) = (try fixture.url("/a"), Duration.seconds(ttl ?? 60))
+            let lifetime = Duration.seconds(ttl ?? 60)
             try await fixture.cache(url, .json("[1]", headers: Self.minute))
             fixture.clock.advance(by: lifetime - .milliseconds(1))
             #expect(try await fixture.cached(url).lastShown?.isStale == false)
@@ -33,7 +34,6 @@ struct KeepingTests {
 
     @Test("A 304 makes an entry fresh for its whole lifetime, whatever Age it first came with")
     func confirmedFreshness() async throws {
-        let url = try fixture.url("/a")
         let headers = ["Cache-Control": "max-age=60", "Age": "50", "ETag": "\"v1\""]
         try await fixture.cache(url, .json("[1]", headers: headers))
         fixture.clock.advance(by: .seconds(10))
@@ -50,7 +50,6 @@ struct KeepingTests {
 
     @Test("A 304 changes no field that describes the stored bytes (RFC 9111 3.2)")
     func describedBytes() async throws {
-        let url = try fixture.url("/a")
         let headers = ["ETag": "\"v1\"", "X-Kept": "1"]
         try await fixture.cache(url, .json("[1]", headers: headers))
         let describing = [
@@ -65,7 +64,6 @@ struct KeepingTests {
 
     @Test("What belongs to the connection, or to whoever asked, is not kept")
     func keptHeaders() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(
             url,
             .json(
@@ -86,7 +84,6 @@ struct KeepingTests {
 
     @Test("Both validators are sent, and the client's headers with them")
     func validators() async throws {
-        let url = try fixture.url("/a")
         let date = "Tue, 14 Nov 2023 22:13:20 GMT"
         try await fixture.cache(
             url,
@@ -106,7 +103,6 @@ struct KeepingTests {
 
     @Test("Answers that vary by a header are kept apart and found again by it")
     func variants() async throws {
-        let url = try fixture.url("/a")
         for language in ["de", "en"] {
             fixture.upstream.answer(
                 url,
@@ -130,7 +126,6 @@ struct KeepingTests {
 
     @Test("An answer to a request without the header is not one to a request with it")
     func variantWithoutHeader() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]", headers: ["Vary": "Accept-Language"]))
         #expect(try await fixture.cached(url).shape == ["cache", "end cache"])
         let other = try await fixture.fetch(url, .cacheOnly) { command in
@@ -144,7 +139,6 @@ struct KeepingTests {
         arguments: ["Authorization", "Cookie", "X-Api-Key", "x-auth-token", "Client-Secret"]
     )
     func secretVariants(name: String) async throws {
-        let url = try fixture.url("/a")
         let answer = { ScriptedAnswer.json($0, headers: ["Vary": "Accept, \(name)"]) }
         var ids: [String] = []
         for secret in ["Bearer one", "Bearer two"] {
@@ -170,34 +164,30 @@ struct KeepingTests {
     }
 
     @Test(
-        "What varies by everything is stale at once and for good, and shown when the network fails"
+        "What varies by everything is stale at once and for good, and shown when the network fails",
+        .engine { $0.origin.fetch.ttl = .seconds(3_600) }
     )
     func variesByAll() async throws {
-        let setup = try EngineSetup.with { $0.origin.fetch.ttl = .seconds(3_600) }
-        try await EngineFixture.run(setup) { fixture in
-            let url = try fixture.url("/a")
-            let headers = ["Vary": "*", "Cache-Control": "max-age=60", "ETag": "\"v1\""]
-            fixture.upstream.answer(
-                url,
-                with: .json("[1]", headers: headers),
-                .notModified,
-                .json("[2]", headers: headers),
-                .failure(.timedOut(.head))
-            )
-            #expect(try await fixture.fetch(url, .cacheFirst).shape == ["network", "end network"])
-            for _ in 1...2 {
-                #expect(try await fixture.fetch(url, .cacheFirst).shape.last == "end network")
-            }
-            let failed = try await fixture.fetch(url, .cacheFirst)
-            #expect(failed.lastShown?.text == "[2]")
-            #expect(failed.lastShown?.isStale == true)
-            #expect(fixture.upstream.asked.all.count == 4)
+        let headers = ["Vary": "*", "Cache-Control": "max-age=60", "ETag": "\"v1\""]
+        fixture.upstream.answer(
+            url,
+            with: .json("[1]", headers: headers),
+            .notModified,
+            .json("[2]", headers: headers),
+            .failure(.timedOut(.head))
+        )
+        #expect(try await fixture.fetch(url, .cacheFirst).shape == ["network", "end network"])
+        for _ in 1...2 {
+            #expect(try await fixture.fetch(url, .cacheFirst).shape.last == "end network")
         }
+        let failed = try await fixture.fetch(url, .cacheFirst)
+        #expect(failed.lastShown?.text == "[2]")
+        #expect(failed.lastShown?.isStale == true)
+        #expect(fixture.upstream.asked.all.count == 4)
     }
 
     @Test("Each request carries only some of the headers, and each variant is found again")
     func partialVariants() async throws {
-        let url = try fixture.url("/a")
         let answer = ScriptedAnswer.json("[1]", headers: ["Vary": "Accept, Accept-Language"])
         let headers = [("Accept-Language", "de"), ("Accept", "application/json")]
         for (name, value) in headers {

@@ -9,11 +9,7 @@ import Testing
 
 /// What only modifiers have made, in lists and to watchers: on a blob's id, on a URL, and on an entity
 /// that has a URL of its own.
-@Suite(
-    "Rows that only writes have made",
-    .timeLimit(.minutes(5)),
-    .engine { $0.origin.normalize = userRules }
-)
+@Suite("Rows that only writes have made", .timeLimit(.minutes(5)), .userEngine)
 struct MadeRowTests {
     private let fixture = EngineFixture.running
 
@@ -209,7 +205,6 @@ struct MadeRowTests {
         #expect(frames.map(\.name) == ["bookmark"] + puts + deletes)
         guard case .put(let put) = frames[1] else { return }
         #expect(put.source == "modifier" && put.cause == "modifier:m1")
-        watch.hangUp()
     }
 
     @Test("A watch that comes back is told what became of them", arguments: Named.allCases)
@@ -221,7 +216,6 @@ struct MadeRowTests {
         let expected = try told("put", named) + told("delete", named) + ["bookmark"]
         let frames = try await watch.frames(upTo: expected.count)
         #expect(frames.map(\.name) == expected)
-        watch.hangUp()
     }
 
     @Test("A watch tells them among what there is at first", arguments: Named.allCases)
@@ -232,7 +226,6 @@ struct MadeRowTests {
         let frames = try await watch.frames(upTo: expected.count)
         #expect(frames.map(\.name) == expected)
         for case .put(let event) in frames { #expect(event.source == "modifier") }
-        watch.hangUp()
     }
 
     @Test("An answer under the URL shows for itself from then on, and is told once")
@@ -256,7 +249,6 @@ struct MadeRowTests {
             revisions.append(put.revision)
         }
         #expect(Set(revisions).count == 2, "one put a step")
-        watch.hangUp()
     }
 }
 

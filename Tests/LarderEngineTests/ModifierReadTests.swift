@@ -12,6 +12,7 @@ import Testing
 @Suite("What a read says of a write", .timeLimit(.minutes(5)), .engine)
 struct ModifierReadTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
 
     private static let wait = Duration.seconds(3_600)
 
@@ -45,7 +46,7 @@ struct ModifierReadTests {
 
     @Test("Case 7: a read that shows what was answered 202 confirms it, and another does not")
     func accepted() async throws {
-        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        let writes = try fixture.url("/w")
         fixture.upstream.answer(
             writes,
             with: .reply(status: 202),
@@ -78,7 +79,7 @@ struct ModifierReadTests {
 
     @Test("Case 7: a 304 and a deletion are reads, too")
     func othersThanBodies() async throws {
-        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        let writes = try fixture.url("/w")
         fixture.upstream.answer(writes, with: .reply(status: 202), .reply(status: 202))
         try await fixture.cache(url, .json(#"{"liked":true}"#, etag: "\"v1\""))
         fixture.upstream.answer(url, with: .notModified, .reply("no", status: 404))
@@ -94,7 +95,7 @@ struct ModifierReadTests {
 
     @Test("Case 7: what a later one undid is confirmed with that one, and is not seen again")
     func undone() async throws {
-        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        let writes = try fixture.url("/w")
         fixture.upstream.answer(writes, with: .reply(status: 202), .reply(status: 202))
         try await fixture.cache(url, .json(#"{"liked":false,"n":1}"#))
         fixture.upstream.answer(url, with: .json(#"{"liked":false,"n":2}"#))
@@ -110,7 +111,6 @@ struct ModifierReadTests {
 
     @Test("What the network says of an entry tells what failed on it, with nothing pending")
     func failed() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(try fixture.url("/w"), with: .reply("no", status: 403))
         fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
         let id = try await accept("m-1", #"{"type":"put","value":[3]}"#)
@@ -134,7 +134,6 @@ struct ModifierReadTests {
         ]
     )
     func precondition(answer: ScriptedAnswer, verdict: ModifierVerdict) async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json(#"{"liked":true}"#))
         let effect = #"{"type":"merge","value":{"liked":true}}"#
         let id = try await accept("m-1", effect, hold: Self.wait)
@@ -149,7 +148,7 @@ struct ModifierReadTests {
 
     @Test("Case 22: a 412 to the first attempt is a refusal, whatever the server shows")
     func firstPrecondition() async throws {
-        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        let writes = try fixture.url("/w")
         try await fixture.cache(url, .json(#"{"liked":false}"#))
         fixture.upstream.answer(writes, with: .reply("no", status: 412))
         fixture.upstream.answer(url, with: .json(#"{"liked":true}"#))
@@ -166,7 +165,6 @@ struct ModifierReadTests {
     @Test("P-04: an answer that is not kept shows what the modifiers make of it, not of base")
     func notClaimed() async throws {
         let noStore = ["Cache-Control": "no-store"]
-        let url = try fixture.url("/a")
         let like = #"{"type":"merge","value":{"liked":true}}"#
         _ = try await accept("m-1", like, hold: Self.wait)
         fixture.upstream.answer(
@@ -210,7 +208,6 @@ struct ModifierReadTests {
 
     @Test("P-04: an answer that is not kept is gone to who has deleted its target")
     func notKeptAndDeleted() async throws {
-        let url = try fixture.url("/a")
         _ = try await accept("m-1", #"{"type":"delete"}"#, hold: Self.wait)
         fixture.upstream.answer(url, with: .json("{}", headers: ["Cache-Control": "no-store"]))
         let result = try await fixture.fetch(url)

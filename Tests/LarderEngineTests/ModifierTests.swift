@@ -13,6 +13,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .engine)
 struct ModifierTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
+    private let gate = Gate()
 
     private func accept(
         _ fixture: EngineFixture,
@@ -27,8 +29,6 @@ struct ModifierTests {
 
     @Test("6: a patch is in base once it is confirmed, although another was accepted meanwhile")
     func patchBesideAnother() async throws {
-        let url = try fixture.url("/a")
-        let gate = Gate()
         let liked = JSONPointer(tokens: ["liked"])
         let one = JSONValue.number(JSONNumber(1))
         try await fixture.cache(url, .json(#"{"liked":0}"#))
@@ -50,6 +50,11 @@ struct ModifierTests {
 
     @Test(
         "11: A 2xx whose body matches refused_if is a refusal, and the dead letter has the answer",
+        .engine {
+            $0.origin.modifiers.refusedIf = [
+                RefusalRule(pointer: "/errors"), RefusalRule(pointer: "/status", equals: "failed"),
+            ]
+        },
         arguments: [
             (#"{"errors":[{"message":"no"}]}"#, ModifierState.dead),
             (#"{"errors":[]}"#, .confirmed),
@@ -57,47 +62,37 @@ struct ModifierTests {
         ]
     )
     func refusedIf(body: String, expected: ModifierState) async throws {
-        let setup = try EngineSetup.with {
-            $0.origin.modifiers.refusedIf = [
-                RefusalRule(pointer: "/errors"), RefusalRule(pointer: "/status", equals: "failed"),
-            ]
-        }
-        try await EngineFixture.run(setup) { fixture in
-            let url = try fixture.url("/graphql")
-            fixture.upstream.answer(url, with: .json(body))
-            let id = try await accept(fixture, url, .none)
-            let report = try await fixture.settled(id)
-            #expect(report.state == expected)
-            if expected == .dead { #expect(report.answer?.status == 200) }
-        }
+        let url = try fixture.url("/graphql")
+        fixture.upstream.answer(url, with: .json(body))
+        let id = try await accept(fixture, url, .none)
+        let report = try await fixture.settled(id)
+        #expect(report.state == expected)
+        if expected == .dead { #expect(report.answer?.status == 200) }
     }
 
-    @Test("One URL that redirects to another host does not make its origin captive for everybody")
+    @Test(
+        "One URL that redirects to another host does not make its origin captive for everybody",
+        .engine { $0.origin.baseURL = try WebURL("http://api.example.com") }
+    )
     func redirectingURL() async throws {
-        let setup = try EngineSetup.with {
-            $0.origin.baseURL = try WebURL("http://api.example.com")
-        }
-        try await EngineFixture.run(setup) { fixture in
-            let url = try WebURL("http://api.example.com/away")
-            let away = ScriptedAnswer.reply(
-                status: 302,
-                headers: ["Location": "http://elsewhere.example/"]
-            )
-            fixture.upstream.answerOthers { $0.url == url ? away : .json("{}") }
-            let read = try await fixture.start(url, .networkOnly).result()
-            #expect(read.refusal?.kind == .redirectRefused)
-            let id = try await accept(fixture, url, .none)
-            _ = try await fixture.upstream.asked.element(3)
-            let report = try await fixture.settled(id)
-            #expect(report.state == .dead)
-            let status = await fixture.engine.monitor.status(connections: 0)
-            #expect(status.origins.map(\.state) == [.online])
-        }
+        let url = try WebURL("http://api.example.com/away")
+        let away = ScriptedAnswer.reply(
+            status: 302,
+            headers: ["Location": "http://elsewhere.example/"]
+        )
+        fixture.upstream.answerOthers { $0.url == url ? away : .json("{}") }
+        let read = try await fixture.start(url, .networkOnly).result()
+        #expect(read.refusal?.kind == .redirectRefused)
+        let id = try await accept(fixture, url, .none)
+        _ = try await fixture.upstream.asked.element(3)
+        let report = try await fixture.settled(id)
+        #expect(report.state == .dead)
+        let status = await fixture.engine.monitor.status(connections: 0)
+        #expect(status.origins.map(\.state) == [.online])
     }
 
     @Test("While clients hold every reader, a write is accepted, sent and settled, and all is well")
     func heldReaders() async throws {
-        let url = try fixture.url("/a")
         let store = fixture.engine.store
         fixture.upstream.answer(url, with: .reply(status: 204))
         try await store.holdingReaders(by: .all) {
@@ -114,8 +109,6 @@ struct ModifierTests {
 
     @Test("An answer is of the moment in which it came, whenever it is read or settled")
     func momentOfTheAnswer() async throws {
-        let url = try fixture.url("/a")
-        let gate = Gate()
         fixture.upstream.answer(url, with: .reply(status: 202).held(by: gate))
         let id = try await accept(fixture, url, .none)
         _ = try await fixture.upstream.asked.element(0)
@@ -133,28 +126,22 @@ struct ModifierTests {
 
     @Test("A page of the queue names who depends on each, and reads no whole modifier for it")
     func dependantsOfPage() async throws {
-        let faults = FaultInjection()
-        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: ScriptedAnswer.reply(status: 204).held(by: Gate()))
-            let parent = try await accept(fixture, url, .none)
-            _ = try await fixture.upstream.asked.element(0)
-            let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
-            faults.arm(1, of: "answer_body, body", .forGood)
-            let command = ModifierListCommand()
-            let page = try await fixture.engine.modifiers.list(command, .one(fixture.scope))
-            faults.disarm()
-            #expect(page.items.map(\.id) == [parent, child])
-            #expect(page.items.first?.dependants == [child])
-            #expect(faults.failures == 0)
-        }
+        fixture.upstream.answer(url, with: ScriptedAnswer.reply(status: 204).held(by: Gate()))
+        let parent = try await accept(fixture, url, .none)
+        _ = try await fixture.upstream.asked.element(0)
+        let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
+        fixture.faults.arm(1, of: "answer_body, body", .forGood)
+        let command = ModifierListCommand()
+        let page = try await fixture.engine.modifiers.list(command, .one(fixture.scope))
+        fixture.faults.disarm()
+        #expect(page.items.map(\.id) == [parent, child])
+        #expect(page.items.first?.dependants == [child])
+        #expect(fixture.faults.failures == 0)
     }
 
     @Test("A list of dead letters has their answers, cut, and the history keeps why each died")
     func deadLetters() async throws {
-        let url = try fixture.url("/a")
         let words = String(repeating: "no ", count: 1_000)
-        let gate = Gate()
         fixture.upstream.answer(url, with: .reply(words, status: 422).held(by: gate))
         let parent = try await accept(fixture, url, .none)
         let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
@@ -189,7 +176,6 @@ struct ModifierTests {
         let hold = StepHold()
         defer { hold.release() }
         try await EngineFixture.run(.with { $0.store.faults = hold }) { fixture in
-            let url = try fixture.url("/a")
             let parent = try await accept(fixture, url, .none)
             _ = try await fixture.upstream.asked.element(0)
             let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
@@ -219,7 +205,6 @@ struct ModifierTests {
 
     @Test("Whoever asks something of a modifier while the engine ends is answered")
     func askedAtTheEnd() async throws {
-        let url = try fixture.url("/a")
         let id = try await accept(fixture, url, .none)
         fixture.engine.stop()
         await #expect(throws: Problem.self) {

@@ -10,11 +10,7 @@ import Testing
 @testable import LarderEngine
 
 /// Answers of an origin with rules: what its entities are is one thing wherever they are shown.
-@Suite(
-    "Normalized answers",
-    .timeLimit(.minutes(5)),
-    .engine { $0.origin.normalize = NormalizeRules(byType: .standard) }
-)
+@Suite("Normalized answers", .timeLimit(.minutes(5)), .normalizingEngine)
 struct NormalizedTests {
     private let fixture = EngineFixture.running
 
@@ -261,7 +257,6 @@ struct NormalizedTests {
             $0.since = since
         }
         #expect(try await back.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
-        for watch in [byID, byKey, back] { watch.hangUp() }
     }
 
     @Test("What there is when a watch begins is told first, entities too")
@@ -279,7 +274,6 @@ struct NormalizedTests {
         let all = try await Watch(fixture) { $0.listsFirst = true }
         let names = Set(try await all.frames(upTo: 4).map(\.name))
         #expect(names == ["put example/Article:1", "put example/User:7", "put \(url)", "bookmark"])
-        for watch in [byKey, all] { watch.hangUp() }
     }
 
     @Test("Without an origin a key is the only one's that has rules; nobody else's")

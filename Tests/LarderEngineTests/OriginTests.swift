@@ -182,31 +182,29 @@ struct OriginTests {
         }
     }
 
-    @Test("A redirect to a listed host is followed, without what could be a credential")
+    @Test(
+        "A redirect to a listed host is followed, without what could be a credential",
+        .engine { $0.origin.redirectHosts = [try HostPort("cdn.example")] }
+    )
     func listedRedirect() async throws {
-        let setup = try EngineSetup.with { setup in
-            setup.origin.redirectHosts = [try HostPort("cdn.example")]
+        let url = try fixture.url("/a")
+        let target = try WebURL("https://cdn.example/b")
+        fixture.upstream.answer(
+            url,
+            with: .reply(status: 302, headers: ["Location": "https://cdn.example/b"])
+        )
+        fixture.upstream.answer(target, with: .json("[1]"))
+        let result = try await fixture.fetch(url) { command in
+            command.headers = HeaderFields([
+                .init(name: "Accept", value: "application/json"),
+                .init(name: "Authorization", value: "secret"),
+            ])
         }
-        try await EngineFixture.run(setup) { fixture in
-            let url = try fixture.url("/a")
-            let target = try WebURL("https://cdn.example/b")
-            fixture.upstream.answer(
-                url,
-                with: .reply(status: 302, headers: ["Location": "https://cdn.example/b"])
-            )
-            fixture.upstream.answer(target, with: .json("[1]"))
-            let result = try await fixture.fetch(url) { command in
-                command.headers = HeaderFields([
-                    .init(name: "Accept", value: "application/json"),
-                    .init(name: "Authorization", value: "secret"),
-                ])
-            }
-            #expect(result.shape == ["network", "end network"])
-            let asked = fixture.upstream.asked.all
-            #expect(asked.map(\.url) == [url, target])
-            #expect(asked.map { $0.headers["Authorization"] } == ["secret", nil])
-            #expect(asked.map { $0.headers["Accept"] } == ["application/json", "application/json"])
-        }
+        #expect(result.shape == ["network", "end network"])
+        let asked = fixture.upstream.asked.all
+        #expect(asked.map(\.url) == [url, target])
+        #expect(asked.map { $0.headers["Authorization"] } == ["secret", nil])
+        #expect(asked.map { $0.headers["Accept"] } == ["application/json", "application/json"])
     }
 
     @Test("A check asks whatever the state is, stores nothing, and tells what it met")

@@ -7,8 +7,10 @@ import Testing
 @testable import LarderEngine
 
 /// What waits is looked for again whatever came between, each moment fixed by the clock.
-@Suite("The keeper of pins", .timeLimit(.minutes(5)))
+@Suite("The keeper of pins", .timeLimit(.minutes(5)), .engine)
 struct PinKeeperTests {
+    private let fixture = EngineFixture.running
+
     @Test("A pin that was left alone for a client is looked for when that is over")
     func leftAlone() async throws {
         let other = OriginSettings(
@@ -35,20 +37,17 @@ struct PinKeeperTests {
 
     @Test("A look that the store fails is taken again")
     func failedLook() async throws {
-        let faults = FaultInjection()
-        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .failure(.cancelled))
-            #expect(try await fixture.pin(url).isNew == nil)
-            try await fixture.clock.sleepers(until: .seconds(1))
-            faults.arm(1, of: StoreStep.readWanted)
-            fixture.upstream.answer(url, with: .json("[1]"))
-            fixture.clock.advance(by: .seconds(1))
-            try await fixture.clock.sleepers(until: .seconds(2))
-            #expect(faults.failures == 1)
-            #expect(fixture.upstream.asked.all.count == 1)
-            fixture.clock.advance(by: .seconds(1))
-            #expect(try await fixture.upstream.asked.element(1).url == url)
-        }
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .failure(.cancelled))
+        #expect(try await fixture.pin(url).isNew == nil)
+        try await fixture.clock.sleepers(until: .seconds(1))
+        fixture.faults.arm(1, of: StoreStep.readWanted)
+        fixture.upstream.answer(url, with: .json("[1]"))
+        fixture.clock.advance(by: .seconds(1))
+        try await fixture.clock.sleepers(until: .seconds(2))
+        #expect(fixture.faults.failures == 1)
+        #expect(fixture.upstream.asked.all.count == 1)
+        fixture.clock.advance(by: .seconds(1))
+        #expect(try await fixture.upstream.asked.element(1).url == url)
     }
 }

@@ -11,6 +11,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .engine)
 struct PolicyTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
+    private let gate = Gate()
 
     enum Cached: CaseIterable {
         case hit
@@ -103,7 +105,6 @@ struct PolicyTests {
 
     @Test("cache-first shows a fresh answer and asks nobody, until it is stale")
     func cacheFirstFresh() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]", headers: ["Cache-Control": "max-age=60"]))
         let revision = try fixture.step().next(-1)
         fixture.clock.advance(by: .seconds(59))
@@ -126,13 +127,11 @@ struct PolicyTests {
 
     @Test("While the origin is down cache-first shows a stale answer without a wait, and asks")
     func cacheFirstDown() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
         fixture.upstream.answer(url, with: .failure(.timedOut(.head)))
         _ = try await fixture.fetch(url)
         let name = try OriginName("example")
         fixture.engine.context.originStates.noteConnectFailure(name)
-        let gate = Gate()
         fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
         let fetch = fixture.start(url, .cacheFirst) { $0.networkWait = .seconds(3_600) }
         #expect(try await fetch.frames.element(0).shown?.source == .cache)
@@ -164,9 +163,7 @@ struct PolicyTests {
 
     @Test("The refresh behind stale-while-revalidate goes on without its client and is stored")
     func refreshBehind() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
-        let gate = Gate()
         fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
         let first = fixture.start(url, .staleWhileRevalidate)
         #expect(try await first.result().shape == ["cache", "end cache"])

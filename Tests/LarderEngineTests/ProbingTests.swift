@@ -12,6 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .engine)
 struct ProbingTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
 
     private func name() throws -> OriginName { try OriginName("example") }
 
@@ -52,7 +53,6 @@ struct ProbingTests {
 
     @Test("A client's request that is answered tells those who wait as well")
     func requestTells() async throws {
-        let url = try fixture.url("/a")
         let back = Gate()
         fixture.engine.context.originStates.noteConnectFailure(try name())
         let interest = try waitForReturn { back.open() }
@@ -86,7 +86,6 @@ struct ProbingTests {
 
     @Test("Offline by hand nothing leaves, and the cache is shown with the problem")
     func offlineByHand() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
         let asked = fixture.upstream.asked.all.count
         let report = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
@@ -129,7 +128,6 @@ struct ProbingTests {
 
     @Test("A flight that is about to ask again when the origin is set offline asks no more")
     func offlineInFlight() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .unreachable, .json("[1]"))
         let fetch = fixture.start(url)
         let pause = Limits.retryBase * fixture.chance(0)
@@ -150,7 +148,6 @@ struct ProbingTests {
 
     @Test("While a request waits for one of our own connections, the origin is not silent")
     func notSilent() async throws {
-        let url = try fixture.url("/a")
         let gate = Gate()
         fixture.upstream.holdRequestsBack()
         fixture.upstream.answer(url, with: .json("[1]").held(by: gate))

@@ -80,9 +80,7 @@ struct QueueStatusTests {
         #expect(status.state == .degraded)
         #expect(status.queue.stalled == 0)
         #expect(
-            status.warnings == [
-                "1 write of uid 1000 must have a credential that the server takes"
-            ]
+            status.warnings == ["1 write of uid 1000 must have a credential that the server takes"]
         )
         try await write(id, .queued, isStalled: false)
         #expect(await fixture.engine.monitor.status(connections: 0).state == .ok)
@@ -169,14 +167,11 @@ struct QueueStatusTests {
 
     @Test("A queue that cannot be read is a warning, and no failure")
     func unreadable() async throws {
-        let faults = FaultInjection()
-        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
-            faults.arm(1, of: StoreStep.oldest, .forGood)
-            let status = await fixture.engine.monitor.status(connections: 0)
-            #expect(status.state == .degraded)
-            #expect(status.warnings.count == 1)
-            #expect(status.warnings[0].hasPrefix("the queue was not read: "))
-        }
+        fixture.faults.arm(1, of: StoreStep.oldest, .forGood)
+        let status = await fixture.engine.monitor.status(connections: 0)
+        #expect(status.state == .degraded)
+        #expect(status.warnings.count == 1)
+        #expect(status.warnings[0].hasPrefix("the queue was not read: "))
     }
 
     @Test("What becomes of modifiers is counted, and what is given again is not")

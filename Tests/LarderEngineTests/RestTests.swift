@@ -13,6 +13,7 @@ import Testing
 @Suite("An origin that is left alone", .timeLimit(.minutes(5)), .engine)
 struct RestTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
 
     private static let busy = ScriptedAnswer.reply(
         "busy",
@@ -45,9 +46,7 @@ struct RestTests {
         #expect(fixture.engine.origins.reports().map(\.restsUntil) == [end])
         #expect(fixture.engine.origins.reports().map(\.restsFor) == [EngineFixture.scope])
         #expect(
-            await fixture.engine.monitor.status(connections: 0).origins.map(\.restsUntil) == [
-                end
-            ]
+            await fixture.engine.monitor.status(connections: 0).origins.map(\.restsUntil) == [end]
         )
         // Whose account is another's is told that there is one, and not which.
         let stranger = StatusReport.You(uid: 1_001, groups: [], isAdministrator: false)
@@ -75,7 +74,6 @@ struct RestTests {
 
     @Test("A client's own request is tried all the same, a refresh behind an answer is not made")
     func reads() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
         fixture.upstream.answer(url, with: Self.busy)
         _ = try await fixture.fetch(url)
@@ -95,7 +93,6 @@ struct RestTests {
 
     @Test("A pin is asked for again when the origin may be, and not a second after it said so")
     func pins() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: Self.busy, .json("[1]"))
         #expect(try await fixture.pin(url).item.state == .waiting)
         try await fixture.clock.sleepers(until: .seconds(60))
@@ -126,7 +123,7 @@ struct RestTests {
 
     @Test("One that follows has its origin asked again when it may be", arguments: [429, 503])
     func followers(status: Int) async throws {
-        let (url, name) = (try fixture.url("/a"), try OriginName("example"))
+        let name = try OriginName("example")
         try await fixture.cache(url, .json("[1]"))
         fixture.upstream.answer(url, with: .json("[1]"))
         let follower = fixture.start(url, .cacheFirst) { $0.follows = true }
@@ -145,12 +142,11 @@ struct RestTests {
         var count = 0
         repeat { count += 1 } while try await follower.frames.element(count).shown == nil
         #expect(follower.frames.all[count].shown?.text == "[2]")
-        follower.hangUp()
     }
 
     @Test("What a write has changed is read when the origin may be asked", arguments: [429, 503])
     func readsBehind(status: Int) async throws {
-        let (url, sent) = (try fixture.url("/a"), Gate())
+        let sent = Gate()
         fixture.upstream.answer(url, with: .reply(status: 204).held(by: sent))
         let id = try await write("/a")
         _ = try await fixture.upstream.asked.element(0)

@@ -11,10 +11,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .engine)
 struct RetryTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
+    private let gate = Gate()
 
     @Test("A failed connection is repeated twice, each time after a pause by chance")
     func jitter() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .unreachable, .unreachable, .json("[1]"))
         let fetch = fixture.start(url)
         let first = Limits.retryBase * fixture.chance(0)
@@ -29,7 +30,6 @@ struct RetryTests {
 
     @Test("Retry-After is waited for where it asks for more than chance does")
     func retryAfter() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(
             url,
             with: .reply(status: 503, headers: ["Retry-After": "3"]),
@@ -49,7 +49,6 @@ struct RetryTests {
         ]
     )
     func reportedAtOnce(answer: ScriptedAnswer) async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: answer)
         let refusal = try await fixture.fetch(url).refusal
         #expect(refusal?.kind == .originStatus)
@@ -60,7 +59,6 @@ struct RetryTests {
 
     @Test("A refusal's body is quoted up to 64 KiB")
     func longRefusal() async throws {
-        let url = try fixture.url("/a")
         let piece = [UInt8](repeating: 0x78, count: 50_000)
         fixture.upstream.answer(
             url,
@@ -70,23 +68,20 @@ struct RetryTests {
         #expect(refusal?.quotedBody == [UInt8](repeating: 0x78, count: 65_536))
     }
 
-    @Test("No pause reaches past the deadline")
+    @Test(
+        "No pause reaches past the deadline",
+        .engine { $0.origin.fetch.timeout = .milliseconds(1) }
+    )
     func deadline() async throws {
-        try await EngineFixture.run(.with { $0.origin.fetch.timeout = .milliseconds(1) }) {
-            fixture in
-            let url = try fixture.url("/a")
-            fixture.upstream.answer(url, with: .unreachable)
-            #expect(try await fixture.fetch(url).refusal?.kind == .unreachable)
-        }
+        fixture.upstream.answer(url, with: .unreachable)
+        #expect(try await fixture.fetch(url).refusal?.kind == .unreachable)
     }
 
     @Test("An offline origin is asked once, and its cached answer is not held back")
     func offline() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
         try await fixture.goOffline()
         let asked = fixture.upstream.asked.all.count
-        let gate = Gate()
         fixture.upstream.answer(url, with: ScriptedAnswer.unreachable.held(by: gate))
         let fetch = fixture.start(url, .networkFirst)
         // No time passes: network_wait is not waited for.
@@ -98,11 +93,9 @@ struct RetryTests {
 
     @Test("An offline origin that answers is online again, and network-first holds back again")
     func comingBack() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
         try await fixture.goOffline()
         #expect(await fixture.originState == .offline)
-        let gate = Gate()
         fixture.upstream.answer(url, with: .json("[2]").held(by: gate), .json("[3]"))
         let fetch = fixture.start(url, .networkFirst)
         _ = try await fetch.frames.element(0)
@@ -115,8 +108,6 @@ struct RetryTests {
 
     @Test("Ten seconds without an answer mark the origin offline, and the request goes on")
     func silence() async throws {
-        let url = try fixture.url("/a")
-        let gate = Gate()
         fixture.upstream.answer(url, with: .json("[1]").held(by: gate))
         let fetch = fixture.start(url)
         try await fixture.clock.sleepers(until: .seconds(10))
@@ -174,7 +165,6 @@ struct RetryTests {
 
     @Test("A redirect to the same host is followed, and the answer is kept under the first URL")
     func redirect() async throws {
-        let url = try fixture.url("/a")
         let target = try fixture.url("/b?c")
         fixture.upstream.answer(url, with: .reply(status: 302, headers: ["Location": "/b?c"]))
         fixture.upstream.answer(target, with: .json("[1]"))
@@ -186,7 +176,6 @@ struct RetryTests {
 
     @Test("A redirect to another host is refused with its name")
     func redirectElsewhere() async throws {
-        let url = try fixture.url("/a")
         fixture.upstream.answer(
             url,
             with: .reply(status: 301, headers: ["Location": "https://other.example/"])
@@ -218,7 +207,6 @@ struct RetryTests {
 
     @Test("Redirects in a circle come to an end")
     func redirectLoop() async throws {
-        let url = try fixture.url("/a")
         let again = ScriptedAnswer.reply(status: 302, headers: ["Location": "/a"])
         fixture.upstream.answer(url, with: again, again, again, again, again, again)
         #expect(try await fixture.fetch(url).refusal?.kind == .badAnswer)

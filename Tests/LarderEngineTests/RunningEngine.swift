@@ -26,11 +26,22 @@ extension Trait where Self == RunningEngine {
         Self(change: change)
     }
 
+    /// An engine that keeps entities by their types.
+    static var normalizingEngine: Self {
+        .engine { $0.origin.normalize = NormalizeRules(byType: .standard) }
+    }
+
+    /// An engine that keeps entities, of which users have URLs.
+    static var userEngine: Self { .engine { $0.origin.normalize = userRules } }
+
     /// An engine whose origin shares its answers, which are fresh for an hour.
-    static var sharedEngine: Self {
+    static var sharedEngine: Self { sharedEngine(nil) }
+
+    static func sharedEngine(_ rules: NormalizeRules?) -> Self {
         .engine { setup in
             setup.origin.scope = .shared
             setup.origin.fetch.ttl = .seconds(3_600)
+            setup.origin.normalize = rules
         }
     }
 }
@@ -43,6 +54,14 @@ let userRules = NormalizeRules(
 
 extension EngineFixture {
     @TaskLocal fileprivate static var current: EngineFixture?
+
+    /// The URL of the origin that most tests ask for.
+    static let firstURL: WebURL = {
+        guard let url = try? WebURL("https://api.example.com/a") else {
+            preconditionFailure("it is a URL")
+        }
+        return url
+    }()
 
     /// The engine of the test that runs.
     static var running: EngineFixture {

@@ -11,12 +11,13 @@ import Testing
 @Suite("A shared origin", .timeLimit(.minutes(10)), .sharedEngine)
 struct SharedTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
+    private let gate = Gate()
     private let alice = EngineFixture.scope
     private let bob = Scope.own(uid: 2_000, account: .default)
 
     @Test("P-09: it is asked once for all users, whose rows it becomes, and only those of its own")
     func singleFlight() async throws {
-        let (url, gate) = (try fixture.url("/a"), Gate())
         try await fixture.cache(url, .json("[1]"), as: alice)
         fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
         let work = Scope.own(uid: 2_000, account: try AccountName("work"))
@@ -40,7 +41,6 @@ struct SharedTests {
 
     @Test("P-09: what the origin calls private is given to nobody else, not even of one flight")
     func privateAnswer() async throws {
-        let (url, gate) = (try fixture.url("/a"), Gate())
         func mine(_ body: String) -> ScriptedAnswer {
             .json(body, headers: ["Cache-Control": "max-age=60, Private"])
         }
@@ -69,7 +69,6 @@ struct SharedTests {
 
     @Test("P-09: a shared answer that becomes private is asked for anew, and its own from then on")
     func becomesPrivate() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]", headers: ["ETag": "\"v1\""]), as: alice)
         fixture.upstream.answer(
             url,
@@ -85,7 +84,6 @@ struct SharedTests {
 
     @Test("P-09: what is asked with a credential of one's own is one's own, and comes first")
     func ownCredential() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json(#""all""#), as: alice)
         fixture.upstream.answer(url, with: .json(#""bob's""#))
         let own = try await fixture.fetch(url, as: bob) { command in
@@ -107,7 +105,7 @@ struct SharedTests {
 
     @Test("Case 29: a like shows to its own user; settled, the shared row is asked for again")
     func like() async throws {
-        let (url, sent, read) = (try fixture.url("/a"), Gate(), Gate())
+        let (sent, read) = (Gate(), Gate())
         try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
         fixture.clock.advance(by: .seconds(1))
         fixture.upstream.answer(
@@ -143,12 +141,11 @@ struct SharedTests {
         #expect(fixture.upstream.asked.all.count == 3)
         let settled = try await fixture.engine.modifiers.modifier(id, key)
         #expect(settled.state == .confirmed && settled.marks.isEmpty)
-        watch.hangUp()
     }
 
     @Test("Case 29: a refused like leaves its user with what everybody sees")
     func refused() async throws {
-        let (url, read) = (try fixture.url("/a"), Gate())
+        let read = Gate()
         try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
         fixture.upstream.answer(
             url,
@@ -168,7 +165,6 @@ struct SharedTests {
 
     @Test("Case 29: no time ends an answered write, but an answer does that differs from it")
     func answered() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
         fixture.clock.advance(by: .seconds(1))
         fixture.upstream.answer(url, with: .reply(status: 204))
@@ -193,12 +189,10 @@ struct SharedTests {
         #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
         #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
         #expect(try fixture.revision(url, alice) > seen)
-        watch.hangUp()
     }
 
     @Test("Case 29: a 304 and a final refusal of a read settle an answered write, 401 does not")
     func confirmedUnchanged() async throws {
-        let url = try fixture.url("/a")
         let first = ScriptedAnswer.json(#"{"liked":false}"#, headers: ["ETag": "\"v1\""])
         for last in [ScriptedAnswer.reply(status: 304), .reply("no", status: 403)] {
             try await fixture.cache(url, first, as: bob)
@@ -220,7 +214,6 @@ struct SharedTests {
 
     @Test("Case 29: an answered write is out of its lanes, and shows beneath the next one")
     func outOfLanes() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json(#"{"n":1}"#), as: bob)
         fixture.upstream.answer(url, with: .reply(status: 204))
         let id = try await fixture.like(url, alice, #"{"n":2}"#)
@@ -234,7 +227,7 @@ struct SharedTests {
 
     @Test("Case 29, P-12: each hears of what changes for it: its own view, or everybody's row")
     func watched() async throws {
-        let (url, sent) = (try fixture.url("/a"), Gate())
+        let sent = Gate()
         let carol = Scope.own(uid: 3_000, account: .default)
         let held = ScriptedAnswer.reply(status: 204).held(by: sent)
         try await fixture.cache(url, .json(#"{"liked":false,"n":1}"#), as: bob)
@@ -263,7 +256,6 @@ struct SharedTests {
                 names = try await watch.frames(upTo: count).map(\.name)
             }
             told.append(names)
-            watch.hangUp()
         }
         #expect(told[0] == ["bookmark", "put \(url)", "put end"], "only its own like")
         #expect(told[1] == ["bookmark", "put \(url)", "put \(url)", "put end"])
@@ -273,15 +265,12 @@ struct SharedTests {
 
     @Test("P-12: who comes back, or begins with what there is, is told what it sees")
     func replayed() async throws {
-        let url = try fixture.url("/a")
         let first = try fixture.step()
         try await fixture.cache(url, .json("[1]"), as: alice)
         let back = try await Watch(fixture, as: bob) { $0.since = first }
         #expect(try await back.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
         let initial = try await Watch(fixture, as: bob) { $0.listsFirst = true }
         #expect(try await initial.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
-        back.hangUp()
-        initial.hangUp()
     }
 
     @Test("Case 29: what there is is told once: a row of its own, else the shared one")
@@ -302,13 +291,11 @@ struct SharedTests {
         }
         let others = [2, 1, 0].map { "put \(urls[$0])" }
         #expect(try await some.frames(upTo: 4).map(\.name) == others + ["bookmark"])
-        all.hangUp()
-        some.hangUp()
     }
 
     @Test("That an own row goes is a put of the newer shared one, also without evictions")
     func revealed() async throws {
-        let (url, alone) = (try fixture.url("/a"), try fixture.url("/b"))
+        let alone = try fixture.url("/b")
         try await fixture.cache(url, .json("[1]"), as: alice)
         for url in [url, alone] {
             fixture.upstream.answer(url, with: .json("[2]"))
@@ -329,13 +316,10 @@ struct SharedTests {
             (command.types, command.since) = ([.put], first)
         }
         #expect(try await back.frames(upTo: 3).map(\.name) == names + ["bookmark"])
-        live.hangUp()
-        back.hangUp()
     }
 
     @Test("A stream that follows shows what another user's fetch has brought")
     func followed() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"), as: alice)
         let follower = fixture.start(url, .cacheOnly, as: bob) { $0.follows = true }
         _ = try await follower.frames.element(0)
@@ -345,13 +329,10 @@ struct SharedTests {
             return
         }
         #expect(shown.entry.body == .json(Array("[2]".utf8)))
-        follower.hangUp()
-        _ = try await follower.result()
     }
 
     @Test("P-09: no user takes away what others see, and an administrator may")
     func removal() async throws {
-        let url = try fixture.url("/a")
         let id = try EntryID(url)
         try await fixture.cache(url, .json("[1]"), as: alice)
         let all = try await fixture.engine.eviction.evict(
@@ -373,7 +354,6 @@ struct SharedTests {
 
     @Test("A pin keeps the shared row as it is, with each new answer, and nobody's evict takes it")
     func pin() async throws {
-        let url = try fixture.url("/a")
         let (id, key) = (try EntryID(url), fixture.key(alice))
         try await fixture.cache(url, .json("[1]"), as: bob)
         guard case .held = try await fixture.engine.pins.pin(id, key) else {
@@ -395,12 +375,10 @@ struct SharedTests {
         try await fixture.engine.store.maintain()
         #expect(!fixture.engine.store.isDurable(fixture.key(.shared), id))
         #expect(try fixture.view(url, bob) == "[2, 3]")
-        watch.hangUp()
     }
 
     @Test("A pin of a shared row that its origin deletes keeps its bytes for its user alone")
     func gonePin() async throws {
-        let url = try fixture.url("/a")
         let (id, key) = (try EntryID(url), fixture.key(alice))
         try await fixture.cache(url, .json("[1]"), as: bob)
         _ = try await fixture.engine.pins.pin(id, key)
@@ -415,7 +393,7 @@ struct SharedTests {
 
     @Test("P-06: an answer that set out before another user's write does not undo it for anybody")
     func overtaken() async throws {
-        let (url, old) = (try fixture.url("/a"), Gate())
+        let old = Gate()
         try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
         fixture.upstream.answer(
             url,
@@ -439,7 +417,6 @@ struct SharedTests {
 
     @Test("Case 7, 29: what another user's read shows confirms what was answered 202")
     func confirmedByRead() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
         fixture.upstream.answer(url, with: .reply(status: 202), .json(#"{"liked":true}"#))
         let watch = try await Watch(fixture) { $0.types = [.modifier] }
@@ -450,12 +427,10 @@ struct SharedTests {
         let key = fixture.key(alice)
         let report = try await fixture.settled(id, key)
         #expect(report.state == .confirmed)
-        watch.hangUp()
     }
 
     @Test("P-09: once an origin is shared no more, nobody sees what was")
     func noMore() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"), as: alice)
         let context = fixture.engine.context
         var origin = context.origins.known[0]

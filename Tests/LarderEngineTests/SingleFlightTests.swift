@@ -12,11 +12,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .engine)
 struct SingleFlightTests {
     private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
+    private let gate = Gate()
 
     @Test("A hundred clients that ask for the same URL make one request")
     func hundredClients() async throws {
-        let url = try fixture.url("/a")
-        let gate = Gate()
         try await fixture.cache(url, .json("[1]"))
         fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
         let fetches = (0..<100).map { _ in fixture.start(url) }
@@ -32,8 +32,6 @@ struct SingleFlightTests {
 
     @Test("Other uids, accounts, headers and URLs make requests of their own")
     func differentKeys() async throws {
-        let url = try fixture.url("/a")
-        let gate = Gate()
         let held = ScriptedAnswer.json("[1]").held(by: gate)
         fixture.upstream.answer(url, with: held, held, held, held)
         fixture.upstream.answer(try fixture.url("/a?"), with: held)
@@ -56,8 +54,6 @@ struct SingleFlightTests {
     @Test("A client that may wait longer keeps the flight of another in the air")
     func longerDeadline() async throws {
         try await EngineFixture.run(.with { $0.origin.fetch.timeout = .seconds(1) }) { fixture in
-            let url = try fixture.url("/a")
-            let gate = Gate()
             try await fixture.cache(url, .json("[1]"))
             fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
             let short = fixture.start(url)
@@ -80,7 +76,6 @@ struct SingleFlightTests {
     @Test("A flight that nobody may wait for any longer is given up")
     func flightDeadline() async throws {
         try await EngineFixture.run(.with { $0.origin.fetch.timeout = .seconds(1) }) { fixture in
-            let url = try fixture.url("/a")
             fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
             let fetch = fixture.start(url)
             try await fixture.clock.sleepers(2, until: .seconds(1))
@@ -93,7 +88,6 @@ struct SingleFlightTests {
 
     @Test("A fetch after the landing sets out anew")
     func afterLanding() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
         try await fixture.cache(url, .notModified)
         #expect(fixture.upstream.asked.all.count == 2)
@@ -103,7 +97,6 @@ struct SingleFlightTests {
     @Test("Who comes after the origin's own time does not wait for a flight that may be dead")
     func boardingEnds() async throws {
         try await EngineFixture.run(.with { $0.origin.fetch.timeout = .seconds(5) }) { fixture in
-            let url = try fixture.url("/a")
             let dead = ScriptedAnswer.json("[1]").held(by: Gate())
             fixture.upstream.answer(url, with: dead, .json("[2]"))
             let first = fixture.start(url) { $0.timeout = .seconds(60) }
@@ -118,7 +111,6 @@ struct SingleFlightTests {
 
     @Test("More flights of one scope than there may be are refused, and the cache still answers")
     func tooManyFlights() async throws {
-        let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))
         let engine = fixture.engine
         func sendOff(_ number: Int, _ scope: ScopeKey) throws -> Bool {

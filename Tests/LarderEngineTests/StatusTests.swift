@@ -94,11 +94,8 @@ struct StatusTests {
 
     @Test("The store is checked by a read")
     func check() async throws {
-        let faults = FaultInjection()
-        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
-            try await fixture.engine.monitor.checkStore()
-            faults.arm(1, of: StoreStep.check)
-            await #expect(throws: Problem.self) { try await fixture.engine.monitor.checkStore() }
-        }
+        try await fixture.engine.monitor.checkStore()
+        fixture.faults.arm(1, of: StoreStep.check)
+        await #expect(throws: Problem.self) { try await fixture.engine.monitor.checkStore() }
     }
 }

@@ -8,23 +8,17 @@ import Testing
 @testable import LarderStore
 
 /// Steps of the queue that fail for ever: whom they concern waits, and nobody else.
-@Suite("Steps that fail for ever", .timeLimit(.minutes(5)))
-struct StuckStepTests {
-    private static let other = "https://other.example.com"
-
-    private func run(_ body: (EngineFixture, FaultInjection) async throws -> Void) async throws {
-        let faults = FaultInjection()
-        let setup = try EngineSetup.with { setup in
-            setup.store.faults = faults
-            setup.others = [
-                OriginSettings(name: try OriginName("other"), baseURL: try WebURL(Self.other))
-            ]
-        }
-        try await EngineFixture.run(setup) { fixture in
-            defer { faults.disarm() }
-            try await body(fixture, faults)
-        }
+@Suite(
+    "Steps that fail for ever",
+    .timeLimit(.minutes(5)),
+    .engine {
+        let url = try WebURL("https://other.example.com")
+        $0.others = [OriginSettings(name: try OriginName("other"), baseURL: url)]
     }
+)
+struct StuckStepTests {
+    private let fixture = EngineFixture.running
+    private static let other = "https://other.example.com"
 
     private func accept(
         _ fixture: EngineFixture,
@@ -46,57 +40,58 @@ struct StuckStepTests {
 
     @Test("More settle steps than an origin has places fail, and others are sent and settle")
     func settleSteps() async throws {
-        try await run { fixture, faults in
-            // What is confirmed becomes base, which is too large for its row.
-            let large = String(repeating: "x", count: Limits.inlineBodyBytesMax)
-            faults.arm(1, of: "INTO chunk", .forGood)
-            for number in 0...Limits.modifiersInFlightMax {
-                let url = try fixture.url("/\(number)")
-                fixture.upstream.answer(url, with: .reply(status: 204))
-                _ = try await accept(fixture, url, .put(.string(large)))
-                _ = try await fixture.upstream.asked.element(number)
-            }
-            try await expectOthersToSettle(fixture)
-            #expect(faults.failures > 0)
-            #expect(fixture.engine.store.modifiers.totals.unsettled > Limits.modifiersInFlightMax)
+        defer { fixture.faults.disarm() }
+        // What is confirmed becomes base, which is too large for its row.
+        let large = String(repeating: "x", count: Limits.inlineBodyBytesMax)
+        fixture.faults.arm(1, of: "INTO chunk", .forGood)
+        for number in 0...Limits.modifiersInFlightMax {
+            let url = try fixture.url("/\(number)")
+            fixture.upstream.answer(url, with: .reply(status: 204))
+            _ = try await accept(fixture, url, .put(.string(large)))
+            _ = try await fixture.upstream.asked.element(number)
         }
+        try await expectOthersToSettle(fixture)
+        #expect(fixture.faults.failures > 0)
+        #expect(fixture.engine.store.modifiers.totals.unsettled > Limits.modifiersInFlightMax)
     }
 
     @Test("A look for what was accepted fails, and what is known is sent and settles")
     func looks() async throws {
-        try await run { fixture, faults in
-            try await expectOthersToSettle(fixture)
-            faults.arm(1, of: "settled_at IS NULL AND number > :after ORDER BY number", .forGood)
-            fixture.engine.context.modifiers.post(.accepted([]))
-            // It is looked again after a while, by the clock.
-            try await fixture.clock.sleepers(until: Limits.modifierRetryBase)
-            try await expectOthersToSettle(fixture)
-            faults.disarm()
-            fixture.clock.advance(by: Limits.modifierRetryBase)
-            try await expectOthersToSettle(fixture)
-        }
+        defer { fixture.faults.disarm() }
+        try await expectOthersToSettle(fixture)
+        fixture.faults.arm(
+            1,
+            of: "settled_at IS NULL AND number > :after ORDER BY number",
+            .forGood
+        )
+        fixture.engine.context.modifiers.post(.accepted([]))
+        // It is looked again after a while, by the clock.
+        try await fixture.clock.sleepers(until: Limits.modifierRetryBase)
+        try await expectOthersToSettle(fixture)
+        fixture.faults.disarm()
+        fixture.clock.advance(by: Limits.modifierRetryBase)
+        try await expectOthersToSettle(fixture)
     }
 
     @Test("One that cannot be read cannot be made a dead letter, and others are sent and settle")
     func unreadable() async throws {
-        try await run { fixture, faults in
-            try SQLiteConnection(path: fixture.temporary.statePath, mode: .readWrite).execute(
-                """
-                INSERT INTO modifier (scope, id, origin, state, depends_on, attempts, not_applied,
-                    stalled, round, accepted_at, rev, digest_high, digest_low, size, changes,
-                    method, url, headers)
-                VALUES ('1000:default', 'odd', 'example', 'levitating', '', 0, 0, 0, 1, 0, 1, 1, 1,
-                    0, 0, 'PUT', 'https://api.example.com/odd', '')
-                """
-            )
-            faults.arm(1, of: "found_state", .forGood)
-            fixture.engine.context.modifiers.post(.accepted([]))
-            try await fixture.clock.sleepers(until: Limits.modifierRetryBase)
-            #expect(faults.failures > 0)
-            try await expectOthersToSettle(fixture)
-            faults.disarm()
-            fixture.clock.advance(by: Limits.modifierRetryBase)
-            try await expectOthersToSettle(fixture)
-        }
+        defer { fixture.faults.disarm() }
+        try SQLiteConnection(path: fixture.temporary.statePath, mode: .readWrite).execute(
+            """
+            INSERT INTO modifier (scope, id, origin, state, depends_on, attempts, not_applied,
+                stalled, round, accepted_at, rev, digest_high, digest_low, size, changes,
+                method, url, headers)
+            VALUES ('1000:default', 'odd', 'example', 'levitating', '', 0, 0, 0, 1, 0, 1, 1, 1,
+                0, 0, 'PUT', 'https://api.example.com/odd', '')
+            """
+        )
+        fixture.faults.arm(1, of: "found_state", .forGood)
+        fixture.engine.context.modifiers.post(.accepted([]))
+        try await fixture.clock.sleepers(until: Limits.modifierRetryBase)
+        #expect(fixture.faults.failures > 0)
+        try await expectOthersToSettle(fixture)
+        fixture.faults.disarm()
+        fixture.clock.advance(by: Limits.modifierRetryBase)
+        try await expectOthersToSettle(fixture)
     }
 }

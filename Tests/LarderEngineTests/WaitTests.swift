@@ -189,28 +189,25 @@ struct WaitTests {
 
     @Test("A DELETE that cannot be written down is told so after a while, or when the daemon ends")
     func notWritten() async throws {
-        let faults = FaultInjection()
-        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
-            let (engine, scope) = (fixture.engine, fixture.scope)
-            let id = try await held(fixture)
-            faults.arm(1, of: "INSERT INTO history", .forGood)
-            defer { faults.disarm() }
-            let remove: @Sendable () async -> Problem? = {
-                await problem { try await engine.modifiers.remove(id, scope, discarding: false) }
-            }
-            async let first = remove()
-            try await fixture.clock.sleepers(until: Limits.modifierStepTime)
-            // Its step is tried again and again meanwhile.
-            async let second = remove()
-            try await fixture.clock.sleepers(2, until: Limits.modifierStepTime)
-            fixture.clock.advance(by: Limits.modifierStepTime)
-            #expect(await first?.kind == .overloaded)
-            #expect(await second?.kind == .overloaded)
-            async let third = remove()
-            try await fixture.clock.sleepers(until: Limits.modifierStepTime * 2)
-            engine.drain()
-            #expect(await third == .daemonEnds)
+        let (engine, scope) = (fixture.engine, fixture.scope)
+        let id = try await held(fixture)
+        fixture.faults.arm(1, of: "INSERT INTO history", .forGood)
+        defer { fixture.faults.disarm() }
+        let remove: @Sendable () async -> Problem? = {
+            await problem { try await engine.modifiers.remove(id, scope, discarding: false) }
         }
+        async let first = remove()
+        try await fixture.clock.sleepers(until: Limits.modifierStepTime)
+        // Its step is tried again and again meanwhile.
+        async let second = remove()
+        try await fixture.clock.sleepers(2, until: Limits.modifierStepTime)
+        fixture.clock.advance(by: Limits.modifierStepTime)
+        #expect(await first?.kind == .overloaded)
+        #expect(await second?.kind == .overloaded)
+        async let third = remove()
+        try await fixture.clock.sleepers(until: Limits.modifierStepTime * 2)
+        engine.drain()
+        #expect(await third == .daemonEnds)
     }
 }
 

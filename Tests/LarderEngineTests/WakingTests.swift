@@ -44,7 +44,6 @@ struct WakingTests {
         let sent = fixture.upstream.asked.all.filter { $0.method == "PUT" }
         #expect(sent.first?.origin.headers["Authorization"] == "old")
         #expect(sent.last?.origin.headers["Authorization"] == "new")
-        watch.hangUp()
     }
 
     @Test("A header that is replaced while the server refuses the one before is used")
@@ -77,7 +76,6 @@ struct WakingTests {
         let rules = #","modifiers":{"idempotency":{"honoured":true}}"#
         _ = try await fixture.engine.origins.replace(try settings("a", rules))
         #expect(try await state(id) == .confirmed)
-        watch.hangUp()
     }
 
     @Test("A reload replaces the configured origins, keeps those that were added, and wakes writes")
@@ -98,7 +96,6 @@ struct WakingTests {
         #expect(try await state(id) == .confirmed)
         let names = fixture.engine.context.origins.known.map(\.name.text)
         #expect(names == ["example", "new"])
-        watch.hangUp()
     }
 
     @Test("A reload is refused whole where one of its origins has the address of an added one")

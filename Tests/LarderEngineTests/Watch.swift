@@ -70,6 +70,8 @@ final class Watch: Sendable {
     /// How far its heartbeats say that it is.
     func beat(_ index: Int) async throws -> Revision { try await beats.element(index) }
     func hangUp() { interest.giveUp() }
+
+    deinit { interest.giveUp() }
 }
 
 extension WatchFrame {

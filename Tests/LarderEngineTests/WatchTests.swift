@@ -12,6 +12,7 @@ import Testing
 @Suite("Watching", .timeLimit(.minutes(10)), .engine)
 struct WatchTests {
     private let fixture = EngineFixture.running
+    private let gate = Gate()
 
     @Test("What comes from the network, and that it goes, is told with its cause")
     func network() async throws {
@@ -26,7 +27,6 @@ struct WatchTests {
         #expect(put.id.text == url.text)
         #expect(put.source == "network")
         #expect(put.cause == "fetch:\(url)")
-        watch.hangUp()
     }
 
     @Test("What a client does is its own where it says the same name, and nobody else's")
@@ -44,7 +44,6 @@ struct WatchTests {
         let frames = try await watch.frames(upTo: 5)
         let own = frames.dropFirst().map { $0.encodedText.contains(#""self":true"#) }
         #expect(own == [true, false, false, true])
-        watch.hangUp()
     }
 
     @Test("Another user's and another account's rows are told to nobody else")
@@ -57,7 +56,6 @@ struct WatchTests {
         try await fixture.putBlob("b", "1")
         let frames = try await watch.frames(upTo: 2)
         #expect(frames[1].encodedText.contains(#""id":"b""#))
-        watch.hangUp()
     }
 
     @Test("P-12: coming back with since tells what happened in between, once, and goes on live")
@@ -70,7 +68,6 @@ struct WatchTests {
         #expect(caughtUp.map(\.name) == ["put b", "put a", "bookmark"])
         try await fixture.putBlob("c", "1")
         #expect(try await watch.frames(upTo: 4).last?.name == "put c")
-        watch.hangUp()
     }
 
     @Test("A since that the log does not have is refused with where it begins")
@@ -97,7 +94,6 @@ struct WatchTests {
         #expect(frames.last?.encodedText.contains(#""initial_done":true"#) == true)
         try await fixture.putBlob("p/7", "2")
         #expect(try await watch.frames(upTo: 252).last?.name == "put p/7")
-        watch.hangUp()
     }
 
     @Test("What there is is told once, though several ids and prefixes cover it")
@@ -110,12 +106,10 @@ struct WatchTests {
         }
         let told = try await watch.frames(upTo: 4).map(\.name)
         #expect(told == ["put q", "put p/2", "put p/1", "bookmark"])
-        watch.hangUp()
     }
 
     @Test("P-12: who reads nothing gets the puts of an id as one, and too much is a lag to heal")
     func slow() async throws {
-        let gate = Gate()
         let watch = try await Watch(fixture, holding: gate)
         try await fixture.putBlob("held", "0")
         try await watch.isHeld()
@@ -138,7 +132,6 @@ struct WatchTests {
         let missing = 2 + Limits.watchNoticesMax - told
         let frame = try await rest.frames(upTo: missing + 1).last
         #expect(frame?.type == "bookmark")
-        rest.hangUp()
     }
 
     @Test("An origin's new state is told, with the revision at that moment")
@@ -148,7 +141,6 @@ struct WatchTests {
         let frames = try await watch.frames(upTo: 2)
         guard case .origin(_, let name, let state) = frames[1] else { return }
         #expect((name.text, state) == ("example", "offline"))
-        watch.hangUp()
     }
 
     @Test("On the daemon's end every watch gets its end frame")
@@ -165,7 +157,6 @@ struct WatchTests {
         for number in 0..<(3 * Limits.pageRowsDefault) {
             try await fixture.putBlob("\(number)", "1")
         }
-        let gate = Gate()
         let watch = try await Watch(fixture, holding: gate) { $0.listsFirst = true }
         try await watch.isHeld()
         fixture.engine.drain()
@@ -256,7 +247,6 @@ struct WatchTests {
         try await fixture.clock.sleepers(until: .seconds(21))
         fixture.clock.advance(by: .seconds(7))
         #expect(try await watch.beat(1) == last)
-        watch.hangUp()
     }
 
     @Test("What is watched by its id is not evicted")
