@@ -12,9 +12,7 @@ import Testing
 /// else is told.
 @Suite("Normalized answers against a model", .timeLimit(.minutes(10)))
 struct AnswerModelTests {
-    @Test(
-        "Whatever comes and goes, each answer shows what its entities are, and each change is told"
-    )
+    @Test("Each answer shows what its entities are, and each change is told")
     func lives() async throws {
         let kept = try await SimulationSeeds.run(SimulationSeeds.first(40)) { seed in
             var life = try AnswerLife(seed: seed)
@@ -23,9 +21,7 @@ struct AnswerModelTests {
         #expect(kept.held > 0 && kept.void > 0)
     }
 
-    @Test(
-        "Whichever operation fails, an answer is stored whole with all of its entities or not at all"
-    )
+    @Test("Whichever operation fails, an answer is stored with all of its entities or not at all")
     func faults() async throws {
         let answers = try AnswerFixture()
         let faults = answers.temporary.faults

@@ -72,9 +72,7 @@ struct DurableAnswerTests {
         #expect(String(decoding: bytes, as: UTF8.self).contains("Dora"))
     }
 
-    @Test(
-        "What is unpinned goes back to the cache with its entities, also those that refer in a circle"
-    )
+    @Test("What is unpinned goes back to the cache with its entities, also those of a circle")
     func unpinned() async throws {
         let circle = #"{"type":"A","id":1,"next":{"type":"A","id":2,"next":{"type":"A","id":1}}}"#
         try await fixture.put("feed", circle)

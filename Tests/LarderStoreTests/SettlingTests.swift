@@ -183,9 +183,7 @@ struct SettlingTests {
         #expect(store.modifiers.totals.bytes == bytes)
     }
 
-    @Test(
-        "One sent again waits for what it depends on that is in the queue again, and nothing else"
-    )
+    @Test("One sent again waits for what it depends on that is queued again, and nothing else")
     func deadDependants() async throws {
         let (store, scope) = (temporary.store, temporary.scope)
         let first = try await temporary.accept("first", "a")

@@ -68,9 +68,7 @@ struct StateDamageTests {
         #expect(temporary.store.files.findings == [])
     }
 
-    @Test(
-        "A salvage ends where pages lead back: those of another moment in the place of later ones"
-    )
+    @Test("A salvage ends where pages of another moment, in the place of later ones, lead back")
     func circle() async throws {
         for number in 0..<400 { try await temporary.accept("m\(number)", "a\(number)") }
         try await temporary.close()
@@ -217,9 +215,7 @@ struct StateDamageTests {
     // MARK: Bases
 
     /// P-04.
-    @Test(
-        "While the cache cannot be read a write is refused, and what it changes is there afterwards"
-    )
+    @Test("While the cache cannot be read a write is refused, and what it changes is kept")
     func unreadableCache() async throws {
         try await temporary.answer("a", "[1]")
         temporary.faults.arm(1, of: "entry", .forGood)

@@ -69,9 +69,7 @@ struct StateReplacementTests {
         }
     }
 
-    @Test(
-        "What was set aside is numbered, told with the command that removes it, and stays till then"
-    )
+    @Test("What was set aside is numbered, told with the command that removes it, and stays")
     func numbered() async throws {
         let temporary = try await prepared()
         var damaged: [Data] = []

@@ -108,9 +108,7 @@ struct StateSalvageTests {
         #expect(left == [])
     }
 
-    @Test(
-        "Of a file that has lost a page where the tables are listed, all rows are saved, its WAL's too"
-    )
+    @Test("Of a file that has lost a page of its list of tables all rows are saved, its WAL's too")
     func listingPage() async throws {
         let temporary = try await prepared()
         let listed = StatePages(path: temporary.statePath)

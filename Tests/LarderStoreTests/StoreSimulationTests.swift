@@ -16,9 +16,7 @@ struct StoreSimulationTests {
     }
 
     /// P-02, P-04, P-07.
-    @Test(
-        "A base or pin is the last thing said and nothing accepted is lost, whatever befalls them"
-    )
+    @Test("A base or pin is the last thing said, and nothing accepted is lost, over all faults")
     func durable() async throws {
         let kept = try await SimulationSeeds.run(SimulationSeeds.first(120)) { seed in
             try await DurableSimulation(seed: seed).run(steps: 60)
