@@ -472,12 +472,7 @@ extension EngineFixture {
         var command = EntityCommand()
         command.form = form
         let shown = try await engine.entities.read(name, command, scope)
-        guard let shown, case .made = shown.content else { throw NotShown(shown: shown) }
-        return shown
-    }
-
-    private struct NotShown: Error {
-        let shown: EntryView<Never>?
+        return try #require(shown?.made == nil ? nil : shown)
     }
 
     /// What a fetch from the cache shows.
@@ -504,8 +499,5 @@ extension EngineFixture {
 }
 
 extension EntryView<Never> {
-    fileprivate var text: String {
-        guard case .made(_, let bytes) = content else { return "" }
-        return String(decoding: bytes, as: UTF8.self)
-    }
+    fileprivate var text: String { made?.text ?? "" }
 }

