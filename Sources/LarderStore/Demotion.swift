@@ -45,7 +45,7 @@ struct Demotion: WriterPart {
         try hiding.hideShared(saved.claim)
         guard let entry = saved.entry else {
             // A shared row of which nothing is saved is the cache's, for all users.
-            if saved.claim.hasEntry || scope != shared.residency.sharedScope {
+            if saved.claim.hasEntry || scope != shared.sharedScope {
                 try cache.rows.removeQuietly(scope, id)
             }
             return saved.claim.hasEntry ? .lost(name, .damaged) : .ready(name, as: nil)

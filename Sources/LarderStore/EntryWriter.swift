@@ -74,7 +74,7 @@ struct EntryWriter: WriterPart {
         }
         let ready = try bodies.ready(new, in: destination.file, as: .answer)
         if found?.isLeftToCache == true, new.entry.kind == .tombstone,
-            scope != shared.residency.sharedScope
+            scope != shared.sharedScope
         {
             try state.pins.setTrouble(name, .failed, PinTrouble(deleted: new.entry.status))
         }
