@@ -85,10 +85,13 @@ final class AnsweredReads: Sendable {
 }
 
 extension FlightOutcome {
-    /// Whether the origin may answer later although it has not now; it may take another credential, too.
+    /// Whether the same read may end otherwise later: the origin may answer then, or take another
+    /// credential, and the store may keep what it could not.
     fileprivate var mayBeAnotherLater: Bool {
         switch self {
-        case .current, .deleted, .passed: false
+        case .current(let answer): answer.isLost
+        case .deleted(_, _, let isKept): !isKept
+        case .passed: false
         case .failed(let problem), .refused(_, let problem):
             problem.isTransient || [401, 407].contains(problem.originStatus)
         }
