@@ -37,7 +37,14 @@ struct ShownEntry: Sendable {
             bytes = nil
         case .base:
             entry = base
-            bytes = nil
+            // A shared row has no part in what one user's changes have shown before.
+            if case .value(let row, let known) = known,
+                changes.contains(where: { $0.revision > row.revision })
+            {
+                bytes = known
+            } else {
+                bytes = nil
+            }
         case .deleted:
             if case .deleted(let base) = known {
                 entry = base.buried(by: changes)
@@ -55,11 +62,12 @@ struct ShownEntry: Sendable {
             entry = Entry(id, base, body?.bytes ?? [], mediaType: body?.mediaType, by: changes)
             bytes = body?.bytes ?? []
         }
-        // What was shown before the deletion had an earlier revision, and before one by a change.
-        if case .deleted(let tombstone) = known, let made = entry {
-            let last = max(made.revision, tombstone.revision)
-            entry?.revision = changes.map(\.revision).reduce(last, max)
-        }
+        // Changes that leave what was there show in the place of others that did not, and what a
+        // deletion left in the place of what was before it.
+        guard let shown = entry else { return }
+        let known =
+            if case .deleted(let tombstone) = known { tombstone.revision } else { shown.revision }
+        entry?.revision = changes.map(\.revision).reduce(max(shown.revision, known), max)
     }
 }
 
