@@ -188,7 +188,9 @@ final class DurableSimulation {
 
     private func bury(_ id: String) async throws(StoreError) {
         log.append("bury \(id)")
-        doubt(id, .deleted, pins: pins[id] == nil ? nil : [.gone, .failed])
+        // A pin keeps its bytes.
+        let states: [PinState?] = bytes[id] == nil ? [.gone, .failed] : [.gone]
+        doubt(id, .deleted, pins: pins[id] == nil ? nil : states)
         _ = try await temporary.store.put(.tombstone(scope, named(id)), now: .epoch)
         say(id, .deleted)
     }
