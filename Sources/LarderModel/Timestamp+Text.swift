@@ -1,10 +1,32 @@
 extension Timestamp {
     /// RFC 3339 in UTC with milliseconds: `2026-11-20T18:43:27.120Z`.
+    ///
+    /// By bytes: a page of 1,000 entries prints 2,000.
     package var rfc3339: String {
         let time = CivilTime(self)
-        let date = "\(digits(time.year, 4))-\(digits(time.month, 2))-\(digits(time.day, 2))"
-        let clock = "\(digits(time.hour, 2)):\(digits(time.minute, 2)):\(digits(time.second, 2))"
-        return "\(date)T\(clock).\(digits(time.millisecond, 3))Z"
+        let year = digits(time.year, 4)
+        return String(unsafeUninitializedCapacity: 20 + year.utf8.count) { text in
+            var end = 0
+            func write(_ byte: UInt8) {
+                text[end] = byte
+                end += 1
+            }
+            func write(_ number: Int, before mark: Unicode.Scalar) {
+                write(UInt8(ascii: "0") + UInt8(number / 10))
+                write(UInt8(ascii: "0") + UInt8(number % 10))
+                write(UInt8(ascii: mark))
+            }
+            for byte in year.utf8 { write(byte) }
+            write(dash)
+            write(time.month, before: "-")
+            write(time.day, before: "T")
+            write(time.hour, before: ":")
+            write(time.minute, before: ":")
+            write(time.second, before: ".")
+            write(UInt8(ascii: "0") + UInt8(time.millisecond / 100))
+            write(time.millisecond % 100, before: "Z")
+            return end
+        }
     }
 
     /// An IMF-fixdate (RFC 9110 5.6.7): `Fri, 20 Nov 2026 18:43:27 GMT`.
