@@ -102,6 +102,7 @@ let package = Package(
         layer("LarderModel"),
         // 1: pure: no I/O, no clock, no async.
         layer("LarderJSON", ["LarderModel"]),
+        layer("LarderAPI", ["LarderModel", "LarderJSON"]),
         layer("LarderNormalize", ["LarderModel", "LarderJSON"]),
         layer("LarderStrategy", ["LarderModel"]),
         layer("LarderWire", ["LarderModel", "LarderJSON"]),
@@ -205,6 +206,7 @@ let package = Package(
             "LarderJSONTests",
             ["FuzzTargets", "LarderModel", "LarderJSON", "LarderTestSupport"]
         ),
+        tests("LarderAPITests", ["LarderJSON", "LarderAPI", "LarderTestSupport"]),
         tests(
             "LarderNormalizeTests",
             ["FuzzTargets", "LarderModel", "LarderJSON", "LarderNormalize", "LarderTestSupport"]

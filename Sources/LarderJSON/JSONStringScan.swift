@@ -102,7 +102,7 @@ extension JSONStringScan {
     /// The text of a token that is a string or a name of the same `bytes`.
     ///
     /// Half a surrogate pair, which a `String` cannot hold, becomes a scalar of ``JSONHalves``.
-    static func text(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> String {
+    package static func text(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> String {
         let content = UnsafeRawBufferPointer(rebasing: bytes[token.range].dropFirst().dropLast())
         if token.hasEscapes {
             let bytes = decoded(content)

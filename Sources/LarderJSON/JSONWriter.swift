@@ -28,6 +28,13 @@ package struct JSONWriter: Sendable {
         needsComma = false
     }
 
+    /// The same for a name with its quotation marks and colon, as JSON has it.
+    package mutating func name(encoded name: [UInt8]) {
+        comma()
+        bytes.append(contentsOf: name)
+        needsComma = false
+    }
+
     package mutating func string(_ text: String) {
         comma()
         bytes.append(UInt8(ascii: "\""))

@@ -8,7 +8,7 @@ package enum PercentCoding {
     }
 
     /// The text that the bytes stand for; nil where a `%` has no two digits or it is no UTF-8.
-    static func decoded(_ text: some Sequence<UInt8>) -> String? {
+    package static func decoded(_ text: some Sequence<UInt8>) -> String? {
         var bytes: [UInt8] = []
         var iterator = text.makeIterator()
         while let byte = iterator.next() {

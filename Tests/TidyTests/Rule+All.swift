@@ -153,6 +153,7 @@ private let layers: [String: Set<String>] = [
     "CXXHash": [],
     "LarderModel": [],
     "LarderJSON": ["LarderModel"],
+    "LarderAPI": ["LarderModel", "LarderJSON"],
     "LarderNormalize": ["LarderModel", "LarderJSON"],
     "LarderStrategy": ["LarderModel"],
     "LarderWire": ["LarderModel", "LarderJSON"],

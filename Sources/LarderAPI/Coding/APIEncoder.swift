@@ -1,0 +1,306 @@
+package import LarderJSON
+import LarderModel
+
+/// Writes values of the API as compact JSON.
+///
+/// Members come in the order in which the type declares them, their names in snake_case: `baseURL` is
+/// `base_url`. An optional without a value is `null`, unless its property is ``OmittedWhenNil``.
+/// ``RawJSON`` is written as it is, a `Duration` as a number and its unit: `300ms`. A number that is
+/// not finite is `null`.
+///
+/// A dictionary has no order; ``NamedValues`` takes its place.
+package struct APIEncoder {
+    package init() {}
+
+    package func encode(_ value: some Encodable) -> [UInt8] {
+        var json = JSONWriter()
+        encode(value, to: &json)
+        return json.bytes
+    }
+
+    /// Writes `value` where the writer takes a value: after a name, or in an array.
+    package func encode(_ value: some Encodable, to json: inout JSONWriter) {
+        let state = EncodingState(json)
+        json = JSONWriter()
+        do {
+            try state.write(value)
+        } catch {
+            // Our types throw nothing, and neither do the containers.
+            preconditionFailure("\(type(of: value)) does not encode: \(error)")
+        }
+        json = state.json
+    }
+}
+
+/// The writer and its open objects and arrays.
+///
+/// A container has no end of its own. It ends when its value is written, or when the container around
+/// it goes on: a nested container that is written to after that is a mistake, and a precondition.
+final class EncodingState {
+    enum Container {
+        case object
+        case array
+    }
+
+    // Of one encoder, which one task uses: checks of each access took a tenth of the time.
+    @exclusivity(unchecked) var json: JSONWriter
+    @exclusivity(unchecked) private(set) var open: [Container] = []
+    private var names: [ObjectIdentifier: MemberNames] = [:]
+
+    init(_ json: JSONWriter) {
+        self.json = json
+    }
+
+    func write<Value: Encodable>(_ value: Value) throws {
+        if writePlain(value) { return }
+        let depth = open.count
+        try value.encode(to: ValueEncoder(state: self, depth: depth))
+        end(to: depth)
+    }
+
+    /// Writes what needs no container; false for others.
+    ///
+    /// Types are compared first: a cast costs ten times as much.
+    private func writePlain<Value>(_ value: Value) -> Bool {
+        if Value.self == Timestamp.self, let moment = value as? Timestamp {
+            json.string(moment.text)
+        } else if Value.self == String.self, let text = value as? String {
+            json.string(text)
+        } else if Value.self == Duration.self, let duration = value as? Duration {
+            json.string(duration.unitText)
+        } else if Value.self == RawJSON.self, let raw = value as? RawJSON {
+            json.verbatim(raw.bytes)
+        } else {
+            return false
+        }
+        return true
+    }
+
+    func begin(_ container: Container) {
+        switch container {
+        case .object: json.beginObject()
+        case .array: json.beginArray()
+        }
+        open.append(container)
+    }
+
+    /// Ends the containers that are open within the first `depth`.
+    func end(to depth: Int) {
+        precondition(open.count >= depth, "a container is written to after its end")
+        while open.count > depth {
+            switch open.removeLast() {
+            case .object: json.endObject()
+            case .array: json.endArray()
+            }
+        }
+    }
+
+    func names<Key: CodingKey>(of type: Key.Type) -> MemberNames {
+        if let names = names[ObjectIdentifier(type)] { return names }
+        let new = MemberNames(of: type)
+        names[ObjectIdentifier(type)] = new
+        return new
+    }
+}
+
+/// What a value is given to write itself to.
+private struct ValueEncoder: Encoder {
+    let state: EncodingState
+    /// The containers that are open around the value.
+    let depth: Int
+
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    /// A second call gives the same object, so that a value can put another's members among its own.
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        begin(.object)
+        let names = state.names(of: type)
+        let object = ObjectEncoding<Key>(state: state, depth: depth + 1, names: names)
+        return KeyedEncodingContainer(object)
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        begin(.array)
+        return ArrayEncoding(state: state, depth: depth + 1)
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer {
+        SingleEncoding(state: state)
+    }
+
+    private func begin(_ container: EncodingState.Container) {
+        guard state.open.count > depth else { return state.begin(container) }
+        precondition(state.open[depth] == container, "a value is an object and an array")
+    }
+}
+
+private struct ObjectEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let state: EncodingState
+    let depth: Int
+    let names: MemberNames
+
+    var codingPath: [any CodingKey] { [] }
+
+    private func name(_ key: Key) {
+        state.end(to: depth)
+        state.json.name(encoded: names.encoded(key))
+    }
+
+    func encodeNil(forKey key: Key) {
+        name(key)
+        state.json.null()
+    }
+
+    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+        name(key)
+        try state.write(value)
+    }
+
+    // The usual types, which most members have, without the way through a generic function.
+
+    func encode(_ value: String, forKey key: Key) {
+        name(key)
+        state.json.string(value)
+    }
+
+    func encode(_ value: Bool, forKey key: Key) {
+        name(key)
+        state.json.bool(value)
+    }
+
+    func encode(_ value: Int, forKey key: Key) {
+        name(key)
+        state.json.integer(value)
+    }
+
+    func encode(_ value: Int64, forKey key: Key) {
+        name(key)
+        state.json.integer(value)
+    }
+
+    func encode(_ value: Double, forKey key: Key) {
+        name(key)
+        state.json.double(value)
+    }
+
+    // Null in place of a value. Without one for each type the standard library's would be taken, which
+    // leaves the member out.
+
+    func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
+        if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
+    }
+
+    func encodeIfPresent(_ value: String?, forKey key: Key) {
+        if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+    }
+
+    func encodeIfPresent(_ value: Bool?, forKey key: Key) {
+        if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+    }
+
+    func encodeIfPresent(_ value: Int?, forKey key: Key) {
+        if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+    }
+
+    func encodeIfPresent(_ value: Int64?, forKey key: Key) {
+        if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+    }
+
+    func encodeIfPresent(_ value: Double?, forKey key: Key) {
+        if let value { encode(value, forKey: key) } else { encodeNil(forKey: key) }
+    }
+
+    func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try any(value, key) }
+    func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try any(value, key) }
+    func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try any(value, key) }
+    func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try any(value, key) }
+    func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try any(value, key) }
+    func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try any(value, key) }
+    func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try any(value, key) }
+    func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try any(value, key) }
+    func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try any(value, key) }
+
+    private func any(_ value: (some Encodable)?, _ key: Key) throws {
+        if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type,
+        forKey key: Key
+    ) -> KeyedEncodingContainer<Nested> {
+        name(key)
+        return ValueEncoder(state: state, depth: depth).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        name(key)
+        return ValueEncoder(state: state, depth: depth).unkeyedContainer()
+    }
+
+    func superEncoder() -> any Encoder { preconditionFailure("a wire type has no superclass") }
+    func superEncoder(forKey key: Key) -> any Encoder { superEncoder() }
+}
+
+private struct ArrayEncoding: UnkeyedEncodingContainer {
+    let state: EncodingState
+    let depth: Int
+    private(set) var count = 0
+
+    init(state: EncodingState, depth: Int) {
+        self.state = state
+        self.depth = depth
+    }
+
+    var codingPath: [any CodingKey] { [] }
+
+    private mutating func next() {
+        state.end(to: depth)
+        count += 1
+    }
+
+    mutating func encodeNil() {
+        next()
+        state.json.null()
+    }
+
+    mutating func encode<Value: Encodable>(_ value: Value) throws {
+        next()
+        try state.write(value)
+    }
+
+    mutating func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type
+    ) -> KeyedEncodingContainer<Nested> {
+        next()
+        return ValueEncoder(state: state, depth: depth).container(keyedBy: type)
+    }
+
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+        next()
+        return ValueEncoder(state: state, depth: depth).unkeyedContainer()
+    }
+
+    func superEncoder() -> any Encoder { preconditionFailure("a wire type has no superclass") }
+}
+
+private struct SingleEncoding: SingleValueEncodingContainer {
+    let state: EncodingState
+
+    var codingPath: [any CodingKey] { [] }
+
+    func encodeNil() { state.json.null() }
+
+    func encode(_ value: String) { state.json.string(value) }
+    func encode(_ value: Bool) { state.json.bool(value) }
+    func encode(_ value: Int) { state.json.integer(value) }
+    func encode(_ value: Int64) { state.json.integer(value) }
+    func encode(_ value: Double) { state.json.double(value) }
+    func encode(_ value: Float) { state.json.double(Double(value)) }
+
+    func encode<Value: Encodable>(_ value: Value) throws {
+        // A number of the standard library would only come back here.
+        if let number = value as? any FixedWidthInteger { return state.json.integer(number) }
+        try state.write(value)
+    }
+}

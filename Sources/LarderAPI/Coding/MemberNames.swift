@@ -1,0 +1,76 @@
+import LarderJSON
+
+/// The names of the members of one type as they travel, by its coding keys.
+///
+/// A page of 1,000 entries asks for 15,000 names; so a name is made once for each key.
+final class MemberNames {
+    /// By the one byte of a synthesized key; empty where the key was not asked for.
+    @exclusivity(unchecked) private var texts: [String] = []
+    /// The same with quotation marks and colon.
+    @exclusivity(unchecked) private var encoded: [[UInt8]] = []
+
+    init<Key: CodingKey>(of keys: Key.Type) {
+        assert("\(keys)" != "_DictionaryCodingKey", "a dictionary has no order; use NamedValues")
+    }
+
+    func text<Key: CodingKey>(_ key: Key) -> String {
+        guard let place = place(key) else { return memberName(of: key) }
+        return texts[place]
+    }
+
+    func encoded<Key: CodingKey>(_ key: Key) -> [UInt8] {
+        guard let place = place(key) else { return Self.encode(memberName(of: key)) }
+        return encoded[place]
+    }
+
+    /// Where the key's name is, which is made if it is not there; nil for a key with a payload.
+    private func place<Key: CodingKey>(_ key: Key) -> Int? {
+        guard MemoryLayout<Key>.size == 1 else { return nil }
+        let place = withUnsafeBytes(of: key) { Int($0[0]) }
+        if place < texts.count, !encoded[place].isEmpty { return place }
+        if place >= texts.count {
+            let more = place + 1 - texts.count
+            texts += Array(repeating: "", count: more)
+            encoded += Array(repeating: [], count: more)
+        }
+        texts[place] = memberName(of: key)
+        encoded[place] = Self.encode(texts[place])
+        return place
+    }
+
+    private static func encode(_ name: String) -> [UInt8] {
+        var json = JSONWriter()
+        json.name(name)
+        return json.bytes
+    }
+}
+
+/// The name of a member as it travels.
+func memberName(of key: some CodingKey) -> String {
+    key is GivenName ? key.stringValue : snakeCase(key.stringValue)
+}
+
+/// The name of a property as the name of its member: `baseURL` becomes `base_url`, `id` stays.
+///
+/// A word begins at a capital letter after a small one or a digit, and at the last of several capital
+/// letters before a small one: `urlTTLMs` is `url_ttl_ms`.
+func snakeCase(_ name: String) -> String {
+    let letters = Array(name.utf8)
+    var text: [UInt8] = []
+    for (index, letter) in letters.enumerated() {
+        guard letter.isCapital else {
+            text.append(letter)
+            continue
+        }
+        let isAfterSmall = index > 0 && !letters[index - 1].isCapital
+        let isBeforeSmall = index + 1 < letters.count && letters[index + 1].isSmall
+        if index > 0, isAfterSmall || isBeforeSmall { text.append(UInt8(ascii: "_")) }
+        text.append(letter | 0x20)
+    }
+    return String(decoding: text, as: UTF8.self)
+}
+
+extension UInt8 {
+    fileprivate var isCapital: Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
+    fileprivate var isSmall: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
+}

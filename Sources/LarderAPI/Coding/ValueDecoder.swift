@@ -1,0 +1,255 @@
+import LarderJSON
+
+/// What a value is given to read itself from.
+///
+/// It remembers which members were asked for: these are the ones that the value's type has.
+final class ValueDecoder: Decoder {
+    /// What the value's type takes its node for.
+    private enum Form {
+        case object
+        case array
+        /// Another value, which is read by itself.
+        case single
+    }
+
+    let state: DecodingState
+    let node: WireNode
+    let path: WirePath
+    private var asked: [String] = []
+    private var form = Form.object
+    private var nested: [ValueDecoder] = []
+    private var index: [JSONName: Int] = [:]
+    /// What was asked for last: an optional member is asked for three times.
+    private var found: WireNode?
+
+    /// How many members are looked through one by one.
+    private static let scannedMax = 16
+
+    init(_ state: DecodingState, _ node: WireNode, _ path: WirePath) {
+        self.state = state
+        self.node = node
+        self.path = path
+        guard case .object(let members) = node.content, members.count > Self.scannedMax else {
+            return
+        }
+        for (place, member) in members.enumerated() { index[JSONName(member.name)] = place }
+    }
+
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        KeyedDecodingContainer(ObjectDecoding<Key>(self, try members(), state.names(of: type)))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard case .array(let elements) = node.content else {
+            throw state.wrong(node, path, "an array")
+        }
+        form = .array
+        return ArrayDecoding(decoder: self, elements: elements)
+    }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer {
+        form = .single
+        return SingleDecoding(decoder: self)
+    }
+
+    /// Expects an object where a type without members has not asked for anything.
+    func checkKind() throws(APIDecodingError) {
+        if form == .object, asked.isEmpty { _ = try members() }
+    }
+
+    /// The members of the object, of which none comes twice unless the mode allows it.
+    func members() throws(APIDecodingError) -> [WireNode.Member] {
+        guard case .object(let members) = node.content else {
+            throw state.wrong(node, path, "an object")
+        }
+        guard state.mode == .strict, Set(members.map { JSONName($0.name) }).count < members.count
+        else { return members }
+        var seen: Set<JSONName> = []
+        let twice = members.first { !seen.insert(JSONName($0.name)).inserted }
+        throw .repeatedMember(twice?.name ?? "", in: path.text, state.source)
+    }
+
+    /// The value of the last member of this name, which counts as known from now on.
+    func value(_ name: String, in members: [WireNode.Member]) -> WireNode? {
+        if let last = asked.last, last.hasSameBytes(as: name) { return found }
+        asked.append(name)
+        if members.count > Self.scannedMax {
+            found = index[JSONName(name)].map { members[$0].value }
+        } else {
+            found = members.last { $0.name.hasSameBytes(as: name) }?.value
+        }
+        return found
+    }
+
+    func nested(_ node: WireNode, _ path: WirePath) -> ValueDecoder {
+        let decoder = ValueDecoder(state, node, path)
+        nested.append(decoder)
+        return decoder
+    }
+
+    /// The first member that was not asked for, if the mode refuses those, once the value was read.
+    func unknownMember() -> APIDecodingError? {
+        unknownMember(beside: [])
+    }
+
+    /// The same for a value that was not read to its end, so that its type has further members.
+    ///
+    /// Who misspells a member is told that, and not that the member is missing.
+    func unknownMember<Value: Decodable>(of type: Value.Type) -> APIDecodingError? {
+        guard state.mode == .strict, form == .object else { return nil }
+        let probe = MemberProbe.names(of: type)
+        return probe.isWhole ? unknownMember(beside: probe.names) : nil
+    }
+
+    private func unknownMember(beside others: [String]) -> APIDecodingError? {
+        guard state.mode == .strict, form == .object, case .object(let members) = node.content
+        else { return nil }
+        var known = others
+        var names = Set(others.map(JSONName.init))
+        for name in asked where names.insert(JSONName(name)).inserted { known.append(name) }
+        if let unknown = members.first(where: { !names.contains(JSONName($0.name)) }) {
+            return .unknownMember(unknown.name, in: path.text, known: known, state.source)
+        }
+        return nested.lazy.compactMap { $0.unknownMember() }.first
+    }
+}
+
+private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let decoder: ValueDecoder
+    let members: [WireNode.Member]
+    let names: MemberNames
+
+    init(_ decoder: ValueDecoder, _ members: [WireNode.Member], _ names: MemberNames) {
+        self.decoder = decoder
+        self.members = members
+        self.names = names
+    }
+
+    var codingPath: [any CodingKey] { [] }
+
+    /// Those of the members that are keys as they are: of a dictionary.
+    var allKeys: [Key] { members.compactMap { Key(stringValue: $0.name) } }
+
+    func contains(_ key: Key) -> Bool {
+        decoder.value(names.text(key), in: members) != nil
+    }
+
+    func decodeNil(forKey key: Key) throws -> Bool {
+        if case .null = try node(key).content { true } else { false }
+    }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try decoder.state.read(type, try node(key), path(key))
+    }
+
+    // The usual types, which most members have, without the way through a generic function.
+
+    func decode(_ type: String.Type, forKey key: Key) throws -> String {
+        try decoder.state.string(try node(key), path(key))
+    }
+
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+        try decoder.state.bool(try node(key), path(key))
+    }
+
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+        try decoder.state.integer(type, try node(key), path(key))
+    }
+
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
+        try decoder.state.integer(type, try node(key), path(key))
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type,
+        forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> {
+        try decoder.nested(try node(key), path(key)).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try decoder.nested(try node(key), path(key)).unkeyedContainer()
+    }
+
+    func superDecoder() -> any Decoder { preconditionFailure("a wire type has no superclass") }
+    func superDecoder(forKey key: Key) -> any Decoder { superDecoder() }
+
+    private func path(_ key: Key) -> WirePath {
+        .member(names.text(key), of: decoder.path)
+    }
+
+    private func node(_ key: Key) throws(APIDecodingError) -> WireNode {
+        let name = names.text(key)
+        guard let node = decoder.value(name, in: members) else {
+            throw .missingMember(name, in: decoder.path.text, decoder.state.source)
+        }
+        return node
+    }
+}
+
+private struct ArrayDecoding: UnkeyedDecodingContainer {
+    let decoder: ValueDecoder
+    let elements: [WireNode]
+    private(set) var currentIndex = 0
+
+    init(decoder: ValueDecoder, elements: [WireNode]) {
+        self.decoder = decoder
+        self.elements = elements
+    }
+
+    var codingPath: [any CodingKey] { [] }
+    var count: Int? { elements.count }
+    var isAtEnd: Bool { currentIndex >= elements.count }
+
+    private var path: WirePath { .element(currentIndex, of: decoder.path) }
+
+    private func current() throws(APIDecodingError) -> WireNode {
+        guard !isAtEnd else { throw .invalid(at: path.text, reason: "the array is too short") }
+        return elements[currentIndex]
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        guard case .null = try current().content else { return false }
+        currentIndex += 1
+        return true
+    }
+
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        let value = try decoder.state.read(type, try current(), path)
+        currentIndex += 1
+        return value
+    }
+
+    mutating func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type
+    ) throws -> KeyedDecodingContainer<Nested> {
+        let nested = decoder.nested(try current(), path)
+        currentIndex += 1
+        return try nested.container(keyedBy: type)
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        let nested = decoder.nested(try current(), path)
+        currentIndex += 1
+        return try nested.unkeyedContainer()
+    }
+
+    func superDecoder() -> any Decoder { preconditionFailure("a wire type has no superclass") }
+}
+
+private struct SingleDecoding: SingleValueDecodingContainer {
+    let decoder: ValueDecoder
+
+    var codingPath: [any CodingKey] { [] }
+
+    func decodeNil() -> Bool {
+        if case .null = decoder.node.content { true } else { false }
+    }
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try decoder.state.read(type, decoder.node, decoder.path)
+    }
+}
