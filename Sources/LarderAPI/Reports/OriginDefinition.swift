@@ -1,0 +1,181 @@
+/// The keys of an origin, as the configuration has them.
+///
+/// A request needs only ``baseURL``.
+public struct OriginDefinition: Codable, Equatable, Sendable {
+    /// Scheme, host, and if needed port and path.
+    public var baseURL: String
+    /// Whether the origin may have a loopback or private address.
+    public var allowPrivate: Bool?
+    /// Other hosts that its redirects may lead to, each with its port if it is not the scheme's.
+    public var redirectHosts: [String]?
+    /// Whose the answers are if the client has used no credential of its own.
+    public var scope: OriginScope?
+    /// Proxy of its connections: `http://user:password@proxy.example.com:3128`.
+    public var proxy: String?
+    /// Files for its TLS connections.
+    public var tls: OriginTLS?
+    /// Header fields of each request.
+    public var headers: NamedValues<String>?
+    /// How its answers are fetched and kept.
+    public var fetch: OriginFetch?
+    /// Which objects in its answers are entities; null: answers are stored whole.
+    public var normalize: OriginNormalize?
+    /// How its modifiers are sent.
+    public var modifiers: OriginModifiers?
+
+    /// An origin with every default.
+    public init(baseURL: String) {
+        self.baseURL = baseURL
+    }
+}
+
+/// Whose an origin's answers are.
+public struct OriginScope: WireEnum {
+    /// Each user and account has its own.
+    public static let user = OriginScope(rawValue: "user")
+    /// All users share them.
+    public static let shared = OriginScope(rawValue: "shared")
+    /// Every value that this version knows.
+    public static let known: [OriginScope] = [.user, .shared]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// Absolute paths of PEM files where the daemon runs.
+public struct OriginTLS: Codable, Equatable, Sendable {
+    /// Roots that are trusted in place of the system's.
+    public var caFile: String?
+    /// Certificate of the daemon.
+    public var clientCert: String?
+    /// Key of ``clientCert``.
+    public var clientKey: String?
+}
+
+/// How an origin's answers are fetched and kept.
+public struct OriginFetch: Codable, Equatable, Sendable {
+    /// Policy of requests that give none.
+    public var policy: FetchPolicy?
+    /// Time for which the cached answer is held back.
+    public var networkWait: Duration?
+    /// Time limit of a request.
+    public var timeout: Duration?
+    /// Time limit of a connection.
+    public var connectTimeout: Duration?
+    /// Time for which each answer is fresh; null leaves it to the answer's headers.
+    public var ttl: Duration?
+    /// Whether answers with `Cache-Control: no-store` are stored.
+    public var storeNoStore: Bool?
+}
+
+/// When a fetch asks the network, and when it shows the cached answer.
+public struct FetchPolicy: WireEnum {
+    /// The cached answer first, then the network's.
+    public static let cacheThenNetwork = FetchPolicy(rawValue: "cache-then-network")
+    /// The cached answer while it is fresh, else the network's.
+    public static let cacheFirst = FetchPolicy(rawValue: "cache-first")
+    /// The network's answer, and the cached one if the network fails or is slow.
+    public static let networkFirst = FetchPolicy(rawValue: "network-first")
+    /// The cached answer, which is fetched in the background if it is stale.
+    public static let staleWhileRevalidate = FetchPolicy(rawValue: "stale-while-revalidate")
+    /// The cached answer only.
+    public static let cacheOnly = FetchPolicy(rawValue: "cache-only")
+    /// The network's answer only.
+    public static let networkOnly = FetchPolicy(rawValue: "network-only")
+    /// Every value that this version knows.
+    public static let known: [FetchPolicy] = [
+        .cacheThenNetwork, .cacheFirst, .networkFirst, .staleWhileRevalidate, .cacheOnly,
+        .networkOnly,
+    ]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// How an origin's modifiers are sent, and what its answers mean.
+public struct OriginModifiers: Codable, Equatable, Sendable {
+    /// Whether a write under `/o/{origin}/{path}` is a modifier unless its request says otherwise.
+    public var respondAsync: Bool?
+    /// How a request says that it repeats another.
+    public var idempotency: OriginIdempotency?
+    /// The meaning of the body of a 2xx.
+    public var answer: AnswerRule?
+    /// The next step of a modifier that may have reached the origin without a clear answer.
+    public var afterUnknown: UnknownRule?
+    /// Time for which a modifier shows that the origin answered with 202.
+    public var acceptedLimit: Duration?
+    /// Number of failed attempts after which a modifier is marked as stalled.
+    ///
+    /// - Range: 1...1000000
+    public var stalledAfter: Int?
+    /// Rules by which a 2xx with a JSON body is a refusal; at most 16.
+    public var refusedIf: [OriginRefusalRule]?
+}
+
+/// How a request says that it repeats another.
+public struct OriginIdempotency: Codable, Equatable, Sendable {
+    /// The header field that has a modifier's key.
+    public var header: String?
+    /// Whether the origin promises to do requests with the same key only once.
+    public var honoured: Bool?
+}
+
+/// The meaning of the body of a 2xx to a modifier.
+public struct AnswerRule: WireEnum {
+    /// The changed object, if the answer says so.
+    public static let auto = AnswerRule(rawValue: "auto")
+    /// The changed object, always.
+    public static let representation = AnswerRule(rawValue: "representation")
+    /// Every value that this version knows.
+    public static let known: [AnswerRule] = [.auto, .representation]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// The next step of a modifier that may have reached its origin.
+public struct UnknownRule: WireEnum {
+    /// The modifier is sent again if that cannot apply it twice; else a person decides.
+    public static let auto = UnknownRule(rawValue: "auto")
+    /// The modifier is sent again with the same key.
+    public static let resend = UnknownRule(rawValue: "resend")
+    /// A person decides.
+    public static let hold = UnknownRule(rawValue: "hold")
+    /// Every value that this version knows.
+    public static let known: [UnknownRule] = [.auto, .resend, .hold]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// A rule by which a 2xx is a refusal.
+public struct OriginRefusalRule: Codable, Equatable, Sendable {
+    /// JSON pointer (RFC 6901) into the body.
+    public var pointer: String
+    /// The text of the value that is a refusal.
+    ///
+    /// Without it every value is, except null, false, 0 and an empty string, array or object.
+    @OmittedWhenNil public var equals: String?
+
+    /// A rule for a pointer.
+    public init(pointer: String, equals: String? = nil) {
+        self.pointer = pointer
+        self.equals = equals
+    }
+}

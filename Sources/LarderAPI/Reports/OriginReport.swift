@@ -1,0 +1,91 @@
+/// An origin: how it is asked, and how it is doing.
+public struct OriginReport: Codable, Equatable, Sendable {
+    /// Name of the origin.
+    public var name: String
+    /// The URL that its own begin with.
+    public var baseURL: String
+    /// Where the origin is configured.
+    public var source: OriginSource
+    /// Path of the configuration file; null if the source is not a file.
+    public var file: String?
+    /// What the last requests to the origin told, or `offline` while it is set offline.
+    public var state: OriginState
+    /// Time since which the origin is in this state; null before the first request.
+    public var since: Timestamp?
+    /// Whether the origin was set offline, so that no request leaves for it.
+    public var offlineByHand: Bool
+    /// Time until which background requests wait, as the origin asked with Retry-After.
+    ///
+    /// Of several accounts it is the time of the last; of the client's own, if it has one.
+    @OmittedWhenNil public var restsUntil: Timestamp?
+    /// The account that ``restsUntil`` is of, `UID:ACCOUNT`, or `shared`.
+    ///
+    /// Omitted if it is another user's and the client is not an administrator.
+    @OmittedWhenNil public var restsFor: String?
+    /// The keys of the origin, with every default.
+    ///
+    /// Values of headers and the user of a proxy are `***`.
+    public var settings: OriginDefinition
+}
+
+/// Where an origin is configured.
+public struct OriginSource: WireEnum {
+    /// A file of the configuration.
+    public static let file = OriginSource(rawValue: "file")
+    /// A request of an administrator.
+    public static let api = OriginSource(rawValue: "api")
+    /// Nowhere: a public host, asked by the user of a daemon that serves one user.
+    public static let implicit = OriginSource(rawValue: "implicit")
+    /// Every value that this version knows.
+    public static let known: [OriginSource] = [.file, .api, .implicit]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// What the last requests to an origin told.
+public struct OriginState: WireEnum {
+    /// Nothing was asked yet.
+    public static let unknown = OriginState(rawValue: "unknown")
+    /// The origin answers.
+    public static let online = OriginState(rawValue: "online")
+    /// The origin does not answer, or was set offline.
+    public static let offline = OriginState(rawValue: "offline")
+    /// A captive portal answers in its place.
+    public static let captive = OriginState(rawValue: "captive")
+    /// Every value that this version knows.
+    public static let known: [OriginState] = [.unknown, .online, .offline, .captive]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// The answer of an origin that was asked just now.
+public struct OriginCheckReport: Codable, Equatable, Sendable {
+    /// Name of the origin.
+    public var name: String
+    /// The URL that was asked.
+    public var url: String
+    /// Milliseconds from the request to the head of the answer, with the time to connect.
+    public var latencyMs: Double
+    /// Status of the answer; null without one.
+    public var status: Int?
+    /// Address and port of the connection; null without a connection.
+    public var peer: String?
+    /// Whether ``peer`` is a proxy.
+    public var peerIsProxy: Bool
+    /// Version of HTTP: `HTTP/1.1`, `HTTP/2`.
+    public var `protocol`: String?
+    /// Version of TLS, with the certificate verified: `TLS 1.3`; null without TLS.
+    public var tls: String?
+    /// Why the origin counts as not answering; null if it answered.
+    public var problem: Problem?
+}

@@ -1,0 +1,125 @@
+/// The sizes of what the cache holds, with each part's 1,000 largest groups; the sums are exact.
+public struct UsageReport: Codable, Equatable, Sendable {
+    /// Number of entries in the scope of the request.
+    public var entries: Int64
+    /// Their accounted size: bodies, ids, headers and the fixed cost of rows.
+    public var bytes: Int64
+    /// The size of their bodies.
+    public var bodyBytes: Int64
+    /// The same for each kind of entry, the largest first.
+    public var byKind: [UsageOfKind]
+    /// The same for each origin, the largest first.
+    public var byOrigin: [UsageOfOrigin]
+    /// The same for each user and account, the largest first; empty in a request for one scope.
+    public var byUser: [UsageOfUser]
+    /// The whole cache and its limits.
+    public var cache: CacheUsage
+    /// Parts of answers that entries share.
+    public var normalized: NormalizedUsage
+    /// Pins of the scope, and the limit of all pins.
+    public var pins: PinUsage
+    /// The database files.
+    public var files: [FileUsage]
+    /// The file system that has the cache's file.
+    public var disk: DiskUsage
+}
+
+/// Entries of one kind.
+public struct UsageOfKind: Codable, Equatable, Sendable {
+    /// The kind of the entries.
+    public var kind: String?
+    /// Number of entries.
+    public var entries: Int64
+    /// Their accounted size.
+    public var bytes: Int64
+    /// The size of their bodies.
+    public var bodyBytes: Int64
+}
+
+/// Entries of one origin.
+public struct UsageOfOrigin: Codable, Equatable, Sendable {
+    /// Name of the origin; null for clients' own entries.
+    public var origin: String?
+    /// Number of entries.
+    public var entries: Int64
+    /// Their accounted size.
+    public var bytes: Int64
+    /// The size of their bodies.
+    public var bodyBytes: Int64
+}
+
+/// Entries of one user and account, or all shared entries.
+public struct UsageOfUser: Codable, Equatable, Sendable {
+    /// The scope as a request names it: `uid:1000`, `shared`.
+    public var scope: String
+    /// Name of the account; null for shared entries.
+    public var account: String?
+    /// Number of entries.
+    public var entries: Int64
+    /// Their accounted size.
+    public var bytes: Int64
+    /// The size of their bodies.
+    public var bodyBytes: Int64
+}
+
+/// The accounted size of the cache and its limits.
+public struct CacheUsage: Codable, Equatable, Sendable {
+    /// Accounted size of all entries.
+    public var bytes: Int64
+    /// Limit of the accounted size as the disk allows it now.
+    public var maxBytes: Int64
+    /// Limit of the accounted size as configured.
+    public var budgetBytes: Int64
+}
+
+/// Parts of answers that entries share.
+public struct NormalizedUsage: Codable, Equatable, Sendable {
+    /// Entities.
+    public var entities: UsageCount
+    /// Skeletons of answers; a skeleton of several scopes counts in each.
+    public var skeletons: UsageCount
+    /// References; part of the sizes of the rows that refer.
+    public var references: UsageCount
+}
+
+/// A number of things and their size.
+public struct UsageCount: Codable, Equatable, Sendable {
+    /// Number of things.
+    public var count: Int64
+    /// Their accounted size.
+    public var bytes: Int64
+}
+
+/// Pins and their limit.
+public struct PinUsage: Codable, Equatable, Sendable {
+    /// Number of pins in the scope.
+    public var count: Int64
+    /// Number of those that wait for their origins.
+    public var waiting: Int64
+    /// Accounted size of the pins in the scope.
+    public var bytes: Int64
+    /// Accounted size of all users' pins.
+    public var totalBytes: Int64
+    /// Limit of ``totalBytes``.
+    public var maxBytes: Int64
+}
+
+/// A database file.
+public struct FileUsage: Codable, Equatable, Sendable {
+    /// Name of the file: `cache.db`.
+    public var name: String
+    /// Size of the file.
+    public var bytes: Int64
+    /// Size of its write-ahead log.
+    public var walBytes: Int64
+    /// Size of its free pages; null if they were not counted.
+    public var freeBytes: Int64?
+}
+
+/// The file system that has the cache's file.
+public struct DiskUsage: Codable, Equatable, Sendable {
+    /// Free bytes; null if the file system does not tell.
+    public var freeBytes: Int64?
+    /// Bytes that the daemon leaves free.
+    public var minFreeBytes: Int64
+}
