@@ -43,11 +43,14 @@ extension KeyedEncodingContainer {
 }
 
 extension KeyedDecodingContainer {
-    /// Reads a member that may be missing or null.
+    /// Reads a member that may be missing or null; of ``RawJSON``, null is a value.
     public func decode<Value>(
         _ type: OmittedWhenNil<Value>.Type,
         forKey key: Key
     ) throws -> OmittedWhenNil<Value> {
-        OmittedWhenNil(wrappedValue: try decodeIfPresent(Value.self, forKey: key))
+        guard Value.self == RawJSON.self, contains(key) else {
+            return OmittedWhenNil(wrappedValue: try decodeIfPresent(Value.self, forKey: key))
+        }
+        return OmittedWhenNil(wrappedValue: try decode(Value.self, forKey: key))
     }
 }

@@ -119,6 +119,41 @@ struct EncoderTests {
         )
     }
 
+    @Test("A flattened property has its members in its place")
+    func flattened() throws {
+        struct Outer: Codable, Equatable {
+            var first = 1
+            @Flattened var health = Health()
+            var last: Int?
+        }
+        #expect(text(Outer()) == #"{"first":1,"status":"ok","last":null}"#)
+        let json = #"{"status":"ok","last":2,"first":3}"#
+        let read = try APIDecoder(.strict).decode(Outer.self, from: Array(json.utf8))
+        #expect(read == Outer(first: 3, last: 2))
+        #expect(APIDecoder.memberNames(of: Outer.self) == ["first", "status", "last"])
+        #expect(
+            throws: APIDecodingError.unknownMember(
+                "x",
+                in: "",
+                known: ["first", "status", "last"],
+                .json
+            )
+        ) {
+            try APIDecoder(.strict).decode(Outer.self, from: Array(#"{"x":1,"first":1}"#.utf8))
+        }
+    }
+
+    @Test("A member that is null is left out or is JSON's null")
+    func nullValue() throws {
+        struct Body: Codable, Equatable {
+            @OmittedWhenNil var body: RawJSON?
+        }
+        for json in ["{}", #"{"body":null}"#] {
+            let read = try APIDecoder(.strict).decode(Body.self, from: Array(json.utf8))
+            #expect(text(read) == json)
+        }
+    }
+
     @Test("A value is written into a text that has begun")
     func appending() {
         var json = JSONWriter()

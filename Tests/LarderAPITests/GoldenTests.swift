@@ -53,7 +53,7 @@ struct GoldenTests {
         }
     }
 
-    @Test("Usage and health")
+    @Test("The daemon")
     func daemon() throws {
         let file = try GoldenFile(named: "daemon.http")
         for title in ["usage", "Usage of all"] {
@@ -62,6 +62,12 @@ struct GoldenTests {
         for title in ["health/live", "health/ready"] {
             try check(Health.self, file.section(title))
         }
+        try check(StatusReport.self, file.section("status"))
+        try check(StatsReport.self, file.section("stats"))
+        try check(CheckReport.self, file.section("A check"))
+        try check(ReloadReport.self, file.section("A reload"))
+        try check(PurgeReport.self, file.section("A purge"))
+        try check(EvictReport.self, file.section("An eviction"))
     }
 
     @Test("Problems")

@@ -238,8 +238,13 @@ private struct ObjectEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
         return ValueEncoder(state: state, depth: depth).unkeyedContainer()
     }
 
-    func superEncoder() -> any Encoder { preconditionFailure("a wire type has no superclass") }
+    /// The object itself, for ``Flattened``.
     func superEncoder(forKey key: Key) -> any Encoder { superEncoder() }
+
+    func superEncoder() -> any Encoder {
+        state.end(to: depth)
+        return ValueEncoder(state: state, depth: depth - 1)
+    }
 }
 
 private struct ArrayEncoding: UnkeyedEncodingContainer {

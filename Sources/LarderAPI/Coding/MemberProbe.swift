@@ -87,8 +87,8 @@ final class MemberProbe: Decoder {
             return NoElements()
         }
 
-        func superDecoder() -> any Decoder { MemberProbe() }
-        func superDecoder(forKey key: Key) -> any Decoder { MemberProbe() }
+        func superDecoder() -> any Decoder { probe }
+        func superDecoder(forKey key: Key) -> any Decoder { probe }
     }
 
     private struct NoElements: UnkeyedDecodingContainer {

@@ -174,8 +174,9 @@ private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try decoder.nested(try node(key), path(key)).unkeyedContainer()
     }
 
-    func superDecoder() -> any Decoder { preconditionFailure("a wire type has no superclass") }
-    func superDecoder(forKey key: Key) -> any Decoder { superDecoder() }
+    /// The object itself, for ``Flattened``.
+    func superDecoder(forKey key: Key) -> any Decoder { decoder }
+    func superDecoder() -> any Decoder { decoder }
 
     private func path(_ key: Key) -> WirePath {
         .member(names.text(key), of: decoder.path)

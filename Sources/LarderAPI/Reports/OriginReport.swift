@@ -8,6 +8,16 @@ public struct OriginReport: Codable, Equatable, Sendable {
     public var source: OriginSource
     /// Path of the configuration file; null if the source is not a file.
     public var file: String?
+    /// How the origin is doing.
+    @Flattened public var condition: OriginCondition
+    /// The keys of the origin, with every default.
+    ///
+    /// Values of headers and the user of a proxy are `***`.
+    public var settings: OriginDefinition
+}
+
+/// How an origin is doing.
+public struct OriginCondition: Codable, Equatable, Sendable {
     /// What the last requests to the origin told, or `offline` while it is set offline.
     public var state: OriginState
     /// Time since which the origin is in this state; null before the first request.
@@ -22,10 +32,6 @@ public struct OriginReport: Codable, Equatable, Sendable {
     ///
     /// Omitted if it is another user's and the client is not an administrator.
     @OmittedWhenNil public var restsFor: String?
-    /// The keys of the origin, with every default.
-    ///
-    /// Values of headers and the user of a proxy are `***`.
-    public var settings: OriginDefinition
 }
 
 /// Where an origin is configured.

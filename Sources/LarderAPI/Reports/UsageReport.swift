@@ -1,11 +1,7 @@
 /// The sizes of what the cache holds, with each part's 1,000 largest groups; the sums are exact.
 public struct UsageReport: Codable, Equatable, Sendable {
-    /// Number of entries in the scope of the request.
-    public var entries: Int64
-    /// Their accounted size: bodies, ids, headers and the fixed cost of rows.
-    public var bytes: Int64
-    /// The size of their bodies.
-    public var bodyBytes: Int64
+    /// Entries in the scope of the request.
+    @Flattened public var rows: UsageSum
     /// The same for each kind of entry, the largest first.
     public var byKind: [UsageOfKind]
     /// The same for each origin, the largest first.
@@ -24,28 +20,30 @@ public struct UsageReport: Codable, Equatable, Sendable {
     public var disk: DiskUsage
 }
 
+/// Some entries and their size.
+public struct UsageSum: Codable, Equatable, Sendable {
+    /// Number of entries.
+    public var entries: Int64
+    /// Their accounted size: bodies, ids, headers and the fixed cost of rows.
+    public var bytes: Int64
+    /// The size of their bodies.
+    public var bodyBytes: Int64
+}
+
 /// Entries of one kind.
 public struct UsageOfKind: Codable, Equatable, Sendable {
     /// The kind of the entries.
     public var kind: String?
-    /// Number of entries.
-    public var entries: Int64
-    /// Their accounted size.
-    public var bytes: Int64
-    /// The size of their bodies.
-    public var bodyBytes: Int64
+    /// Those entries.
+    @Flattened public var rows: UsageSum
 }
 
 /// Entries of one origin.
 public struct UsageOfOrigin: Codable, Equatable, Sendable {
     /// Name of the origin; null for clients' own entries.
     public var origin: String?
-    /// Number of entries.
-    public var entries: Int64
-    /// Their accounted size.
-    public var bytes: Int64
-    /// The size of their bodies.
-    public var bodyBytes: Int64
+    /// Those entries.
+    @Flattened public var rows: UsageSum
 }
 
 /// Entries of one user and account, or all shared entries.
@@ -54,12 +52,8 @@ public struct UsageOfUser: Codable, Equatable, Sendable {
     public var scope: String
     /// Name of the account; null for shared entries.
     public var account: String?
-    /// Number of entries.
-    public var entries: Int64
-    /// Their accounted size.
-    public var bytes: Int64
-    /// The size of their bodies.
-    public var bodyBytes: Int64
+    /// Those entries.
+    @Flattened public var rows: UsageSum
 }
 
 /// The accounted size of the cache and its limits.

@@ -1,0 +1,105 @@
+/// What the daemon found when it looked at itself.
+public struct CheckReport: Codable, Equatable, Sendable {
+    /// One for each subject.
+    public var findings: [Finding]
+}
+
+/// Something that the daemon looked at.
+public struct Finding: Codable, Equatable, Sendable {
+    /// The subject: `cache.db`.
+    public var subject: String
+    /// How the subject is.
+    public var state: FindingState
+    /// The same in one sentence.
+    public var detail: String
+    /// What to do; null if nothing has to be done.
+    public var fix: String?
+}
+
+/// How something is that the daemon looked at.
+public struct FindingState: WireEnum {
+    /// It works.
+    public static let ok = FindingState(rawValue: "ok")
+    /// It works, and an operator should look at it.
+    public static let warning = FindingState(rawValue: "warning")
+    /// It does not work, or not safely.
+    public static let failed = FindingState(rawValue: "failed")
+    /// The daemon did not look at it, or not to its end.
+    public static let skipped = FindingState(rawValue: "skipped")
+
+    /// Every value that this version knows.
+    public static let known: [FindingState] = [.ok, .warning, .failed, .skipped]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// The result of reading the configuration again.
+public struct ReloadReport: Codable, Equatable, Sendable {
+    /// Whether the new configuration is in force; of a refused one nothing is.
+    public var state: ReloadState
+    /// Absolute path of the configuration file; null if there is none and the defaults count.
+    public var file: String?
+    /// Keys that have changed and are in force; an origin is `origins.NAME`.
+    public var taken: [String]
+    /// Keys that have changed and count after the next start.
+    public var needsRestart: [String]
+    /// Why the configuration is refused, one sentence each, with file, line and column.
+    public var refused: [String]
+    /// Parts that are valid and that an operator should look at, one sentence each.
+    public var warnings: [String]
+}
+
+/// Whether a configuration is in force.
+public struct ReloadState: WireEnum {
+    /// The configuration is in force.
+    public static let taken = ReloadState(rawValue: "taken")
+    /// The configuration is refused.
+    public static let refused = ReloadState(rawValue: "refused")
+
+    /// Every value that this version knows.
+    public static let known: [ReloadState] = [.taken, .refused]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// What a purge removed.
+public struct PurgeReport: Codable, Equatable, Sendable {
+    /// Number of entries and entities, pinned ones included.
+    public var entries: Int
+    /// Their accounted size.
+    public var bytes: Int64
+    /// Number of modifiers: unsettled ones and dead letters.
+    public var modifiers: Int
+}
+
+/// What an eviction removed, or would remove.
+public struct EvictReport: Codable, Equatable, Sendable {
+    /// Number of entries and entities that were evicted.
+    public var evicted: Int
+    /// Their accounted size.
+    public var bytes: Int64
+    /// Number of entries that were selected and are protected.
+    public var skipped: Int
+    /// Ids of evicted entries; with ``entities`` at most 10,000.
+    public var ids: [String]
+    /// Names of evicted entities.
+    public var entities: [EntityName]
+}
+
+/// An entity by its key and origin.
+public struct EntityName: Codable, Hashable, Sendable {
+    /// The key: `User:7`.
+    public var key: String
+    /// Name of the origin.
+    public var origin: String
+}
