@@ -169,7 +169,9 @@ struct EncoderTests {
         "The name of a property becomes the name of its member",
         arguments: [
             ("id", "id"), ("baseURL", "base_url"), ("pinnedAt", "pinned_at"),
-            ("requestID", "request_id"), ("latencyMs", "latency_ms"), ("urlTTLMs", "url_ttl_ms"),
+            ("requestID", "request_id"),
+            ("pendingIDs", "pending_ids"), ("redirectURLsMax", "redirect_urls_max"),
+            ("latencyMs", "latency_ms"), ("urlTTLText", "url_ttl_text"),
             ("maxBytes", "max_bytes"), ("b64", "b64"), ("HTTP", "http"), ("", ""),
         ]
     )

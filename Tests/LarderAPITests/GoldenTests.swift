@@ -53,6 +53,42 @@ struct GoldenTests {
         }
     }
 
+    @Test("Entries and entities")
+    func entries() throws {
+        let entries = try GoldenFile(named: "entries.http")
+        for title in ["Entries are listed", "A page of entries", "All users' entries"] {
+            try check(Page<EntryItem>.self, entries.section(title))
+        }
+        for title in ["An entry is explained", "A fetched entry is explained"] {
+            try check(EntryExplanation.self, entries.section(title))
+        }
+        let entities = try GoldenFile(named: "entities.http")
+        try check(EntryExplanation.self, entities.section("A normalized entry is explained"))
+        try check(Page<EntityItem>.self, entities.section("Entities are listed"))
+        for title in ["An entity is explained", "An entity in an answer is explained"] {
+            try check(EntityExplanation.self, entities.section(title))
+        }
+    }
+
+    @Test("Modifiers")
+    func modifiers() throws {
+        let file = try GoldenFile(named: "modifiers.http")
+        for title in [
+            "A modifier is shown", "A modifier is confirmed", "A modifier is dead",
+            "A dead modifier is accepted", "A modifier is waited for", "A modifier is under way",
+        ] {
+            try check(ModifierReport.self, file.section(title))
+        }
+        for title in ["Modifiers are listed", "A page of modifiers", "Settled ones are listed"] {
+            try check(Page<ModifierReport>.self, file.section(title))
+        }
+        for title in ["A modifier is accepted", "A dead modifier is tried again"] {
+            try check(ModifierReceipt.self, file.section(title))
+        }
+        try check(ModifierReceipts.self, file.section("Several are accepted"))
+        try check(EntryExplanation.self, file.section("An entry with modifiers is explained"))
+    }
+
     @Test("The daemon")
     func daemon() throws {
         let file = try GoldenFile(named: "daemon.http")
@@ -68,6 +104,73 @@ struct GoldenTests {
         try check(ReloadReport.self, file.section("A reload"))
         try check(PurgeReport.self, file.section("A purge"))
         try check(EvictReport.self, file.section("An eviction"))
+    }
+
+    /// The frames of a section: lines of JSON, or the data of events.
+    private func lines(_ section: GoldenFile.Section) -> [String] {
+        section.body.split(separator: "\n").compactMap { line in
+            let json = line.hasPrefix("data: ") ? line.dropFirst(6) : line
+            return json.hasPrefix("{") ? String(json) : nil
+        }
+    }
+
+    private func check<Frame: Codable>(_ type: Frame.Type, of section: GoldenFile.Section) throws {
+        let lines = lines(section)
+        #expect(!lines.isEmpty, "\(section.title)")
+        for line in lines {
+            let frame = try APIDecoder(.strict).decode(type, from: Array(line.utf8))
+            #expect(String(decoding: APIEncoder().encode(frame), as: UTF8.self) == line)
+        }
+    }
+
+    @Test("Frames")
+    func frames() throws {
+        let frames = try GoldenFile(named: "frames.txt")
+        for form in ["JSON Lines", "events"] {
+            try check(FetchFrame.self, of: frames.section("Fetch frames as \(form)"))
+            try check(WatchFrame.self, of: frames.section("Watch frames as \(form)"))
+            try check(BatchFrame.self, of: frames.section("Batch frames as \(form)"))
+        }
+        for section in try GoldenFile(named: "fetch.http").sections
+        where section.status == 200 && section.body.contains(#""type":"end""#)
+            && !section.body.hasPrefix("[")
+        {
+            try check(FetchFrame.self, of: section)
+        }
+        let watches = try GoldenFile(named: "watch.http")
+        for section in watches.sections where section.status == 200 {
+            if section.body.contains(#""events":"#) {
+                try check(WatchReport.self, section)
+            } else {
+                try check(WatchFrame.self, of: section)
+            }
+        }
+        let entries = try GoldenFile(named: "entries.http")
+        for title in ["A batch as JSON Lines", "A batch as events"] {
+            try check(BatchFrame.self, of: entries.section(title))
+        }
+        try check([BatchFrame].self, entries.section("A batch as one document"))
+        let fetches = try GoldenFile(named: "fetch.http")
+        try check([FetchFrame].self, fetches.section("All frames as one document"))
+    }
+
+    @Test("A fault in a frame is told, and not a member that was not read yet")
+    func faultyFrame() {
+        let json = Array(#"{"type":"unchanged","rev":"x","source":"network","status":304}"#.utf8)
+        #expect(
+            throws: APIDecodingError.wrongType(at: "rev", found: "a string", wanted: "an integer")
+        ) {
+            try APIDecoder(.strict).decode(FetchFrame.self, from: json)
+        }
+    }
+
+    @Test("A client reads a frame that only a newer daemon knows")
+    func otherFrames() throws {
+        let json = Array(#"{"type":"moved","rev":1}"#.utf8)
+        let other = OtherFrame(type: "moved")
+        #expect(try APIDecoder(.lenient).decode(FetchFrame.self, from: json) == .other(other))
+        #expect(try APIDecoder(.lenient).decode(WatchFrame.self, from: json) == .other(other))
+        #expect(try APIDecoder(.lenient).decode(BatchFrame.self, from: json) == .other(other))
     }
 
     @Test("Problems")

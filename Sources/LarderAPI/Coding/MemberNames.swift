@@ -53,7 +53,8 @@ func memberName(of key: some CodingKey) -> String {
 /// The name of a property as the name of its member: `baseURL` becomes `base_url`, `id` stays.
 ///
 /// A word begins at a capital letter after a small one or a digit, and at the last of several capital
-/// letters before a small one: `urlTTLMs` is `url_ttl_ms`.
+/// letters before a small one, except the `s` of a plural: `urlTTLText` is `url_ttl_text`, `pendingIDs`
+/// `pending_ids`.
 func snakeCase(_ name: String) -> String {
     let letters = Array(name.utf8)
     var text: [UInt8] = []
@@ -63,7 +64,10 @@ func snakeCase(_ name: String) -> String {
             continue
         }
         let isAfterSmall = index > 0 && !letters[index - 1].isCapital
-        let isBeforeSmall = index + 1 < letters.count && letters[index + 1].isSmall
+        let rest = letters[(index + 1)...]
+        let isPlural =
+            rest.first == UInt8(ascii: "s") && !(rest.dropFirst().first?.isSmall ?? false)
+        let isBeforeSmall = rest.first?.isSmall == true && !isPlural
         if index > 0, isAfterSmall || isBeforeSmall { text.append(UInt8(ascii: "_")) }
         text.append(letter | 0x20)
     }

@@ -1,10 +1,13 @@
 import LarderModel
 
+/// A type whose other members depend on the value of one of them.
+protocol WireUnion {}
+
 /// Asks a type for the names of its members, without a value: the type reads an object in which
 /// every member that it needs has a value without meaning.
 ///
 /// The coding keys that the compiler makes cannot be listed. A type with a `init(from:)` of its own
-/// may refuse such values; then the names are those up to there.
+/// may refuse such values; then the names are those up to there, as they are of a ``WireUnion``.
 final class MemberProbe: Decoder {
     private var names: [String] = []
 
@@ -12,7 +15,7 @@ final class MemberProbe: Decoder {
         let probe = MemberProbe()
         do {
             _ = try type.init(from: probe)
-            return (probe.names, true)
+            return (probe.names, !(type is any WireUnion.Type))
         } catch {
             return (probe.names, false)
         }

@@ -1,0 +1,109 @@
+/// A row of a list: an entry without its bytes.
+public struct EntryItem: Codable, Equatable, Sendable {
+    /// Id of the entry.
+    public var id: String
+    /// Owner of the row; only in lists of other users' rows.
+    @OmittedWhenNil public var scope: String?
+    /// Account of the owner, with ``scope``; omitted for a shared row.
+    @OmittedWhenNil public var account: String?
+    /// What the entry is.
+    public var kind: EntryKind
+    /// Name of the origin; null for a client's own entry.
+    public var origin: String?
+    /// Status of the answer.
+    public var status: Int
+    /// Media type of the body; null if none was given.
+    public var mediaType: String?
+    /// Length of the body in bytes.
+    public var bytes: Int
+    /// Accounted size: body, id, headers and the fixed cost of rows.
+    public var size: Int64
+    /// Time when the bytes were stored or confirmed.
+    public var storedAt: Timestamp
+    /// Time of the last use, on the logical clock of evictions.
+    public var lastUsed: Int64
+    /// Time until which the entry is fresh; null if the answer gave none.
+    public var freshUntil: Timestamp?
+    /// Whether the entry is not fresh.
+    public var stale: Bool
+    /// Revision of the entry.
+    public var rev: Int64
+    /// Validator of the entry.
+    public var etag: String
+    /// Whether the entry is pinned.
+    public var pinned: Bool
+    /// `modifier` if unsettled modifiers made or deleted the entry, else `cache`.
+    public var source: AnswerSource
+}
+
+/// What an entry is.
+public struct EntryKind: WireEnum {
+    /// A client's own entry.
+    public static let blob = EntryKind(rawValue: "blob")
+    /// An origin's answer.
+    public static let fetched = EntryKind(rawValue: "fetched")
+    /// An answer that the origin has deleted.
+    public static let tombstone = EntryKind(rawValue: "tombstone")
+    /// Answers to one URL that differ by header fields of the request.
+    public static let variants = EntryKind(rawValue: "variants")
+    /// An object that several answers share.
+    public static let entity = EntryKind(rawValue: "entity")
+
+    /// Every value that this version knows.
+    public static let known: [EntryKind] = [.blob, .fetched, .tombstone, .variants, .entity]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// Who gave an answer.
+public struct AnswerSource: WireEnum {
+    /// The cache.
+    public static let cache = AnswerSource(rawValue: "cache")
+    /// The origin.
+    public static let network = AnswerSource(rawValue: "network")
+    /// Unsettled modifiers: no origin has said it.
+    public static let modifier = AnswerSource(rawValue: "modifier")
+
+    /// Every value that this version knows.
+    public static let known: [AnswerSource] = [.cache, .network, .modifier]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// A row of a list of entities: an entity without its value.
+public struct EntityItem: Codable, Equatable, Sendable {
+    /// Key and origin of the entity.
+    @Flattened public var name: EntityName
+    /// Owner of the row; only in lists of other users' rows.
+    @OmittedWhenNil public var scope: String?
+    /// Account of the owner, with ``scope``; omitted for a shared row.
+    @OmittedWhenNil public var account: String?
+    /// Always `entity`.
+    public var kind: EntryKind
+    /// Type of the entity.
+    public var type: String
+    /// Whether the origin has deleted the entity.
+    public var deleted: Bool
+    /// Size of the entity in the daemon's own form.
+    public var bytes: Int
+    /// Accounted size: value, key, references and the fixed cost of rows.
+    public var size: Int64
+    /// Time when the entity was stored.
+    public var storedAt: Timestamp
+    /// Time of the last use, on the logical clock of evictions.
+    public var lastUsed: Int64
+    /// `modifier` if unsettled modifiers made or deleted the entity, else `cache`.
+    public var source: AnswerSource
+    /// Revision of the entity.
+    public var rev: Int64
+}

@@ -1,0 +1,183 @@
+/// All that is known of an entry, without its bytes.
+public struct EntryExplanation: Codable, Equatable, Sendable {
+    /// The entry as lists have it.
+    @Flattened public var item: EntryItem
+    /// The origin's Last-Modified; null without one.
+    public var lastModified: String?
+    /// The origin's other header fields, of which names may repeat.
+    public var headers: [HeaderField]
+    /// Digest of the bytes, 32 hexadecimal digits.
+    public var digest: String
+    /// Why the entry is not evicted now, one word for each reason.
+    public var protectedBy: [String]
+    /// Whether the entry is stored `whole` or `normalized`.
+    public var form: StoredForm
+    /// Why an entry of an origin with rules is stored whole.
+    public var wholeReason: String?
+    /// Name of its skeleton; null if it is stored whole.
+    public var skeleton: String?
+    /// The entities that it shows; null if it is stored whole.
+    public var entities: References?
+    /// Objects that are entities by their type or place and have no key.
+    public var keyless: Keyless
+    /// Number of entities that have a name twice with different values, of which the last counts.
+    public var repeated: Int
+    /// What unsettled modifiers make of it.
+    @Flattened public var pending: PendingExplanation
+}
+
+/// All that is known of an entity.
+public struct EntityExplanation: Codable, Equatable, Sendable {
+    /// The entity as lists have it.
+    @Flattened public var item: EntityItem
+    /// Its version by the origin's rule: a number or a string; null without one.
+    public var version: RawJSON?
+    /// Number of the last fetch that changed it; null without one.
+    public var fetch: Int64?
+    /// Why the entity is not evicted now, one word for each reason.
+    public var protectedBy: [String]
+    /// What unsettled modifiers make of it.
+    @Flattened public var pending: PendingExplanation
+    /// Entries and entities that show it or refer to it.
+    public var referencedBy: References
+    /// Entities that it refers to.
+    public var refersTo: References
+}
+
+/// A header field.
+public struct HeaderField: Codable, Hashable, Sendable {
+    /// Name of the field.
+    public var name: String
+    /// Value of the field.
+    public var value: String
+}
+
+/// How an entry is stored.
+public struct StoredForm: WireEnum {
+    /// As it came.
+    public static let whole = StoredForm(rawValue: "whole")
+    /// As a skeleton and the entities that it shows.
+    public static let normalized = StoredForm(rawValue: "normalized")
+
+    /// Every value that this version knows.
+    public static let known: [StoredForm] = [.whole, .normalized]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// Objects without a key.
+public struct Keyless: Codable, Equatable, Sendable {
+    /// Number of objects.
+    public var count: Int
+    /// JSON pointer to the first of them.
+    public var sample: String?
+}
+
+/// What refers to an entity, or what it refers to.
+public struct References: Codable, Equatable, Sendable {
+    /// Number of references.
+    public var count: Int
+    /// The first 100 of them.
+    public var items: [Reference]
+}
+
+/// One end of a reference.
+public struct Reference: Codable, Equatable, Sendable {
+    /// The entry or entity.
+    @Flattened public var target: TargetName
+    /// Members that the entry shows; between two entities, the members of the one that have the other.
+    public var members: [String]
+}
+
+/// An entry by its id, or an entity by its key and origin.
+public struct TargetName: Codable, Hashable, Sendable {
+    /// Id of the entry.
+    @OmittedWhenNil public var id: String?
+    /// Key of the entity.
+    @OmittedWhenNil public var key: String?
+    /// Name of the entity's origin.
+    @OmittedWhenNil public var origin: String?
+
+    /// An entry.
+    public init(id: String) {
+        self.id = id
+    }
+
+    /// An entity.
+    public init(key: String, origin: String) {
+        self.key = key
+        self.origin = origin
+    }
+}
+
+/// What unsettled modifiers make of an entry or an entity.
+public struct PendingExplanation: Codable, Equatable, Sendable {
+    /// Number of modifiers.
+    public var pending: Int
+    /// The last answer of the origin; null without modifiers.
+    public var base: ViewReport?
+    /// What clients see; null without modifiers.
+    public var view: ViewReport?
+    /// The modifiers in their order, at most 1,000.
+    public var modifiers: [PendingStep]
+    /// Whether some modifiers or views are left out.
+    public var truncated: Bool
+}
+
+/// A modifier and what it makes of an entry.
+public struct PendingStep: Codable, Equatable, Sendable {
+    /// Id of the modifier.
+    public var id: String
+    /// State of the modifier.
+    public var state: ModifierState
+    /// Type of its effect.
+    public var effect: String
+    /// Why the effect does not fit and is left out of the view; null if it fits.
+    public var inapplicable: String?
+    /// What base, the modifiers before it and it make; null if that is too much to tell.
+    public var after: ViewReport?
+    /// What clients would see without it; null if that is too much to tell.
+    public var without: ViewReport?
+}
+
+/// What a target shows.
+public struct ViewReport: Codable, Equatable, Sendable {
+    /// Whether there is a value.
+    public var state: ViewState
+    /// Whether nothing of the value was evicted.
+    @OmittedWhenNil public var complete: Bool?
+    /// The value, if it is JSON.
+    @OmittedWhenNil public var body: RawJSON?
+    /// Length of the value in bytes, if it is not JSON.
+    @OmittedWhenNil public var bytes: Int?
+
+    /// A view without a value.
+    public init(state: ViewState) {
+        self.state = state
+    }
+}
+
+/// Whether a target shows a value.
+public struct ViewState: WireEnum {
+    /// Nothing is known of the target.
+    public static let unknown = ViewState(rawValue: "unknown")
+    /// The target is deleted.
+    public static let deleted = ViewState(rawValue: "deleted")
+    /// The target has a value.
+    public static let value = ViewState(rawValue: "value")
+
+    /// Every value that this version knows.
+    public static let known: [ViewState] = [.unknown, .deleted, .value]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}

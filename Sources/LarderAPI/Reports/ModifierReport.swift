@@ -1,0 +1,216 @@
+/// A modifier: its request, its state and what it changes.
+public struct ModifierReport: Codable, Equatable, Sendable {
+    /// Id of the modifier.
+    public var id: String
+    /// State of the modifier.
+    public var state: ModifierState
+    /// Why it was settled without being confirmed; null in other states.
+    public var reason: ModifierReason?
+    /// What holds of it beside its state.
+    public var marks: [ModifierMark]
+    /// Lanes that send it in order: `id:ID`, `key:ORIGIN/KEY`, `name:NAME`.
+    public var lanes: [String]
+    /// What it changes; in the history the first 16.
+    public var targets: [ModifierTargetName]
+    /// Origin of the keys among ``targets``, if one of them is an entity.
+    @OmittedWhenNil public var origin: String?
+    /// Its request to the origin.
+    public var request: ModifierRequest
+    /// Number of attempts that count.
+    public var attempts: Int
+    /// Time of the next attempt; null without one.
+    public var nextAttemptAt: Timestamp?
+    /// Why it is not sent now; omitted if nothing keeps it.
+    @OmittedWhenNil public var waitingFor: ModifierWait?
+    /// The last answer of the origin; omitted without one.
+    @OmittedWhenNil public var answer: ModifierAnswer?
+    /// Ids of modifiers that depend on it.
+    public var dependants: [String]
+    /// Number of the user whose modifier it is.
+    public var uid: UInt32
+    /// Name of the account.
+    public var account: String
+    /// Time when it was accepted.
+    public var acceptedAt: Timestamp
+    /// Time when it was settled; null before.
+    public var settledAt: Timestamp?
+    /// Revision of its last change.
+    public var rev: Int64
+    /// Views of the targets without it; only if one modifier is shown.
+    @OmittedWhenNil public var before: NamedValues<ViewReport>?
+    /// Views of the targets with it; of a dead letter, as they were when it died.
+    @OmittedWhenNil public var after: NamedValues<ViewReport>?
+}
+
+/// The answer to an accepted modifier.
+public struct ModifierReceipt: Codable, Equatable, Sendable {
+    /// Id of the modifier.
+    public var id: String
+    /// State of the modifier.
+    public var state: ModifierState
+    /// Revision of its last change.
+    public var rev: Int64
+    /// Time when it was settled, if it was accepted before.
+    @OmittedWhenNil public var settledAt: Timestamp?
+}
+
+/// The answer to several modifiers, in the order of the request.
+public struct ModifierReceipts: Codable, Equatable, Sendable {
+    /// One for each modifier.
+    public var modifiers: [ModifierReceipt]
+}
+
+/// State of a modifier.
+public struct ModifierState: WireEnum {
+    /// It is held back until its time.
+    public static let held = ModifierState(rawValue: "held")
+    /// It waits to be sent.
+    public static let queued = ModifierState(rawValue: "queued")
+    /// Its request is under way.
+    public static let inFlight = ModifierState(rawValue: "in_flight")
+    /// The origin has confirmed it.
+    public static let confirmed = ModifierState(rawValue: "confirmed")
+    /// The origin has accepted it and applies it later.
+    public static let accepted = ModifierState(rawValue: "accepted")
+    /// It waits for its next attempt.
+    public static let retryWait = ModifierState(rawValue: "retry_wait")
+    /// The origin may have applied it; a person decides.
+    public static let unknown = ModifierState(rawValue: "unknown")
+    /// The origin has another version; a person decides.
+    public static let conflict = ModifierState(rawValue: "conflict")
+    /// It waits for a credential.
+    public static let authWait = ModifierState(rawValue: "auth_wait")
+    /// It failed.
+    public static let dead = ModifierState(rawValue: "dead")
+    /// It was cancelled.
+    public static let cancelled = ModifierState(rawValue: "cancelled")
+
+    /// Every value that this version knows.
+    public static let known: [ModifierState] = [
+        .held, .queued, .inFlight, .confirmed, .accepted, .retryWait, .unknown, .conflict,
+        .authWait, .dead, .cancelled,
+    ]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// Why a modifier was settled without being confirmed.
+public struct ModifierReason: WireEnum {
+    /// It was tried as often as it may be.
+    public static let attempts = ModifierReason(rawValue: "attempts")
+    /// It was not sent before it expired.
+    public static let expired = ModifierReason(rawValue: "expired")
+    /// The origin refused it.
+    public static let refused = ModifierReason(rawValue: "refused")
+    /// A modifier that it depends on failed.
+    public static let parentFailed = ModifierReason(rawValue: "parent-failed")
+    /// The daemon could not read it.
+    public static let unreadable = ModifierReason(rawValue: "unreadable")
+    /// It was given up; the origin may have applied it.
+    public static let discarded = ModifierReason(rawValue: "discarded")
+    /// It was given up before it was sent.
+    public static let cancelled = ModifierReason(rawValue: "cancelled")
+
+    /// Every value that this version knows.
+    public static let known: [ModifierReason] = [
+        .attempts, .expired, .refused, .parentFailed, .unreadable, .discarded, .cancelled,
+    ]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// What holds of a modifier beside its state.
+public struct ModifierMark: WireEnum {
+    /// One of its lanes is paused.
+    public static let paused = ModifierMark(rawValue: "paused")
+    /// It failed again and again.
+    public static let stalled = ModifierMark(rawValue: "stalled")
+    /// One of its effects does not fit the value and is left out of the view.
+    public static let inapplicable = ModifierMark(rawValue: "inapplicable")
+    /// The origin has confirmed it, and a shared row does not show it yet.
+    public static let answered = ModifierMark(rawValue: "answered")
+
+    /// Every value that this version knows.
+    public static let known: [ModifierMark] = [.paused, .stalled, .inapplicable, .answered]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// A target of a modifier: an id or a key as a text, or an object if the text would be of the wrong
+/// kind.
+public enum ModifierTargetName: Hashable, Sendable {
+    /// An id, or a key of the origin that the report names.
+    case text(String)
+    /// An entry among keys, or an entity of another origin.
+    case name(TargetName)
+}
+
+extension ModifierTargetName: Codable {
+    /// Reads a text or an object.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let text = try? container.decode(String.self) {
+            self = .text(text)
+        } else {
+            self = .name(try container.decode(TargetName.self))
+        }
+    }
+
+    /// Writes a text or an object.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .text(let text): try container.encode(text)
+        case .name(let name): try container.encode(name)
+        }
+    }
+}
+
+/// The request of a modifier.
+public struct ModifierRequest: Codable, Equatable, Sendable {
+    /// Method of the request.
+    public var method: String
+    /// URL of the request.
+    public var url: String
+    /// Length of the body in bytes.
+    public var bodyBytes: Int
+    /// The key that tells a repeated request from another.
+    public var idempotencyKey: String
+}
+
+/// Why a modifier is not sent now.
+public struct ModifierWait: Codable, Equatable, Sendable {
+    /// The reason: `hold`, `lane`, `dependency`, `backoff`, `rest`, `offline`.
+    public var reason: String
+    /// The lane, modifier, origin or account that it waits for.
+    public var name: String?
+    /// Time when the wait ends; null if no time ends it.
+    public var until: Timestamp?
+}
+
+/// The last answer of the origin to a modifier.
+public struct ModifierAnswer: Codable, Equatable, Sendable {
+    /// Status of the answer.
+    public var status: Int
+    /// Time of the answer.
+    public var at: Timestamp
+    /// The first 64 KiB of its body: JSON as it is, anything else as a string.
+    public var body: RawJSON
+    /// Status of the first answer that left open whether the modifier was applied; null without one.
+    public var unclearStatus: Int?
+}
