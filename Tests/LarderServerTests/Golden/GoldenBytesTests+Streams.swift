@@ -98,7 +98,8 @@ extension GoldenBytesTests {
         _ = try await said.client.ask("POST", "/v1/origins/example/online")
     }
 
-    /// One that stays open: what is written by others, what its origin does, heartbeats, the end.
+    /// A fetch that stays open: what is written by others, what its origin does, heartbeats, the
+    /// end.
     private static func follow(_ said: Transcript) async throws {
         let server = said.server
         server.upstream.answer(try ServerFixture.url("/44"), with: .json("1"), .json("2"))

@@ -7,8 +7,8 @@ import Testing
 
 /// The bytes of the API as clients see them, compared with the files in `Tests/Golden`.
 ///
-/// A change of the API changes these files: `LARDER_WRITE_GOLDEN=1 swift test --filter GoldenBytesTests`
-/// writes them, and their difference belongs into the change.
+/// A change of the API changes these files: `LARDER_WRITE_GOLDEN=1 swift test --filter
+/// GoldenBytesTests` writes them, and their difference belongs into the change.
 @Suite("Golden bytes of the API", .timeLimit(.minutes(5)))
 struct GoldenBytesTests {
     @Test("Origins")

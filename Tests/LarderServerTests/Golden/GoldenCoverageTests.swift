@@ -56,7 +56,8 @@ extension GoldenBytesTests {
         #expect(operations.isEmpty, "\(operations.sorted())")
     }
 
-    /// The path of the document that a target is of; of two that fit, the one with more of its text.
+    /// The path of the document that a target is of; of two that fit, the one with more of its
+    /// text.
     private static func template(of target: String, among templates: [String]) -> String? {
         let path = target.prefix { $0 != "?" }
         let fitting = templates.filter { template in

@@ -1,8 +1,8 @@
 import LarderModel
 import LarderWire
 
-/// One frame of each kind with every member that it can have, and one with none of those that it
-/// can do without: what no client can make a server send.
+/// Frames of each kind, with every member that they can have and with none that they can do
+/// without, as no client can make a server send them all.
 enum GoldenFrames {
     static func text() throws -> String {
         var text = ""

@@ -4,7 +4,7 @@ import LarderServer
 import LarderTestSupport
 import Testing
 
-/// What a server and its clients say to each other, written down for a golden file.
+/// Requests to a server and its answers, written down for a golden file.
 ///
 /// Used by one task at a time.
 final class Transcript {
@@ -19,8 +19,8 @@ final class Transcript {
 
     /// Serves with one origin, runs `body`, and compares what was said with the golden file.
     ///
-    /// All connections share an event loop, so that one request ends before the next begins. With a
-    /// `timeout` of a millisecond a failed connection is not tried again.
+    /// All connections share an event loop, so that one request ends before the next begins. With
+    /// a `timeout` of a millisecond a failed connection is not tried again.
     static func check(
         _ name: String,
         maxEntryBytes: Int64 = 64 << 20,
@@ -89,7 +89,8 @@ final class Transcript {
     }
 }
 
-/// What differs from run to run and from machine to machine, and what the files have in its place.
+/// Values that differ from run to run, from user to user and from machine to machine, and what the
+/// files have in their place.
 private enum Varying {
     /// The length follows from the body, whose length differs where something in it does.
     static let headers: Set = ["Content-Length"]
@@ -102,6 +103,8 @@ private enum Varying {
         "received": "0", "sent": "0",
         // Uses are written down some time after the answer.
         "last_used": "1",
+        // The text of a user's number counts in the size of the user's rows.
+        "size": "300", "total_bytes": "300",
         "p50_ms": "0.0", "p90_ms": "0.0", "p99_ms": "0.0", "max_ms": "0.0",
     ]
 
@@ -109,6 +112,8 @@ private enum Varying {
         #"uid \d+ is no"#: "uid 7 is no", #""uid:\d+""#: #""uid:7""#,
         #""\d+:default""#: #""7:default""#, #"/\d+:default/"#: "/7:default/",
         #""name":"(cache|state).db","bytes":\d+"#: #""name":"$1.db","bytes":4096"#,
+        #""(evicted|entries|count|waiting)":(\d+),"bytes":[1-9]\d*"#: #""$1":$2,"bytes":300"#,
+        #""cache":\{"bytes":[1-9]\d*"#: #""cache":{"bytes":300"#,
     ]
 
     static func replaced(in text: String) -> String {
