@@ -30,8 +30,8 @@ extension Flattened: Codable {
     }
 }
 
-// The compiler takes these in the code that it makes for a type with such a property. The coder of the
-// API has the object itself for a superclass.
+// The compiler takes these in the code that it makes for a type with such a property. The coder
+// of the API has the object itself for a superclass.
 
 extension KeyedEncodingContainer {
     /// Writes the members of the value.

@@ -2,7 +2,7 @@ import LarderJSON
 
 /// Members with names of a client's or an origin's own, such as header fields, in their order.
 public struct NamedValues<Value: Codable & Sendable>: Sendable {
-    /// One member.
+    /// A name with its value.
     public struct Member: Sendable {
         /// The name as it travels.
         public var name: String

@@ -1,4 +1,4 @@
-/// One page of a list.
+/// Items of a list, up to the limit of the request.
 public struct Page<Item: Codable & Sendable>: Codable, Sendable {
     /// The items, in the order of the list.
     public var items: [Item]

@@ -1,6 +1,6 @@
 package import LarderJSON
 
-/// One JSON value as it was written: the spelling of its numbers, the order of its members and its
+/// A JSON value as it was written: the spelling of its numbers, the order of its members and its
 /// white space are kept.
 public struct RawJSON: Hashable, Sendable {
     /// The value in UTF-8.

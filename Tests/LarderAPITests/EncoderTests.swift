@@ -91,7 +91,7 @@ struct EncoderTests {
         #expect(text(fields) == #"{"X-Own":"1","aB":"2","\"":"3"}"#)
     }
 
-    @Test("A frame puts the members of its payload behind its own, and nests containers")
+    @Test("A frame puts the members of its payload after its own, and nests containers")
     func handWritten() {
         struct Frame: Encodable {
             enum CodingKeys: CodingKey { case type, entry, parts, end }

@@ -4,15 +4,15 @@ import LarderModel
 /// Reads values of the API from JSON and from queries.
 ///
 /// Names are in snake_case: `base_url` is read for `baseURL`. A member that is null counts as not
-/// given. In a query an array is a parameter that is repeated, or, of numbers, booleans and
-/// ``WireEnum``, also one with commas; a boolean is `true`, `false`, `1` or `0`.
+/// given. In a query an array is a parameter that is repeated. Commas divide arrays of numbers,
+/// booleans and ``WireEnum`` too. A boolean is `true`, `false`, `1` or `0`.
 package struct APIDecoder: Sendable {
     package enum Mode: Sendable {
         /// For requests: unknown members, members that are given twice and unknown values of a
         /// ``WireEnum`` are errors.
         case strict
-        /// For answers, which a newer daemon may have sent: unknown members are ignored, of several
-        /// the last counts, and an unknown value of a ``WireEnum`` is kept.
+        /// For answers, which a newer daemon may have sent: unknown members are ignored, of
+        /// several the last counts, and an unknown value of a ``WireEnum`` is kept.
         case lenient
     }
 
@@ -91,7 +91,7 @@ extension APIDecodingError {
     }
 }
 
-/// What the decoders of one text or query share.
+/// State that the decoders of one text or query share.
 final class DecodingState {
     let mode: APIDecoder.Mode
     let source: APIDecodingError.Source

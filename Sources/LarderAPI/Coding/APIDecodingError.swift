@@ -27,7 +27,7 @@ package enum APIDecodingError: Error, Equatable, Sendable {
     /// A text that its type refuses, and why.
     case invalid(at: String, reason: String)
 
-    /// One sentence for people, without a full stop.
+    /// The error in one sentence for people, without a full stop.
     package var message: String {
         switch self {
         case .notJSON(let error): error.message

@@ -3,10 +3,10 @@ import LarderModel
 
 /// Writes values of the API as compact JSON.
 ///
-/// Members come in the order in which the type declares them, their names in snake_case: `baseURL` is
-/// `base_url`. An optional without a value is `null`, unless its property is ``OmittedWhenNil``.
-/// ``RawJSON`` is written as it is, a `Duration` as a number and its unit: `300ms`. A number that is
-/// not finite is `null`.
+/// Members come in the order in which the type declares them, their names in snake_case:
+/// `baseURL` is `base_url`. An optional without a value is `null`, unless its property is
+/// ``OmittedWhenNil``. ``RawJSON`` is written as it is, a `Duration` as a number and its unit:
+/// `300ms`. A number that is not finite is `null`.
 ///
 /// A dictionary has no order; ``NamedValues`` takes its place.
 package struct APIEncoder {
@@ -34,8 +34,9 @@ package struct APIEncoder {
 
 /// The writer and its open objects and arrays.
 ///
-/// A container has no end of its own. It ends when its value is written, or when the container around
-/// it goes on: a nested container that is written to after that is a mistake, and a precondition.
+/// A container has no end of its own. It ends when its value is written, or when the container
+/// around it goes on: a nested container that is written to after that is a mistake, and a
+/// precondition.
 final class EncodingState {
     enum Container {
         case object
@@ -103,7 +104,7 @@ final class EncodingState {
     }
 }
 
-/// What a value is given to write itself to.
+/// The encoder of one value.
 private struct ValueEncoder: Encoder {
     let state: EncodingState
     /// The containers that are open around the value.
@@ -112,7 +113,8 @@ private struct ValueEncoder: Encoder {
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// A second call gives the same object, so that a value can put another's members among its own.
+    /// A second call gives the same object, so that a value can put another's members among its
+    /// own.
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         begin(.object)
         let names = state.names(of: type)
@@ -184,8 +186,8 @@ private struct ObjectEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
         state.json.double(value)
     }
 
-    // Null in place of a value. Without one for each type the standard library's would be taken, which
-    // leaves the member out.
+    // Null in place of a value. Without one for each type the standard library's would be taken,
+    // which leaves the member out.
 
     func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
         if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }

@@ -52,9 +52,9 @@ func memberName(of key: some CodingKey) -> String {
 
 /// The name of a property as the name of its member: `baseURL` becomes `base_url`, `id` stays.
 ///
-/// A word begins at a capital letter after a small one or a digit, and at the last of several capital
-/// letters before a small one, except the `s` of a plural: `urlTTLText` is `url_ttl_text`, `pendingIDs`
-/// `pending_ids`.
+/// A word begins at a capital letter after a small one or a digit, and at the last of several
+/// capital letters before a small one: `urlTTLText` is `url_ttl_text`. An `s` after an
+/// abbreviation belongs to it: `pendingIDs` is `pending_ids`.
 func snakeCase(_ name: String) -> String {
     let letters = Array(name.utf8)
     var text: [UInt8] = []

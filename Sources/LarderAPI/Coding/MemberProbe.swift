@@ -6,8 +6,8 @@ protocol WireUnion {}
 /// Asks a type for the names of its members, without a value: the type reads an object in which
 /// every member that it needs has a value without meaning.
 ///
-/// The coding keys that the compiler makes cannot be listed. A type with a `init(from:)` of its own
-/// may refuse such values; then the names are those up to there, as they are of a ``WireUnion``.
+/// The coding keys that the compiler makes cannot be listed. A type with an `init(from:)` of its
+/// own may refuse such values. Then only the names up to there are known, as of a ``WireUnion``.
 final class MemberProbe: Decoder {
     private var names: [String] = []
 

@@ -1,10 +1,10 @@
 import LarderJSON
 
-/// What a value is given to read itself from.
+/// The decoder of one value.
 ///
 /// It remembers which members were asked for: these are the ones that the value's type has.
 final class ValueDecoder: Decoder {
-    /// What the value's type takes its node for.
+    /// The form of JSON that the value's type asks for.
     private enum Form {
         case object
         case array
@@ -19,7 +19,7 @@ final class ValueDecoder: Decoder {
     private var form = Form.object
     private var nested: [ValueDecoder] = []
     private var index: [JSONName: Int] = [:]
-    /// What was asked for last: an optional member is asked for three times.
+    /// The value of the last name in `asked`: an optional member is asked for three times.
     private var found: WireNode?
 
     /// How many members are looked through one by one.
@@ -90,14 +90,15 @@ final class ValueDecoder: Decoder {
         return decoder
     }
 
-    /// The first member that was not asked for, if the mode refuses those, once the value was read.
+    /// The first member that was not asked for, if the mode refuses those, once the value was
+    /// read.
     func unknownMember() -> APIDecodingError? {
         unknownMember(beside: [])
     }
 
     /// The same for a value that was not read to its end, so that its type has further members.
     ///
-    /// Who misspells a member is told that, and not that the member is missing.
+    /// A misspelled member is reported as unknown, and not as missing.
     func unknownMember<Value: Decodable>(of type: Value.Type) -> APIDecodingError? {
         guard state.mode == .strict, form == .object else { return nil }
         let probe = MemberProbe.names(of: type)
@@ -130,7 +131,7 @@ private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     var codingPath: [any CodingKey] { [] }
 
-    /// Those of the members that are keys as they are: of a dictionary.
+    /// Members whose names are keys as they are: of a dictionary.
     var allKeys: [Key] { members.compactMap { Key(stringValue: $0.name) } }
 
     func contains(_ key: Key) -> Bool {

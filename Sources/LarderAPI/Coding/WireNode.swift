@@ -29,7 +29,7 @@ struct WireNode {
         self.range = range
     }
 
-    /// What it is, as a message says it: `a number`.
+    /// The kind of the value, as a message says it: `a number`.
     var kindText: String {
         switch content {
         case .null: "null"

@@ -2,7 +2,7 @@
 ///
 /// A stream ends with ``end(_:)``; without it, the stream was cut off.
 public enum FetchFrame: Equatable, Sendable {
-    /// What is known of the URL.
+    /// The URL's entry.
     case snapshot(SnapshotFrame)
     /// The origin has what the client was shown.
     case unchanged(UnchangedFrame)
@@ -22,7 +22,7 @@ public enum FetchFrame: Equatable, Sendable {
 
 /// A line of a batch: one for each id in the order of the request, then ``end(_:)``.
 public enum BatchFrame: Equatable, Sendable {
-    /// What is cached.
+    /// The cached entry.
     case snapshot(SnapshotFrame)
     /// Nothing is cached.
     case miss(MissFrame)
@@ -113,9 +113,9 @@ public struct OtherFrame: Codable, Equatable, Sendable {
     public var type: String
 }
 
-/// What is known of a URL at one moment.
+/// An entry at one moment.
 public struct SnapshotFrame: Codable, Equatable, Sendable {
-    /// Who gave the answer.
+    /// Source of the answer.
     public var source: AnswerSource
     /// Revision of the entry.
     public var rev: Int64
@@ -169,7 +169,7 @@ public struct UnchangedFrame: Codable, Equatable, Sendable {
 
 /// The URL is gone.
 public struct DeletedFrame: Codable, Equatable, Sendable {
-    /// Who says so.
+    /// Source of the deletion.
     public var source: AnswerSource
     /// Revision of the deletion.
     public var rev: Int64

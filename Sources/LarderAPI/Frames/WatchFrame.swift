@@ -76,11 +76,11 @@ public struct ChangeFrame: Codable, Equatable, Sendable {
     public var rev: Int64
     /// The entry or entity.
     @Flattened public var target: TargetName
-    /// Who changed it: `client`, `network`, `modifier`.
+    /// Source of the change: `client`, `network`, `modifier`.
     public var source: String
     /// Keys of the entities whose changes it shows; omitted if there are none.
     @OmittedWhenNil public var changed: [String]?
-    /// What caused the change: `modifier:ID`; omitted without a cause.
+    /// Cause of the change: `modifier:ID`; omitted without a cause.
     @OmittedWhenNil public var cause: String?
     /// Whether the watcher changed it itself, by its `Larder-Client` header; omitted if not.
     @OmittedWhenNil public var isOwn: Bool?
@@ -88,7 +88,8 @@ public struct ChangeFrame: Codable, Equatable, Sendable {
     @OmittedWhenNil public var coalesced: Int?
     /// Whether the frame tells what there was when the watch began; omitted if not.
     @OmittedWhenNil public var initial: Bool?
-    /// Whether more of the revision follows, so that it cannot be used as `since` yet; omitted if not.
+    /// Whether more of the revision follows, so that it cannot be used as `since` yet; omitted if
+    /// not.
     @OmittedWhenNil public var more: Bool?
 
     private enum CodingKeys: String, CodingKey {
@@ -114,7 +115,8 @@ public struct EvictFrame: Codable, Equatable, Sendable {
     public var reason: String
     /// Whether the watcher evicted it itself, by its `Larder-Client` header; omitted if not.
     @OmittedWhenNil public var isOwn: Bool?
-    /// Whether more of the revision follows, so that it cannot be used as `since` yet; omitted if not.
+    /// Whether more of the revision follows, so that it cannot be used as `since` yet; omitted if
+    /// not.
     @OmittedWhenNil public var more: Bool?
 
     private enum CodingKeys: String, CodingKey {
@@ -142,9 +144,9 @@ public struct ModifierFrame: Codable, Equatable, Sendable {
     @OmittedWhenNil public var dropped: Bool?
     /// Whether the origin has confirmed it and a shared row does not show it yet; omitted if not.
     @OmittedWhenNil public var answered: Bool?
-    /// What it changes.
+    /// Entries and entities that the modifier changes.
     @OmittedWhenNil public var targets: [ModifierTargetName]?
-    /// What it has changed and does not change any more.
+    /// Entries and entities that it changed and does not change any more.
     @OmittedWhenNil public var reverted: [ModifierTargetName]?
     /// Origin of the keys among the targets, if one of them is an entity.
     @OmittedWhenNil public var origin: String?
@@ -152,7 +154,8 @@ public struct ModifierFrame: Codable, Equatable, Sendable {
     @OmittedWhenNil public var problem: RawJSON?
     /// Whether the watcher changed it itself, by its `Larder-Client` header; omitted if not.
     @OmittedWhenNil public var isOwn: Bool?
-    /// Whether more of the revision follows, so that it cannot be used as `since` yet; omitted if not.
+    /// Whether more of the revision follows, so that it cannot be used as `since` yet; omitted if
+    /// not.
     @OmittedWhenNil public var more: Bool?
 
     private enum CodingKeys: String, CodingKey {
@@ -204,8 +207,8 @@ public struct LaggedFrame: Codable, Equatable, Sendable {
 public struct WatchEndFrame: Codable, Equatable, Sendable {
     /// Why the stream ends.
     public var outcome: WatchOutcome
-    /// The value of `since` that asks for what follows; omitted if the first list was not told to its
-    /// end.
+    /// The value of `since` that asks for what follows; omitted if the first list was not told to
+    /// its end.
     @OmittedWhenNil public var rev: Int64?
 }
 

@@ -1,30 +1,30 @@
-/// What the daemon found when it looked at itself.
+/// The daemon's findings about itself.
 public struct CheckReport: Codable, Equatable, Sendable {
-    /// One for each subject.
+    /// Findings, one for each subject.
     public var findings: [Finding]
 }
 
-/// Something that the daemon looked at.
+/// A subject that the daemon checked.
 public struct Finding: Codable, Equatable, Sendable {
     /// The subject: `cache.db`.
     public var subject: String
-    /// How the subject is.
+    /// The state of the subject.
     public var state: FindingState
-    /// The same in one sentence.
+    /// The state in one sentence.
     public var detail: String
-    /// What to do; null if nothing has to be done.
+    /// The command or step that helps; null if none is needed.
     public var fix: String?
 }
 
-/// How something is that the daemon looked at.
+/// The state of a subject that the daemon checked.
 public struct FindingState: WireEnum {
-    /// It works.
+    /// The subject works.
     public static let ok = FindingState(rawValue: "ok")
-    /// It works, and an operator should look at it.
+    /// The subject works, and an operator should look at it.
     public static let warning = FindingState(rawValue: "warning")
-    /// It does not work, or not safely.
+    /// The subject does not work, or not safely.
     public static let failed = FindingState(rawValue: "failed")
-    /// The daemon did not look at it, or not to its end.
+    /// The daemon did not check the subject, or not to its end.
     public static let skipped = FindingState(rawValue: "skipped")
 
     /// Every value that this version knows.
@@ -72,21 +72,21 @@ public struct ReloadState: WireEnum {
     }
 }
 
-/// What a purge removed.
+/// The result of a purge.
 public struct PurgeReport: Codable, Equatable, Sendable {
-    /// Number of entries and entities, pinned ones included.
+    /// Number of entries and entities that were removed, pinned ones included.
     public var entries: Int
-    /// Their accounted size.
+    /// Accounted size of those.
     public var bytes: Int64
     /// Number of modifiers: unsettled ones and dead letters.
     public var modifiers: Int
 }
 
-/// What an eviction removed, or would remove.
+/// The result of an eviction, or of a dry run.
 public struct EvictReport: Codable, Equatable, Sendable {
     /// Number of entries and entities that were evicted.
     public var evicted: Int
-    /// Their accounted size.
+    /// Accounted size of those.
     public var bytes: Int64
     /// Number of entries that were selected and are protected.
     public var skipped: Int

@@ -6,7 +6,7 @@ public struct EntryItem: Codable, Equatable, Sendable {
     @OmittedWhenNil public var scope: String?
     /// Account of the owner, with ``scope``; omitted for a shared row.
     @OmittedWhenNil public var account: String?
-    /// What the entry is.
+    /// Kind of the entry.
     public var kind: EntryKind
     /// Name of the origin; null for a client's own entry.
     public var origin: String?
@@ -36,7 +36,7 @@ public struct EntryItem: Codable, Equatable, Sendable {
     public var source: AnswerSource
 }
 
-/// What an entry is.
+/// Kind of an entry.
 public struct EntryKind: WireEnum {
     /// A client's own entry.
     public static let blob = EntryKind(rawValue: "blob")
@@ -60,7 +60,7 @@ public struct EntryKind: WireEnum {
     }
 }
 
-/// Who gave an answer.
+/// Source of an answer.
 public struct AnswerSource: WireEnum {
     /// The cache.
     public static let cache = AnswerSource(rawValue: "cache")

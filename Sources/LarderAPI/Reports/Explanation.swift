@@ -22,7 +22,7 @@ public struct EntryExplanation: Codable, Equatable, Sendable {
     public var keyless: Keyless
     /// Number of entities that have a name twice with different values, of which the last counts.
     public var repeated: Int
-    /// What unsettled modifiers make of it.
+    /// Effects of unsettled modifiers.
     @Flattened public var pending: PendingExplanation
 }
 
@@ -30,13 +30,13 @@ public struct EntryExplanation: Codable, Equatable, Sendable {
 public struct EntityExplanation: Codable, Equatable, Sendable {
     /// The entity as lists have it.
     @Flattened public var item: EntityItem
-    /// Its version by the origin's rule: a number or a string; null without one.
+    /// Version of the entity by the origin's rule: a number or a string; null without one.
     public var version: RawJSON?
     /// Number of the last fetch that changed it; null without one.
     public var fetch: Int64?
     /// Why the entity is not evicted now, one word for each reason.
     public var protectedBy: [String]
-    /// What unsettled modifiers make of it.
+    /// Effects of unsettled modifiers.
     @Flattened public var pending: PendingExplanation
     /// Entries and entities that show it or refer to it.
     public var referencedBy: References
@@ -78,7 +78,7 @@ public struct Keyless: Codable, Equatable, Sendable {
     public var sample: String?
 }
 
-/// What refers to an entity, or what it refers to.
+/// References to an entity, or from it.
 public struct References: Codable, Equatable, Sendable {
     /// Number of references.
     public var count: Int
@@ -86,11 +86,12 @@ public struct References: Codable, Equatable, Sendable {
     public var items: [Reference]
 }
 
-/// One end of a reference.
+/// The other end of a reference.
 public struct Reference: Codable, Equatable, Sendable {
     /// The entry or entity.
     @Flattened public var target: TargetName
-    /// Members that the entry shows; between two entities, the members of the one that have the other.
+    /// Members that the entry shows; between two entities, the members of the one that have the
+    /// other.
     public var members: [String]
 }
 
@@ -115,13 +116,13 @@ public struct TargetName: Codable, Hashable, Sendable {
     }
 }
 
-/// What unsettled modifiers make of an entry or an entity.
+/// Effects of unsettled modifiers on an entry or an entity.
 public struct PendingExplanation: Codable, Equatable, Sendable {
     /// Number of modifiers.
     public var pending: Int
     /// The last answer of the origin; null without modifiers.
     public var base: ViewReport?
-    /// What clients see; null without modifiers.
+    /// The value that clients see; null without modifiers.
     public var view: ViewReport?
     /// The modifiers in their order, at most 1,000.
     public var modifiers: [PendingStep]
@@ -129,7 +130,7 @@ public struct PendingExplanation: Codable, Equatable, Sendable {
     public var truncated: Bool
 }
 
-/// A modifier and what it makes of an entry.
+/// A modifier and its effect on an entry.
 public struct PendingStep: Codable, Equatable, Sendable {
     /// Id of the modifier.
     public var id: String
@@ -139,13 +140,13 @@ public struct PendingStep: Codable, Equatable, Sendable {
     public var effect: String
     /// Why the effect does not fit and is left out of the view; null if it fits.
     public var inapplicable: String?
-    /// What base, the modifiers before it and it make; null if that is too much to tell.
+    /// Base with the effects up to this modifier; null if that is too large to tell.
     public var after: ViewReport?
-    /// What clients would see without it; null if that is too much to tell.
+    /// The value that clients would see without this modifier; null if that is too large to tell.
     public var without: ViewReport?
 }
 
-/// What a target shows.
+/// The value of a target, as clients see it.
 public struct ViewReport: Codable, Equatable, Sendable {
     /// Whether there is a value.
     public var state: ViewState

@@ -6,15 +6,15 @@ public struct ModifierReport: Codable, Equatable, Sendable {
     public var state: ModifierState
     /// Why it was settled without being confirmed; null in other states.
     public var reason: ModifierReason?
-    /// What holds of it beside its state.
+    /// Conditions that hold in addition to the state.
     public var marks: [ModifierMark]
     /// Lanes that send it in order: `id:ID`, `key:ORIGIN/KEY`, `name:NAME`.
     public var lanes: [String]
-    /// What it changes; in the history the first 16.
+    /// Entries and entities that the modifier changes; in the history the first 16.
     public var targets: [ModifierTargetName]
     /// Origin of the keys among ``targets``, if one of them is an entity.
     @OmittedWhenNil public var origin: String?
-    /// Its request to the origin.
+    /// Request to the origin.
     public var request: ModifierRequest
     /// Number of attempts that count.
     public var attempts: Int
@@ -56,33 +56,33 @@ public struct ModifierReceipt: Codable, Equatable, Sendable {
 
 /// The answer to several modifiers, in the order of the request.
 public struct ModifierReceipts: Codable, Equatable, Sendable {
-    /// One for each modifier.
+    /// Receipts, one for each modifier.
     public var modifiers: [ModifierReceipt]
 }
 
 /// State of a modifier.
 public struct ModifierState: WireEnum {
-    /// It is held back until its time.
+    /// Held back until its time.
     public static let held = ModifierState(rawValue: "held")
-    /// It waits to be sent.
+    /// Ready to be sent.
     public static let queued = ModifierState(rawValue: "queued")
-    /// Its request is under way.
+    /// The request is under way.
     public static let inFlight = ModifierState(rawValue: "in_flight")
-    /// The origin has confirmed it.
+    /// The origin has confirmed the modifier.
     public static let confirmed = ModifierState(rawValue: "confirmed")
-    /// The origin has accepted it and applies it later.
+    /// The origin has accepted the modifier and applies it later.
     public static let accepted = ModifierState(rawValue: "accepted")
-    /// It waits for its next attempt.
+    /// The next attempt has a time.
     public static let retryWait = ModifierState(rawValue: "retry_wait")
-    /// The origin may have applied it; a person decides.
+    /// The origin may have applied the modifier; a person decides.
     public static let unknown = ModifierState(rawValue: "unknown")
     /// The origin has another version; a person decides.
     public static let conflict = ModifierState(rawValue: "conflict")
-    /// It waits for a credential.
+    /// The origin needs a credential.
     public static let authWait = ModifierState(rawValue: "auth_wait")
-    /// It failed.
+    /// The modifier failed.
     public static let dead = ModifierState(rawValue: "dead")
-    /// It was cancelled.
+    /// The modifier was cancelled.
     public static let cancelled = ModifierState(rawValue: "cancelled")
 
     /// Every value that this version knows.
@@ -101,19 +101,19 @@ public struct ModifierState: WireEnum {
 
 /// Why a modifier was settled without being confirmed.
 public struct ModifierReason: WireEnum {
-    /// It was tried as often as it may be.
+    /// All attempts failed.
     public static let attempts = ModifierReason(rawValue: "attempts")
-    /// It was not sent before it expired.
+    /// The modifier expired before it was sent.
     public static let expired = ModifierReason(rawValue: "expired")
-    /// The origin refused it.
+    /// The origin refused the modifier.
     public static let refused = ModifierReason(rawValue: "refused")
-    /// A modifier that it depends on failed.
+    /// Another modifier that this one depends on failed.
     public static let parentFailed = ModifierReason(rawValue: "parent-failed")
-    /// The daemon could not read it.
+    /// The daemon could not read the modifier.
     public static let unreadable = ModifierReason(rawValue: "unreadable")
-    /// It was given up; the origin may have applied it.
+    /// The user gave the modifier up; the origin may have applied it.
     public static let discarded = ModifierReason(rawValue: "discarded")
-    /// It was given up before it was sent.
+    /// The user gave the modifier up before it was sent.
     public static let cancelled = ModifierReason(rawValue: "cancelled")
 
     /// Every value that this version knows.
@@ -129,15 +129,15 @@ public struct ModifierReason: WireEnum {
     }
 }
 
-/// What holds of a modifier beside its state.
+/// A condition that holds in addition to the state.
 public struct ModifierMark: WireEnum {
-    /// One of its lanes is paused.
+    /// A lane of the modifier is paused.
     public static let paused = ModifierMark(rawValue: "paused")
-    /// It failed again and again.
+    /// Many attempts failed.
     public static let stalled = ModifierMark(rawValue: "stalled")
-    /// One of its effects does not fit the value and is left out of the view.
+    /// An effect does not fit the value and is left out of the view.
     public static let inapplicable = ModifierMark(rawValue: "inapplicable")
-    /// The origin has confirmed it, and a shared row does not show it yet.
+    /// The origin has confirmed the modifier, and a shared row does not show it yet.
     public static let answered = ModifierMark(rawValue: "answered")
 
     /// Every value that this version knows.
@@ -151,8 +151,8 @@ public struct ModifierMark: WireEnum {
     }
 }
 
-/// A target of a modifier: an id or a key as a text, or an object if the text would be of the wrong
-/// kind.
+/// A target of a modifier: an id or a key as a text, or an object if the text would be of the
+/// wrong kind.
 public enum ModifierTargetName: Hashable, Sendable {
     /// An id, or a key of the origin that the report names.
     case text(String)
@@ -211,6 +211,7 @@ public struct ModifierAnswer: Codable, Equatable, Sendable {
     public var at: Timestamp
     /// The first 64 KiB of its body: JSON as it is, anything else as a string.
     public var body: RawJSON
-    /// Status of the first answer that left open whether the modifier was applied; null without one.
+    /// Status of the first answer that left open whether the modifier was applied; null without
+    /// one.
     public var unclearStatus: Int?
 }

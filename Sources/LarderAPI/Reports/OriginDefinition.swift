@@ -6,9 +6,9 @@ public struct OriginDefinition: Codable, Equatable, Sendable {
     public var baseURL: String
     /// Whether the origin may have a loopback or private address.
     public var allowPrivate: Bool?
-    /// Other hosts that its redirects may lead to, each with its port if it is not the scheme's.
+    /// Hosts that redirects may lead to, each with its port if it is not the scheme's.
     public var redirectHosts: [String]?
-    /// Whose the answers are if the client has used no credential of its own.
+    /// Owner of answers to clients that used no credential of their own.
     public var scope: OriginScope?
     /// Proxy of its connections: `http://user:password@proxy.example.com:3128`.
     public var proxy: String?
@@ -29,7 +29,7 @@ public struct OriginDefinition: Codable, Equatable, Sendable {
     }
 }
 
-/// Whose an origin's answers are.
+/// Owner of an origin's answers.
 public struct OriginScope: WireEnum {
     /// Each user and account has its own.
     public static let user = OriginScope(rawValue: "user")

@@ -63,8 +63,8 @@ public struct OriginTypeRule: Codable, Equatable, Sendable {
     public var lists: NamedValues<OriginListRule>?
     /// Whether objects of the type are not entities and stay in the object that has them.
     public var embed: Bool?
-    /// What takes the place of a deleted entity: `null`, nothing (`omit`), or the object that has it
-    /// counts as deleted too (`cascade`).
+    /// The value of a member whose entity is deleted: `null`, none (`omit`), or the object that
+    /// has the member counts as deleted too (`cascade`).
     public var onDeleted: DeletionRule?
 
     /// A rule with every default.
@@ -73,7 +73,7 @@ public struct OriginTypeRule: Codable, Equatable, Sendable {
     }
 }
 
-/// What takes the place of a deleted entity.
+/// The value of a member whose entity is deleted.
 public struct DeletionRule: WireEnum {
     /// The member has the value null.
     public static let null = DeletionRule(rawValue: "null")
@@ -147,7 +147,7 @@ extension OriginKeyField: Codable {
     }
 }
 
-/// What happens to a list when another one comes for it.
+/// How the daemon merges a list with the one that it has.
 public enum OriginListRule: Equatable, Sendable {
     /// The new list takes its place.
     case replace

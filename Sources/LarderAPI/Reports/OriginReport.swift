@@ -18,7 +18,7 @@ public struct OriginReport: Codable, Equatable, Sendable {
 
 /// How an origin is doing.
 public struct OriginCondition: Codable, Equatable, Sendable {
-    /// What the last requests to the origin told, or `offline` while it is set offline.
+    /// State by the last requests, or `offline` while the origin is set offline.
     public var state: OriginState
     /// Time since which the origin is in this state; null before the first request.
     public var since: Timestamp?
@@ -53,7 +53,7 @@ public struct OriginSource: WireEnum {
     }
 }
 
-/// What the last requests to an origin told.
+/// State of an origin by the last requests.
 public struct OriginState: WireEnum {
     /// Nothing was asked yet.
     public static let unknown = OriginState(rawValue: "unknown")

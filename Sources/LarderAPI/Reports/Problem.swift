@@ -9,13 +9,13 @@ public struct Problem: Codable, Equatable, Sendable {
     ///
     /// - Range: 400...599
     public var status: Int
-    /// One sentence on this occurrence.
+    /// This occurrence in one sentence.
     public var detail: String
     /// The request that failed, as the daemon's log names it.
     public var requestID: String
-    /// Whether the same request may succeed later, although nobody changes it.
+    /// Whether the same request may succeed later without a change.
     public var retryable: Bool
-    /// One sentence that says what to do.
+    /// The next step in one sentence.
     public var hint: String
     /// The status of the origin's answer, for `urn:larder:origin-status` and `urn:larder:deleted`.
     @OmittedWhenNil public var originStatus: Int?

@@ -94,7 +94,8 @@ public struct FetchStats: Codable, Equatable, Sendable {
     public var policy: FetchPolicy
     /// Source of the last frame: `cache`, `network`; `none` without a frame.
     public var source: String
-    /// The outcome, as the frame `end` says it; `problem` without frames, `abandoned` by the client.
+    /// The outcome, as the frame `end` says it; `problem` without frames, `abandoned` by the
+    /// client.
     public var outcome: String
     /// Number of fetches.
     public var count: Int64
@@ -122,7 +123,8 @@ public struct LatencyStats: Codable, Equatable, Sendable {
     public var network: Latency
 }
 
-/// Percentiles in milliseconds, at most a sixteenth above the true ones; null if nothing was timed.
+/// Percentiles in milliseconds, at most a sixteenth above the true ones; null if nothing was
+/// timed.
 public struct Latency: Codable, Equatable, Sendable {
     /// Number of requests that were timed.
     public var count: Int64

@@ -20,7 +20,7 @@ public struct StatusReport: Codable, Equatable, Sendable {
     public var origins: [OriginStatus]
     /// Problems that an operator should look at, one sentence each.
     public var warnings: [String]
-    /// Those of the warnings that the client can do something about, with the command that helps.
+    /// Warnings that the client can do something about, with the command that helps.
     ///
     /// They are of the client's own rows; an administrator gets all users', by uid.
     public var findings: [Finding]

@@ -20,11 +20,11 @@ public struct UsageReport: Codable, Equatable, Sendable {
     public var disk: DiskUsage
 }
 
-/// Some entries and their size.
+/// A number of entries and their size.
 public struct UsageSum: Codable, Equatable, Sendable {
     /// Number of entries.
     public var entries: Int64
-    /// Their accounted size: bodies, ids, headers and the fixed cost of rows.
+    /// Accounted size of the entries: bodies, ids, headers and the fixed cost of rows.
     public var bytes: Int64
     /// The size of their bodies.
     public var bodyBytes: Int64
@@ -34,7 +34,7 @@ public struct UsageSum: Codable, Equatable, Sendable {
 public struct UsageOfKind: Codable, Equatable, Sendable {
     /// The kind of the entries.
     public var kind: String?
-    /// Those entries.
+    /// Number and size of the entries.
     @Flattened public var rows: UsageSum
 }
 
@@ -42,7 +42,7 @@ public struct UsageOfKind: Codable, Equatable, Sendable {
 public struct UsageOfOrigin: Codable, Equatable, Sendable {
     /// Name of the origin; null for clients' own entries.
     public var origin: String?
-    /// Those entries.
+    /// Number and size of the entries.
     @Flattened public var rows: UsageSum
 }
 
@@ -52,7 +52,7 @@ public struct UsageOfUser: Codable, Equatable, Sendable {
     public var scope: String
     /// Name of the account; null for shared entries.
     public var account: String?
-    /// Those entries.
+    /// Number and size of the entries.
     @Flattened public var rows: UsageSum
 }
 
@@ -80,7 +80,7 @@ public struct NormalizedUsage: Codable, Equatable, Sendable {
 public struct UsageCount: Codable, Equatable, Sendable {
     /// Number of things.
     public var count: Int64
-    /// Their accounted size.
+    /// Accounted size of those.
     public var bytes: Int64
 }
 
