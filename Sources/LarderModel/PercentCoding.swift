@@ -25,7 +25,7 @@ package enum PercentCoding {
     }
 
     /// A text as one segment of a path: all but unreserved characters (RFC 3986 2.3) are encoded.
-    static func segment(_ text: String) -> String {
+    package static func segment(_ text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             switch byte {

@@ -49,6 +49,22 @@ struct QueryTests {
         )
     }
 
+    @Test("A query is written as it is read, without what has no value")
+    func written() throws {
+        var watch = WatchQuery()
+        watch.since = 7
+        watch.id = ["a&b", "é"]
+        watch.options.types = [.put, .evict]
+        watch.options.initial = true
+        watch.options.timeout = .seconds(30)
+        let query = APIEncoder().query(watch)
+        #expect(
+            query == "since=7&id=a%26b&id=%C3%A9&types=put&types=evict&initial=true&timeout=30s"
+        )
+        #expect(try APIDecoder(.strict).decode(query: query[...]) == watch)
+        #expect(APIEncoder().query(PinListQuery()).isEmpty)
+    }
+
     @Test(
         "A boolean has four spellings",
         arguments: [("true", true), ("1", true), ("false", false), ("0", false)]

@@ -20,6 +20,8 @@ package struct GoldenFile: Sendable {
         /// Nil in a section without a request.
         package var method: String?
         package var target = ""
+        /// The body of the request.
+        package var request = ""
         package var status = 0
         package var body: String
     }
@@ -67,6 +69,8 @@ package struct GoldenFile: Sendable {
             title: title,
             method: String(line[0]),
             target: String(line[1]),
+            request: rest[..<start.lowerBound].split(separator: "\n\n", maxSplits: 1).dropFirst()
+                .first.map(String.init) ?? "",
             status: Int(answer.prefix { $0.isNumber }) ?? 0,
             body: body
         )

@@ -18,6 +18,30 @@ package struct APIEncoder {
         return json.bytes
     }
 
+    /// Writes an object as a query, without the `?`; what is null or empty is left out.
+    ///
+    /// An array becomes a parameter that is repeated.
+    package func query(_ value: some Encodable) -> String {
+        guard let members = (try? JSONValue(parsing: encode(value)))?.members else {
+            preconditionFailure("\(type(of: value)) is not an object")
+        }
+        return members.flatMap { member in
+            (member.value.elements ?? [member.value]).compactMap { Self.word($0) }.map { word in
+                "\(member.name)=\(PercentCoding.segment(word))"
+            }
+        }.joined(separator: "&")
+    }
+
+    private static func word(_ value: JSONValue) -> String? {
+        switch value {
+        case .null: nil
+        case .bool(let bool): bool ? "true" : "false"
+        case .number(let number): number.text
+        case .string(let text): text
+        case .array, .object: preconditionFailure("a query has no objects")
+        }
+    }
+
     /// Writes `value` where the writer takes a value: after a name, or in an array.
     package func encode(_ value: some Encodable, to json: inout JSONWriter) {
         let state = EncodingState(json)

@@ -1,0 +1,103 @@
+/// A modifier: changes of entries here, and the request that makes them at the origin.
+public struct ModifierCommand: Codable, Equatable, Sendable {
+    /// Id of the modifier, which makes a repeated request the same; without it, the daemon's choice.
+    @OmittedWhenNil public var id: String?
+    /// Changes, at most 100 and one for each target.
+    @OmittedWhenNil public var changes: [ModifierChange]?
+    /// The request; without it, it follows from a single change of put, merge, patch or delete.
+    @OmittedWhenNil public var request: ModifierRequestCommand?
+    /// Name of the account; without it, the default one.
+    @OmittedWhenNil public var account: String?
+    /// Name of a further lane.
+    @OmittedWhenNil public var lane: String?
+    /// Ids of modifiers that are confirmed before; at most 100.
+    @OmittedWhenNil public var dependsOn: [String]?
+    /// Time for which it is held back, so that it can be cancelled.
+    @OmittedWhenNil public var hold: Duration?
+    /// Time limit of its first attempt.
+    @OmittedWhenNil public var expires: Duration?
+    /// Number of attempts before it fails; without it, no limit.
+    ///
+    /// - Range: 1...
+    @OmittedWhenNil public var attempts: Int?
+    /// Always `none`.
+    @OmittedWhenNil public var ifMatch: String?
+    /// Always `rebase`.
+    @OmittedWhenNil public var onConflict: String?
+    /// The next step if it may have reached the origin; without it, by the origin's rule.
+    @OmittedWhenNil public var afterUnknown: UnknownRule?
+
+    /// A modifier with nothing but its changes.
+    public init(changes: [ModifierChange]) {
+        self.changes = changes
+    }
+}
+
+/// Several modifiers of one account.
+public struct ModifiersCommand: Codable, Equatable, Sendable {
+    /// The modifiers, 1 to 1,000.
+    public var modifiers: [ModifierCommand]
+
+    /// These modifiers.
+    public init(modifiers: [ModifierCommand]) {
+        self.modifiers = modifiers
+    }
+}
+
+/// A change of one target.
+public struct ModifierChange: Codable, Equatable, Sendable {
+    /// The entry or entity.
+    public var target: TargetName
+    /// The effect: an object with `type` and the members of that type.
+    public var effect: RawJSON
+
+    /// An effect on a target.
+    public init(target: TargetName, effect: RawJSON) {
+        self.target = target
+        self.effect = effect
+    }
+}
+
+/// The request of a modifier, with at most one body.
+public struct ModifierRequestCommand: Codable, Equatable, Sendable {
+    /// Method of the request.
+    public var method: String
+    /// URL of the request, which belongs to an origin.
+    public var url: String
+    /// Header fields of the request.
+    @OmittedWhenNil public var headers: NamedValues<String>?
+    /// The body, if it is JSON.
+    @OmittedWhenNil public var body: RawJSON?
+    /// The body, if it is a text.
+    @OmittedWhenNil public var bodyText: String?
+    /// The body in Base64.
+    @OmittedWhenNil public var bodyB64: String?
+    /// Id of the entry that has the body.
+    @OmittedWhenNil public var bodyEntry: String?
+
+    /// A request without a body.
+    public init(method: String, url: String) {
+        self.method = method
+        self.url = url
+    }
+}
+
+/// The parameters of a list of modifiers.
+public struct ModifierListQuery: Codable, Equatable, Sendable {
+    /// A state, `settled` or `unsettled`; without it, unsettled ones and dead letters.
+    @OmittedWhenNil public var state: String?
+    /// A lane: `id:ID`, `key:ORIGIN/KEY`, `name:NAME`.
+    @OmittedWhenNil public var lane: String?
+    /// Time to wait until no modifier is left; with `unsettled` only.
+    @OmittedWhenNil public var wait: Duration?
+    /// Which page.
+    @Flattened public var page: PageQuery
+    /// Whose modifiers.
+    @Flattened public var rows: ScopeQuery
+
+    /// The first page of the client's own modifiers.
+    public init() {
+        page = PageQuery()
+        rows = ScopeQuery()
+    }
+}

@@ -1,0 +1,159 @@
+/// Which page of a list.
+public struct PageQuery: Codable, Equatable, Sendable {
+    /// Number of items in the page.
+    ///
+    /// - Range: 1...1000
+    /// - Default: 100
+    @OmittedWhenNil public var limit: Int?
+    /// The `next` of the page before.
+    @OmittedWhenNil public var cursor: String?
+
+    /// The first page.
+    public init() {}
+}
+
+/// Whose rows.
+public struct ScopeQuery: Codable, Equatable, Sendable {
+    /// `own`, `shared`, `uid:N` or `all`; users and all are for administrators.
+    ///
+    /// - Default: own
+    @OmittedWhenNil public var scope: String?
+    /// Name of the account; without it, the default one, and all accounts of another user.
+    @OmittedWhenNil public var account: String?
+
+    /// The client's own rows.
+    public init() {}
+}
+
+/// The parameters of a list of entries.
+public struct EntryListQuery: Codable, Equatable, Sendable {
+    /// Beginning of the ids.
+    @OmittedWhenNil public var prefix: String?
+    /// Name of the origin.
+    @OmittedWhenNil public var origin: String?
+    /// Order of the list.
+    ///
+    /// - Default: id
+    @OmittedWhenNil public var sort: EntryOrder?
+    /// Which page.
+    @Flattened public var page: PageQuery
+    /// Whose entries.
+    @Flattened public var rows: ScopeQuery
+
+    /// The first page of the client's own entries.
+    public init() {
+        page = PageQuery()
+        rows = ScopeQuery()
+    }
+}
+
+/// Order of a list of entries.
+public struct EntryOrder: WireEnum {
+    /// By id.
+    public static let id = EntryOrder(rawValue: "id")
+    /// The largest first.
+    public static let size = EntryOrder(rawValue: "size")
+    /// The oldest first.
+    public static let age = EntryOrder(rawValue: "age")
+    /// The least recently used first.
+    public static let used = EntryOrder(rawValue: "used")
+
+    /// Every value that this version knows.
+    public static let known: [EntryOrder] = [.id, .size, .age, .used]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// The parameters of a list of entities.
+public struct EntityListQuery: Codable, Equatable, Sendable {
+    /// Name of the origin; needed if several origins have entities.
+    @OmittedWhenNil public var origin: String?
+    /// Type of the entities.
+    @OmittedWhenNil public var type: String?
+    /// Which page.
+    @Flattened public var page: PageQuery
+    /// Whose entities.
+    @Flattened public var rows: ScopeQuery
+
+    /// The first page of the client's own entities.
+    public init() {
+        page = PageQuery()
+        rows = ScopeQuery()
+    }
+}
+
+/// The parameters of a list of pins.
+public struct PinListQuery: Codable, Equatable, Sendable {
+    /// Which page.
+    @Flattened public var page: PageQuery
+    /// Name of the account; without it, the default one.
+    @OmittedWhenNil public var account: String?
+
+    /// The first page of the default account.
+    public init() {
+        page = PageQuery()
+    }
+}
+
+/// An eviction, for which one of the first seven members selects.
+public struct EvictCommand: Codable, Equatable, Sendable {
+    /// Ids of entries, 1 to 10,000.
+    @OmittedWhenNil public var ids: [String]?
+    /// Keys of entities of ``origin``, 1 to 10,000.
+    @OmittedWhenNil public var keys: [String]?
+    /// Beginning of the ids.
+    @OmittedWhenNil public var prefix: String?
+    /// Name of the origin; with ``keys`` it says whose entities they are.
+    @OmittedWhenNil public var origin: String?
+    /// Age since the entries were stored or confirmed.
+    @OmittedWhenNil public var olderThan: Duration?
+    /// Size of the cache after it: a number of bytes, or a text with a unit.
+    @OmittedWhenNil public var toBytes: RawJSON?
+    /// Whether all entries are selected.
+    @OmittedWhenNil public var all: Bool?
+    /// Whether the answer tells what would be evicted, and nothing is.
+    ///
+    /// - Default: false
+    @OmittedWhenNil public var dryRun: Bool?
+    /// Whether pinned entries are unpinned and evicted too.
+    ///
+    /// - Default: false
+    @OmittedWhenNil public var includePinned: Bool?
+    /// Whose entries.
+    @Flattened public var rows: ScopeQuery
+
+    /// An eviction that selects nothing yet.
+    public init() {
+        rows = ScopeQuery()
+    }
+}
+
+/// A new origin.
+public struct OriginCommand: Codable, Equatable, Sendable {
+    /// Name of the origin: 1 to 64 letters, digits, `.`, `_` and `-`.
+    public var name: String
+    /// The keys of the origin.
+    @Flattened public var settings: OriginDefinition
+
+    /// An origin with a name and its keys.
+    public init(name: String, settings: OriginDefinition) {
+        self.name = name
+        self.settings = settings
+    }
+}
+
+/// A check of an origin.
+public struct OriginCheckCommand: Codable, Equatable, Sendable {
+    /// Path and query under the base URL; without it, the base URL itself.
+    @OmittedWhenNil public var path: String?
+
+    /// A check at a path.
+    public init(path: String? = nil) {
+        self.path = path
+    }
+}
