@@ -139,8 +139,8 @@ public struct SnapshotFrame: Codable, Equatable, Sendable {
 
 /// An entry with its body.
 public struct FrameEntry: Codable, Equatable, Sendable {
-    /// The entry, or the entity.
-    @Flattened public var name: TargetName
+    /// Id of the entry.
+    public var id: String
     /// Status of the answer.
     public var status: Int
     /// Media type of the body; null if none was given.
