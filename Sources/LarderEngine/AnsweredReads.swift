@@ -12,9 +12,19 @@ import Synchronization
 final class AnsweredReads: Sendable {
     private let context: EngineContext
     private let records: ModifierRecords
-    /// The rows that a task reads, and whether another write has been confirmed since its read began;
-    /// guarded by its lock.
-    private let reading = Mutex<[TargetName: Bool]>([:])
+    private let readings = Mutex(Readings())
+
+    private struct Readings {
+        var rows: [TargetName: Reading] = [:]
+        var pauseCount = 0
+    }
+
+    private enum Reading: Equatable {
+        /// Whether another write has been confirmed since the request.
+        case underWay(isAgain: Bool)
+        /// Until the next request; of a pause that a later write has ended another number is there.
+        case pausing(Int)
+    }
 
     init(_ context: EngineContext, _ records: ModifierRecords) {
         self.context = context
@@ -42,45 +52,82 @@ final class AnsweredReads: Sendable {
     func read(_ id: EntryID, _ scope: ScopeKey) {
         guard let (url, origin) = context.address(of: id, in: scope) else { return }
         let name = TargetName(scope, id)
-        let isNew = reading.withLock { reading in
-            let isRead = reading[name] != nil
-            reading[name] = isRead
-            return !isRead
+        let rests = rest(of: origin, name) > .zero
+        let isNew = readings.withLock { readings in
+            switch readings.rows[name] {
+            case .underWay: readings.rows[name] = .underWay(isAgain: true)
+            // The origin has said itself when.
+            case .pausing where rests: break
+            case .pausing, nil:
+                readings.rows[name] = .underWay(isAgain: false)
+                return true
+            }
+            return false
         }
         guard isNew else { return }
         // Refused only when the engine ends.
-        _ = context.work.add { [self, context] in
+        _ = context.work.add { [self] in
             let request = FetchRequest(FetchCommand(url: url), origin: origin)
             var pause = Duration.zero
-            while true {
-                let rest = max(pause, context.originStates.rest(of: origin.name, for: scope.scope))
-                if rest > .zero, (try? await context.clock.sleep(for: rest)) == nil { return }
-                guard isToBeRead(name, origin.name) else { return }
+            while await waits(for: max(pause, rest(of: origin, name)), name, origin.name) {
                 let outcome = await withCheckedContinuation { continuation in
                     context.board.board(request, scope, cached: nil, isForNobody: true) {
                         continuation.resume(returning: $0)
                     }
                 }
-                guard isToBeRead(name, origin.name, after: outcome) else { return }
-                pause = min(max(pause * 2, Limits.pinRetryBase), Limits.pinRetryMax)
+                guard let isAgain = isToBeRead(name, origin.name, after: outcome) else { return }
+                pause =
+                    isAgain ? .zero : min(max(pause * 2, Limits.pinRetryBase), Limits.pinRetryMax)
             }
         }
     }
 
-    /// Whether a row is to be read, again with `outcome`; if not, its task ends.
+    private func rest(of origin: OriginSettings, _ name: TargetName) -> Duration {
+        context.originStates.rest(of: origin.name, for: name.scope.scope)
+    }
+
+    /// Waits with a row's next request; false where another task makes it, or none is to be made.
+    private func waits(
+        for pause: Duration,
+        _ name: TargetName,
+        _ origin: OriginName
+    ) async -> Bool {
+        guard pause > .zero else { return true }
+        let pausing = readings.withLock { readings in
+            readings.pauseCount += 1
+            let pausing = Reading.pausing(readings.pauseCount)
+            readings.rows[name] = pausing
+            return pausing
+        }
+        let isOver = (try? await context.clock.sleep(for: pause)) != nil
+        return readings.withLock { readings in
+            guard readings.rows[name] == pausing else { return false }
+            let isToBeRead = isOver && isWanted(name, origin)
+            readings.rows[name] = isToBeRead ? .underWay(isAgain: false) : nil
+            return isToBeRead
+        }
+    }
+
+    /// Whether a row is read once more, and then whether without a pause; nil where its task ends.
     private func isToBeRead(
         _ name: TargetName,
         _ origin: OriginName,
-        after outcome: FlightOutcome? = nil
-    ) -> Bool {
-        reading.withLock { reading in
-            let isAgain = reading[name] == true || outcome?.mayBeAnotherLater ?? true
-            let isToBeRead =
-                isAgain && context.store.modifiers.isTarget(name.scope, name.id)
-                && !context.originStates.isDown(origin)
-            reading[name] = isToBeRead ? false : nil
-            return isToBeRead
+        after outcome: FlightOutcome
+    ) -> Bool? {
+        readings.withLock { readings in
+            let isAgain = readings.rows[name] == .underWay(isAgain: true)
+            guard isAgain || outcome.mayBeAnotherLater, isWanted(name, origin) else {
+                readings.rows[name] = nil
+                return nil
+            }
+            readings.rows[name] = .underWay(isAgain: false)
+            return isAgain
         }
+    }
+
+    private func isWanted(_ name: TargetName, _ origin: OriginName) -> Bool {
+        context.store.modifiers.isTarget(name.scope, name.id)
+            && !context.originStates.isDown(origin)
     }
 }
 
