@@ -7,12 +7,14 @@ import Synchronization
 
 /// Reads the shared rows for which confirmed writes wait, until an answer has come for each (case 29).
 ///
-/// A read that fails is repeated, with the pauses of pins. While the origin is away there is none: once
-/// it is back ``begin(at:)`` reads all of them.
+/// A read that fails is repeated, with the pauses of pins; one whose answer has ended nothing until the
+/// longest of them. While the origin is away there is none: once it is back ``begin(at:)`` reads all.
 final class AnsweredReads: Sendable {
     private let context: EngineContext
     private let records: ModifierRecords
     private let readings = Mutex(Readings())
+    /// So that the rows of a long queue do not take all of a user's places for requests.
+    private let turns = Turnstile(places: 8)
 
     private struct Readings {
         var rows: [TargetName: Reading] = [:]
@@ -50,7 +52,7 @@ final class AnsweredReads: Sendable {
     }
 
     func read(_ id: EntryID, _ scope: ScopeKey) {
-        guard let (url, origin) = context.address(of: id, in: scope) else { return }
+        guard let origin = context.address(of: id, in: scope)?.origin else { return }
         let name = TargetName(scope, id)
         let rests = rest(of: origin, name) > .zero
         let isNew = readings.withLock { readings in
@@ -67,18 +69,27 @@ final class AnsweredReads: Sendable {
         guard isNew else { return }
         // Refused only when the engine ends.
         _ = context.work.add { [self] in
-            let request = FetchRequest(FetchCommand(url: url), origin: origin)
             var pause = Duration.zero
-            while await waits(for: max(pause, rest(of: origin, name)), name, origin.name) {
-                let outcome = await withCheckedContinuation { continuation in
-                    context.board.board(request, scope, cached: nil, isForNobody: true) {
-                        continuation.resume(returning: $0)
+            while let found = context.address(of: id, in: scope) {
+                let wait = max(pause, rest(of: found.origin, name))
+                guard await waits(for: wait, name, found.origin.name) else { return }
+                // By the settings that the origin has now, a new credential among them.
+                guard let (url, origin) = context.address(of: id, in: scope) else { break }
+                let request = FetchRequest(FetchCommand(url: url), origin: origin)
+                let outcome = await turns.pass {
+                    await withCheckedContinuation { continuation in
+                        context.board.board(request, scope, cached: nil, isForNobody: true) {
+                            continuation.resume(returning: $0)
+                        }
                     }
                 }
-                guard let isAgain = isToBeRead(name, origin.name, after: outcome) else { return }
-                pause =
-                    isAgain ? .zero : min(max(pause * 2, Limits.pinRetryBase), Limits.pinRetryMax)
+                let next = min(max(pause * 2, Limits.pinRetryBase), Limits.pinRetryMax)
+                // An answer that has ended nothing was not stored, or its request was too early.
+                let isRepeated = outcome.mayBeAnotherLater || pause < Limits.pinRetryMax
+                guard let isAgain = isToBeRead(name, origin.name, isRepeated) else { return }
+                pause = isAgain ? .zero : next
             }
+            readings.withLock { $0.rows[name] = nil }
         }
     }
 
@@ -92,7 +103,7 @@ final class AnsweredReads: Sendable {
         _ name: TargetName,
         _ origin: OriginName
     ) async -> Bool {
-        guard pause > .zero else { return true }
+        guard pause > .zero else { return !Task.isCancelled }
         let pausing = readings.withLock { readings in
             readings.pauseCount += 1
             let pausing = Reading.pausing(readings.pauseCount)
@@ -112,11 +123,11 @@ final class AnsweredReads: Sendable {
     private func isToBeRead(
         _ name: TargetName,
         _ origin: OriginName,
-        after outcome: FlightOutcome
+        _ isRepeated: Bool
     ) -> Bool? {
         readings.withLock { readings in
             let isAgain = readings.rows[name] == .underWay(isAgain: true)
-            guard isAgain || outcome.mayBeAnotherLater, isWanted(name, origin) else {
+            guard isAgain || isRepeated, isWanted(name, origin) else {
                 readings.rows[name] = nil
                 return nil
             }
@@ -132,13 +143,10 @@ final class AnsweredReads: Sendable {
 }
 
 extension FlightOutcome {
-    /// Whether the same read may end otherwise later: the origin may answer then, or take another
-    /// credential, and the store may keep what it could not.
+    /// Whether the origin may answer later although it has not now; it may take another credential, too.
     fileprivate var mayBeAnotherLater: Bool {
         switch self {
-        case .current(let answer): answer.isLost
-        case .deleted(_, _, let isKept): !isKept
-        case .passed: false
+        case .current, .deleted, .passed: false
         case .failed(let problem), .refused(_, let problem):
             problem.isTransient || [401, 407].contains(problem.originStatus)
         }

@@ -143,7 +143,7 @@ final class Flight: Sendable {
 
 enum FlightOutcome: Sendable {
     case current(FlightAnswer)
-    case deleted(Revision, status: Int, isKept: Bool = true)
+    case deleted(Revision, status: Int)
     case failed(Problem)
     case refused(OriginRefusal, Problem)
     /// The head of an answer whose body now goes through the plan's ``BodyHandover``.
@@ -152,7 +152,7 @@ enum FlightOutcome: Sendable {
     /// A deletion that cannot be written down is told all the same.
     init(unstoredDeletion status: Int, _ store: Store) {
         do throws(StoreError) {
-            self = .deleted(try store.nextRevision(), status: status, isKept: false)
+            self = .deleted(try store.nextRevision(), status: status)
         } catch {
             self = .failed(Problem(error))
         }
@@ -176,7 +176,7 @@ enum FlightOutcome: Sendable {
         switch self {
         case .current(let answer):
             .network(status: answer.status, isStored: answer.isKept, cookies: answer.cookies)
-        case .deleted(_, let status, _):
+        case .deleted(_, let status):
             .network(status: status, isStored: false, cookies: HeaderFields())
         case .failed, .refused, .passed:
             .cache()
@@ -192,8 +192,6 @@ struct FlightAnswer: Sendable {
     let status: Int
     /// Whether the store has it: else it is only told.
     var isKept = true
-    /// Whether it was to be kept, and the store could not.
-    var isLost = false
     /// Whether it is kept normalized: what it shows may be newer than its bytes.
     var isNormalized = false
     /// What the origin sets at whoever has asked: told to nobody else, and kept nowhere.

@@ -283,7 +283,6 @@ struct FlightRun: ~Copyable {
             var answer = FlightAnswer(entry: entry, bytes: bytes, status: reply.status)
             answer.cookies = reply.headers.cookies
             answer.isKept = kept != nil
-            answer.isLost = kept == nil && (taken.body != nil || taken.unstored != nil)
             answer.isNormalized = kept?.isNormalized ?? false
             return .current(answer)
         } catch {

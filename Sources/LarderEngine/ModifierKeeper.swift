@@ -115,6 +115,7 @@ final class ModifierKeeper: Sendable {
                     let resends = hasOtherRules ? await resends(at: name, steps, &group) : [:]
                     let now = clock.monotonic()
                     actions = machine.originChanged(name, resends: resends, now: now)
+                    group.addTask { await steps.reads.begin(at: name) }
                 }
                 perform(actions, steps, &group)
                 guard machine.nextWake != alarmedAt else { continue }

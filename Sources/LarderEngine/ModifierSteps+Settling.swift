@@ -45,7 +45,8 @@ extension ModifierSteps {
             guard fate != .cancelled, !isShownByRead(modifier.number) else { continue }
             let scope = store.key(for: modifier.scope)
             for target in modifier.targets {
-                if departed.waits { reads.read(target, scope) } else { askAgain(target, scope) }
+                let waits = departed.waits && store.keepsShared(scope, target)
+                if waits { reads.read(target, scope) } else { askAgain(target, scope) }
             }
         }
         attempts.withLock { $0[number] = nil }

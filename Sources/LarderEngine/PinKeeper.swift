@@ -230,7 +230,7 @@ struct PinAttempt: Sendable {
         switch outcome {
         case .current:
             return try await confirm()
-        case .deleted(_, let status, _):
+        case .deleted(_, let status):
             let problem = Problem(.deleted, "the origin answered \(status): it has deleted it")
             return try await refuse(problem, .failed)
         case .passed: return .notReached(nil)

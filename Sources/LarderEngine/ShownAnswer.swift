@@ -137,7 +137,7 @@ struct NetworkLook {
         let said: NetworkView
         switch outcome {
         case .current(let answer): return try await view(of: answer, reader)
-        case .deleted(let revision, let status, _):
+        case .deleted(let revision, let status):
             said = .deleted(DeletedFrame(revision: revision, status: status))
         case .failed(let problem): said = .failed(.problem(problem))
         case .refused(let refusal, let problem): said = .failed(.refused(refusal, problem))

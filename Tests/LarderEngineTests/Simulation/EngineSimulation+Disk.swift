@@ -117,6 +117,7 @@ extension EngineSimulation {
             let isAlive = try pump()
             if let failed = plan.failed {
                 if time == .zero { note("  the disk failed to \(failed.prefix(60))") }
+                hasDiskFailed = true
                 // A private answer hides the shared row in `state.db` first.
                 window.hasDiskFailed = step != .cacheCommit || isShared
             }

@@ -45,6 +45,8 @@ final class EngineSimulation {
     var senders: [Int: Sender] = [:]
     /// Whether one of two flights for a URL has asked, and no one knows which: it gets no answer.
     var hasUnknownSender = false
+    /// Whether anything could not be stored in this life.
+    var hasDiskFailed = false
     /// The last revision that each user has seen of each target, by each way, and what it was.
     var seen: [String: (revision: Revision, view: PlainView)] = [:]
     var window = SimulationJudge.Window()
@@ -246,7 +248,7 @@ final class EngineSimulation {
         if harmedGeneration != nil { put(.cacheLost) }
         if !isHarmed { harmedGeneration = nil }
         // It could not be made anew: until then nothing is stored but what is durable.
-        if hasNoCache || !daemon.hasCache { window.hasDiskFailed = true }
+        if hasNoCache || !daemon.hasCache { (window.hasDiskFailed, hasDiskFailed) = (true, true) }
         hasNoCache = !daemon.hasCache
         var sights: [SimulationJudge.Sight] = []
         for index in judges.indices {
