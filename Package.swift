@@ -122,32 +122,35 @@ let package = Package(
         layer(
             "LarderEngine",
             [
-                "LarderModel", "LarderJSON", "LarderNormalize", "LarderStrategy", "LarderWire",
-                "LarderStore", "LarderUpstream", heap, logging,
+                "LarderModel", "LarderJSON", "LarderAPI", "LarderNormalize", "LarderStrategy",
+                "LarderWire", "LarderStore", "LarderUpstream", heap, logging,
             ]
         ),
         // 4: the doors.
         layer(
             "LarderServer",
             [
-                "LarderModel", "LarderJSON", "LarderWire", "LarderEngine", "LarderStore",
-                "CSchema", collections, logging, nioCore, nioHTTP1, nioPosix,
+                "LarderModel", "LarderJSON", "LarderAPI", "LarderWire", "LarderEngine",
+                "LarderStore", "CSchema", collections, logging, nioCore, nioHTTP1, nioPosix,
             ]
         ),
         layer(
             "LarderClient",
             [
-                "LarderModel", "LarderJSON", "LarderWire", asyncHTTPClient, nioCore, nioHTTP1,
-                nioPosix,
+                "LarderModel", "LarderJSON", "LarderAPI", "LarderWire", asyncHTTPClient, nioCore,
+                nioHTTP1, nioPosix,
             ]
         ),
-        layer("LarderConfiguration", ["LarderModel", "LarderJSON", "LarderWire", "CYAML"]),
+        layer(
+            "LarderConfiguration",
+            ["LarderModel", "LarderJSON", "LarderAPI", "LarderWire", "CYAML"]
+        ),
         layer("LarderSystemd"),
         // 5: the programs.
         program(
             "larderd",
             [
-                "LarderModel", "LarderJSON", "LarderConfiguration", "LarderEngine",
+                "LarderModel", "LarderJSON", "LarderAPI", "LarderConfiguration", "LarderEngine",
                 "LarderServer", "LarderStore", "LarderSystemd", "LarderUpstream", "LarderWire",
                 argumentParser, lifecycle, logging, unixSignals,
             ]
@@ -155,8 +158,8 @@ let package = Package(
         program(
             "cachectl",
             [
-                "LarderModel", "LarderJSON", "LarderWire", "LarderClient", "LarderConfiguration",
-                argumentParser,
+                "LarderModel", "LarderJSON", "LarderAPI", "LarderWire", "LarderClient",
+                "LarderConfiguration", argumentParser,
             ]
         ),
         // Examples, which tests run.
@@ -166,7 +169,7 @@ let package = Package(
         .target(
             name: "LarderTestSupport",
             dependencies: [
-                "LarderModel", "LarderWire", "LarderConfiguration", "LarderEngine",
+                "LarderModel", "LarderAPI", "LarderWire", "LarderConfiguration", "LarderEngine",
                 "LarderServer", "LarderStore", "LarderUpstream", logging, nioCore, nioHTTP1,
                 nioPosix, nioSSL,
             ],
@@ -221,30 +224,31 @@ let package = Package(
         tests(
             "LarderEngineTests",
             [
-                "LarderModel", "LarderJSON", "LarderStrategy", "LarderWire", "LarderEngine",
-                "LarderStore", "LarderUpstream", "LarderTestSupport", logging,
+                "LarderModel", "LarderJSON", "LarderAPI", "LarderStrategy", "LarderWire",
+                "LarderEngine", "LarderStore", "LarderUpstream", "LarderTestSupport", logging,
             ]
         ),
         tests(
             "LarderServerTests",
             [
-                "LarderModel", "LarderJSON", "LarderWire", "LarderEngine", "LarderServer",
-                "LarderStore", "LarderUpstream", "LarderTestSupport", nioCore, nioHTTP1,
+                "LarderModel", "LarderJSON", "LarderAPI", "LarderWire", "LarderEngine",
+                "LarderServer", "LarderStore", "LarderUpstream", "LarderTestSupport", nioCore,
+                nioHTTP1,
                 nioPosix, nioEmbedded,
             ]
         ),
         tests(
             "LarderConfigurationTests",
             [
-                "LarderModel", "LarderJSON", "LarderNormalize", "LarderWire",
+                "LarderModel", "LarderJSON", "LarderAPI", "LarderNormalize", "LarderWire",
                 "LarderConfiguration", "LarderTestSupport",
             ]
         ),
         tests(
             "LarderClientTests",
             [
-                "LarderModel", "LarderWire", "LarderClient", "LarderTestSupport", nioCore,
-                nioHTTP1, nioPosix,
+                "LarderModel", "LarderAPI", "LarderWire", "LarderClient", "LarderTestSupport",
+                nioCore, nioHTTP1, nioPosix,
             ]
         ),
         tests("LarderSystemdTests", ["LarderSystemd", "LarderTestSupport"]),

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import FoundationEssentials
+import LarderAPI
 import LarderModel
 import LarderWire
 import NIOCore
@@ -83,6 +84,19 @@ final class DaemonConnection: Sendable {
             defer { group.cancelAll() }
             return await group.next() ?? .failure(.cancelled)
         }.get()
+    }
+
+    /// Sends the request and reads its answer, of which a newer daemon may say more.
+    func send<Value: Decodable & Sendable>(
+        _ request: SocketRequest,
+        answer: Value.Type = Value.self
+    ) async throws(LarderError) -> Value {
+        let json = try await report(request)
+        do throws(APIDecodingError) {
+            return try APIDecoder(.lenient).decode(Value.self, from: json)
+        } catch {
+            throw .badAnswer(error.message)
+        }
     }
 
     private func exchange(

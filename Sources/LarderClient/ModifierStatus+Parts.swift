@@ -1,5 +1,5 @@
 public import FoundationEssentials
-package import LarderModel
+import LarderModel
 import LarderWire
 
 extension ModifierStatus {

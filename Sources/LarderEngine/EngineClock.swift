@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 import HeapModule
-package import LarderModel
+import LarderModel
 import Synchronization
 
 /// The two clocks of the engine and its timer: the system's, or a test's.

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -115,6 +116,18 @@ struct Exchange: Sendable {
         status: HTTPResponseStatus = .ok
     ) async throws(Problem) {
         let json = try await work(onBytes: report.byteCount) { report.encoded() }
+        await respond(json, headers, status: status)
+    }
+
+    /// Answers with a value of the API; `byteCount` says about how long its JSON is where it may be
+    /// long, and is then encoded off the event loop.
+    func respond(
+        with value: some Encodable & Sendable,
+        byteCount: Int = 0,
+        _ headers: HTTPHeaders = HTTPHeaders(),
+        status: HTTPResponseStatus = .ok
+    ) async throws(Problem) {
+        let json = try await work(onBytes: byteCount) { APIEncoder().encode(value) }
         await respond(json, headers, status: status)
     }
 

@@ -36,7 +36,7 @@ struct WireDocumentTests {
         ("OriginTypeRule", OriginTypeRule.self), ("OriginPathRule", OriginPathRule.self),
         ("OriginModifiers", OriginModifiers.self), ("OriginIdempotency", OriginIdempotency.self),
         ("OriginCheckReport", OriginCheckReport.self), ("UsageSum", UsageSum.self),
-        ("UsageCount", UsageCount.self), ("Health", Health.self), ("Problem", Problem.self),
+        ("UsageCount", UsageCount.self), ("Health", Health.self), ("Problem", ProblemReport.self),
     ]
 
     @Test("A type has the members of its schema, none more and none less")

@@ -1,5 +1,5 @@
-import LarderEngine
-package import LarderModel
+package import LarderEngine
+import LarderModel
 import Synchronization
 
 /// A clock whose time moves only by ``advance(by:)``, and that tells when somebody sleeps on it.

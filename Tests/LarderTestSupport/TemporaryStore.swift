@@ -1,6 +1,6 @@
 import Glibc
-import LarderEngine
-package import LarderModel
+package import LarderEngine
+import LarderModel
 package import LarderStore
 
 /// A real store in a directory of its own, which can be closed and opened again, or crash.

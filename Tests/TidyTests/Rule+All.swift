@@ -160,23 +160,22 @@ private let layers: [String: Set<String>] = [
     "LarderStore": ["LarderModel", "LarderNormalize"],
     "LarderUpstream": ["LarderModel"],
     "LarderEngine": [
-        "LarderModel", "LarderJSON", "LarderNormalize", "LarderStrategy", "LarderWire",
-        "LarderStore",
-        "LarderUpstream",
+        "LarderModel", "LarderJSON", "LarderAPI", "LarderNormalize", "LarderStrategy",
+        "LarderWire", "LarderStore", "LarderUpstream",
     ],
     "LarderServer": [
-        "LarderModel", "LarderJSON", "LarderWire", "LarderEngine", "LarderStore",
+        "LarderModel", "LarderJSON", "LarderAPI", "LarderWire", "LarderEngine", "LarderStore",
     ],
-    "LarderClient": ["LarderModel", "LarderJSON", "LarderWire"],
-    "LarderConfiguration": ["LarderModel", "LarderJSON", "LarderWire"],
+    "LarderClient": ["LarderModel", "LarderJSON", "LarderAPI", "LarderWire"],
+    "LarderConfiguration": ["LarderModel", "LarderJSON", "LarderAPI", "LarderWire"],
     "LarderSystemd": [],
     "larderd": [
-        "LarderJSON",
-        "LarderModel", "LarderConfiguration", "LarderEngine", "LarderServer", "LarderStore",
-        "LarderSystemd", "LarderUpstream", "LarderWire",
+        "LarderModel", "LarderJSON", "LarderAPI", "LarderConfiguration", "LarderEngine",
+        "LarderServer", "LarderStore", "LarderSystemd", "LarderUpstream", "LarderWire",
     ],
     "cachectl": [
-        "LarderModel", "LarderJSON", "LarderWire", "LarderClient", "LarderConfiguration",
+        "LarderModel", "LarderJSON", "LarderAPI", "LarderWire", "LarderClient",
+        "LarderConfiguration",
     ],
 ]
 

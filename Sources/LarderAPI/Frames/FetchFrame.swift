@@ -182,7 +182,7 @@ public struct ErrorFrame: Codable, Equatable, Sendable {
     /// Always `network`.
     public var source: AnswerSource
     /// The problem.
-    public var problem: Problem
+    public var problem: ProblemReport
 }
 
 /// An origin is in another state.

@@ -93,5 +93,5 @@ public struct OriginCheckReport: Codable, Equatable, Sendable {
     /// Version of TLS, with the certificate verified: `TLS 1.3`; null without TLS.
     public var tls: String?
     /// Why the origin counts as not answering; null if it answered.
-    public var problem: Problem?
+    public var problem: ProblemReport?
 }

@@ -1,4 +1,5 @@
 import Glibc
+import LarderAPI
 import LarderEngine
 import LarderWire
 import NIOHTTP1
@@ -34,7 +35,7 @@ struct AdministrationRoutes {
             await exchange.respond(try await exchange.stats().encoded())
         case .live:
             try refuseParameters()
-            await exchange.respond(Self.fine)
+            try await exchange.respond(with: Health())
         case .ready: try await ready()
         case .document:
             try refuseParameters()
@@ -103,13 +104,11 @@ struct AdministrationRoutes {
     private func ready() async throws(Problem) {
         try refuseParameters()
         try await engine.monitor.checkStore()
-        await exchange.respond(Self.fine)
+        try await exchange.respond(with: Health())
     }
 
     private func refuseParameters() throws(Problem) {
         let parameters = try QueryParameters(exchange.query)
         try parameters.refuseRest()
     }
-
-    private static let fine = Array(#"{"status":"ok"}"#.utf8)
 }

@@ -1,6 +1,6 @@
 /// An error, as RFC 9457 has it: the body of every answer of 400 and more, and a member of some
 /// frames and reports.
-public struct Problem: Codable, Equatable, Sendable {
+public struct ProblemReport: Codable, Equatable, Sendable {
     /// The kind of the problem, for programs: `urn:larder:not-found`.
     public var type: String
     /// The meaning of the type, always in the same words.
