@@ -209,6 +209,8 @@ package enum Limits {
     package static let spinQuietTime = Duration.milliseconds(5)
     /// How long running answers may take after SIGTERM; what is left of ``endTime`` is for the files.
     package static let drainTime = Duration.seconds(5)
+    /// How long the first request of a new connection is waited for after SIGTERM.
+    package static let firstRequestTime = Duration.seconds(1)
     /// How long the whole end may take after SIGTERM, whatever the disk does: nobody who shuts a
     /// machine down waits longer.
     package static let endTime = Duration.seconds(10)

@@ -444,13 +444,29 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case is DrainBegan:
-            if machine.drainBegan() == .close { close(context, .all) }
+            drain(context, hasWaited: false)
         // The connection itself stays: that the client is gone altogether the kernel tells apart
         // (EPOLLHUP), and NIO then closes the channel.
         case let event as ChannelEvent where event == .inputClosed: take(.end, context)
         default: break
         }
         context.fireUserInboundEventTriggered(event)
+    }
+
+    private func drain(_ context: ChannelHandlerContext, hasWaited: Bool) {
+        switch machine.drainBegan(hasWaited: hasWaited) {
+        case .close: close(context, .all)
+        case .waitForFirstRequest:
+            let bound = NIOLoopBound(
+                (handler: self, context: context),
+                eventLoop: context.eventLoop
+            )
+            context.eventLoop.scheduleTask(in: .larder(Limits.firstRequestTime)) {
+                let (handler, context) = bound.value
+                handler.drain(context, hasWaited: true)
+            }
+        case .nothing: break
+        }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

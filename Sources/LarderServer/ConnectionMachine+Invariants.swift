@@ -5,7 +5,7 @@ extension ConnectionMachine {
         case .idle, .unread:
             // 1, 3, 4
             assert(begun == answered, "every exchange was answered")
-            assert(!isLast, "nothing follows the last exchange")
+            assert(!isLast || begun == 0, "nothing follows the last exchange")
         case .exchanging:
             // 1
             assert(begun == answered + 1, "one exchange at a time")

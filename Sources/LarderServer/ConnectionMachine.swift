@@ -16,12 +16,14 @@
 ///    idle ─────────────► exchanging ─────────────────────────────► idle, with what is held first
 ///     ▲ │                 │      │ answerCompleted(hasRoom: false)
 ///     │ │                 │      └──────► unread ─┐
-///     │ │ drainBegan,     │ answerCompleted,      │ roomMade
+///     │ │ drainBegan (*), │ answerCompleted,      │ roomMade
 ///     │ │ inputEnded,     │ when it was the last  │
 ///     │ │ hungUp          │ one; hungUp           │
 ///     │ └────► closed ◄───┴───────────────────────│── drainBegan, hungUp
 ///     └───────────────────────────────────────────┘
 /// ```
+///
+/// (*) Before the first request a connection stays idle for a while after the drain began.
 ///
 /// # Invariants (``checkInvariants()``)
 ///
@@ -175,14 +177,23 @@ struct ConnectionMachine: Equatable {
 
     enum DrainAction: Equatable {
         case close
+        /// Call ``drainBegan(hasWaited:)`` again after ``Limits/firstRequestTime``.
+        case waitForFirstRequest
         case nothing
     }
 
     /// The daemon is ending: what runs is still answered.
-    mutating func drainBegan() -> DrainAction {
+    ///
+    /// A client that has just connected sends its first request without knowing of the end. Closed
+    /// now, it would see a failure that it cannot repeat: HTTP clients repeat a request only where
+    /// it broke off on a connection that was used before (RFC 9112 9.3.1). `hasWaited` says that
+    /// it has had its time.
+    mutating func drainBegan(hasWaited: Bool) -> DrainAction {
         defer { checkInvariants() }
         isLast = true
         switch state {
+        case .idle where begun == 0 && !hasWaited:
+            return .waitForFirstRequest
         case .idle, .unread:
             state = .closed
             return .close

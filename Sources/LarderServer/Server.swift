@@ -100,6 +100,8 @@ package final class Server: Sendable {
                 keeper.cancelAll()
             }
             await door.close()
+            // The kernel has given connections to this process that a loop has yet to set up.
+            for loop in loops.values { _ = try? await loop.loop.eventLoop.submit {}.get() }
             await drainConnections()
             for loop in loops.values {
                 loop.jobs.finish()

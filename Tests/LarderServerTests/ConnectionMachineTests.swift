@@ -7,6 +7,10 @@ import Testing
 struct ConnectionMachineTests {
     /// Every state that differs in what may follow.
     enum Start: CaseIterable {
+        /// No request has come.
+        case new
+        /// No request has come, and the drain has begun.
+        case newLast
         case idle
         case reading
         case readingLast
@@ -18,7 +22,12 @@ struct ConnectionMachineTests {
         var machine: ConnectionMachine {
             var machine = ConnectionMachine()
             switch self {
-            case .idle: break
+            case .new: break
+            case .newLast: _ = machine.drainBegan(hasWaited: false)
+            case .idle:
+                _ = machine.headArrived(isLast: false)
+                _ = machine.endArrived()
+                _ = machine.answerCompleted(hasRoom: true)
             case .reading: _ = machine.headArrived(isLast: false)
             case .readingLast: _ = machine.headArrived(isLast: true)
             case .answering:
@@ -38,7 +47,8 @@ struct ConnectionMachineTests {
 
         init(_ machine: ConnectionMachine) {
             switch (machine.state, machine.isLast) {
-            case (.idle, _): self = .idle
+            case (.idle, false): self = machine.begun == 0 ? .new : .idle
+            case (.idle, true): self = .newLast
             case (.exchanging(isRequestWhole: false), false): self = .reading
             case (.exchanging(isRequestWhole: false), true): self = .readingLast
             case (.exchanging(isRequestWhole: true), false): self = .answering
@@ -60,6 +70,7 @@ struct ConnectionMachineTests {
         case roomMade
         case inputEnded
         case drain
+        case drainAfterWait
         case parsingFailed
         case hangUp
 
@@ -75,7 +86,8 @@ struct ConnectionMachineTests {
             case .answerUnread: "\(machine.answerCompleted(hasRoom: false))"
             case .roomMade: "\(machine.roomMade())"
             case .inputEnded: "\(machine.inputEnded())"
-            case .drain: "\(machine.drainBegan())"
+            case .drain: "\(machine.drainBegan(hasWaited: false))"
+            case .drainAfterWait: "\(machine.drainBegan(hasWaited: true))"
             case .parsingFailed: "\(machine.parsingFailed())"
             case .hangUp: "\(machine.hungUp())"
             }
@@ -97,6 +109,34 @@ struct ConnectionMachineTests {
     }
 
     static let table: [Row] = [
+        Row(.new, .head, "begin", .reading),
+        Row(.new, .lastHead, "begin", .readingLast),
+        Row(.new, .body, "drop", .new),
+        Row(.new, .end, "drop", .new),
+        Row(.new, .answerBegan, "nothing", .new),
+        Row(.new, .answerCompleted, "nothing", .new),
+        Row(.new, .answerUnread, "nothing", .new),
+        Row(.new, .roomMade, "nothing", .new),
+        Row(.new, .inputEnded, "close", .closed),
+        Row(.new, .drain, "waitForFirstRequest", .newLast),
+        Row(.new, .drainAfterWait, "close", .closed),
+        Row(.new, .parsingFailed, "refuse", .readingLast),
+        Row(.new, .hangUp, "()", .closed),
+
+        Row(.newLast, .head, "begin", .readingLast),
+        Row(.newLast, .lastHead, "begin", .readingLast),
+        Row(.newLast, .body, "drop", .newLast),
+        Row(.newLast, .end, "drop", .newLast),
+        Row(.newLast, .answerBegan, "announceClose", .newLast),
+        Row(.newLast, .answerCompleted, "nothing", .newLast),
+        Row(.newLast, .answerUnread, "nothing", .newLast),
+        Row(.newLast, .roomMade, "nothing", .newLast),
+        Row(.newLast, .inputEnded, "close", .closed),
+        Row(.newLast, .drain, "waitForFirstRequest", .newLast),
+        Row(.newLast, .drainAfterWait, "close", .closed),
+        Row(.newLast, .parsingFailed, "refuse", .readingLast),
+        Row(.newLast, .hangUp, "()", .closed),
+
         Row(.idle, .head, "begin", .reading),
         Row(.idle, .lastHead, "begin", .readingLast),
         Row(.idle, .body, "drop", .idle),
@@ -107,6 +147,7 @@ struct ConnectionMachineTests {
         Row(.idle, .roomMade, "nothing", .idle),
         Row(.idle, .inputEnded, "close", .closed),
         Row(.idle, .drain, "close", .closed),
+        Row(.idle, .drainAfterWait, "close", .closed),
         Row(.idle, .parsingFailed, "refuse", .readingLast),
         Row(.idle, .hangUp, "()", .closed),
 
@@ -120,6 +161,7 @@ struct ConnectionMachineTests {
         Row(.reading, .roomMade, "nothing", .reading),
         Row(.reading, .inputEnded, "breakOff", .readingLast),
         Row(.reading, .drain, "nothing", .readingLast),
+        Row(.reading, .drainAfterWait, "nothing", .readingLast),
         Row(.reading, .parsingFailed, "breakOff", .readingLast),
         Row(.reading, .hangUp, "()", .closed),
 
@@ -133,6 +175,7 @@ struct ConnectionMachineTests {
         Row(.readingLast, .roomMade, "nothing", .readingLast),
         Row(.readingLast, .inputEnded, "nothing", .readingLast),
         Row(.readingLast, .drain, "nothing", .readingLast),
+        Row(.readingLast, .drainAfterWait, "nothing", .readingLast),
         Row(.readingLast, .parsingFailed, "breakOff", .readingLast),
         Row(.readingLast, .hangUp, "()", .closed),
 
@@ -146,6 +189,7 @@ struct ConnectionMachineTests {
         Row(.answering, .roomMade, "nothing", .answering),
         Row(.answering, .inputEnded, "hold", .answering),
         Row(.answering, .drain, "nothing", .answeringLast),
+        Row(.answering, .drainAfterWait, "nothing", .answeringLast),
         Row(.answering, .parsingFailed, "hold", .answering),
         Row(.answering, .hangUp, "()", .closed),
 
@@ -159,6 +203,7 @@ struct ConnectionMachineTests {
         Row(.answeringLast, .roomMade, "nothing", .answeringLast),
         Row(.answeringLast, .inputEnded, "nothing", .answeringLast),
         Row(.answeringLast, .drain, "nothing", .answeringLast),
+        Row(.answeringLast, .drainAfterWait, "nothing", .answeringLast),
         Row(.answeringLast, .parsingFailed, "nothing", .answeringLast),
         Row(.answeringLast, .hangUp, "()", .closed),
 
@@ -172,6 +217,7 @@ struct ConnectionMachineTests {
         Row(.unread, .roomMade, "goOn", .idle),
         Row(.unread, .inputEnded, "hold", .unread),
         Row(.unread, .drain, "close", .closed),
+        Row(.unread, .drainAfterWait, "close", .closed),
         Row(.unread, .parsingFailed, "hold", .unread),
         Row(.unread, .hangUp, "()", .closed),
 
@@ -185,6 +231,7 @@ struct ConnectionMachineTests {
         Row(.closed, .roomMade, "nothing", .closed),
         Row(.closed, .inputEnded, "nothing", .closed),
         Row(.closed, .drain, "nothing", .closed),
+        Row(.closed, .drainAfterWait, "nothing", .closed),
         Row(.closed, .parsingFailed, "nothing", .closed),
         Row(.closed, .hangUp, "()", .closed),
     ]
@@ -217,6 +264,7 @@ struct ConnectionMachineTests {
 
     /// Keeps the documented invariants by what it saw, not by what the machine remembers.
     struct Observer {
+        private var hasBegun = false
         private var isOpen = false
         private var hasRoom = true
         private var isWhole = false
@@ -229,7 +277,8 @@ struct ConnectionMachineTests {
             case "begin", "refuse":
                 #expect(!isOpen, "one exchange at a time")
                 #expect(hasRoom, "none begins before the client has read")
-                #expect(!isAnnounced, "none follows the last one")
+                #expect(!isAnnounced || !hasBegun, "none follows the last one")
+                hasBegun = true
                 (isOpen, isWhole) = (true, false)
                 if event != .head { isAnnounced = true }
             case "deliver":
@@ -272,7 +321,7 @@ struct ConnectionMachineTests {
             // Ends of the connection come seldom, or there would be little before them.
             let events: [Event] =
                 Int.random(in: 0..<40, using: &random) == 0
-                ? [.lastHead, .drain, .parsingFailed, .inputEnded, .hangUp]
+                ? [.lastHead, .drain, .drainAfterWait, .parsingFailed, .inputEnded, .hangUp]
                 : [.head, .body, .end, .answerBegan, .answerCompleted, .answerUnread, .roomMade]
             guard let event = events.randomElement(using: &random) else { return }
             observer.saw(event, event.happen(to: &machine))

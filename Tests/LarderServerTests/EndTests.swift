@@ -47,6 +47,25 @@ struct EndTests {
         }
     }
 
+    @Test("A client that connected before the drain is answered, and then disconnected")
+    func firstRequest() async throws {
+        try await ServerFixture.run { server in
+            let new = try await server.connect()
+            let silent = try await server.connect()
+            try await server.expectServing()
+            let used = try await server.connect()
+            #expect(try await used.ask("GET", "/v1/health/live").status == 200)
+            server.server.drain()
+            #expect(try await used.rest().isEmpty)
+            let answer = try await new.ask("GET", "/v1/health/live")
+            #expect(answer.status == 200)
+            #expect(answer.headers["Connection"] == "close")
+            #expect(try await new.rest().isEmpty)
+            #expect(try await silent.rest().isEmpty)
+            try await server.ended.wait()
+        }
+    }
+
     @Test("What stands at the socket's path by then, as another daemon's, is left alone")
     func anothersSocket() async throws {
         try await ServerFixture.run { server in
