@@ -60,35 +60,49 @@ struct Maintenance {
         }
     }
 
+    /// Gives back to `cache.db` what nothing keeps in `state.db` any more.
+    ///
+    /// Each pass ends with a checkpoint of `cache.db`. A pass takes many rows, and passes are few: while
+    /// writes are sent, rows are released all the time, and most of them wait for the next round.
+    /// The second pass and those after it take what the removal of other rows has released.
     func removeReleased(now: Timestamp) async throws(StoreError) {
         let index = shared.residency
         // What stays for now, and what could not be done, is looked at the next time.
         var later: [TargetName] = []
         defer { index.addReleasable(later) }
-        while true {
-            let names = index.takeReleasable(atMost: Limits.releasedBatchRowsMax)
+        for _ in 0..<Limits.releasedPassesMax {
+            let names = index.takeReleasable(atMost: Limits.releasedRowsMax)
             guard !names.isEmpty else { return }
             later += names
-            let free = try await store.stateFile.settle { writer throws(StoreError) in
-                try writer.demotion.free(names)
+            var free: [TargetName] = []
+            for batch in names.chunks(of: Limits.releasedBatchRowsMax) {
+                free += try await store.stateFile.settle { writer throws(StoreError) in
+                    try writer.demotion.free(batch)
+                }
             }
-            if !free.isEmpty { try await removeReleased(free, now) }
+            try await removeReleased(free, now)
             later.removeLast(names.count)
             later += free.filter { index.covers($0.scope, $0.id) }
         }
     }
 
     private func removeReleased(_ names: [TargetName], _ now: Timestamp) async throws(StoreError) {
+        guard !names.isEmpty else { return }
         let generation = shared.generation
-        let releases = try await prepare(names, now)
+        var releases: [Release] = []
+        for batch in names.chunks(of: Limits.releasedBatchRowsMax) {
+            releases += try await prepare(batch, now)
+        }
         let isSynced = try await commits.outsideTransaction { writer throws(StoreError) in
             try writer.files.cache.checkpoint(truncating: false)
         }
         guard isSynced, shared.generation == generation else {
             throw .noFile(reason: "what is released is not synced")
         }
-        try await store.stateFile.settle { writer throws(StoreError) in
-            try writer.demotion.remove(releases)
+        for batch in releases.chunks(of: Limits.releasedBatchRowsMax) {
+            try await store.stateFile.settle { writer throws(StoreError) in
+                try writer.demotion.remove(batch)
+            }
         }
     }
 
