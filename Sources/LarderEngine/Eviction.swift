@@ -147,7 +147,13 @@ private struct EvictionRun {
         }
         if !isDryRun {
             let (scope, id) = (row.name.scope, row.name.id)
-            guard try await context.store.pins.evict(scope, id, client: client) else { return }
+            let isEvicted = try await context.store.pins.evict(
+                scope,
+                id,
+                includesPinned: command.includesPinned,
+                client: client
+            )
+            guard isEvicted else { return }
         }
         guard hasBytes else { return }
         report.evicted += 1

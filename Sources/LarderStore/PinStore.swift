@@ -39,10 +39,12 @@ package struct PinStore: Sendable {
         }
     }
 
-    /// Takes a pin or a released row away; false where there is none, or changes target it.
+    /// Takes a released row away, with `includesPinned` also a pin; false where there is none, or changes
+    /// target it.
     package func evict(
         _ scope: ScopeKey,
         _ id: EntryID,
+        includesPinned: Bool = true,
         client: ClientTag? = nil
     ) async throws(StoreError) -> Bool {
         guard residency.covers(scope, id) else { return false }
@@ -50,7 +52,10 @@ package struct PinStore: Sendable {
             try writer.pinning.hide(TargetName(scope, id))
         }
         return try await file.settle(cache: .optional) { writer throws(StoreError) in
-            try writer.pinning.drop(TargetName(scope, id), client: client)
+            let name = TargetName(scope, id)
+            // It may have been pinned since the caller looked.
+            if !includesPinned, try writer.durable(name)?.isPinned == true { return false }
+            return try writer.pinning.drop(name, client: client)
         }
     }
 

@@ -161,6 +161,19 @@ struct PinTests {
         #expect(try await temporary.events(after: before) == [.evict(id, .request, client: nil)])
     }
 
+    @Test("An eviction that is to leave pins leaves a row that was pinned since it was chosen")
+    func pinnedMeanwhile() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope, id) = (temporary.store, temporary.scope, named("a"))
+        try await temporary.put("a", [1])
+        #expect(try await temporary.pin("a") == .held(isNew: true))
+        #expect(try await !store.pins.evict(scope, id, includesPinned: false))
+        #expect(store.pins.isPinned(scope, id))
+        #expect(try await temporary.bytes("a") == [1])
+        #expect(try await store.pins.evict(scope, id))
+        #expect(try await temporary.bytes("a") == nil)
+    }
+
     @Test("A user has so many pins and no more")
     func countLimit() async throws {
         try await temporary.store.setOffline("x", true)
