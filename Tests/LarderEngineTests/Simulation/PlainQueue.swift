@@ -114,7 +114,8 @@ struct PlainQueue: Hashable {
     mutating func set(_ path: String, _ base: Base) {
         let old = self.base(path)
         guard old != base else { return }
-        if case .value(let value) = old, base == .deleted, pinned.contains(path) {
+        // A pin keeps the bytes that it has.
+        if case .value(let value) = old, base == .deleted, pinState(path) == "held" {
             kept[path] = value
         } else {
             kept[path] = nil
@@ -482,8 +483,8 @@ struct PlainQueue: Hashable {
     ) {
         switch place {
         case .own(let input):
-            if let input { rows.store(path, input) }
             set(path, base)
+            if let input { rows.store(path, input) }
         case .shared where rows.hasOwn(path):
             rows.behind[path] = base
             return

@@ -101,6 +101,8 @@ extension PlainQueue {
         guard let behind = rows.behind[path] else { return [gone] }
         var shown = gone
         shown.set(path, behind)
+        // The pin is of the row that has gone, and keeps no shared one.
+        if pinned.contains(path) { shown.rows.waiting.insert(path) }
         return [gone, shown]
     }
 
