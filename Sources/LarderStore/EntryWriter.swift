@@ -161,7 +161,9 @@ struct EntryWriter: WriterPart {
             // The bytes of a pin stay; a base is a tombstone from then on.
             let revision = try revisions.next()
             new.entry.revision = revision
-            guard try state.pins.bury(new) else { return try state.rows.put(new) }
+            guard try state.pins.bury(new) else {
+                return try state.rows.put(new, wasHidden: wasHidden)
+            }
             return PutReceipt(revision: revision, isNew: false, isSame: false)
         }
         let hasBytes = try state.rows.matches(found, new)

@@ -87,6 +87,22 @@ struct SharedTombstoneTests {
         try await temporary.close()
     }
 
+    @Test("A tombstone that is answered again has a later revision than an own row in front of it")
+    func answeredAgain() async throws {
+        _ = try await store.put(.tombstone(shared, named("a")), now: .epoch)
+        let other = store.key(for: Scope.several[2])
+        try await temporary.accept("one", "a", isOfSharedRow: true, in: other)
+        var own = NewEntry.tombstone(scope, named("a"))
+        own.hidesShared = true
+        let seen = try await store.put(own, now: .epoch).revision
+        #expect(try isHidden(from: scope))
+        _ = try await store.put(.tombstone(shared, named("a")), now: .epoch)
+        #expect(try !isHidden(from: scope))
+        #expect(try #require(try tombstone()) > seen)
+        try await store.requireInvariants()
+        try await temporary.close()
+    }
+
     @Test("An answer that a pinned shared row is deleted ends a confirmed write of its user")
     func answered() async throws {
         try await temporary.answer("a", "[1]", in: shared)
