@@ -96,22 +96,24 @@ extension EngineContext {
         }
     }
 
-    /// What has a URL for its own is deleted with it, wherever it is shown.
-    func buryEntity(
+    /// Stores that a URL is gone; an entity that has it for its own is deleted with it, wherever it is
+    /// shown.
+    func bury(
+        _ tombstone: NewEntry,
         _ plan: Flight.Plan,
         number: Revision?,
         fence: AnswerFence?,
         now: Timestamp
-    ) async throws(StoreError) {
+    ) async throws(StoreError) -> PutReceipt {
         // Of what was asked for with a query or with headers it says nothing.
         guard let rules = plan.rules, let number, plan.key.headers.fields.isEmpty,
             plan.key.url.path == plan.key.url.pathAndQuery[...],
             let path = plan.origin.path(of: plan.key.url), let key = rules.key(ofPath: path)
-        else { return }
+        else { return try await store.put(tombstone, now: now, fence: fence) }
         let name = EntityName(key, of: plan.origin.name)
-        try await store.deleteEntity(
-            name,
-            in: plan.key.scope,
+        let receipt = try await store.bury(
+            tombstone,
+            with: name,
             fetch: number,
             cause: plan.cause,
             hidesShared: hidesShared(EntryID(name), plan.key.scope),
@@ -119,6 +121,7 @@ extension EngineContext {
             now: now
         )
         noteRead(of: EntryID(name), in: plan.key.scope, nil)
+        return receipt
     }
 
     /// The origin has answered for a URL (case 29), with `hasEntity` also for the entity whose own URL

@@ -408,9 +408,7 @@ struct FlightRun: ~Copyable {
             {
                 return overtaken()
             }
-            let receipt = try await context.store.put(new, now: now, fence: fence)
-            if read?.isOvertaken == true { return overtaken() }
-            try await context.buryEntity(plan, number: number, fence: fence, now: now)
+            let receipt = try await context.bury(new, plan, number: number, fence: fence, now: now)
             if read?.isOvertaken == true { return overtaken() }
             _ = machine.stored()
             context.noteRead(of: id, in: plan.key.scope, nil)

@@ -100,6 +100,8 @@ struct CachedAnswers {
         let found = try find(name, in: scope, toPut: true)
         guard let held = found.held.deleted(byFetch: fetch.number) else { return nil }
         try write(held, .nothing, found, &step)
+        // It is known to be deleted also where the same command took away the last answer that showed it.
+        cache.state.orphans.removeAll { $0 == found.key }
         try tell(&step, entry: nil)
         try makeRoom(for: step)
         return step.revision

@@ -36,20 +36,18 @@ extension Store {
     /// Leaves a tombstone where an entity was, unless a fetch has told of it that set out later; the
     /// revision of the step, nil where nothing has changed.
     ///
-    /// `hidesShared` is that of ``NewEntry``. An answer that `fence` covers says nothing.
+    /// `hidesShared` is that of ``NewEntry``.
     @discardableResult package func deleteEntity(
         _ name: EntityName,
         in scope: ScopeKey,
         fetch: Revision,
         cause: ChangeCause,
         hidesShared: Bool = false,
-        fence: AnswerFence? = nil,
         now: Timestamp
     ) async throws(StoreError) -> Revision? {
         try await commits.submit(isRepeatable: true, cache: .optional) {
             writer throws(StoreError) in
-            guard fence?.keepsOut(scope, EntryID(name)) != true else { return nil }
-            return try writer.answers.deleteEntity(
+            try writer.answers.deleteEntity(
                 name,
                 in: scope,
                 fetch: fetch,
@@ -57,6 +55,41 @@ extension Store {
                 hidesShared: hidesShared,
                 now: now
             )
+        }
+    }
+
+    /// Stores that a URL is gone and that the entity is whose own URL it is, both or neither.
+    ///
+    /// An answer that `fence` covers says nothing.
+    package func bury(
+        _ tombstone: NewEntry,
+        with entity: EntityName,
+        fetch: Revision,
+        cause: ChangeCause,
+        hidesShared: Bool,
+        fence: AnswerFence?,
+        now: Timestamp
+    ) async throws(StoreError) -> PutReceipt {
+        try await submit(
+            now: now,
+            isRepeatable: true,
+            promotes: !shared.residency.isEmpty,
+            cache: .optional
+        ) { writer throws(StoreError) in
+            let scope = tombstone.scope
+            let put = try writer.entries.put(tombstone, fence: fence, now: now)
+            guard case .done = put, fence?.covers(scope, tombstone.entry.id) != true,
+                fence?.keepsOut(scope, EntryID(entity)) != true
+            else { return put }
+            _ = try writer.answers.deleteEntity(
+                entity,
+                in: scope,
+                fetch: fetch,
+                cause,
+                hidesShared: hidesShared,
+                now: now
+            )
+            return put
         }
     }
 

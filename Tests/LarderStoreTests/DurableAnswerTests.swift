@@ -72,6 +72,38 @@ struct DurableAnswerTests {
         #expect(String(decoding: bytes, as: UTF8.self).contains("Dora"))
     }
 
+    @Test(
+        "A URL and the entity whose own URL it is are deleted together, whichever operation fails"
+    )
+    func buried() async throws {
+        for n in 1... {
+            let fixture = try AnswerFixture()
+            let (store, scope, name) = (fixture.store, fixture.scope, try fixture.name("B:1"))
+            try await rename(fixture)
+            try await fixture.temporary.accept("one", EntryID(name).text)
+            let fetch = try store.nextRevision()
+            fixture.temporary.faults.arm(n, with: .full)
+            _ = try? await store.bury(
+                .tombstone(scope, named("author")),
+                with: name,
+                fetch: fetch,
+                cause: ChangeCause(.network),
+                hidesShared: false,
+                fence: nil,
+                now: .epoch
+            )
+            fixture.temporary.faults.disarm()
+            let held = try await store.read { reader throws(StoreError) in
+                let sight = EntitySight.base(of: scope)
+                return try reader.answers.entity(scope, EntryID(name), for: sight, now: .epoch)?
+                    .held
+            }
+            let isEntityGone = if case .deleted? = held { true } else { false }
+            #expect(try await (fixture.shown("author") == "deleted") == isEntityGone, "\(n)")
+            guard fixture.temporary.faults.failures > 0 else { return #expect(isEntityGone) }
+        }
+    }
+
     @Test("What is unpinned goes back to the cache with its entities, also those of a circle")
     func unpinned() async throws {
         let circle = #"{"type":"A","id":1,"next":{"type":"A","id":2,"next":{"type":"A","id":1}}}"#
