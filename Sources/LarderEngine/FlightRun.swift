@@ -314,6 +314,7 @@ struct FlightRun: ~Copyable {
         do throws(StoreError) {
             var new = NewEntry(entry, body, of: plan, since: start, context)
             if !names.isEmpty { new.cause = "fetch:\(url)" }
+            if new.hidesShared { context.reads.ownStored(entry.id, in: plan.key.scope) }
             let now = entry.storedAt
             let kept: (revision: Revision, isNormalized: Bool)
             let receipt = try await context.putSplit(
@@ -401,6 +402,7 @@ struct FlightRun: ~Copyable {
             return .land(.current(FlightAnswer(entry: entry, bytes: nil, status: status)))
         }
         let new = NewEntry(entry, .inline([]), of: plan, since: start, context)
+        if new.hidesShared { context.reads.ownStored(id, in: plan.key.scope) }
         do throws(StoreError) {
             let fence = read?.fence
             if let fence, let name = context.entity(at: id, in: plan.key.scope),

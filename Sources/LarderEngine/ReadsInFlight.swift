@@ -12,11 +12,13 @@ import Synchronization
 ///   asked for again, as parts of it may be from before the write.
 /// - *late* if an answer whose read departed after its own has been taken for the same row. Reads
 ///   that differ in their headers are in flight together, and their answers may have one id.
+/// - *hidden* from a user if it is shared, and an answer of the user's own was stored under its id after
+///   its read had departed: it may be older than what the user has seen.
 ///
 /// Invariants:
 /// 1. What no read in flight departed before is forgotten.
-/// 2. At most ``Limits/fencedWritesMax`` targets are remembered; a read that departed before
-///    one that had to go is overtaken.
+/// 2. At most ``Limits/fencedWritesMax`` targets are remembered, and as many ids of own rows; a read
+///    that departed before one that had to go is overtaken.
 ///
 /// ```
 ///   read A      departed ────────────────────── answer: {"liked": false, "title": "new"} ── landed
@@ -32,7 +34,9 @@ final class ReadsInFlight: Sendable {
         var departures: [TargetName: Set<Int>] = [:]
         /// The last confirmation for each target.
         var written: [TargetName: Int] = [:]
-        /// The last confirmation that had to go while it was still of use.
+        /// When a row of a user's own was stored last under an id of which there may be a shared row.
+        var owned: [EntryID: [ScopeKey: Int]] = [:]
+        /// The last of all these that had to go while it was still of use.
         var lost = 0
 
         var oldest: Int { answered.keys.min() ?? .max }
@@ -43,7 +47,13 @@ final class ReadsInFlight: Sendable {
 
         func checkInvariants() {
             assert(written.values.allSatisfy { $0 > oldest }, "1")
-            assert(written.count <= Limits.fencedWritesMax, "2")
+            assert(max(written.count, owned.count) <= Limits.fencedWritesMax, "2")
+        }
+
+        mutating func dropIfFull() {
+            guard max(written.count, owned.count) > Limits.fencedWritesMax else { return }
+            // All of them, so that this is rare.
+            (lost, written, owned) = (moment, [:], [:])
         }
     }
 
@@ -64,6 +74,7 @@ final class ReadsInFlight: Sendable {
         var fence: AnswerFence {
             AnswerFence(
                 covers: { [self] scope, id in reads.hasOvertaken(self, id, in: scope) },
+                hiddenFrom: { [self] id in reads.owners(of: id, since: self) },
                 keptOut: { [self] in flag.store(true, ordering: .relaxed) }
             )
         }
@@ -89,11 +100,15 @@ final class ReadsInFlight: Sendable {
                 state.departures[url]?.remove(read.departure)
                 if state.departures[url]?.isEmpty == true { state.departures[url] = nil }
             }
-            guard !state.written.isEmpty else { return }
+            guard !state.written.isEmpty || !state.owned.isEmpty else { return }
             let oldest = state.oldest
             // While an earlier one is under way all of it is of use.
             guard oldest > read.departure else { return }
             state.written = state.written.filter { $0.value > oldest }
+            state.owned = state.owned.compactMapValues { owners in
+                let left = owners.filter { $0.value > oldest }
+                return left.isEmpty ? nil : left
+            }
             state.checkInvariants()
         }
     }
@@ -104,12 +119,25 @@ final class ReadsInFlight: Sendable {
             guard !state.answered.isEmpty else { return }
             state.moment += 1
             state.written[TargetName(scope, id)] = state.moment
-            if state.written.count > Limits.fencedWritesMax {
-                // All of them, so that this is rare.
-                state.lost = state.moment
-                state.written = [:]
-            }
+            state.dropIfFull()
             state.checkInvariants()
+        }
+    }
+
+    /// To be called before an answer is stored as a row of a user's own that comes before a shared one.
+    func ownStored(_ id: EntryID, in scope: ScopeKey) {
+        state.withLock { state in
+            guard !state.answered.isEmpty else { return }
+            state.moment += 1
+            state.owned[id, default: [:]][scope] = state.moment
+            state.dropIfFull()
+            state.checkInvariants()
+        }
+    }
+
+    private func owners(of id: EntryID, since read: Read) -> [ScopeKey] {
+        state.withLock { state in
+            (state.owned[id] ?? [:]).filter { $0.value > read.departure }.map(\.key)
         }
     }
 

@@ -62,6 +62,7 @@ struct AnswerWriter: WriterPart {
             try state.targets.raise(TargetName(scope, EntryID(name)), to: receipt.entry.revision)
         }
         if answer.entry.hidesShared { try hiding.hideSaved(id, from: scope) }
+        try hiding.hideShared(answer.entry.name, by: fence)
         try hideShared(by: answer.entities)
         try promotion.fill(now: now)
         return .done(receipt)

@@ -16,6 +16,12 @@ struct Hiding: WriterPart {
         try hideSaved(id, from: scope, olderThan: revision)
     }
 
+    /// Hides a shared row, which an answer was stored in, from the users who have had later ones.
+    func hideShared(_ name: TargetName, by fence: AnswerFence?) throws(StoreError) {
+        guard name.scope == shared.sharedScope, let fence else { return }
+        for scope in fence.hiddenFrom(name.id) { try hideShared(name.id, from: scope) }
+    }
+
     /// The same for one in `state.db` alone, where `cache.db` sees to its own.
     func hideSaved(
         _ id: EntryID,

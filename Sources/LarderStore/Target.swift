@@ -130,14 +130,19 @@ package struct AnswerFence: Sendable {
     ///
     /// Asked for every answer, on the writer's thread, so it must be quick.
     package let covers: @Sendable (ScopeKey, EntryID) -> Bool
+    /// The users whose own rows under an id were stored since the request started: a shared answer may be
+    /// older than those, and is hidden from them.
+    package let hiddenFrom: @Sendable (EntryID) -> [ScopeKey]
     /// Hears that something of the answer was not stored; called there, too, once or more often.
     package let keptOut: @Sendable () -> Void
 
     package init(
         covers: @escaping @Sendable (ScopeKey, EntryID) -> Bool,
+        hiddenFrom: @escaping @Sendable (EntryID) -> [ScopeKey] = { _ in [] },
         keptOut: @escaping @Sendable () -> Void
     ) {
         self.covers = covers
+        self.hiddenFrom = hiddenFrom
         self.keptOut = keptOut
     }
 
