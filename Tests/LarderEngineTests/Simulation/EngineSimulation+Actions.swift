@@ -9,7 +9,7 @@ extension EngineSimulation {
     /// Does one thing, and lets the daemon go on for a while, or until nothing is left to be done.
     func act() throws {
         drawUser()
-        switch draw(0..<134) {
+        switch !ownInFront.isEmpty && chance(1, of: 8) ? 89 : draw(0..<134) {
         case 0..<22: try accept()
         case 22..<54: answerSomething()
         case 54..<62:
@@ -264,14 +264,7 @@ extension EngineSimulation {
     }
 
     private func evict() {
-        // What only a mark hides is seen once an own row in front of a shared one is gone.
-        let front = Self.paths.filter { path in
-            isShared
-                && judge.queues.contains { queue in
-                    queue.rows.hasOwn(path) && queue.rows.behind[path] == nil
-                        && !queue.isTargeted(path) && !queue.pinned.contains(path)
-                }
-        }
+        let front = ownInFront
         let isOfFront = !front.isEmpty && chance(2, of: 3)
         guard let path = pick(isOfFront ? front : Self.paths), let id = try? Self.id(path) else {
             return
@@ -285,6 +278,17 @@ extension EngineSimulation {
             }
         }
         put(.mayBeLost(path, isShared: isOfShared), call)
+    }
+
+    /// The user's own rows in front of older shared ones, which only a mark hides once they are evicted.
+    private var ownInFront: [String] {
+        guard isShared else { return [] }
+        return Self.paths.filter { path in
+            judge.queues.contains { queue in
+                queue.rows.hasOwn(path) && queue.rows.behind[path] == nil
+                    && !queue.isTargeted(path) && !queue.pinned.contains(path)
+            }
+        }
     }
 
     // MARK: Others

@@ -52,7 +52,7 @@ extension EngineSimulation {
         // One that may be private to more than one user.
         guard var reading = reading(request) else { return fail(request, Self.broken) }
         var headers: [String: String] = [:]
-        if isShared, let sender = senders[request.number]?.payer, chance(1, of: 5) {
+        if isShared, let sender = senders[request.number]?.payer, chance(1, of: 2) {
             headers["Cache-Control"] = "private"
             reading = PlainReading(since: reading.since, user: sender)
         }
