@@ -105,7 +105,7 @@ let package = Package(
         layer("LarderAPI", ["LarderModel", "LarderJSON"]),
         layer("LarderNormalize", ["LarderModel", "LarderJSON"]),
         layer("LarderStrategy", ["LarderModel"]),
-        layer("LarderWire", ["LarderModel", "LarderJSON"]),
+        layer("LarderWire", ["LarderModel", "LarderJSON", "LarderAPI"]),
         // 2: the outside world.
         layer(
             "LarderStore",
@@ -209,13 +209,19 @@ let package = Package(
             "LarderJSONTests",
             ["FuzzTargets", "LarderModel", "LarderJSON", "LarderTestSupport"]
         ),
-        tests("LarderAPITests", ["LarderJSON", "LarderAPI", "LarderTestSupport"]),
+        tests(
+            "LarderAPITests",
+            ["LarderModel", "LarderJSON", "LarderAPI", "LarderTestSupport"]
+        ),
         tests(
             "LarderNormalizeTests",
             ["FuzzTargets", "LarderModel", "LarderJSON", "LarderNormalize", "LarderTestSupport"]
         ),
         tests("LarderStrategyTests", ["LarderModel", "LarderStrategy", "LarderTestSupport"]),
-        tests("LarderWireTests", ["LarderModel", "LarderJSON", "LarderWire", "LarderTestSupport"]),
+        tests(
+            "LarderWireTests",
+            ["LarderModel", "LarderJSON", "LarderAPI", "LarderWire", "LarderTestSupport"]
+        ),
         tests("LarderStoreTests", ["LarderModel", "LarderStore", "LarderTestSupport"]),
         tests(
             "LarderUpstreamTests",

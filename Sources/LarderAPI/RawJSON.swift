@@ -30,6 +30,22 @@ public struct RawJSON: Hashable, Sendable {
         self.bytes = bytes
     }
 
+    /// JSON on one line, anything else as a string.
+    package init(quoting bytes: [UInt8]) {
+        self =
+            RawJSON(bytes).map { RawJSON(unchecked: Self.onOneLine($0.bytes)) }
+            ?? RawJSON(.string(String(decoding: bytes, as: UTF8.self)))
+    }
+
+    /// JSON without line ends, which occur only between its tokens, and without a byte order mark.
+    package static func onOneLine(_ json: [UInt8]) -> [UInt8] {
+        guard !json.starts(with: JSONTokenizer.byteOrderMark) else {
+            return onOneLine(Array(json.dropFirst(JSONTokenizer.byteOrderMark.count)))
+        }
+        guard json.contains(where: { $0 == 0x0A || $0 == 0x0D }) else { return json }
+        return json.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
+    }
+
     /// The value as text.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 }

@@ -13,7 +13,7 @@ public enum FetchUpdate: Sendable {
     /// It is gone: its origin says or has said so (404 or 410), or a change that waits to be sent.
     case deleted
     /// The network failed after the cached answer, which stays.
-    case failed(LarderProblem)
+    case failed(Problem)
     /// The origin is in another state, `online`, `offline`, `captive` or `unknown`; told where the
     /// URL is followed.
     case origin(name: String, state: String)
@@ -44,7 +44,7 @@ extension FetchUpdate {
         case .snapshot(let snapshot): self = .snapshot(Snapshot(snapshot, client: client))
         case .unchanged: self = .unchanged
         case .deleted: self = .deleted
-        case .error(let problem): self = .failed(LarderProblem(problem))
+        case .error(let problem): self = .failed(problem)
         case .origin(_, let name, let state): self = .origin(name: name.text, state: state)
         case .heartbeat: return nil
         case .end(let end): self = .end(FetchOutcome(end.outcome))

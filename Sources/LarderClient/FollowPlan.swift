@@ -69,7 +69,7 @@ struct FollowPlan: Equatable {
             .offline(let problem), .originFailed(let problem), .tooLarge(let problem),
             .invalid(let problem), .tooLate(let problem), .unavailable(let problem),
             .other(let problem):
-            mayHeal = problem.isRetryable
+            mayHeal = problem.retryable
         case .socketRefused, .badAnswer, .decoding, .bodyFailed, .fileFailed, .cancelled:
             mayHeal = false
         }

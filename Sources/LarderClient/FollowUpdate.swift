@@ -7,7 +7,7 @@ public enum FollowUpdate<Value: Sendable>: Sendable {
     /// The origin says that it is gone; it may come back.
     case deleted
     /// The network failed; what was shown stays, and the stream goes on.
-    case failed(LarderProblem)
+    case failed(Problem)
     /// The origin is in another state, `online`, `offline`, `captive` or `unknown`; what was shown
     /// stays.
     case origin(name: String, state: String)

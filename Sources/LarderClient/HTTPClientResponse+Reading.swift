@@ -22,7 +22,7 @@ extension HTTPClientResponse {
             return .badAnswer("the status \(status) without a problem")
         }
         let bytes = try await wholeBody(upTo: Limits.frameBytesMax)
-        do throws(WireError) {
+        do throws(APIDecodingError) {
             return .problem(try Problem(decoding: bytes))
         } catch {
             return .badAnswer("a problem with the status \(status): \(error.message)")
@@ -40,7 +40,7 @@ extension HTTPClientResponse {
         let status = Int(status.code)
         var problem = Problem(.originStatus, "the origin answered \(status)")
         problem.originStatus = status
-        problem.quotedBody = Array(bytes.prefix(Limits.quotedBodyBytesMax))
+        problem.quote(bytes)
         return .problem(problem)
     }
 
@@ -52,13 +52,12 @@ extension HTTPClientResponse {
         default:
             .problem(
                 Problem(
-                    Problem.UnknownKind(
-                        type: "about:blank",
-                        title: HTTPResponseStatus(statusCode: status).reasonPhrase,
-                        isRetryable: status == 503 || status == 504
-                    ),
-                    "larderd refused the request with the status \(status)",
+                    type: "about:blank",
+                    title: HTTPResponseStatus(statusCode: status).reasonPhrase,
                     status: status,
+                    detail: "larderd refused the request with the status \(status)",
+                    requestID: "",
+                    retryable: status == 503 || status == 504,
                     hint: "Ask for the bytes as well: that answer says why."
                 )
             )

@@ -19,7 +19,7 @@ extension LarderClient {
     ///     ``FetchOptions/Policy/cacheThenNetwork`` the answer is the network's if it has one.
     /// - Returns: The answer, once its head is there.
     /// - Throws: ``LarderError/deleted(_:)`` where the origin says that it is gone,
-    ///   ``LarderError/originFailed(_:)`` where it refused, with ``LarderProblem/originStatus``.
+    ///   ``LarderError/originFailed(_:)`` where it refused, with ``Problem/originStatus``.
     public func stream(
         _ url: String,
         options: FetchOptions = FetchOptions()
@@ -39,7 +39,7 @@ extension LarderClient {
                 chunks: body.chunks
             )
         } catch {
-            guard let path = error.problem?.rawPath else { throw error }
+            guard let path = error.problem?.rawHref else { throw error }
             return try await stream(passedThrough: path, options: options)
         }
     }
@@ -134,8 +134,8 @@ extension LarderClient {
                 if snapshot.source == .network || options.policy != .cacheThenNetwork {
                     return snapshot
                 }
-            case .failed(let problem) where problem.rawPath != nil:
-                throw .problem(problem.problem)
+            case .failed(let problem) where problem.rawHref != nil:
+                throw .problem(problem)
             case .deleted:
                 throw .problem(Problem(.deleted, "\(url) is gone, or is to be deleted"))
             case .unchanged, .failed, .origin, .end:

@@ -2,7 +2,7 @@ import LarderWire
 
 extension LarderError {
     /// What the daemon said; nil where it was not the daemon.
-    public var problem: LarderProblem? {
+    public var problem: Problem? {
         switch self {
         case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
             .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
@@ -16,31 +16,20 @@ extension LarderError {
     }
 
     /// The case that a problem belongs to.
-    public static func problem(_ problem: LarderProblem) -> LarderError {
-        guard !problem.isUnknown else { return .other(problem) }
-        return switch problem.problem.kind {
+    public static func problem(_ problem: Problem) -> LarderError {
+        switch ProblemKind(type: problem.type) {
+        case nil: .other(problem)
         case .miss, .noSuchModifier: .miss(problem)
         case .deleted: .deleted(problem)
         case .unknownOrigin, .noSuchOrigin: .unknownOrigin(problem)
         case .notPermitted: .notPermitted(problem)
         case .unreachable, .captive, .offline, .timeout: .offline(problem)
-        case .originStatus, .redirectRefused, .addressRefused, .badAnswer: .originFailed(problem)
+        case .originStatus, .redirectRefused, .addressRefused, .badAnswer, .notApplied:
+            .originFailed(problem)
         case .bodyTooLarge, .headTooLarge, .entryTooLarge: .tooLarge(problem)
-        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
-            .methodNotAllowed, .notAcceptable, .sinceTooOld, .originID, .originExists,
-            .originInFile, .pinned, .preconditionFailed,
-            .targeted, .noRequest, .unsupported, .modifierExists, .originNeeded:
-            .invalid(problem)
         case .alreadySent, .alreadySettled: .tooLate(problem)
-        case .notApplied: .originFailed(problem)
-        case .cacheFull, .pinsFull, .queueFull, .diskFull, .overloaded, .shuttingDown, .storage,
-            .inUse, .internal:
-            .unavailable(problem)
+        case .inUse: .unavailable(problem)
+        case let kind?: kind.status < 500 ? .invalid(problem) : .unavailable(problem)
         }
-    }
-
-    /// A problem that needs no daemon to be seen.
-    static func problem(_ problem: Problem) -> LarderError {
-        .problem(LarderProblem(problem))
     }
 }

@@ -1,8 +1,8 @@
 /// Why something did not go as asked.
 ///
-/// The enum is closed: there is nothing else to catch, and every type of problem that the daemon
-/// knows belongs to one case; ``other(_:)`` has those of a newer daemon. A case that carries a ``LarderProblem`` has what the daemon said,
-/// with a hint on what to do; ``problem`` has it for all of them.
+/// The enum is closed. Every type of problem that the daemon knows belongs to one case;
+/// ``other(_:)`` has those of a newer daemon. A case that carries a `Problem` has the daemon's
+/// words with a hint on the next step; ``problem`` has it for all of them.
 ///
 ///     do {
 ///         show(try await larder.entry(id))
@@ -22,29 +22,29 @@ public enum LarderError: Error, Equatable, Sendable {
     // The daemon says no, or has nothing.
 
     /// Nothing is there under the id, or was cached of the URL; there is no such modifier.
-    case miss(LarderProblem)
+    case miss(Problem)
     /// The origin said that it is gone (404 or 410).
-    case deleted(LarderProblem)
+    case deleted(Problem)
     /// No origin that the daemon knows has the URL, or the name.
-    case unknownOrigin(LarderProblem)
+    case unknownOrigin(Problem)
     /// Only an administrator of the daemon may do it.
-    case notPermitted(LarderProblem)
+    case notPermitted(Problem)
     /// The network or the origin's server did not answer, or not in time, and nothing is cached:
     /// the same may go well later.
-    case offline(LarderProblem)
+    case offline(Problem)
     /// The origin's server answered with a refusal or with something that cannot be used.
-    case originFailed(LarderProblem)
+    case originFailed(Problem)
     /// The bytes are more than the daemon takes.
-    case tooLarge(LarderProblem)
+    case tooLarge(Problem)
     /// What was asked for cannot be: a mistake of the program, which the problem names.
-    case invalid(LarderProblem)
+    case invalid(Problem)
     /// The modifier was sent or settled before it could be taken back, given up or sent again.
-    case tooLate(LarderProblem)
+    case tooLate(Problem)
     /// The daemon cannot do it now: it is ending, overloaded, or its disk, cache or queue is full.
-    case unavailable(LarderProblem)
+    case unavailable(Problem)
     /// The daemon says no with a type of problem that this version does not know, or, to a request
     /// whose answer has no body, with nothing but a status.
-    case other(LarderProblem)
+    case other(Problem)
 
     // The way to the daemon and back.
 

@@ -1,5 +1,7 @@
 package import LarderModel
 
+@_exported public import struct LarderAPI.Problem
+
 // LarderAPI has types of these names, for the wire; here they are the model's.
 package typealias DeletionRule = LarderModel.DeletionRule
 package typealias EntityName = LarderModel.EntityName

@@ -146,5 +146,5 @@ public struct OriginCheck: Equatable, Sendable {
     /// `TLS 1.3`, always with the certificate verified; nil without TLS.
     public var tlsVersion: String? { report.tlsVersion }
     /// Why it counts as not answering.
-    public var problem: LarderProblem? { report.problem.map(LarderProblem.init) }
+    public var problem: Problem? { report.problem }
 }

@@ -7,7 +7,7 @@ public enum TypedUpdate<Value: Sendable>: Sendable {
     /// The origin says that it is gone.
     case deleted
     /// The network failed after the cached answer, which stays.
-    case failed(LarderProblem)
+    case failed(Problem)
 }
 
 /// A decoded body, and what is known of it.

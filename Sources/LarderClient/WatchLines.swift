@@ -119,7 +119,7 @@ package struct WatchLines: AsyncSequence, Sendable {
 
         /// What is told of a broken stream; throws what no second try can heal.
         private mutating func broke(_ error: LarderError) throws(LarderError) -> Element? {
-            if error.problem?.problem.kind == .sinceTooOld {
+            if error.problem?.kind == .sinceTooOld {
                 command.since = nil
                 command.listsFirst = lines.command.listsFirst
                 state = .apart(pause: nil)

@@ -34,7 +34,7 @@ public struct WatchedModifier: Sendable {
         reason = change.reason?.rawValue
         targets = change.targets.filter { !$0.isEntity }.map(\.text)
         entities = change.targets.compactMap(\.entity).map(EntityID.init)
-        error = (try? Problem(decoding: change.problem)).map { .problem(LarderProblem($0)) }
+        error = (try? Problem(decoding: change.problem)).map { .problem($0) }
         isStalled = change.mark == .stalled
         isDropped = change.mark == .dropped
         isOwn = event.isOwn

@@ -429,7 +429,7 @@ struct FlightRun: ~Copyable {
         await context.noteRefusal(status, plan, read?.fence)
         var problem = Problem(.originStatus, "\(url.originText) answered \(status)")
         problem.originStatus = status
-        problem.quotedBody = quoted
+        problem.quote(quoted)
         let refusal = OriginRefusal(
             status: status,
             headers: reply.headers.endToEnd,

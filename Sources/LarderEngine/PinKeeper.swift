@@ -272,7 +272,7 @@ extension Problem {
 
     /// Whether the same may go well later without anybody changing it; an origin's own failure too.
     var isTransient: Bool {
-        guard kind == .originStatus, let originStatus else { return isRetryable }
+        guard kind == .originStatus, let originStatus else { return retryable }
         return originStatus >= 500 || [408, 425, 429].contains(originStatus)
     }
 }

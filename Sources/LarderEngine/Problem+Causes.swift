@@ -24,7 +24,6 @@ extension Problem {
             "\(url.originText) belongs to no configured origin",
             hint: "An administrator adds it with: \(command)"
         )
-        administratorHint = "Add it with: \(command)"
     }
 
     init(offline name: OriginName) {
@@ -33,7 +32,6 @@ extension Problem {
             "the origin '\(name)' was set offline",
             hint: "An administrator sets it online with: cachectl origin online \(name)"
         )
-        administratorHint = "Set it online with: cachectl origin online \(name)"
     }
 
     package init(_ error: StoreError) {
@@ -170,7 +168,7 @@ extension Problem {
         }
         originStatus = answer?.status
         guard let body = answer?.body, !body.isEmpty else { return }
-        quotedBody = Array(body.prefix(Limits.toldAnswerBytesMax))
+        quote(Array(body.prefix(Limits.toldAnswerBytesMax)))
     }
 
     static let unreadableModifier = Problem(

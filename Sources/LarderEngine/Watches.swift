@@ -121,7 +121,7 @@ extension Problem {
                 ? "the changes after \(since.number) are known from \(oldest.number) on only"
                 : "\(since.number) is no revision that this daemon has given"
         )
-        self.oldest = oldest
+        self.oldest = oldest.number
     }
 }
 

@@ -18,7 +18,7 @@ extension FetchFrame {
         case "deleted":
             self = .deleted(try DeletedFrame(object))
         case "error":
-            self = .error(try Problem(object.object("problem")))
+            self = .error(try object.problem("problem"))
         case "origin":
             self = .origin(
                 try object.revision("rev"),

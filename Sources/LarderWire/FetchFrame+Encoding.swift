@@ -43,7 +43,7 @@ extension FetchFrame: StreamFrame {
             case .error(let problem):
                 json.member("source", AnswerSource.network.rawValue)
                 json.name("problem")
-                problem.write(to: &json)
+                APIEncoder().encode(problem, to: &json)
             case .origin(let revision, let name, let state):
                 json.members(revision, name, state: state)
             case .heartbeat(let revision):
@@ -98,7 +98,7 @@ extension FrameEntry {
         switch body {
         case .json(let bytes):
             json.name("body")
-            json.verbatim(FrameBody.onOneLine(bytes))
+            json.verbatim(RawJSON.onOneLine(bytes))
         case .bytes(let bytes):
             json.member("body_b64", Base64.encode(bytes))
         case .href(let path):

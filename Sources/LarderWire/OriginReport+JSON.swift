@@ -93,7 +93,7 @@ extension OriginCheckReport {
             json.member("protocol", httpVersion)
             json.member("tls", tlsVersion)
             json.name("problem")
-            if let problem { problem.write(to: &json) } else { json.null() }
+            if let problem { APIEncoder().encode(problem, to: &json) } else { json.null() }
         }
         return json.bytes
     }
@@ -111,6 +111,6 @@ extension OriginCheckReport {
         isPeerProxy = try object.bool("peer_is_proxy")
         httpVersion = try object.optionalString("protocol")
         tlsVersion = try object.optionalString("tls")
-        problem = try object.value("problem") == nil ? nil : Problem(object.object("problem"))
+        problem = try object.value("problem") == nil ? nil : object.problem("problem")
     }
 }

@@ -1,58 +1,23 @@
-import LarderJSON
 import LarderModel
 
 extension Problem {
-    package func encoded() -> [UInt8] {
-        var json = JSONWriter()
-        write(to: &json)
-        return json.bytes
+    /// A word of a request that is none of those that there are; a near one is named.
+    init(_ name: String, _ text: String, isNoneOf known: [String]) {
+        let meant = nearestName(to: text, among: known).map { ", did you mean '\($0)'?" } ?? ""
+        let words = known.joined(separator: ", ")
+        self.init(.badRequest, "\(name): '\(text)' is none of \(words)\(meant)")
     }
+}
 
-    func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("type", type)
-            json.member("title", title)
-            json.member("status", status)
-            json.member("detail", detail)
-            json.member("request_id", requestID)
-            json.member("retryable", isRetryable)
-            json.member("hint", hint)
-            if let originStatus { json.member("origin_status", originStatus) }
-            if let rawHref { json.member("raw_href", rawHref) }
-            if let oldest { json.member("oldest", oldest.number) }
-            if let quotedBody { json.member("body", quoting: quotedBody) }
+extension WireObject {
+    func problem(_ name: String) throws(WireError) -> Problem {
+        guard let bytes = bytes(name) else { throw .missingMember(name) }
+        do throws(APIDecodingError) {
+            return try Problem(decoding: bytes)
+        } catch .notJSON(let error) {
+            throw .notJSON(error)
+        } catch {
+            throw .wrongType(member: name, wanted: "a problem: \(error.message)")
         }
-    }
-
-    /// Reads what ``encoded()`` wrote.
-    ///
-    /// A type that this version does not know is a newer daemon's: see ``UnknownKind``.
-    package init(decoding bytes: [UInt8]) throws(WireError) {
-        try self.init(WireObject(parsing: bytes))
-    }
-
-    init(_ object: WireObject) throws(WireError) {
-        let prefix = "urn:larder:"
-        let type = try object.string("type")
-        let detail = try object.string("detail")
-        let status: Int = try object.integer("status")
-        let hint = try object.string("hint")
-        if type.hasPrefix(prefix),
-            let kind = ProblemKind(rawValue: String(type.dropFirst(prefix.count)))
-        {
-            self.init(kind, detail, status: status, hint: hint)
-        } else {
-            let unknown = UnknownKind(
-                type: type,
-                title: try object.string("title"),
-                isRetryable: try object.bool("retryable")
-            )
-            self.init(unknown, detail, status: status, hint: hint)
-        }
-        requestID = try object.string("request_id")
-        originStatus = try object.optionalInteger("origin_status")
-        rawHref = try object.optionalString("raw_href")
-        oldest = try object.optionalInteger("oldest").map { Revision($0) }
-        quotedBody = try object.optionalQuote("body")
     }
 }

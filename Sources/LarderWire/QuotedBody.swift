@@ -8,7 +8,7 @@ extension JSONWriter {
         let capped = Array(body.prefix(Limits.quotedBodyBytesMax))
         self.name(name)
         if JSONValidator.accepts(capped) {
-            verbatim(FrameBody.onOneLine(capped))
+            verbatim(RawJSON.onOneLine(capped))
         } else {
             string(String(decoding: capped, as: UTF8.self))
         }

@@ -67,14 +67,4 @@ package enum FrameBody: Equatable, Sendable {
     case bytes([UInt8])
     /// `body_href`: the path where the exact bytes are.
     case href(String)
-
-    /// JSON as one value within other JSON: each CR and LF, which occur only between its tokens,
-    /// becomes a space, and a byte order mark goes.
-    static func onOneLine(_ json: [UInt8]) -> [UInt8] {
-        guard !json.starts(with: JSONTokenizer.byteOrderMark) else {
-            return onOneLine(Array(json.dropFirst(JSONTokenizer.byteOrderMark.count)))
-        }
-        guard json.contains(where: { $0 == 0x0A || $0 == 0x0D }) else { return json }
-        return json.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
-    }
 }

@@ -1,5 +1,5 @@
 import LarderJSON
-package import LarderModel
+import LarderModel
 
 extension StatusReport {
     /// The configuration that is in force.

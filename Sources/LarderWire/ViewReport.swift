@@ -32,7 +32,7 @@ extension ViewReport {
                 json.member("state", "value")
                 json.member("complete", isComplete)
                 json.name("body")
-                json.verbatim(FrameBody.onOneLine(bytes))
+                json.verbatim(RawJSON.onOneLine(bytes))
             case .bytes(let count):
                 json.member("state", "value")
                 json.member("complete", true)

@@ -23,7 +23,8 @@ struct Cachectl: AsyncParsableCommand {
 
             Example: cachectl get https://api.example.com/articles/42
 
-            \(ExitStatus.manual)
+            Exit codes: 0 done, 1 failed, 3 not found, 64 wrong usage, 69 no daemon, 75 nothing to \
+            show while offline, 77 not permitted, 78 bad configuration.
             """,
         version: Version.text,
         subcommands: [

@@ -69,9 +69,9 @@ extension CommandFailure {
             .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
             .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
             .unavailable(let problem):
-            self.init(ExitStatus(problem.problem.kind), problem.detail, hint: Self.hint(problem))
-            rawPath = problem.rawPath
-            body = problem.originBody
+            self.init(problem.kind.exit, problem.detail, hint: Self.hint(problem))
+            rawPath = problem.rawHref
+            body = problem.quotedBody
         case .other(let problem): self.init(.failed, problem.detail, hint: problem.hint)
         case .timedOut:
             self.init(
@@ -113,12 +113,12 @@ extension CommandFailure {
     }
 
     /// What to do here: some hints of the daemon are for those that speak to its socket.
-    private static func hint(_ problem: LarderProblem) -> String {
-        switch problem.problem.kind {
+    private static func hint(_ problem: Problem) -> String {
+        switch problem.kind {
         case .miss: "See what is cached: cachectl ls    Ask the network: cachectl get URL"
         case .deleted: "Ask the origin again, if it may be back: cachectl get URL"
         case .noSuchOrigin: "See which there are: cachectl origin list"
-        case .originExists where problem.hint == problem.problem.kind.hint:
+        case .originExists where problem.hint == problem.kind.hint:
             "Replace it: cachectl origin add --replace NAME URL    or choose another name."
         case .pinned: "Unpin it first: cachectl unpin ID"
         case .noSuchModifier:
@@ -135,15 +135,7 @@ extension CommandFailure {
         case .targeted: "See what is to be sent: cachectl queue list"
         case .notApplied:
             "Send it again: cachectl queue retry ID    or drop it: cachectl queue drop ID"
-        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
-            .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge, .unknownOrigin,
-            .notPermitted, .originID, .originExists, .originInFile, .entryTooLarge, .cacheFull,
-            .diskFull,
-            .pinsFull, .unreachable, .captive, .offline, .timeout, .originStatus,
-            .redirectRefused, .addressRefused, .badAnswer, .overloaded, .shuttingDown, .storage,
-            .internal, .sinceTooOld, .noRequest, .unsupported, .modifierExists, .inUse,
-            .preconditionFailed:
-            problem.hint
+        default: problem.hint
         }
     }
 }

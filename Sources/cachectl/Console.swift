@@ -1,3 +1,5 @@
+import LarderAPI
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)

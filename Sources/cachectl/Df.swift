@@ -3,6 +3,9 @@ import LarderClient
 import LarderModel
 import LarderWire
 
+import struct LarderClient.CacheUsage
+import struct LarderClient.EntryItem
+
 /// `cachectl df`.
 struct Df: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

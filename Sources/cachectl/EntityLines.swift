@@ -2,6 +2,8 @@ import LarderClient
 import LarderModel
 import LarderWire
 
+import struct LarderClient.EntityItem
+
 /// A list of entities, line by line.
 struct EntityLines {
     let console: Console

@@ -65,7 +65,7 @@ struct GetPlan {
 
     private static var shutdown: CommandFailure {
         let problem = Problem(.shuttingDown, "larderd is ending")
-        return CommandFailure(.problem(LarderProblem(problem)))
+        return CommandFailure(.problem(problem))
     }
 
     /// What is left of a fetch that failed.

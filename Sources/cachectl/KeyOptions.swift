@@ -41,7 +41,7 @@ struct KeyOptions: ParsableArguments {
         do throws(LarderError) {
             return try await byKey()
         } catch {
-            switch error.problem?.problem.kind {
+            switch error.problem?.kind {
             case .originNeeded:
                 throw CommandFailure(
                     .notFound,

@@ -3,6 +3,8 @@ import LarderClient
 import LarderModel
 import LarderWire
 
+import struct LarderClient.EntryItem
+
 /// `cachectl ls`.
 struct Ls: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -103,7 +103,7 @@ struct Pin: AsyncParsableCommand {
             let kind = pin.item.trouble.flatMap { ProblemKind(rawValue: $0.problem) }
             let met = pin.reason.map { " (\($0))" } ?? ""
             throw CommandFailure(
-                kind.map(ExitStatus.init) ?? .nothingToShow,
+                kind?.exit ?? .nothingToShow,
                 "\(name) is not held yet\(met): it is fetched as soon as its origin gives it",
                 hint: "See how it stands with: cachectl pin --list"
             )

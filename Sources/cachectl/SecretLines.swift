@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderModel
 
 /// Values that may be secrets, which all users see among a command's arguments (ps(1)): `@FILE` and

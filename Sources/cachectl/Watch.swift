@@ -3,6 +3,8 @@ import LarderClient
 import LarderModel
 import LarderWire
 
+import struct LarderClient.WatchOptions
+
 /// `cachectl watch`.
 struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

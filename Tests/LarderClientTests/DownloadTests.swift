@@ -144,7 +144,7 @@ struct DownloadTests {
                 }
                 #expect(problem.type == "urn:larder:origin-status")
                 #expect(problem.originStatus == 403)
-                #expect(problem.originBody == Array("not you".utf8))
+                #expect(problem.quotedBody == Array("not you".utf8))
             }
             #expect(try folder.names.isEmpty)
         }

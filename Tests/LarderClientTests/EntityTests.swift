@@ -4,6 +4,9 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
+import struct LarderClient.EntityItem
+import struct LarderClient.WatchOptions
+
 @testable import LarderClient
 
 @Suite("Entities", .timeLimit(.minutes(5)))

@@ -45,7 +45,7 @@ struct ErrorTests {
                         "\(error.map { Mirror(reflecting: $0) }?.children.first?.label ?? "")"
                             == name
                     )
-                    #expect(error?.problem?.problem == problem)
+                    #expect(error?.problem == problem)
                     #expect(error?.description == "this one")
                 }
             }
@@ -57,17 +57,20 @@ struct ErrorTests {
         try await withDaemon { daemon, client in
             daemon.answer("/v1/status", with: .problem(Self.news))
             let error = await #expect(throws: LarderError.self) { _ = try await client.status() }
-            #expect(error == .other(LarderProblem(Self.news)))
+            #expect(error == .other(Self.news))
             #expect(error?.problem?.title == "News")
-            #expect(error?.problem?.isRetryable == true)
+            #expect(error?.problem?.retryable == true)
         }
     }
 
     /// What a newer daemon may say.
     static let news = Problem(
-        Problem.UnknownKind(type: "urn:larder:news", title: "News", isRetryable: true),
-        "this is new",
+        type: "urn:larder:news",
+        title: "News",
         status: 429,
+        detail: "this is new",
+        requestID: "",
+        retryable: true,
         hint: "Wait."
     )
 
@@ -87,7 +90,7 @@ struct ErrorTests {
             }
             #expect(problem.type == "about:blank")
             #expect(problem.status == status)
-            #expect(problem.isRetryable == isRetryable)
+            #expect(problem.retryable == isRetryable)
         }
     }
 
@@ -100,7 +103,7 @@ struct ErrorTests {
                 Issue.record("there was no error")
             } catch .miss(let problem) {
                 #expect(problem.type == "urn:larder:miss")
-                #expect(!problem.isRetryable)
+                #expect(!problem.retryable)
             } catch {
                 Issue.record("\(error)")
             }

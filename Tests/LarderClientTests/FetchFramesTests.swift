@@ -253,7 +253,7 @@ struct FetchFramesTests {
             var problem = Problem(.originStatus, "the origin answered 403", hint: "Sign in.")
             problem.requestID = "r-1"
             problem.originStatus = 403
-            problem.quotedBody = Array("{\"no\":1}".utf8)
+            problem.quote(Array("{\"no\":1}".utf8))
             daemon.answer("/v1/fetch", with: .problem(problem))
             let error = await #expect(throws: LarderError.self) {
                 _ = try await collect(client.fetch(Frames.url))
@@ -268,8 +268,8 @@ struct FetchFramesTests {
             #expect(thrown.hint == "Sign in.")
             #expect(thrown.requestID == "r-1")
             #expect(thrown.originStatus == 403)
-            #expect(thrown.originBody == Array("{\"no\":1}".utf8))
-            #expect(!thrown.isRetryable)
+            #expect(thrown.quotedBody == Array("{\"no\":1}".utf8))
+            #expect(!thrown.retryable)
         }
     }
 

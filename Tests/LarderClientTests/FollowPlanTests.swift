@@ -72,7 +72,7 @@ struct FollowPlanTests {
         }
         var plan = FollowPlan()
         #expect(
-            plan.broke(.other(LarderProblem(ErrorTests.news)), chance: 0) == retry(0, isTold: true)
+            plan.broke(.other(ErrorTests.news), chance: 0) == retry(0, isTold: true)
         )
         for kind in [ProblemKind.unreachable, .timeout, .overloaded, .shuttingDown, .storage] {
             var plan = FollowPlan()

@@ -225,7 +225,7 @@ struct ModifierWriteTests {
                 try await client.write(Modifier(.delete, on: Self.url))
                 Issue.record("there was no error")
             } catch .unavailable(let problem) {
-                #expect(problem.isRetryable)
+                #expect(problem.retryable)
             } catch {
                 Issue.record("\(error)")
             }

@@ -62,7 +62,7 @@ struct ObservedTests {
                 "3 (urn:larder:unreachable)", "3",
             ]
         )
-        #expect(ended?.problem?.problem.kind == .badRequest)
+        #expect(ended?.problem?.kind == .badRequest)
         await client.shutdown()
         await daemon.stop()
     }

@@ -3,6 +3,8 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
+import struct LarderClient.WatchOptions
+
 @testable import LarderClient
 
 @Suite("A watch that is iterated", .timeLimit(.minutes(10)))
@@ -157,7 +159,7 @@ struct WatchEventsTests {
             let event = try await events.next()
             Issue.record("it told \(describe(event))")
         } catch {
-            #expect(error.problem?.problem.kind == .badRequest)
+            #expect(error.problem?.kind == .badRequest)
         }
         await client.shutdown()
         await daemon.stop()

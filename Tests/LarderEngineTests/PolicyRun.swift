@@ -167,7 +167,7 @@ final class PolicyRun {
         case .refusal:
             var problem = Problem(.originStatus, "https://api.example.com answered 403")
             problem.originStatus = 403
-            problem.quotedBody = Array("no".utf8)
+            problem.quote(Array("no".utf8))
             return failed(problem, wasShown, network: .zero)
         case .unreachable:
             let problem = Problem(FlightFailure.unreachable("nothing is scripted for it"), url: url)

@@ -78,7 +78,7 @@ struct WatchTests {
         let problem = await fixture.watch(command)
         #expect(problem?.kind == .sinceTooOld)
         #expect(problem?.status == 410)
-        #expect(problem?.oldest == start)
+        #expect(problem?.oldest == start.number)
     }
 
     @Test("The entries that there are come first, then a bookmark, then what changes")

@@ -16,7 +16,7 @@ struct EntryConditionTests {
         #expect(response.status == 412)
         let problem = try response.problem()
         #expect(problem.kind == .preconditionFailed)
-        #expect(!problem.isRetryable)
+        #expect(!problem.retryable)
     }
 
     @Test(

@@ -67,7 +67,7 @@ struct UploadTests {
             #expect(refusal.status == 503)
             let problem = try refusal.problem()
             #expect(problem.kind == .overloaded)
-            #expect(problem.isRetryable)
+            #expect(problem.retryable)
             let small = try await server.connect()
             let ada = Array(#"{"id":7,"name":"Ada"}"#.utf8)
             #expect(try await small.ask("PUT", "/v1/entities/User:7", body: ada).status == 201)

@@ -112,7 +112,7 @@ struct FetchFrameTests {
         let scalar = FetchFrame.snapshot(try snapshot(.json(bytes(inner))))
         #expect(try FetchFrame(line: scalar.encodedLine()) == scalar)
         var problem = Problem(.originStatus, "d")
-        problem.quotedBody = bytes(deep)
+        problem.quote(bytes(deep))
         #expect(try FetchFrame(line: FetchFrame.error(problem).encodedLine()) == .error(problem))
     }
 

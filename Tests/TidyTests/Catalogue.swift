@@ -4,16 +4,21 @@ struct Catalogue {
     let module: String
     /// `LarderClient/fetch(_:options:)`.
     let symbols: Set<String>
+    /// Symbols of the modules that the library exports as its own.
+    private let exported: Set<String>
 
-    init(of module: String, in tree: Tree) {
+    init(of module: String, exporting others: [String] = [], in tree: Tree) {
         self.module = module
         let folder = "Sources/\(module)/"
         pages = tree.files.filter {
             $0.path.hasPrefix("\(folder)\(module).docc/") && $0.path.hasSuffix(".md")
         }
-        symbols = Set(
-            tree.files.filter { $0.isSwift && $0.path.hasPrefix(folder) }.flatMap(publicSymbols)
-        )
+        func declared(in module: String) -> Set<String> {
+            let files = tree.files.filter { $0.isSwift && $0.path.hasPrefix("Sources/\(module)/") }
+            return Set(files.flatMap(publicSymbols))
+        }
+        symbols = declared(in: module)
+        exported = Set(others.flatMap(declared))
     }
 
     /// Links to what is not declared.
@@ -63,7 +68,7 @@ struct Catalogue {
     }
 
     private func names(_ link: String) -> Bool {
-        link == module || symbols.contains(link)
+        link == module || symbols.contains(link) || exported.contains(link)
             || (link.hasPrefix("\(module)/") && symbols.contains(link.dropPrefix("\(module)/")))
     }
 }

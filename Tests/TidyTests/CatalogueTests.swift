@@ -2,7 +2,7 @@ import Testing
 
 @Suite("The catalogue of the Swift library")
 struct CatalogueTests {
-    private let own = Catalogue(of: "LarderClient", in: .own)
+    private let own = Catalogue(of: "LarderClient", exporting: ["LarderAPI"], in: .own)
 
     @Test("Every link names something public")
     func links() {

@@ -156,7 +156,7 @@ private let layers: [String: Set<String>] = [
     "LarderAPI": ["LarderModel", "LarderJSON"],
     "LarderNormalize": ["LarderModel", "LarderJSON"],
     "LarderStrategy": ["LarderModel"],
-    "LarderWire": ["LarderModel", "LarderJSON"],
+    "LarderWire": ["LarderModel", "LarderJSON", "LarderAPI"],
     "LarderStore": ["LarderModel", "LarderNormalize"],
     "LarderUpstream": ["LarderModel"],
     "LarderEngine": [

@@ -5,6 +5,8 @@ import LarderJSON
 import LarderModel
 import LarderWire
 
+import struct LarderClient.OriginDefinition
+
 /// `cachectl origin add`.
 struct OriginAdd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -28,7 +28,9 @@ struct QueueCancel: AsyncParsableCommand {
                 // A dead one stays: to drop it is another command.
                 try await client.cancelModifier(one.id, dropping: false, scope: scope)
             } catch {
-                guard case .tooLate(let problem) = error, problem.isOfSettled else { throw error }
+                guard case .tooLate(let problem) = error, problem.kind == .alreadySettled else {
+                    throw error
+                }
                 throw CommandFailure(
                     .failed,
                     problem.detail,

@@ -1,0 +1,255 @@
+/// A kind of problem: a row of the table below, or a kind that only a newer daemon knows.
+///
+/// The table is the only place that has a kind's status, exit code, title and hint.
+package struct ProblemKind: RawRepresentable, CaseIterable, Hashable, Sendable {
+    static let prefix = "urn:larder:"
+
+    /// The part of a problem's type after `urn:larder:`.
+    package let rawValue: String
+    /// The status of the answer, unless a route gives another.
+    package let status: Int
+    /// The code with which a command ends.
+    package let exit: ExitStatus
+    /// Whether the same request may succeed later without a change.
+    package let isRetryable: Bool
+    package private(set) var title = ""
+    /// The next step, unless a route knows a better one.
+    package private(set) var hint = ""
+
+    init(
+        _ name: String,
+        _ status: Int,
+        _ exit: ExitStatus = .failed,
+        retryable isRetryable: Bool = false
+    ) {
+        rawValue = name
+        self.status = status
+        self.exit = exit
+        self.isRetryable = isRetryable
+    }
+
+    /// The row of this name.
+    package init?(rawValue: String) {
+        guard let row = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+        self = row
+    }
+
+    /// The row of a problem's type.
+    package init?(type: String) {
+        guard type.hasPrefix(Self.prefix) else { return nil }
+        self.init(rawValue: String(type.dropFirst(Self.prefix.count)))
+    }
+
+    func title(_ title: String) -> ProblemKind {
+        var kind = self
+        kind.title = title
+        return kind
+    }
+
+    func hint(_ hint: String) -> ProblemKind {
+        var kind = self
+        kind.hint = hint
+        return kind
+    }
+}
+
+/// The exit codes of every command, as sysexits(3) and the manual have them.
+package enum ExitStatus: Int32, Sendable {
+    case failed = 1
+    case notFound = 3
+    case usage = 64
+    case noDaemon = 69
+    /// Only while the network or the origin cannot be reached, or is late.
+    case nothingToShow = 75
+    case notPermitted = 77
+    case badConfiguration = 78
+}
+
+extension ProblemKind {
+    // The daemon cannot understand the request.
+
+    package static let badRequest = ProblemKind("bad-request", 400, .usage)
+        .title("The request cannot be understood")
+        .hint("Correct what the detail names.")
+    package static let badID = ProblemKind("bad-id", 400, .usage)
+        .title("The id cannot be taken")
+        .hint(
+            "Give 1 to 8192 bytes of UTF-8 without control characters, percent-encoded, / as %2F."
+        )
+    package static let badURL = ProblemKind("bad-url", 400, .usage)
+        .title("The URL cannot be fetched")
+        .hint("Give an absolute http or https URL without a user name.")
+    package static let unknownParameter = ProblemKind("unknown-parameter", 400, .usage)
+        .title("A query parameter is unknown")
+        .hint("Leave the parameter out, or correct its name.")
+    package static let unknownMember = ProblemKind("unknown-member", 400, .usage)
+        .title("A member of the body is unknown")
+        .hint("Leave the member out, or correct its name.")
+    package static let originNeeded = ProblemKind("origin-needed", 400, .usage)
+        .title("It has to be said whose the key is")
+        .hint(
+            "Name the origin whose entity it is: origin=NAME; GET /v1/origins says which there are."
+        )
+    package static let notFound = ProblemKind("not-found", 404)
+        .title("There is no such route")
+        .hint("Correct the path; GET /v1/openapi.json lists every route.")
+    package static let methodNotAllowed = ProblemKind("method-not-allowed", 405)
+        .title("The route does not take this method")
+        .hint("Use one of the methods in the Allow header.")
+    package static let notAcceptable = ProblemKind("not-acceptable", 406)
+        .title("The answer cannot take the form that is accepted")
+        .hint("Accept application/jsonl or text/event-stream.")
+    package static let bodyTooLarge = ProblemKind("body-too-large", 413)
+        .title("The body of the request is too large")
+        .hint("Send a smaller body.")
+    package static let headTooLarge = ProblemKind("head-too-large", 431)
+        .title("The head of the request is too large")
+        .hint("Send a shorter URL and fewer headers; long lists go in a POST's body.")
+
+    // The daemon refuses the request.
+
+    package static let unknownOrigin = ProblemKind("unknown-origin", 403, .notPermitted)
+        .title("The URL belongs to no configured origin")
+        .hint("An administrator adds it with: cachectl origin add NAME URL")
+    package static let notPermitted = ProblemKind("not-permitted", 403, .notPermitted)
+        .title("Only an administrator may do this")
+        .hint("Ask as root, as the daemon's user, or as a member of its access.admin_group.")
+    package static let originID = ProblemKind("origin-id", 409)
+        .title("The id belongs to an origin")
+        .hint("Choose an id that does not lie under an origin's base URL.")
+    package static let noSuchOrigin = ProblemKind("no-such-origin", 404, .notFound)
+        .title("There is no such origin")
+        .hint("See which there are with GET /v1/origins.")
+    package static let originExists = ProblemKind("origin-exists", 409)
+        .title("There is such an origin already")
+        .hint("Replace it with PUT /v1/origins/NAME, or choose another name.")
+    package static let originInFile = ProblemKind("origin-in-file", 409)
+        .title("The origin stands in a file of the configuration")
+        .hint("Change the file, and start the daemon anew.")
+    package static let entryTooLarge = ProblemKind("entry-too-large", 413)
+        .title("The entry is larger than the cache takes")
+        .hint("Raise cache.max_entry_bytes, or keep it elsewhere.")
+    package static let cacheFull = ProblemKind("cache-full", 507, retryable: true)
+        .title("The cache is full of protected entries")
+        .hint("Raise cache.max_bytes, or unprotect entries.")
+    package static let diskFull = ProblemKind("disk-full", 507, retryable: true)
+        .title("The disk is full")
+        .hint(
+            "Free space on the daemon's disk; storing goes on by itself, and what is stored is read."
+        )
+    package static let preconditionFailed = ProblemKind("precondition-failed", 412)
+        .title("The entry is not as the request expects")
+        .hint("Read it anew, and give If-Match the ETag that it has now.")
+    package static let pinned = ProblemKind("pinned", 409)
+        .title("The entry is pinned")
+        .hint("Unpin it first: DELETE /v1/pins/ID.")
+    package static let pinsFull = ProblemKind("pins-full", 507)
+        .title("There is no room for what is pinned")
+        .hint("Unpin something, or raise pins.max_bytes.")
+
+    // The daemon refuses a modifier, or a request about one.
+
+    package static let noRequest = ProblemKind("no-request", 422)
+        .title("The modifier says nothing to send")
+        .hint(
+            "Give the member request; only one change of put, merge, patch or delete has its own."
+        )
+    package static let unsupported = ProblemKind("unsupported", 422)
+        .title("This version cannot do it")
+        .hint("Leave out what the detail names.")
+    package static let modifierExists = ProblemKind("modifier-exists", 409)
+        .title("There is another modifier of this id")
+        .hint("Give each modifier an id of its own, or none.")
+    package static let noSuchModifier = ProblemKind("no-such-modifier", 404, .notFound)
+        .title("There is no such modifier")
+        .hint("See which there are with GET /v1/modifiers.")
+    package static let alreadySent = ProblemKind("already-sent", 409)
+        .title("Bytes of the modifier may have left")
+        .hint("Wait for its answer; once it waits again, ?discard=true gives it up.")
+    package static let alreadySettled = ProblemKind("already-settled", 409)
+        .title("The modifier is settled")
+        .hint("See what became of it with GET /v1/modifiers/ID.")
+    package static let inUse = ProblemKind("in-use", 409, retryable: true)
+        .title("What is to be taken away is in use")
+        .hint("Try again once it is not.")
+    package static let queueFull = ProblemKind("queue-full", 507, retryable: true)
+        .title("There is no room for another modifier")
+        .hint("Drop dead letters, wait for the network, or raise queue.max_modifiers or max_bytes.")
+    package static let targeted = ProblemKind("targeted", 409)
+        .title("The entry has modifiers that are not settled")
+        .hint("Wait until they are settled, or cancel them: GET /v1/modifiers.")
+    package static let notApplied = ProblemKind("not-applied", 409)
+        .title("The modifier was not applied")
+        .hint("Send it again with POST /v1/modifiers/ID/retry, or drop it with DELETE.")
+
+    // Nothing is cached.
+
+    package static let miss = ProblemKind("miss", 404, .notFound)
+        .title("Nothing is cached under the id")
+        .hint("Fetch it with a policy that asks the network.")
+    package static let deleted = ProblemKind("deleted", 404, .notFound)
+        .title("It is gone")
+        .hint("Ask the origin again with /v1/fetch if it may be back.")
+    package static let sinceTooOld = ProblemKind("since-too-old", 410)
+        .title("The changes since then are not known any more")
+        .hint("Read what you need anew: watch with initial=1, and without since.")
+
+    // The network or the origin fails.
+
+    package static let unreachable = ProblemKind(
+        "unreachable",
+        502,
+        .nothingToShow,
+        retryable: true
+    )
+    .title("The origin cannot be reached")
+    .hint("Try again when the network is back.")
+    package static let captive = ProblemKind("captive", 502, .nothingToShow, retryable: true)
+        .title("A captive portal stands before the network")
+        .hint("Sign in to the network in a browser, then try again.")
+    package static let offline = ProblemKind("offline", 503, .nothingToShow, retryable: true)
+        .title("The origin was set offline")
+        .hint("Set the origin online again.")
+    package static let timeout = ProblemKind("timeout", 504, .nothingToShow, retryable: true)
+        .title("The origin did not answer in time")
+        .hint("Try again, or give a longer timeout.")
+    package static let originStatus = ProblemKind("origin-status", 502)
+        .title("The origin refused the request")
+        .hint("See origin_status and body for what the origin said.")
+    package static let redirectRefused = ProblemKind("redirect-refused", 502)
+        .title("The origin redirects to a host that is not listed")
+        .hint("If the host can be trusted, add it to the origin's redirect_hosts.")
+    package static let addressRefused = ProblemKind("address-refused", 502, .notPermitted)
+        .title("The origin's address is not permitted")
+        .hint("Set allow_private for the origin if it may live on such an address.")
+    package static let badAnswer = ProblemKind("bad-answer", 502, retryable: true)
+        .title("The origin's answer cannot be used")
+        .hint("Try again; if it stays, the origin's server is at fault.")
+
+    // The daemon fails.
+
+    package static let overloaded = ProblemKind("overloaded", 503, retryable: true)
+        .title("The daemon has too much to do")
+        .hint("Try again in a moment.")
+    package static let shuttingDown = ProblemKind("shutting-down", 503, .noDaemon, retryable: true)
+        .title("The daemon is ending")
+        .hint("Connect again when the daemon is back.")
+    package static let storage = ProblemKind("storage", 500, retryable: true)
+        .title("The cache's file cannot be used")
+        .hint("Look into the daemon's log; free space on its disk.")
+    package static let `internal` = ProblemKind("internal", 500)
+        .title("The daemon made a mistake")
+        .hint("Look into the daemon's log for the request_id and report it.")
+
+    package static let allCases: [ProblemKind] = [
+        .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .originNeeded,
+        .notFound, .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge,
+        .unknownOrigin, .notPermitted, .originID, .noSuchOrigin, .originExists, .originInFile,
+        .entryTooLarge, .cacheFull, .diskFull, .preconditionFailed, .pinned, .pinsFull,
+        .noRequest, .unsupported, .modifierExists, .noSuchModifier, .alreadySent,
+        .alreadySettled, .inUse, .queueFull, .targeted, .notApplied, .miss, .deleted,
+        .sinceTooOld, .unreachable, .captive, .offline, .timeout, .originStatus,
+        .redirectRefused, .addressRefused, .badAnswer, .overloaded, .shuttingDown, .storage,
+        .internal,
+    ]
+}
