@@ -146,8 +146,17 @@ extension LarderClient {
         origin: String? = nil,
         type: String? = nil,
         scope: EntryScope = .own
-    ) -> EntityList {
-        EntityList(client: self, origin: origin, type: type, scope: scope)
+    ) -> Pages<EntityItem> {
+        Pages { cursor throws(LarderError) in
+            let page = try await self.entities(
+                origin: origin,
+                type: type,
+                limit: Limits.pageRowsMax,
+                cursor: cursor,
+                scope: scope
+            )
+            return (page.items, page.next)
+        }
     }
 
     /// One page of entities, without their values.

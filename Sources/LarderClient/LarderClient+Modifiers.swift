@@ -93,8 +93,17 @@ extension LarderClient {
         _ selection: ModifierSelection = .open,
         lane: Modifier.Lane? = nil,
         scope: EntryScope = .own
-    ) -> ModifierList {
-        ModifierList(client: self, selection: selection, lane: lane, scope: scope)
+    ) -> Pages<ModifierStatus> {
+        Pages { cursor throws(LarderError) in
+            let page = try await self.modifiers(
+                selection,
+                lane: lane,
+                limit: Limits.pageRowsMax,
+                cursor: cursor,
+                scope: scope
+            )
+            return (page.items, page.next)
+        }
     }
 
     /// One page of modifiers.

@@ -45,8 +45,11 @@ extension LarderClient {
     }
 
     /// All pins of this user, in the order of their ids, asked for page by page.
-    public func pins() -> PinList {
-        PinList(client: self)
+    public func pins() -> Pages<Pin> {
+        Pages { cursor throws(LarderError) in
+            let page = try await self.pins(limit: Limits.pageRowsMax, cursor: cursor)
+            return (page.items, page.next)
+        }
     }
 
     /// One page of the pins.

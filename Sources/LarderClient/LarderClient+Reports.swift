@@ -56,8 +56,18 @@ extension LarderClient {
         origin: String? = nil,
         sort: EntryOrder = .id,
         scope: EntryScope = .own
-    ) -> EntryList {
-        EntryList(client: self, prefix: prefix, origin: origin, sort: sort, scope: scope)
+    ) -> Pages<EntryItem> {
+        Pages { cursor throws(LarderError) in
+            let page = try await self.entries(
+                prefix: prefix,
+                origin: origin,
+                sort: sort,
+                limit: Limits.pageRowsMax,
+                cursor: cursor,
+                scope: scope
+            )
+            return (page.items, page.next)
+        }
     }
 
     /// Everything that is known of one entry.

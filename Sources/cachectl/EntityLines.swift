@@ -10,7 +10,7 @@ struct EntityLines {
     let isJSON: Bool
 
     /// Writes so many at most; on a terminal, columns are aligned within each block of a page.
-    func write(_ list: EntityList, upTo most: Int) async throws -> Int {
+    func write(_ list: Pages<EntityItem>, upTo most: Int) async throws -> Int {
         var count = 0
         var block: [EntityItem] = []
         for try await item in list {
