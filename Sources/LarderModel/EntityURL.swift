@@ -64,7 +64,7 @@ package struct EntityURL: Hashable, Sendable {
             path += "/"
             switch segment {
             case .text(let text): path += text
-            case .field: path += rest.popFirst().map(PercentCoding.segment) ?? ""
+            case .field: path += rest.popFirst().map(PercentCoding.encode) ?? ""
             }
         }
     }

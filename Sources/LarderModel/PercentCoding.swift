@@ -1,4 +1,4 @@
-/// Percent-encoding (RFC 3986 2.1) of entity keys and of segments of paths.
+/// Percent-encoding (RFC 3986 2.1) of entity keys, segments of paths and values in queries.
 package enum PercentCoding {
     private static let digits = Array("0123456789ABCDEF".utf8)
 
@@ -10,6 +10,7 @@ package enum PercentCoding {
     /// The text that the bytes stand for; nil where a `%` has no two digits or it is no UTF-8.
     package static func decoded(_ text: some Sequence<UInt8>) -> String? {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.underestimatedCount)
         var iterator = text.makeIterator()
         while let byte = iterator.next() {
             guard byte == UInt8(ascii: "%") else {
@@ -24,8 +25,9 @@ package enum PercentCoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// A text as one segment of a path: all but unreserved characters (RFC 3986 2.3) are encoded.
-    package static func segment(_ text: String) -> String {
+    /// A text as one segment of a path or one value of a query: all but unreserved characters
+    /// (RFC 3986 2.3) are encoded.
+    package static func encode(_ text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             switch byte {

@@ -14,11 +14,8 @@ package struct QueryParameters: Sendable {
     package init(_ query: Substring) throws(Problem) {
         for piece in query.split(separator: "&") {
             let name = piece.prefix { $0 != "=" }
-            guard let decoded = PercentCoding.decode(name, plusIsSpace: true),
-                let value = PercentCoding.decode(
-                    piece.dropFirst(name.count + 1),
-                    plusIsSpace: true
-                )
+            guard let decoded = Self.decoded(name),
+                let value = Self.decoded(piece.dropFirst(name.count + 1))
             else {
                 throw Problem(
                     .badRequest,
@@ -28,6 +25,10 @@ package struct QueryParameters: Sendable {
             }
             parameters.append((decoded, value))
         }
+    }
+
+    private static func decoded(_ text: Substring) -> String? {
+        PercentCoding.decoded(text.utf8.lazy.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 })
     }
 
     /// The value of a parameter, which counts as known from now on; nil where it is not given.

@@ -27,7 +27,7 @@ package struct APIEncoder {
         }
         return members.flatMap { member in
             (member.value.elements ?? [member.value]).compactMap { Self.word($0) }.map { word in
-                "\(member.name)=\(PercentCoding.segment(word))"
+                "\(member.name)=\(PercentCoding.encode(word))"
             }
         }.joined(separator: "&")
     }

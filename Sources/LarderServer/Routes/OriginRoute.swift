@@ -33,7 +33,7 @@ enum OriginRoute: Equatable {
     }
 
     private static func name(_ text: Substring) throws(Problem) -> OriginName {
-        guard let decoded = PercentCoding.decode(text) else {
+        guard let decoded = PercentCoding.decoded(text.utf8) else {
             throw Problem(.badRequest, "the name in the path is not percent-encoded UTF-8")
         }
         return try OriginName(command: decoded)

@@ -1,5 +1,6 @@
 import Foundation
 import LarderJSON
+import LarderModel
 import LarderWire
 
 /// `schema/openapi.json` as the tests read it.
