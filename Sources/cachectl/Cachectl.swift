@@ -30,7 +30,7 @@ struct Cachectl: AsyncParsableCommand {
         subcommands: [
             Status.self, Get.self, Put.self, Rm.self, Ls.self, Inspect.self, Evict.self, Purge.self,
             Pin.self, Unpin.self, QueueGroup.self, Watch.self,
-            Df.self, Doctor.self, Completions.self,
+            Df.self, Doctor.self,
             OriginGroup.self, Stats.self, Reload.self,
         ]
     )

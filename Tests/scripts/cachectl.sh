@@ -82,7 +82,6 @@ statu
 queue lst
 queue pause
 queue wait --timeout 10
-completions
 evict --all
 --system --user status
 END
@@ -587,14 +586,12 @@ expect_match "and says when it was changed since" "^1\|.*$config was changed aft
 # Completions
 
 for shell in bash zsh fish; do
-    run completions "$shell"
-    expect_match "completions $shell knows the commands" "^0\|.*inspect" \
+    run --generate-completion-script "$shell"
+    expect_match "completions of $shell know the commands" "^0\|.*inspect" \
         "$code|$(tr '\n' ' ' <"$work/out")"
 done
-run completions bash
+run --generate-completion-script bash
 expect_equal "bash can read its completions" "" "$(bash -n "$work/out" 2>&1)"
-run completions csh
-expect_equal "an unknown shell is wrong usage" 64 "$code"
 
 end_daemon TERM
 run doctor --config "$config"

@@ -321,7 +321,6 @@ sample() {
     case $words in
         "evict …") words="evict --all --dry-run" ;;
         "purge --uid N") words="purge --uid 64999 --yes" ;;
-        "completions "*) words="completions bash" ;;
         "origin list|"*) words="origin list" ;;
         "queue list|"*) words="queue list" ;;
         "watch "*) words="watch --initial --count 1" ;;
