@@ -1,5 +1,6 @@
 import ArgumentParser
 import LarderClient
+import LarderJSON
 
 /// What every subcommand takes, before or after its name.
 struct GlobalOptions: ParsableArguments {
@@ -38,6 +39,18 @@ struct GlobalOptions: ParsableArguments {
 
     /// The sockets that are tried, in this order.
     var candidates: [String] { location.candidates }
+
+    /// Says what a command has done: `{"id":"a","outcome":"removed"}`, or `removed a` to a person.
+    func report(_ outcome: String, _ id: String) throws(CommandFailure) {
+        let console = Console()
+        guard json else { return console.remark("\(outcome) \(id)") }
+        var line = JSONWriter()
+        line.object { line in
+            line.member("id", id)
+            line.member("outcome", outcome)
+        }
+        try console.write(line.bytes + [UInt8(ascii: "\n")])
+    }
 
     /// Runs `body` with a client, whose connections are closed when it returns or when the daemon
     /// does not answer any more.

@@ -88,18 +88,10 @@ struct Pin: AsyncParsableCommand {
                 throw CommandFailure(pinningFailedWith: error, of: name)
             }
         }
-        let word =
-            switch outcome {
-            case .held: "held"
-            case .waiting: "waiting"
-            }
-        if options.json {
-            try console.write(JSONLine.object(["id": name, "state": word]))
-        }
         switch outcome {
-        case .held:
-            if !options.json { console.remark("held \(name)") }
+        case .held: try options.report("held", name)
         case .waiting(let pin):
+            if options.json { try options.report("waiting", name) }
             let kind = pin.item.trouble.flatMap { ProblemKind(rawValue: $0.problem) }
             let met = pin.reason.map { " (\($0))" } ?? ""
             throw CommandFailure(
@@ -176,11 +168,6 @@ struct Unpin: AsyncParsableCommand {
                 throw CommandFailure(pinningFailedWith: error, of: id)
             }
         }
-        let console = Console()
-        if options.json {
-            try console.write(JSONLine.object(["id": id, "outcome": "unpinned"]))
-        } else {
-            console.remark("unpinned \(id)")
-        }
+        try options.report("unpinned", id)
     }
 }

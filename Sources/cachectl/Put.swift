@@ -56,12 +56,7 @@ struct Put: AsyncParsableCommand {
             case .created: "created"
             case .replaced: "replaced"
             }
-        let console = Console()
-        if options.json {
-            try console.write(JSONLine.object(["id": id, "outcome": word]))
-        } else {
-            console.remark("\(word) \(id)")
-        }
+        try options.report(word, id)
     }
 }
 

@@ -25,11 +25,6 @@ struct Rm: AsyncParsableCommand {
         let id = EntryArgument(id).rowID
         let scope: EntryScope = shared ? .shared : .own
         try await options.withClient { try await $0.remove(id, from: scope) }
-        let console = Console()
-        if options.json {
-            try console.write(JSONLine.object(["id": id, "outcome": "removed"]))
-        } else {
-            console.remark("removed \(id)")
-        }
+        try options.report("removed", id)
     }
 }

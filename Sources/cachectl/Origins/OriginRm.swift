@@ -22,11 +22,6 @@ struct OriginRm: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withClient { try await $0.removeOrigin(name) }
-        let console = Console()
-        if options.json {
-            try console.write(JSONLine.object(["removed": name]))
-        } else {
-            console.remark("removed \(name)")
-        }
+        try options.report("removed", name)
     }
 }

@@ -39,11 +39,6 @@ struct QueueCancel: AsyncParsableCommand {
                 )
             }
         }
-        let console = Console()
-        if options.json {
-            try console.write(JSONLine.object(["id": one.id, "outcome": "cancelled"]))
-        } else {
-            console.remark("cancelled \(one.id)")
-        }
+        try options.report("cancelled", one.id)
     }
 }

@@ -71,13 +71,8 @@ struct QueueDrop: AsyncParsableCommand {
             }
         }
         try await drop(id, scope, client)
-        if options.json {
-            try console.write(JSONLine.object(["id": id, "outcome": "dropped"]))
-            for other in dependants {
-                try console.write(JSONLine.object(["id": other, "outcome": "dropped"]))
-            }
-        } else if dependants.isEmpty {
-            console.remark("dropped \(id)")
+        if options.json || dependants.isEmpty {
+            for gone in [id] + dependants { try options.report("dropped", gone) }
         } else {
             console.note(
                 "dropped \(id), and \(others) on it: \(dependants.joined(separator: ", "))"

@@ -28,16 +28,12 @@ struct QueuePause: AsyncParsableCommand {
             try await client.pauseLane(lane, scope: scope)
             return (lane, try await Self.isUsed(lane, scope, client))
         }
-        let console = Console()
         if !isUsed {
+            let console = Console()
             console.note("no write that is known has used the lane \(lane.text)")
             console.note(line: "See the lanes of a write: cachectl queue show ID")
         }
-        if options.json {
-            try console.write(JSONLine.object(["lane": lane.text, "state": "paused"]))
-        } else {
-            console.remark("paused \(lane.text)")
-        }
+        try options.report("paused", lane.text)
     }
 
     /// Whether a write of the queue or of the history is of the lane.

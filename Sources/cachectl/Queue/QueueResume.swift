@@ -25,11 +25,6 @@ struct QueueResume: AsyncParsableCommand {
             try await client.resumeLane(lane, scope: choice.scope(options))
             return lane
         }
-        let console = Console()
-        if options.json {
-            try console.write(JSONLine.object(["lane": lane.text, "state": "resumed"]))
-        } else {
-            console.remark("resumed \(lane.text)")
-        }
+        try options.report("resumed", lane.text)
     }
 }

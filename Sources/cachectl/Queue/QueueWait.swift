@@ -42,7 +42,8 @@ struct QueueWait: AsyncParsableCommand {
             }
         }
         if options.json {
-            try console.write(JSONLine.object(["state": isSent ? "settled" : "unsettled"]))
+            let state = isSent ? "settled" : "unsettled"
+            try console.write(Array("{\"state\":\"\(state)\"}\n".utf8))
         }
         guard isSent else {
             throw CommandFailure(

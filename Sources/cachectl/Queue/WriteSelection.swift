@@ -90,7 +90,7 @@ struct WriteRound {
             }
             done += 1
             if options.json {
-                try console.write(JSONLine.object(["id": report.id.text, "outcome": outcome]))
+                try options.report(outcome, report.id.text)
             } else if !console.isTerminalOut {
                 try console.line(TerminalText(report.id.text))
             }
