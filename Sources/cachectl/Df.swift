@@ -51,11 +51,11 @@ struct Df: AsyncParsableCommand {
             for item in largest { try console.write(item.item.encoded() + [UInt8(ascii: "\n")]) }
             return
         }
-        for line in summary(usage.report).lines { try console.line(line) }
+        try console.lines(summary(usage.report).lines)
         guard verbose else { return }
         for table in details(usage, largest) {
             try console.line("")
-            for line in table.lines { try console.line(line) }
+            try console.lines(table.lines)
         }
     }
 

@@ -46,7 +46,7 @@ struct Inspect: AsyncParsableCommand {
             let json = explain ? found.explanation : found.item
             try console.write(json + [UInt8(ascii: "\n")])
         } else {
-            for line in found.table(explain: explain).lines { try console.line(line) }
+            try console.lines(found.table(explain: explain).lines)
         }
     }
 

@@ -3,6 +3,7 @@ import LarderClient
 import LarderModel
 import LarderWire
 
+import struct LarderClient.EntityItem
 import struct LarderClient.EntryItem
 
 /// `cachectl ls`.
@@ -63,78 +64,65 @@ struct Ls: AsyncParsableCommand {
 
     func run() async throws {
         let console = Console()
+        let scope = try whose.scope(options)
         let count = try await options.withClient { client in
-            guard let type else { return try await list(client, to: console) }
-            let list = client.allEntities(
-                origin: origin,
-                type: type,
-                scope: try whose.scope(options)
-            )
-            return try await EntityLines(console: console, isJSON: options.json)
-                .write(list, upTo: limit ?? .max)
+            if let type {
+                let list = client.allEntities(origin: origin, type: type, scope: scope)
+                return try await print(list, on: console)
+            }
+            let list = client.allEntries(prefix: prefix, origin: origin, sort: sort, scope: scope)
+            return try await print(list, on: console)
         }
         if count == 0, !options.json { console.remark(type == nil ? "no entries" : "no entities") }
     }
 
-    /// Prints while rows come; on a terminal, columns are aligned within each block of a page.
-    private func list(_ client: LarderClient, to console: Console) async throws -> Int {
-        let most = limit ?? .max
-        var count = 0
-        var block: [EntryItem] = []
-        let list = client.allEntries(
-            prefix: prefix,
-            origin: origin,
-            sort: sort,
-            scope: try whose.scope(options)
-        )
-        for try await item in list {
-            count += 1
-            if options.json {
-                try console.write(item.item.encoded() + [UInt8(ascii: "\n")])
-            } else if console.isTerminalOut {
-                block.append(item)
-                if block.count == Limits.pageRowsMax {
-                    try show(block, on: console)
-                    block = []
-                }
-            } else {
-                try console.columns(fields(item))
-            }
-            if count == most { break }
-        }
-        try show(block, on: console)
-        return count
-    }
-
-    private func show(_ items: [EntryItem], on console: Console) throws(CommandFailure) {
-        guard !items.isEmpty else { return }
+    private func print(_ list: Pages<EntryItem>, on console: Console) async throws -> Int {
         let now = WallClock.now()
-        let tellsOwners = items.contains { $0.owner != nil }
-        let owner = tellsOwners ? ["USER"] : []
-        var table = Table(
-            alignsRight: [true, true, false, false] + owner.map { _ in false } + [false]
+        return try await console.list(
+            list,
+            upTo: limit,
+            json: options.json ? { $0.item.encoded() } : nil,
+            fields: { item in
+                [
+                    item.id, String(item.byteCount), String(item.accountedBytes),
+                    item.item.storedAt.rfc3339, state(item), item.mediaType ?? "-",
+                ] + owner(item.owner)
+            },
+            columns: [
+                Column("SIZE", alignsRight: true) { Words.size(Int64($0.byteCount)) },
+                Column("AGE", alignsRight: true) { Words.span(now.since($0.item.storedAt)) },
+                Column("STATE", state),
+                Column("TYPE") { $0.mediaType ?? "-" },
+            ] + owner(\.owner) + [Column("ID") { $0.id }]
         )
-        table.add(["SIZE", "AGE", "STATE", "TYPE"] + owner + ["ID"])
-        for item in items {
-            let facts = [
-                Words.size(Int64(item.byteCount)),
-                Words.span(now.since(item.item.storedAt)),
-                state(item),
-                item.mediaType ?? "-",
-            ]
-            let owner = tellsOwners ? [item.owner?.words ?? "-"] : []
-            table.add(facts + owner + [item.id])
-        }
-        for line in table.lines { try console.line(line) }
     }
 
-    private func fields(_ item: EntryItem) -> [String] {
-        var fields = [
-            item.id, String(item.byteCount), String(item.accountedBytes),
-            item.item.storedAt.rfc3339, state(item), item.mediaType ?? "-",
-        ]
-        if let owner = item.owner { fields.append(owner.words) }
-        return fields
+    private func print(_ list: Pages<EntityItem>, on console: Console) async throws -> Int {
+        let now = WallClock.now()
+        return try await console.list(
+            list,
+            upTo: limit,
+            json: options.json ? { $0.item.encoded() } : nil,
+            fields: { item in
+                [
+                    item.key, String(item.byteCount), String(item.accountedBytes),
+                    item.item.storedAt.rfc3339, state(item),
+                ] + owner(item.owner)
+            },
+            columns: [
+                Column("SIZE", alignsRight: true) { Words.size(Int64($0.byteCount)) },
+                Column("AGE", alignsRight: true) { Words.span(now.since($0.item.storedAt)) },
+                Column("STATE", state),
+            ] + owner(\.owner) + [Column("KEY") { $0.key }]
+        )
+    }
+
+    private func owner(_ owner: EntryOwner?) -> [String] {
+        whose.areOthers ? [owner?.words ?? "-"] : []
+    }
+
+    private func owner<Item>(_ owner: @escaping (Item) -> EntryOwner?) -> [Column<Item>] {
+        whose.areOthers ? [Column("USER") { owner($0)?.words ?? "-" }] : []
     }
 
     private func state(_ item: EntryItem) -> String {
@@ -144,5 +132,10 @@ struct Ls: AsyncParsableCommand {
         case .fetched: item.isStale ? "stale" : "fresh"
         case .tombstone: "deleted"
         }
+    }
+
+    private func state(_ item: EntityItem) -> String {
+        if item.isDeleted { return "deleted" }
+        return item.isUnsent ? "unsent" : "known"
     }
 }

@@ -103,42 +103,29 @@ struct Pin: AsyncParsableCommand {
     }
 
     private func show(_ client: LarderClient, on console: Console) async throws {
-        var table = Table(alignsRight: [false, true, true, false, false])
-        table.add("STATE", "SIZE", "AGE", "ID", "REASON")
-        var count = 0
-        for try await pin in client.pins() {
-            count += 1
-            if options.json {
-                try console.write(pin.item.encoded() + [UInt8(ascii: "\n")])
-            } else if console.isTerminalOut {
-                add(pin.item, to: &table)
-                guard count % Limits.pageRowsMax == 0 else { continue }
-                for line in table.lines { try console.line(line) }
-                table = Table(alignsRight: [false, true, true, false, false])
-            } else {
-                try console.columns(fields(pin.item))
-            }
-        }
-        guard !options.json else { return }
-        guard count > 0 else { return console.remark("nothing is pinned") }
-        if console.isTerminalOut { for line in table.lines { try console.line(line) } }
-    }
-
-    private func add(_ item: PinItem, to table: inout Table) {
-        table.add(
-            item.state.text,
-            item.byteCount.map { Words.size(Int64($0)) } ?? "-",
-            item.storedAt.map { Words.span(WallClock.now().since($0)) } ?? "-",
-            item.id.text,
-            item.trouble?.reason ?? ""
+        let now = WallClock.now()
+        let count = try await console.list(
+            client.pins(),
+            json: options.json ? { $0.item.encoded() } : nil,
+            fields: { pin in
+                [
+                    pin.item.state.text, pin.byteCount.map { String($0) } ?? "-",
+                    pin.item.storedAt?.rfc3339 ?? "-", pin.id, pin.reason ?? "-",
+                ]
+            },
+            columns: [
+                Column("STATE") { $0.item.state.text },
+                Column("SIZE", alignsRight: true) { pin in
+                    pin.byteCount.map { Words.size(Int64($0)) } ?? "-"
+                },
+                Column("AGE", alignsRight: true) { pin in
+                    pin.item.storedAt.map { Words.span(now.since($0)) } ?? "-"
+                },
+                Column("ID") { $0.id },
+                Column("REASON") { $0.reason ?? "" },
+            ]
         )
-    }
-
-    private func fields(_ item: PinItem) -> [String] {
-        [
-            item.state.text, item.byteCount.map { String($0) } ?? "-",
-            item.storedAt?.rfc3339 ?? "-", item.id.text, item.trouble?.reason ?? "-",
-        ]
+        if count == 0, !options.json { console.remark("nothing is pinned") }
     }
 }
 

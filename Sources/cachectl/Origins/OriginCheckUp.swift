@@ -30,7 +30,7 @@ struct OriginCheckUp: AsyncParsableCommand {
         if options.json {
             try console.write(check.report.encoded() + [UInt8(ascii: "\n")])
         } else {
-            for line in lines(check).lines { try console.line(line) }
+            try console.lines(lines(check).lines)
         }
         guard let problem = check.problem else { return }
         throw CommandFailure(.nothingToShow, problem.detail, hint: problem.hint)

@@ -28,7 +28,7 @@ struct OriginList: AsyncParsableCommand {
         if options.json {
             for origin in origins { try console.write(origin.report.encoded() + [newline]) }
         } else if console.isTerminalOut {
-            for line in table(origins, console).lines { try console.line(line) }
+            try console.lines(table(origins, console).lines)
         } else {
             for origin in origins { try console.columns(fields(origin)) }
         }

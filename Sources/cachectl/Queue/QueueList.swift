@@ -85,34 +85,34 @@ struct QueueList: AsyncParsableCommand {
         console.remark((settled ? "nothing was settled" : "nothing is to be sent") + which)
     }
 
-    /// Prints while rows come; on a terminal, columns are aligned within each block of a page.
     private func list(_ client: LarderClient, to console: Console) async throws -> Int {
-        let most = limit ?? .max
-        var count = 0
-        var block: [ModifierReport] = []
         let choice = key.map { LaneArgument.entity($0, origin: origin) } ?? lane
         let list = client.modifiers(
             selection,
             lane: try await choice?.lane(client),
             scope: try whose.scope(options)
         )
-        for try await modifier in list where state == nil || modifier.report.state == state {
-            count += 1
-            if options.json {
-                try console.write(modifier.report.encoded() + [UInt8(ascii: "\n")])
-            } else if console.isTerminalOut {
-                block.append(modifier.report)
-                if block.count == Limits.pageRowsMax {
-                    try show(block, on: console)
-                    block = []
-                }
-            } else {
-                try console.columns(fields(modifier.report))
-            }
-            if count == most { break }
+        let now = WallClock.now()
+        func words(_ status: ModifierStatus) -> ModifierWords {
+            ModifierWords(status.report, now: now)
         }
-        try show(block, on: console)
-        return count
+        return try await console.list(
+            list,
+            upTo: limit,
+            json: options.json ? { $0.report.encoded() } : nil,
+            fields: fields,
+            columns: [
+                Column("STATE") { words($0).state },
+                Column("AGE", alignsRight: true) { words($0).age },
+                Column("TRIES", alignsRight: true) { String($0.report.attempts) },
+                Column("HTTP", alignsRight: true) { words($0).status ?? "-" },
+            ] + (whose.areOthers ? [Column("USER") { words($0).owner }] : []) + [
+                Column("WRITES") { words($0).request },
+                Column("WAITS FOR") { words($0).wait ?? "" },
+                Column("ID") { $0.id },
+            ],
+            where: { state == nil || $0.report.state == state }
+        )
     }
 
     private var selection: ModifierSelection {
@@ -120,28 +120,8 @@ struct QueueList: AsyncParsableCommand {
         return state.map { .state(ModifierStatus.State($0)) } ?? .open
     }
 
-    private func show(_ reports: [ModifierReport], on console: Console) throws(CommandFailure) {
-        guard !reports.isEmpty else { return }
-        let now = WallClock.now()
-        let owner = whose.areOthers ? ["USER"] : []
-        var table = Table(
-            alignsRight: [false, true, true, true] + owner.map { _ in false } + [
-                false, false, false,
-            ]
-        )
-        table.add(["STATE", "AGE", "TRIES", "HTTP"] + owner + ["WRITES", "WAITS FOR", "ID"])
-        for report in reports {
-            let words = ModifierWords(report, now: now)
-            let owner = whose.areOthers ? [words.owner] : []
-            let row =
-                [words.state, words.age, String(report.attempts), words.status ?? "-"] + owner
-                + [words.request, words.wait ?? "", report.id.text]
-            table.add(row)
-        }
-        for line in table.lines { try console.line(line) }
-    }
-
-    private func fields(_ report: ModifierReport) -> [String] {
+    private func fields(_ status: ModifierStatus) -> [String] {
+        let report = status.report
         let wait = report.waitingFor
         var fields = [
             report.id.text, report.state.rawValue, report.reason?.rawValue ?? "-",

@@ -31,7 +31,7 @@ struct QueueShow: AsyncParsableCommand {
         if options.json {
             try console.write(status.report.encoded() + [UInt8(ascii: "\n")])
         } else {
-            for line in table(status.report).lines { try console.line(line) }
+            try console.lines(table(status.report).lines)
         }
     }
 

@@ -1,0 +1,61 @@
+import LarderClient
+import LarderModel
+
+/// A column of a list on a terminal.
+struct Column<Item> {
+    let name: String
+    let alignsRight: Bool
+    let text: (Item) -> String
+
+    init(_ name: String, alignsRight: Bool = false, _ text: @escaping (Item) -> String) {
+        self.name = name
+        self.alignsRight = alignsRight
+        self.text = text
+    }
+}
+
+extension Console {
+    /// Prints a list while its items come, and returns how many there were: with `json` as it says,
+    /// in a pipe fields with tabs between them, and on a terminal a table for each page.
+    func list<Item>(
+        _ items: Pages<Item>,
+        upTo most: Int? = nil,
+        json: ((Item) -> [UInt8])?,
+        fields: (Item) -> [String],
+        columns: [Column<Item>],
+        where isShown: (Item) -> Bool = { _ in true }
+    ) async throws -> Int {
+        var count = 0
+        var page: [Item] = []
+        for try await item in items where isShown(item) {
+            count += 1
+            if let json {
+                try write(json(item) + [UInt8(ascii: "\n")])
+            } else if isTerminalOut {
+                page.append(item)
+                if page.count == Limits.pageRowsMax {
+                    try table(page, columns)
+                    page = []
+                }
+            } else {
+                try self.columns(fields(item))
+            }
+            if count == most { break }
+        }
+        try table(page, columns)
+        return count
+    }
+
+    /// Prints a table with a line of names above it; nothing where there are no items.
+    func table<Item>(_ items: [Item], _ columns: [Column<Item>]) throws(CommandFailure) {
+        guard !items.isEmpty else { return }
+        var table = Table(alignsRight: columns.map(\.alignsRight))
+        table.add(columns.map(\.name))
+        for item in items { table.add(columns.map { $0.text(item) }) }
+        try lines(table.lines)
+    }
+
+    func lines(_ lines: [TerminalText]) throws(CommandFailure) {
+        for line in lines { try self.line(line) }
+    }
+}
