@@ -183,6 +183,13 @@ let package = Package(
             path: "Tests/Origin",
             swiftSettings: strict
         ),
+        // Writes schema/openapi.json: scripts/generate-openapi.
+        .executableTarget(
+            name: "larder-openapi",
+            dependencies: ["LarderAPI", "LarderJSON"],
+            path: "Tests/OpenAPI",
+            swiftSettings: strict
+        ),
         // The load of scripts/bench where h2load does not do.
         .executableTarget(
             name: "larder-load",

@@ -37,10 +37,8 @@ struct Reader {
     /// Without a network it waits: the daemon fetches it when the network is back, whether or not
     /// this program still runs.
     func save(_ url: String) async throws(LarderError) {
-        switch try await larder.pin(url) {
-        case .held: print("Saved.")
-        case .waiting: print("It is saved as soon as its server answers.")
-        }
+        let waiting = try await larder.pin(url)
+        print(waiting == nil ? "Saved." : "It is saved as soon as its server answers.")
     }
 
     /// Lists what was saved, and what still waits for its server.

@@ -33,6 +33,13 @@ public struct NamedValues<Value: Codable & Sendable>: Sendable {
 extension NamedValues.Member: Equatable where Value: Equatable {}
 extension NamedValues: Equatable where Value: Equatable {}
 
+extension NamedValues: ExpressibleByDictionaryLiteral {
+    /// These members in this order.
+    public init(dictionaryLiteral members: (String, Value)...) {
+        self.members = members.map { Member($0.0, $0.1) }
+    }
+}
+
 extension NamedValues: Codable {
     /// Reads an object.
     public init(from decoder: any Decoder) throws {
@@ -50,6 +57,11 @@ extension NamedValues: Codable {
         }
     }
 }
+
+/// An object whose members no type declares.
+protocol NamedMembers {}
+
+extension NamedValues: NamedMembers {}
 
 /// The name of a member that no type declares: it travels as it is.
 struct GivenName: CodingKey {

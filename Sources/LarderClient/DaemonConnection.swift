@@ -91,9 +91,13 @@ final class DaemonConnection: Sendable {
         _ request: SocketRequest,
         answer: Value.Type = Value.self
     ) async throws(LarderError) -> Value {
-        let json = try await report(request)
+        try Self.read(try await report(request))
+    }
+
+    /// Reads an answer, of which a newer daemon may say more.
+    static func read<Value: Decodable>(_ json: [UInt8]) throws(LarderError) -> Value {
         do throws(APIDecodingError) {
-            return try APIDecoder(.lenient).decode(Value.self, from: json)
+            return try APIDecoder(.lenient).decode(from: json)
         } catch {
             throw .badAnswer(error.message)
         }

@@ -67,3 +67,11 @@ extension StreamedEntry {
         self.init(metadata: entry.metadata, chunks: EntryChunks(entry.bytes))
     }
 }
+
+/// A decoded entity, and what is known of it.
+public struct TypedEntity<Value: Sendable>: Sendable {
+    /// The value.
+    public let value: Value
+    /// All else; its `id` is the key.
+    public let metadata: EntryMetadata
+}

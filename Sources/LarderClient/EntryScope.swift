@@ -1,3 +1,4 @@
+public import LarderAPI
 import LarderModel
 import LarderWire
 
@@ -23,6 +24,16 @@ public enum EntryOwner: Hashable, Sendable {
     /// Every user of the daemon.
     case everybody
 
+    /// The owner of a row; nil in lists of the client's own rows.
+    init?(scope: String?, account: String?) {
+        guard let scope else { return nil }
+        guard scope.hasPrefix("uid:"), let uid = UInt32(scope.dropFirst(4)) else {
+            self = .everybody
+            return
+        }
+        self = .user(uid, account: account ?? "default")
+    }
+
     init(_ scope: Scope) {
         switch scope {
         case .own(let uid, let account): self = .user(uid, account: account.text)
@@ -31,7 +42,26 @@ public enum EntryOwner: Hashable, Sendable {
     }
 }
 
+extension EntryItem {
+    /// The owner of the row; nil in lists of the client's own rows.
+    public var owner: EntryOwner? { EntryOwner(scope: scope, account: account) }
+}
+
+extension EntityItem {
+    /// The owner of the row; nil in lists of the client's own rows.
+    public var owner: EntryOwner? { EntryOwner(scope: scope, account: account) }
+}
+
 extension LarderClient {
+    /// The rows of a scope.
+    func rows(of scope: EntryScope) throws(LarderError) -> ScopeQuery {
+        let selection = try scopeSelection(scope)
+        var query = ScopeQuery()
+        if scope != .own { query.scope = selection.text }
+        query.account = selection.account?.text
+        return query
+    }
+
     /// A scope as it travels.
     func scopeSelection(_ scope: EntryScope) throws(LarderError) -> ScopeSelection {
         switch scope {

@@ -1,5 +1,4 @@
-import LarderModel
-package import LarderWire
+import LarderWire
 
 /// One step of a fetch.
 ///
@@ -14,27 +13,10 @@ public enum FetchUpdate: Sendable {
     case deleted
     /// The network failed after the cached answer, which stays.
     case failed(Problem)
-    /// The origin is in another state, `online`, `offline`, `captive` or `unknown`; told where the
-    /// URL is followed.
-    case origin(name: String, state: String)
+    /// The origin is in another state; told where the URL is followed.
+    case origin(OriginFrame)
     /// The last update, with how it went.
     case end(FetchOutcome)
-
-    /// How a fetch went.
-    public enum FetchOutcome: String, Sendable {
-        /// The network's answer was the last word.
-        case network
-        /// The network confirmed what was cached.
-        case unchanged
-        /// The last word was that it is gone.
-        case deleted
-        /// The network was not asked, or not waited for.
-        case cache
-        /// The network failed after the cached answer.
-        case error
-        /// The daemon ends; it may have had more to say.
-        case shutdown
-    }
 }
 
 extension FetchUpdate {
@@ -44,24 +26,10 @@ extension FetchUpdate {
         case .snapshot(let snapshot): self = .snapshot(Snapshot(snapshot, client: client))
         case .unchanged: self = .unchanged
         case .deleted: self = .deleted
-        case .error(let problem): self = .failed(problem)
-        case .origin(_, let name, let state): self = .origin(name: name.text, state: state)
-        case .heartbeat: return nil
-        case .end(let end): self = .end(FetchOutcome(end.outcome))
+        case .error(let error): self = .failed(error.problem)
+        case .origin(let origin): self = .origin(origin)
+        case .heartbeat, .other: return nil
+        case .end(let end): self = .end(end.outcome)
         }
-    }
-}
-
-extension FetchUpdate.FetchOutcome {
-    fileprivate init(_ outcome: LarderWire.FetchOutcome) {
-        self =
-            switch outcome {
-            case .network: .network
-            case .unchanged: .unchanged
-            case .deleted: .deleted
-            case .cache: .cache
-            case .error: .error
-            case .shutdown: .shutdown
-            }
     }
 }

@@ -1,4 +1,5 @@
 import LarderModel
+import LarderWire
 
 /// Decides what one that follows an entry tells its program, and when it connects again.
 ///
@@ -28,7 +29,7 @@ struct FollowPlan: Equatable {
     init() {}
 
     /// A snapshot has come, over this connection or a new one.
-    mutating func snapshotArrived(_ revision: Int64, _ source: SnapshotSource) -> UpdateStep {
+    mutating func snapshotArrived(_ revision: Int64, _ source: AnswerSource) -> UpdateStep {
         streamSpoke()
         if let shown, revision == shown { return .skip }
         // The cache of before: something newer was shown that is no longer cached.

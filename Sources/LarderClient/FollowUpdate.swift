@@ -8,9 +8,8 @@ public enum FollowUpdate<Value: Sendable>: Sendable {
     case deleted
     /// The network failed; what was shown stays, and the stream goes on.
     case failed(Problem)
-    /// The origin is in another state, `online`, `offline`, `captive` or `unknown`; what was shown
-    /// stays.
-    case origin(name: String, state: String)
+    /// The origin is in another state; what was shown stays.
+    case origin(OriginFrame)
     /// The daemon does not answer; it is tried again, and what was shown stays.
     ///
     /// It comes once, until the daemon is back.

@@ -1,3 +1,5 @@
+import LarderWire
+
 /// The views of one URL, one after the other, for as long as they are iterated.
 ///
 /// The connection is made again when it breaks or the daemon restarts, after a pause that grows and
@@ -88,7 +90,7 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
         ) async throws(LarderError) -> FollowUpdate<Value>? {
             switch update {
             case .snapshot(let snapshot):
-                let step = plan.snapshotArrived(snapshot.revision, snapshot.source)
+                let step = plan.snapshotArrived(snapshot.rev, snapshot.source)
                 guard step == .tell else { return nil }
                 do throws(LarderError) {
                     return .value(try await updates.read(snapshot))
@@ -103,9 +105,9 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
             case .failed(let problem):
                 plan.streamSpoke()
                 return .failed(problem)
-            case .origin(let name, let state):
+            case .origin(let origin):
                 plan.streamSpoke()
-                return .origin(name: name, state: state)
+                return .origin(origin)
             case .end:
                 return nil
             }

@@ -71,31 +71,6 @@ extension HTTPClientResponse {
 }
 
 extension LarderError {
-    /// Runs `decode` on bytes from the daemon.
-    static func decoding<Value>(
-        _ decode: () throws(WireError) -> Value
-    ) throws(LarderError) -> Value {
-        do throws(WireError) {
-            return try decode()
-        } catch {
-            throw .badAnswer(error.message)
-        }
-    }
-
-    /// Runs `decode` on a line of a stream; nil for a frame that only a newer daemon sends, which
-    /// is passed over.
-    static func decodingFrame<Frame>(
-        _ decode: () throws(WireError) -> Frame
-    ) throws(LarderError) -> Frame? {
-        do throws(WireError) {
-            return try decode()
-        } catch .unknownFrame {
-            return nil
-        } catch {
-            throw .badAnswer(error.message)
-        }
-    }
-
     /// Runs `check` on what the caller gave; the daemon would say the same.
     static func checking<Value>(
         _ kind: ProblemKind,

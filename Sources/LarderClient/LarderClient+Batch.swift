@@ -1,5 +1,5 @@
-import AsyncHTTPClient
 public import FoundationEssentials
+import LarderAPI
 import LarderModel
 import LarderWire
 
@@ -39,38 +39,28 @@ extension LarderClient {
     /// - Returns: What is there, and of which ids nothing is.
     /// - Throws: The problem, such as `urn:larder:bad-request`.
     public func batch(_ ids: [String]) async throws(LarderError) -> BatchResult<Snapshot> {
-        var entryIDs: [EntryID] = []
-        for id in ids { entryIDs.append(try entryID(id)) }
-        var command = BatchCommand(ids: entryIDs)
-        command.account = try accountName()
-        let request = SocketRequest(posting: command.encodedJSON(), to: "/v1/entries/batch")
-        let response = try await connection.send(request)
-        var body = response.body.makeAsyncIterator()
-        var splitter = LineSplitter()
+        for id in ids { _ = try entryID(id) }
+        var command = BatchCommand(ids: ids)
+        command.account = try accountParameter()
+        let json = APIEncoder().encode(command)
+        let request = SocketRequest(posting: json, to: "/v1/entries/batch")
+        var reader = try await FrameReader<BatchFrame>(request, of: self)
         var found: [Snapshot] = []
         var missed: [String] = []
         var deleted: [String] = []
         while true {
-            while let line = try splitter.next() {
-                let frame = try LarderError.decodingFrame { () throws(WireError) in
-                    try BatchFrame(line: line)
+            switch try await reader.next().frame {
+            case .snapshot(let frame): found.append(Snapshot(frame, client: self))
+            case .miss(let frame): missed.append(frame.id)
+            case .deleted(let frame): deleted.append(frame.id)
+            case .other: continue
+            case .end(let end):
+                await reader.drain()
+                guard end.outcome != .shutdown else {
+                    throw .problem(Problem(.shuttingDown, "the daemon is ending"))
                 }
-                guard let frame else { continue }
-                switch frame {
-                case .snapshot(let frame): found.append(Snapshot(frame, client: self))
-                case .miss(let id): missed.append(id.text)
-                case .deleted(let id, _): deleted.append(id.text)
-                case .end(let end):
-                    // The end of the answer, so that the connection can be used again.
-                    while let rest = try await body.nextChunk(), !rest.isEmpty {}
-                    guard end.outcome != .shutdown else {
-                        throw .problem(Problem(.shuttingDown, "the daemon is ending"))
-                    }
-                    return BatchResult(found: found, missed: missed, deleted: deleted)
-                }
+                return BatchResult(found: found, missed: missed, deleted: deleted)
             }
-            guard let chunk = try await body.nextChunk() else { throw .cutOff }
-            splitter.append(chunk)
         }
     }
 }

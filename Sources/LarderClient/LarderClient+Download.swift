@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+public import LarderAPI
 import LarderModel
 import LarderWire
 import NIOHTTP1
@@ -15,8 +16,8 @@ extension LarderClient {
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
     ///   - options: What differs from the origin's settings. Without a policy it is
-    ///     ``FetchOptions/Policy/networkFirst``; with
-    ///     ``FetchOptions/Policy/cacheThenNetwork`` the answer is the network's if it has one.
+    ///     `networkFirst`; with
+    ///     `cacheThenNetwork` the answer is the network's if it has one.
     /// - Returns: The answer, once its head is there.
     /// - Throws: ``LarderError/deleted(_:)`` where the origin says that it is gone,
     ///   ``LarderError/originFailed(_:)`` where it refused, with ``Problem/originStatus``.
@@ -31,7 +32,7 @@ extension LarderClient {
             let body = try await snapshot.openBody()
             return StreamedAnswer(
                 source: snapshot.source,
-                isStale: snapshot.isStale,
+                isStale: snapshot.stale,
                 age: snapshot.age,
                 status: snapshot.status,
                 mediaType: snapshot.mediaType,
@@ -101,7 +102,9 @@ extension LarderClient {
         options: FetchOptions
     ) async throws(LarderError) -> StreamedAnswer {
         var request = SocketRequest(.GET, path)
-        for (name, value) in options.headers { request.headers.add(name: name, value: value) }
+        for field in options.headers?.members ?? [] {
+            request.headers.add(name: field.name, value: field.value)
+        }
         if let account = try accountParameter() {
             request.headers.add(name: "Larder-Account", value: account)
         }

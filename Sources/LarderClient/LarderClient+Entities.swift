@@ -1,7 +1,8 @@
 import AsyncHTTPClient
 public import FoundationEssentials
+public import LarderAPI
 import LarderModel
-package import LarderWire
+import LarderWire
 import NIOHTTP1
 
 /// The normalized cache: objects that are in several answers and are kept once.
@@ -48,16 +49,11 @@ extension LarderClient {
         origin: String? = nil,
         expanding depth: Int = 0
     ) async throws(LarderError) -> CachedEntry {
-        var command = EntityCommand()
-        command.origin = try origin.map { name throws(LarderError) in try originName(name) }
-        command.expansion = depth
-        command.account = try accountName()
+        var query = EntityQuery()
+        (query.origin, query.expand) = (origin, depth == 0 ? nil : depth)
+        query.account = try accountParameter()
         let key = try EntityKey(given: key)
-        let request = SocketRequest(
-            .GET,
-            PercentCoding.entityPath(key) + command.suffix,
-            timeLimit: Limits.reportTime
-        )
+        let request = SocketRequest(getting: PercentCoding.entityPath(key), query)
         let response = try await connection.send(request)
         return CachedEntry(
             metadata: EntryMetadata(name: key.text, response: response),
@@ -164,32 +160,23 @@ extension LarderClient {
     /// - Parameters:
     ///   - origin: Whose; may be nil while only one origin has rules.
     ///   - type: Only those of a type.
-    ///   - limit: Rows in the page, 1 to 1,000.
-    ///   - cursor: ``EntityItems/next`` of the page before.
+    ///   - limit: Rows in the page, 1 to 1,000; nil: 100.
+    ///   - cursor: the `next` of the page before.
     ///   - scope: Whose rows.
     /// - Returns: The page.
     /// - Throws: ``LarderError/notPermitted(_:)`` for others' rows.
     public func entities(
         origin: String? = nil,
         type: String? = nil,
-        limit: Int = 100,
+        limit: Int? = nil,
         cursor: String? = nil,
         scope: EntryScope = .own
-    ) async throws(LarderError) -> EntityItems {
-        var command = EntityListCommand()
-        command.origin = try origin.map { name throws(LarderError) in try originName(name) }
-        command.type = type
-        command.limit = limit
-        command.cursor = cursor
-        command.scope = try scopeSelection(scope)
-        let query = command.query.isEmpty ? "" : "?\(command.query)"
-        let bytes = try await connection.report(
-            SocketRequest(.GET, "/v1/entities\(query)", timeLimit: Limits.reportTime)
-        )
-        let page = try LarderError.decoding { () throws(WireError) in
-            try EntityPage(decoding: bytes)
-        }
-        return EntityItems(items: page.items.map(EntityItem.init), next: page.next)
+    ) async throws(LarderError) -> Page<EntityItem> {
+        var query = EntityListQuery()
+        (query.origin, query.type) = (origin, type)
+        (query.page.limit, query.page.cursor) = (limit, cursor)
+        query.rows = try rows(of: scope)
+        return try await connection.send(SocketRequest(getting: "/v1/entities", query))
     }
 
     /// Everything that is known of an entity, for people.
@@ -198,36 +185,19 @@ extension LarderClient {
         origin: String?,
         scope: EntryScope = .own
     ) async throws(LarderError) -> EntityExplanation {
-        let name = try origin.map { name throws(LarderError) in try originName(name) }
-        let parameters =
-            (name.map { [(name: "origin", value: $0.text)] } ?? [])
-            + (try scopeSelection(scope).parameters)
+        var query = EntityExplanationQuery()
+        query.origin = origin
+        query.rows = try rows(of: scope)
         let path = PercentCoding.entityPath(try EntityKey(given: key)) + "/explain"
-        let query = PercentCoding.query(parameters)
-        let bytes = try await connection.report(
-            SocketRequest(
-                .GET,
-                query.isEmpty ? path : "\(path)?\(query)",
-                timeLimit: Limits.reportTime
-            )
-        )
-        return try LarderError.decoding { () throws(WireError) in
-            try EntityExplanation(decoding: bytes)
-        }
+        return try await connection.send(SocketRequest(getting: path, query))
     }
 
     private func entityTarget(_ key: String, _ origin: String?) throws(LarderError) -> String {
-        let name = try origin.map { name throws(LarderError) in try originName(name) }
-        return target(
+        target(
             PercentCoding.entityPath(try EntityKey(given: key)),
-            ["origin": name?.text, "account": try accountParameter()]
+            ["origin": origin, "account": try accountParameter()]
         )
     }
-}
-
-extension EntityCommand {
-    /// The query with its `?`; empty where all is as by default.
-    fileprivate var suffix: String { query.isEmpty ? "" : "?\(query)" }
 }
 
 extension EntityKey {

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+public import LarderAPI
 
 extension LarderClient {
     /// What is known of a URL: what is cached at once, and what the network says after it.

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+public import LarderAPI
 
 extension LarderClient {
     /// What is known of a URL, now and whenever it changes: what is cached, what the network says,

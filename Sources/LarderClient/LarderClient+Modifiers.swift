@@ -11,7 +11,7 @@ extension LarderClient {
     /// When it returns, the modifier is on disk, and its changes show wherever its targets are
     /// read. The daemon sends it as soon as it can, in its turn, whether or not the program still
     /// runs. If the server refuses it, its targets show what the server said last, and what else is
-    /// to be sent; it is then ``ModifierStatus/State/dead``.
+    /// to be sent; it is then ``ModifierState/dead``.
     ///
     /// - Parameter modifier: What to change and to send.
     /// - Returns: Its name, and how it stands with it.
@@ -19,13 +19,8 @@ extension LarderClient {
     ///   origin for, ``LarderError/invalid(_:)`` for what cannot be, ``LarderError/unavailable(_:)``
     ///   where there is no room for it. Nothing was written then.
     @discardableResult
-    public func write(_ modifier: Modifier) async throws(LarderError) -> AcceptedModifier {
-        let bytes = try await submit(ModifiersCommand(try modifier.command(accountName(), time)))
-        return AcceptedModifier(
-            receipt: try LarderError.decoding { () throws(WireError) in
-                try ModifierReceipt(decoding: bytes)
-            }
-        )
+    public func write(_ modifier: Modifier) async throws(LarderError) -> ModifierReceipt {
+        try await submit(modifier.of(try accountName(), time))
     }
 
     /// The same for several: all of them are accepted, in this order, or none.
@@ -34,15 +29,11 @@ extension LarderClient {
     /// - Returns: One for each, in their order.
     /// - Throws: As ``write(_:)``.
     @discardableResult
-    public func write(all modifiers: [Modifier]) async throws(LarderError) -> [AcceptedModifier] {
+    public func write(all modifiers: [Modifier]) async throws(LarderError) -> [ModifierReceipt] {
         let account = try accountName()
-        var commands: [ModifierCommand] = []
-        for modifier in modifiers { commands.append(try modifier.command(account, time)) }
-        let bytes = try await submit(ModifiersCommand(all: commands))
-        let receipts = try LarderError.decoding { () throws(WireError) in
-            try ModifierReceipt.list(decoding: bytes)
-        }
-        return receipts.map(AcceptedModifier.init)
+        let command = LarderAPI.ModifiersCommand(modifiers: modifiers.map { $0.of(account, time) })
+        let receipts: ModifierReceipts = try await submit(command)
+        return receipts.modifiers
     }
 
     /// Writes, and waits a while for what comes of it.
@@ -56,9 +47,8 @@ extension LarderClient {
     public func write(
         _ modifier: Modifier,
         waitingFor wait: Duration
-    ) async throws(LarderError) -> ModifierStatus {
-        let command = ModifiersCommand(try modifier.command(accountName(), time))
-        return try Self.status(try await submit(command, waitingFor: wait))
+    ) async throws(LarderError) -> ModifierReport {
+        try await submit(modifier.of(try accountName(), time), waitingFor: wait)
     }
 
     /// How it stands with a modifier, and what it changes.
@@ -73,11 +63,11 @@ extension LarderClient {
         _ id: String,
         waitingFor wait: Duration? = nil,
         scope: EntryScope = .own
-    ) async throws(LarderError) -> ModifierStatus {
+    ) async throws(LarderError) -> ModifierReport {
         let path = try modifierTarget(id, ["wait": wait?.unitText], scope)
         // While it waits, the daemon keeps the deadline.
         let timeLimit = wait == nil ? Limits.reportTime : nil
-        return try await status(SocketRequest(.GET, path, timeLimit: timeLimit))
+        return try await connection.send(SocketRequest(.GET, path, timeLimit: timeLimit))
     }
 
     /// Modifiers in the order in which they were accepted, asked for page by page.
@@ -86,14 +76,14 @@ extension LarderClient {
     ///
     /// - Parameters:
     ///   - selection: Which.
-    ///   - lane: Only those of a lane.
+    ///   - lane: Only those of a lane: `name:NAME`, `id:ID`, `key:ORIGIN/KEY`.
     ///   - scope: Whose.
     /// - Returns: All of them; nothing is asked before they are iterated.
     public func modifiers(
         _ selection: ModifierSelection = .open,
-        lane: Modifier.Lane? = nil,
+        lane: String? = nil,
         scope: EntryScope = .own
-    ) -> Pages<ModifierStatus> {
+    ) -> Pages<ModifierReport> {
         Pages { cursor throws(LarderError) in
             let page = try await self.modifiers(
                 selection,
@@ -110,74 +100,59 @@ extension LarderClient {
     ///
     /// - Parameters:
     ///   - selection: Which.
-    ///   - lane: Only those of a lane.
+    ///   - lane: Only those of a lane: `name:NAME`, `id:ID`, `key:ORIGIN/KEY`.
     ///   - limit: Modifiers in the page, 1 to 1,000.
-    ///   - cursor: ``Modifiers/next`` of the page before.
+    ///   - cursor: `next` of the page before.
     ///   - scope: Whose.
     /// - Returns: The page.
     /// - Throws: ``LarderError/notPermitted(_:)`` for others' modifiers.
     public func modifiers(
         _ selection: ModifierSelection = .open,
-        lane: Modifier.Lane? = nil,
+        lane: String? = nil,
         limit: Int,
         cursor: String? = nil,
         scope: EntryScope = .own
-    ) async throws(LarderError) -> Modifiers {
-        var command = ModifierListCommand()
-        command.selection = selection.wire
-        command.lane = try lane?.wire
-        command.limit = limit
-        command.cursor = cursor
-        command.scope = try scopeSelection(scope)
-        let page = try await page(command)
-        return Modifiers(items: page.items.map(ModifierStatus.init), next: page.next)
+    ) async throws(LarderError) -> Page<ModifierReport> {
+        var query = ModifierListQuery()
+        query.state = selection.text
+        query.lane = lane
+        (query.page.limit, query.page.cursor) = (limit, cursor)
+        return try await page(query, scope)
     }
 }
 
 extension LarderClient {
     private var modifiersPath: String { "/v1/modifiers" }
 
-    private func status(_ request: SocketRequest) async throws(LarderError) -> ModifierStatus {
-        try Self.status(try await connection.report(request))
-    }
-
     /// Writes under the names that all of them have; where the answer is cut off once more, which
     /// the daemon takes for the same write.
-    private func submit(
-        _ command: ModifiersCommand,
+    private func submit<Answer: Decodable & Sendable>(
+        _ command: some Encodable,
         waitingFor wait: Duration? = nil
-    ) async throws(LarderError) -> [UInt8] {
+    ) async throws(LarderError) -> Answer {
         let request = SocketRequest(
-            posting: command.encodedJSON(),
+            posting: APIEncoder().encode(command),
             to: target(modifiersPath, ["wait": wait?.unitText])
         )
         do throws(LarderError) {
-            return try await connection.report(request)
+            return try await connection.send(request)
         } catch .cutOff {
-            return try await connection.report(request)
+            return try await connection.send(request)
         }
-    }
-
-    private static func status(_ bytes: [UInt8]) throws(LarderError) -> ModifierStatus {
-        ModifierStatus(
-            report: try LarderError.decoding { () throws(WireError) in
-                try ModifierReport(decoding: bytes)
-            }
-        )
     }
 
     func page(
-        _ command: ModifierListCommand
-    ) async throws(LarderError) -> ModifierPage {
-        let query = command.query.isEmpty ? "" : "?\(command.query)"
+        _ query: ModifierListQuery,
+        _ scope: EntryScope
+    ) async throws(LarderError) -> Page<ModifierReport> {
+        let path = try scopedTarget("\(modifiersPath)?\(APIEncoder().query(query))", scope)
         // While it waits, the daemon keeps the deadline.
-        let timeLimit = command.wait == nil ? Limits.reportTime : nil
-        let bytes = try await connection.report(
-            SocketRequest(.GET, modifiersPath + query, timeLimit: timeLimit)
-        )
-        return try LarderError.decoding { () throws(WireError) in
-            try ModifierPage(decoding: bytes)
-        }
+        let timeLimit = query.wait == nil ? Limits.reportTime : nil
+        return try await connection.send(SocketRequest(.GET, path, timeLimit: timeLimit))
+    }
+
+    func modifierID(_ text: String) throws(LarderError) -> ModifierID {
+        try LarderError.checking(.badRequest) { () throws(ModelError) in try ModifierID(text) }
     }
 
     func modifierTarget(
@@ -185,7 +160,7 @@ extension LarderClient {
         _ parameters: KeyValuePairs<String, String?>,
         _ scope: EntryScope
     ) throws(LarderError) -> String {
-        let path = PercentCoding.modifierPath(try Modifier.id(id))
+        let path = PercentCoding.modifierPath(try modifierID(id))
         return try scopedTarget(target(path, parameters), scope)
     }
 

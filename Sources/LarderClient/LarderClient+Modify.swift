@@ -34,7 +34,7 @@ extension LarderClient {
         decoder: JSONDecoder = JSONDecoder(),
         encoder: JSONEncoder = JSONEncoder(),
         _ change: (inout Value) -> Void
-    ) async throws(LarderError) -> AcceptedModifier? {
+    ) async throws(LarderError) -> ModifierReceipt? {
         let id = try LarderError.checking(.badURL) { () throws(ModelError) in
             try WebURL(url).text
         }

@@ -1,3 +1,4 @@
+public import LarderAPI
 import LarderModel
 import LarderWire
 import NIOHTTP1
@@ -8,38 +9,34 @@ extension LarderClient {
     /// - Returns: Those of the configuration, those that were added, and the public hosts that
     ///   the user of a daemon of one's own asked lately.
     /// - Throws: Why there is no answer.
-    public func origins() async throws(LarderError) -> [Origin] {
-        let bytes = try await connection.report(
-            SocketRequest(.GET, "/v1/origins", timeLimit: Limits.reportTime)
-        )
-        let reports = try LarderError.decoding { () throws(WireError) in
-            try OriginReport.list(decoding: bytes)
-        }
-        return reports.map(Origin.init)
+    public func origins() async throws(LarderError) -> [OriginReport] {
+        let request = SocketRequest(.GET, "/v1/origins", timeLimit: Limits.reportTime)
+        return try await connection.send(request, answer: Page<OriginReport>.self).items
     }
 
     /// Adds an origin, which stays over the daemon's end; for administrators.
     ///
     /// - Parameters:
-    ///   - definition: The origin.
+    ///   - name: 1 to 64 letters, digits, `.`, `_` and `-`.
+    ///   - definition: The keys of the origin.
     ///   - replacing: Whether one of the same name that was added before is replaced.
     /// - Returns: The origin as the daemon has it.
     /// - Throws: `urn:larder:origin-exists` where the name or the address is another's.
     @discardableResult
     public func addOrigin(
+        _ name: String,
         _ definition: OriginDefinition,
         replacing: Bool = false
-    ) async throws(LarderError) -> Origin {
-        let command = try LarderError.checking(.badRequest) { () throws(ModelError) in
-            try definition.command
-        }
+    ) async throws(LarderError) -> OriginReport {
+        let path = originPath(try originName(name))
+        let command = OriginCommand(name: name, settings: definition)
         var request = SocketRequest(
-            posting: replacing ? command.settings : command.encodedJSON(),
-            to: replacing ? originPath(command.name) : "/v1/origins",
+            posting: replacing ? APIEncoder().encode(definition) : APIEncoder().encode(command),
+            to: replacing ? path : "/v1/origins",
             timeLimit: Limits.reportTime
         )
         if replacing { request.method = .PUT }
-        return try await origin(request)
+        return try await connection.send(request)
     }
 
     /// Takes away an origin that was added; what is cached of it stays.
@@ -69,9 +66,9 @@ extension LarderClient {
     public func setOrigin(
         _ name: String,
         offline isOffline: Bool
-    ) async throws(LarderError) -> Origin {
+    ) async throws(LarderError) -> OriginReport {
         let path = originPath(try originName(name)) + (isOffline ? "/offline" : "/online")
-        return try await origin(SocketRequest(.POST, path, timeLimit: Limits.reportTime))
+        return try await connection.send(SocketRequest(.POST, path, timeLimit: Limits.reportTime))
     }
 
     /// Has the daemon ask an origin now, whatever its state, and store nothing; for
@@ -85,27 +82,13 @@ extension LarderClient {
     public func checkOrigin(
         _ name: String,
         path: String? = nil
-    ) async throws(LarderError) -> OriginCheck {
+    ) async throws(LarderError) -> OriginCheckReport {
         // The origin's own timeout is the daemon's to keep.
         let request = SocketRequest(
-            posting: OriginCheckCommand(path: path).encodedJSON(),
+            posting: APIEncoder().encode(OriginCheckCommand(path: path)),
             to: originPath(try originName(name)) + "/check"
         )
-        let bytes = try await connection.report(request)
-        return OriginCheck(
-            report: try LarderError.decoding { () throws(WireError) in
-                try OriginCheckReport(decoding: bytes)
-            }
-        )
-    }
-
-    private func origin(_ request: SocketRequest) async throws(LarderError) -> Origin {
-        let bytes = try await connection.report(request)
-        return Origin(
-            report: try LarderError.decoding { () throws(WireError) in
-                try OriginReport(decoding: bytes)
-            }
-        )
+        return try await connection.send(request)
     }
 
     private func originPath(_ name: OriginName) -> String {

@@ -16,15 +16,13 @@ extension LarderClient {
         within limit: Duration? = nil,
         scope: EntryScope = .own
     ) async throws(LarderError) -> Bool {
-        var command = ModifierListCommand()
-        command.selection = .unsettled
-        command.limit = 1
-        command.scope = try scopeSelection(scope)
+        var query = ModifierListQuery()
+        (query.state, query.page.limit) = ("unsettled", 1)
         var rest = limit.map { max(.zero, $0) }
         while true {
             let wait = min(rest ?? Limits.fetchTimeMax, Limits.fetchTimeMax)
-            command.wait = wait
-            if try await page(command).items.isEmpty { return true }
+            query.wait = wait
+            if try await page(query, scope).items.isEmpty { return true }
             guard let left = rest else { continue }
             guard left > wait else { return false }
             rest = left - wait
@@ -77,26 +75,22 @@ extension LarderClient {
     public func retryModifier(
         _ id: String,
         scope: EntryScope = .own
-    ) async throws(LarderError) -> AcceptedModifier {
-        let path = PercentCoding.modifierPath(try Modifier.id(id)) + "/retry"
-        let bytes = try await connection.report(
-            SocketRequest(.POST, try scopedTarget(path, scope), timeLimit: Limits.reportTime)
-        )
-        return AcceptedModifier(
-            receipt: try LarderError.decoding { () throws(WireError) in
-                try ModifierReceipt(decoding: bytes)
-            }
+    ) async throws(LarderError) -> ModifierReceipt {
+        let path = PercentCoding.modifierPath(try modifierID(id)) + "/retry"
+        let target = try scopedTarget(path, scope)
+        return try await connection.send(
+            SocketRequest(.POST, target, timeLimit: Limits.reportTime)
         )
     }
 
     /// Sends nothing of a lane until it is resumed, also after the daemon was started anew.
     ///
     /// - Parameters:
-    ///   - lane: Which.
+    ///   - lane: `name:NAME`, `id:ID`, `key:ORIGIN/KEY`.
     ///   - scope: Whose.
     /// - Throws: ``LarderError/notPermitted(_:)`` for others' lanes.
     public func pauseLane(
-        _ lane: Modifier.Lane,
+        _ lane: String,
         scope: EntryScope = .own
     ) async throws(LarderError) {
         try await setLane(lane, "pause", scope)
@@ -105,11 +99,11 @@ extension LarderClient {
     /// Sends what waits in a lane that was paused.
     ///
     /// - Parameters:
-    ///   - lane: Which.
+    ///   - lane: `name:NAME`, `id:ID`, `key:ORIGIN/KEY`.
     ///   - scope: Whose.
     /// - Throws: ``LarderError/notPermitted(_:)`` for others' lanes.
     public func resumeLane(
-        _ lane: Modifier.Lane,
+        _ lane: String,
         scope: EntryScope = .own
     ) async throws(LarderError) {
         try await setLane(lane, "resume", scope)
@@ -125,11 +119,14 @@ extension LarderClient {
     }
 
     private func setLane(
-        _ lane: Modifier.Lane,
+        _ lane: String,
         _ step: String,
         _ scope: EntryScope
     ) async throws(LarderError) {
-        let path = try scopedTarget(PercentCoding.lanePath(lane.wire, step), scope)
+        let checked = try LarderError.checking(.badRequest) { () throws(ModelError) in
+            try Lane(lane)
+        }
+        let path = try scopedTarget(PercentCoding.lanePath(checked, step), scope)
         _ = try await connection.report(SocketRequest(.POST, path, timeLimit: Limits.reportTime))
     }
 }

@@ -17,7 +17,7 @@ public final class LarderClient: Sendable {
     public let account: String
     /// The name under which the client changes and watches.
     ///
-    /// A watch marks the changes made under its own name (``WatchedChange/isOwn``).
+    /// A watch marks the changes made under its own name (``ChangeFrame/isOwn``).
     public let name: String
     let connection: DaemonConnection
     let time: ClientTime

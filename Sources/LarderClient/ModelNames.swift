@@ -1,19 +1,7 @@
+@_exported public import LarderAPI
 package import LarderModel
 
-@_exported public import struct LarderAPI.Problem
-
 // LarderAPI has types of these names, for the wire; here they are the model's.
-package typealias DeletionRule = LarderModel.DeletionRule
 package typealias EntityName = LarderModel.EntityName
-package typealias EntryKind = LarderModel.EntryKind
-package typealias FetchPolicy = LarderModel.FetchPolicy
-package typealias ModifierChange = LarderModel.ModifierChange
-package typealias ModifierReason = LarderModel.ModifierReason
 package typealias ModifierState = LarderModel.ModifierState
-package typealias NormalizedUsage = LarderModel.NormalizedUsage
-package typealias OriginScope = LarderModel.OriginScope
-package typealias OriginSource = LarderModel.OriginSource
-package typealias OriginState = LarderModel.OriginState
-package typealias PinState = LarderModel.PinState
 package typealias Timestamp = LarderModel.Timestamp
-package typealias WatchKind = LarderModel.WatchKind

@@ -1,7 +1,7 @@
 import LarderJSON
 import LarderWire
 
-extension Modifier {
+extension LarderAPI.ModifierCommand {
     /// How a target's value alters.
     ///
     /// One that does not fit what is there changes nothing here, and is sent all the same. Places
@@ -48,18 +48,8 @@ extension Modifier {
 }
 
 extension Modifier.Effect {
-    /// As it travels; refused where the daemon would refuse it.
-    var wire: LarderJSON.Effect {
-        get throws(LarderError) {
-            do throws(EffectError) {
-                return try LarderJSON.Effect(json)
-            } catch {
-                throw .problem(Problem(.badRequest, error.message))
-            }
-        }
-    }
-
-    private var json: JSONValue {
+    /// As it travels.
+    var json: JSONValue {
         switch self {
         case .put(let value): Self.json("put", value.value)
         case .merge(let value): Self.json("merge", value.value)

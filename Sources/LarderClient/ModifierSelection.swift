@@ -9,17 +9,17 @@ public enum ModifierSelection: Equatable, Sendable {
     /// The history, the latest first.
     case settled
     /// Those in one state.
-    case state(ModifierStatus.State)
+    case state(LarderAPI.ModifierState)
 }
 
 extension ModifierSelection {
-    /// As it travels.
-    var wire: ModifierListCommand.Selection? {
+    /// The parameter `state`.
+    var text: String? {
         switch self {
         case .open: nil
-        case .unsettled: .unsettled
-        case .settled: .settled
-        case .state(let state): .one(state.wire)
+        case .unsettled: "unsettled"
+        case .settled: "settled"
+        case .state(let state): state.rawValue
         }
     }
 }

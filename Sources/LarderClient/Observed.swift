@@ -46,15 +46,15 @@ struct ObservedState<Value: Sendable> {
             isDeleted = true
             isStale = false
             error = nil
-        case .origin(_, "online"):
+        case .origin(let origin) where origin.state == .online:
             guard case .offline = error else { return nil }
             error = nil
-        case .origin(let name, let state):
-            guard error == nil, state != "unknown" else { return nil }
+        case .origin(let origin):
+            guard error == nil, origin.state != .unknown else { return nil }
             error = .problem(
                 Problem(
-                    state == "captive" ? .captive : .unreachable,
-                    "the origin '\(name)' is \(state)"
+                    origin.state == .captive ? .captive : .unreachable,
+                    "the origin '\(origin.origin)' is \(origin.state)"
                 )
             )
         case .failed(let problem):

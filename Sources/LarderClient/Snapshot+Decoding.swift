@@ -6,7 +6,7 @@ extension Snapshot {
         as type: Value.Type,
         by decoder: JSONDecoder
     ) async throws(LarderError) -> TypedSnapshot<Value> {
-        let value = try decoder.decode(type, from: try await body(), of: id)
+        let value = try decoder.decode(type, from: try await body(), of: frame.entry.id)
         return TypedSnapshot(value: value, snapshot: self)
     }
 }

@@ -1,20 +1,15 @@
-public import FoundationEssentials
+import FoundationEssentials
 import LarderModel
-package import LarderWire
+import LarderWire
 
-/// Who gave an answer.
-public enum SnapshotSource: String, Sendable {
-    /// The daemon's cache.
-    case cache
-    /// The origin's server.
-    case network
-    /// Changes of this device that wait to be sent: no server has said it.
-    case modifier
-}
-
-/// What is known of a URL at one moment.
+/// A frame that says what is known of a URL at one moment, and the way to its body.
+///
+/// Members of the frame and of its entry are members of the snapshot: `snapshot.stale`,
+/// `snapshot.mediaType`.
+@dynamicMemberLookup
 public struct Snapshot: Sendable {
-    package let frame: SnapshotFrame
+    /// The frame.
+    public let frame: SnapshotFrame
     private let client: LarderClient
 
     init(_ frame: SnapshotFrame, client: LarderClient) {
@@ -22,38 +17,18 @@ public struct Snapshot: Sendable {
         self.client = client
     }
 
-    /// The text that the entry is found by: the URL in its one spelling.
-    public var id: String { frame.entry.id.text }
-    /// Who says it.
-    public var source: SnapshotSource {
-        switch frame.source {
-        case .cache: .cache
-        case .network: .network
-        case .modifier: .modifier
-        }
+    /// A member of the frame.
+    public subscript<Value>(dynamicMember path: KeyPath<SnapshotFrame, Value>) -> Value {
+        frame[keyPath: path]
     }
-    /// The daemon's number of the step that made it.
-    public var revision: Int64 { frame.revision.number }
-    /// Whether it is past its lifetime.
-    public var isStale: Bool { frame.isStale }
+
+    /// A member of the frame's entry.
+    public subscript<Value>(dynamicMember path: KeyPath<FrameEntry, Value>) -> Value {
+        frame.entry[keyPath: path]
+    }
+
     /// How long ago the origin gave or confirmed it.
-    public var age: Duration { frame.age }
-    /// How many unsent changes of this device it shows.
-    public var pending: Int { frame.pending }
-    /// How many changes of this device failed on it.
-    public var failed: Int { frame.failed }
-    /// Whether nothing of it was evicted meanwhile; otherwise ``missing`` names what.
-    public var isComplete: Bool { frame.isComplete }
-    /// What is missing.
-    public var missing: [String] { frame.missing }
-    /// The status of the origin's answer.
-    public var status: Int { frame.entry.status }
-    /// Its Content-Type.
-    public var mediaType: String? { frame.entry.mediaType }
-    /// Its ETag, or one that the daemon made.
-    public var etag: String { frame.entry.etag }
-    /// When the origin gave or confirmed it.
-    public var storedAt: Date { Date(frame.entry.storedAt) }
+    public var age: Duration { .milliseconds(frame.ageMs) }
 
     /// The body if it came with the snapshot: text of JSON up to 1 MiB and other bytes up to
     /// 64 KiB do; nil leaves it to ``body()``.
@@ -61,10 +36,7 @@ public struct Snapshot: Sendable {
     /// The bytes are the origin's, but that line ends between the tokens of JSON are spaces and
     /// nothing stands around it; ``exactBody()`` has all.
     public var inlineBody: [UInt8]? {
-        switch frame.entry.body {
-        case .json(let bytes), .bytes(let bytes): bytes
-        case .href: nil
-        }
+        frame.entry.body?.bytes ?? frame.entry.bodyB64.flatMap { Base64.decode($0) }
     }
 
     /// The body, asked of the daemon where it did not come with the snapshot.
@@ -72,10 +44,8 @@ public struct Snapshot: Sendable {
     /// The daemon gives what is under the id then: a later answer if one came meanwhile, and a
     /// problem if it is gone.
     public func body() async throws(LarderError) -> [UInt8] {
-        switch frame.entry.body {
-        case .json(let bytes), .bytes(let bytes): return bytes
-        case .href(let path): return try await client.entry(frame.entry.id, at: path).bytes
-        }
+        if let inlineBody { return inlineBody }
+        return try await client.entry(try client.entryID(self.id), at: path).bytes
     }
 
     /// The body with the origin's own line ends and the space around it, which JSON that came with
@@ -84,9 +54,9 @@ public struct Snapshot: Sendable {
     /// It is asked of the daemon. Where it has another answer by now, or did not keep this one,
     /// it is ``body()``.
     public func exactBody() async throws(LarderError) -> [UInt8] {
-        guard case .json(let inline) = frame.entry.body else { return try await body() }
+        guard let inline = frame.entry.body?.bytes else { return try await body() }
         do throws(LarderError) {
-            let exact = try await client.entry(id).bytes
+            let exact = try await client.entry(self.id).bytes
             return Self.isInline(inline, of: exact) ? exact : inline
         } catch {
             guard error.problem != nil else { throw error }
@@ -114,13 +84,20 @@ public struct Snapshot: Sendable {
 
     /// The same with their number of bytes; nil where the daemon did not say.
     func openBody() async throws(LarderError) -> (byteCount: Int?, chunks: EntryChunks) {
-        switch frame.entry.body {
-        case .json, .bytes:
+        if inlineBody != nil {
             let bytes = try await exactBody()
             return (bytes.count, EntryChunks(bytes))
-        case .href(let path):
-            let entry = try await client.entryStream(frame.entry.id, at: path)
-            return (entry.metadata.byteCount, entry.chunks)
+        }
+        let entry = try await client.entryStream(try client.entryID(self.id), at: path)
+        return (entry.metadata.byteCount, entry.chunks)
+    }
+
+    private var path: String {
+        get throws(LarderError) {
+            guard let path = frame.entry.bodyHref else {
+                throw .badAnswer("a snapshot has no body")
+            }
+            return path
         }
     }
 }

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import LarderAPI
 import LarderModel
 import LarderWire
 import NIOHTTP1
@@ -19,12 +20,23 @@ struct SocketRequest: Sendable {
         self.timeLimit = timeLimit
     }
 
+    /// A GET of a report.
+    init(getting path: String, _ query: some Encodable) {
+        self.init(.GET, socketTarget(path, query), timeLimit: Limits.reportTime)
+    }
+
     /// A POST of a command.
     init(posting json: [UInt8], to target: String, timeLimit: Duration? = nil) {
         self.init(.POST, target, timeLimit: timeLimit)
         headers.add(name: "Content-Type", value: "application/json")
         body = .bytes(json)
     }
+}
+
+/// A path with the parameters of a query.
+func socketTarget(_ path: String, _ query: some Encodable) -> String {
+    let text = APIEncoder().query(query)
+    return text.isEmpty ? path : "\(path)?\(text)"
 }
 
 /// A path with the parameters that are given.

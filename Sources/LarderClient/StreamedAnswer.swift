@@ -1,7 +1,7 @@
 /// One answer to a URL, whose bytes are still coming.
 public struct StreamedAnswer: Sendable {
     /// Whether it was cached or the origin gave it now.
-    public let source: SnapshotSource
+    public let source: AnswerSource
     /// Whether it is past its lifetime.
     public let isStale: Bool
     /// How long ago the origin gave or confirmed it.

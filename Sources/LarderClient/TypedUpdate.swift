@@ -1,3 +1,5 @@
+import LarderWire
+
 /// One step of a fetch whose bodies are decoded.
 public enum TypedUpdate<Value: Sendable>: Sendable {
     /// What is known of the URL now.
@@ -18,9 +20,9 @@ public struct TypedSnapshot<Value: Sendable>: Sendable {
     public let snapshot: Snapshot
 
     /// Whether it is what was cached or what the network said.
-    public var source: SnapshotSource { snapshot.source }
+    public var source: AnswerSource { snapshot.source }
     /// Whether it is past its lifetime.
-    public var isStale: Bool { snapshot.isStale }
+    public var isStale: Bool { snapshot.stale }
     /// How long ago the origin gave or confirmed it.
     public var age: Duration { snapshot.age }
 }

@@ -1,6 +1,6 @@
-import AsyncHTTPClient
+import LarderAPI
 import LarderModel
-package import LarderWire
+import LarderWire
 import NIOHTTP1
 
 /// The frames of a watch, one a line, over as many connections as the watch needs; frames of types
@@ -10,12 +10,8 @@ import NIOHTTP1
 /// does not know that far back any more, that is told. Told again is only what a break has cut in
 /// two: a step behind a frame with `more`, and a list of what there is before its `initial_done`.
 package struct WatchLines: AsyncSequence, Sendable {
-    package enum Element: Sendable {
-        case frame(WatchFrame, line: [UInt8])
-        /// The changes since the last line are not known any more; it goes on from now.
-        case lost
-        case disconnected(LarderError)
-    }
+    /// An event, and of a frame the line that it came on.
+    package typealias Element = (event: WatchEvent, line: [UInt8])
 
     let client: LarderClient
     let command: WatchCommand
@@ -28,7 +24,7 @@ package struct WatchLines: AsyncSequence, Sendable {
         private enum State {
             /// There is no stream; one is begun after the pause.
             case apart(pause: Duration?)
-            case reading(HTTPClientResponse.Body.AsyncIterator, LineSplitter)
+            case reading(FrameReader<WatchFrame>)
             case over
         }
 
@@ -50,8 +46,8 @@ package struct WatchLines: AsyncSequence, Sendable {
                     switch current {
                     case .over: return nil
                     case .apart(let pause): try await connect(after: pause)
-                    case .reading(let body, let splitter):
-                        if let element = try await read(body, splitter) { return element }
+                    case .reading(let reader):
+                        if let element = try await read(reader) { return element }
                     }
                 } catch {
                     if let element = try broke(error) { return element }
@@ -73,63 +69,51 @@ package struct WatchLines: AsyncSequence, Sendable {
                     throw .cancelled
                 }
             }
-            command.account = try lines.client.accountName()
-            var request = SocketRequest(posting: command.encodedJSON(), to: "/v1/watch")
+            command.options.account = try lines.client.accountParameter()
+            var request = SocketRequest(posting: APIEncoder().encode(command), to: "/v1/watch")
             request.headers.add(name: "Accept", value: FrameFormat.jsonLines.mediaType)
-            let response = try await lines.client.connection.send(request)
-            state = .reading(response.body.makeAsyncIterator(), LineSplitter())
+            state = .reading(try await FrameReader(request, of: lines.client))
         }
 
         /// The next frame; nil where the stream has said its end.
         private mutating func read(
-            _ body: HTTPClientResponse.Body.AsyncIterator,
-            _ splitter: LineSplitter
+            _ open: FrameReader<WatchFrame>
         ) async throws(LarderError) -> Element? {
-            var (body, splitter) = (body, splitter)
+            var reader = open
             while true {
-                if let line = try splitter.next() {
-                    let frame = try LarderError.decodingFrame { () throws(WireError) in
-                        try WatchFrame(line: line)
-                    }
-                    plan.streamSpoke()
-                    guard let frame else { continue }
-                    note(frame)
-                    switch frame {
-                    case .lagged:
-                        // What was dropped stands in the log.
-                        state = .apart(pause: nil)
-                        return nil
-                    case .heartbeat: continue
-                    case .end: throw .cutOff
-                    case .put, .delete, .evict, .modifier, .origin, .auth, .bookmark:
-                        state = .reading(body, splitter)
-                        return .frame(frame, line: line)
-                    }
+                let line = try await reader.next()
+                plan.streamSpoke()
+                if let revision = line.frame.revision {
+                    command.since = revision
+                    command.options.initial = nil
                 }
-                guard let chunk = try await body.nextChunk() else { throw .cutOff }
-                splitter.append(chunk)
+                switch line.frame {
+                case .lagged:
+                    // The log has the changes that were dropped.
+                    state = .apart(pause: nil)
+                    return nil
+                case .heartbeat, .other: continue
+                case .end: throw .cutOff
+                case .put, .delete, .evict, .modifier, .origin, .auth, .bookmark:
+                    state = .reading(reader)
+                    return (.frame(line.frame), line.bytes)
+                }
             }
-        }
-
-        private mutating func note(_ frame: WatchFrame) {
-            guard let revision = frame.resumption else { return }
-            command.since = revision
-            command.listsFirst = false
         }
 
         /// What is told of a broken stream; throws what no second try can heal.
         private mutating func broke(_ error: LarderError) throws(LarderError) -> Element? {
             if error.problem?.kind == .sinceTooOld {
                 command.since = nil
-                command.listsFirst = lines.command.listsFirst
+                command.options.initial = lines.command.options.initial
                 state = .apart(pause: nil)
-                return .lost
+                return (.lost, [])
             }
             switch plan.broke(error, chance: lines.client.time.chance()) {
             case .giveUp: throw error
             case .tryAgain(let pause, let isTold):
                 state = .apart(pause: pause)
-                return isTold ? .disconnected(error) : nil
+                return isTold ? (.disconnected(error), []) : nil
             }
         }
     }

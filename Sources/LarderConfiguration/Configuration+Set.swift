@@ -23,8 +23,8 @@ extension Configuration {
         case .queueHistory: queue.history = try setting.wholeNumber(Limits.queueHistory)
         case .accessAdminGroup: access.adminGroup = try setting.groupName()
         case .accessUserShare: access.userShare = try setting.fraction(0.01...1)
-        case .logLevel: log.level = try setting.choice(of: LogLevel.self)
-        case .logFormat: log.format = try setting.choice(of: LogFormat.self)
+        case .logLevel: log.level = try setting.choice()
+        case .logFormat: log.format = try setting.choice()
         }
     }
 
@@ -56,7 +56,7 @@ extension Configuration {
 extension FetchSettings {
     mutating func set(_ key: FetchKey, to setting: Setting) throws(ConfigurationFinding) {
         switch key {
-        case .policy: policy = try setting.choice(of: FetchPolicy.self)
+        case .policy: policy = try setting.choice()
         case .networkWait: networkWait = try setting.duration(.zero...Limits.requestTimeMax)
         case .timeout: timeout = try setting.duration(.milliseconds(1)...Limits.requestTimeMax)
         case .connectTimeout:

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderJSON
 
 /// A file's text as a tree of YAML nodes that know where they stand.
@@ -18,14 +19,10 @@ struct ConfigurationDocument {
         }
     }
 
-    /// A text that is JSON, whose values all stand at the beginning of `file`.
-    init(json: JSONValue, file: String) {
-        self.file = file
-        root = YAMLNode(json)
-    }
-
-    /// Where `node` begins.
-    func place(of node: YAMLNode) -> ConfigurationPlace {
-        .file(file, line: node.line, column: node.column)
+    /// An origin that a client defines, which has no file.
+    init(_ origin: OriginDefinition) {
+        file = ""
+        // Our own encoder's.
+        root = (try? JSONValue(parsing: APIEncoder().encode(origin))).map(YAMLNode.init)
     }
 }

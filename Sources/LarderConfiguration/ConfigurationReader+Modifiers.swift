@@ -3,18 +3,10 @@ import LarderModel
 
 extension ConfigurationReader {
     /// Reads what stands under an origin's `modifiers`.
-    mutating func modifierRules(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> ModifierRules {
+    mutating func modifierRules(_ part: Item, at path: String) -> ModifierRules {
         var rules = ModifierRules()
-        for item in items(of: part.value, at: path, in: document) {
-            guard let key = ModifierRuleKey(rawValue: item.name) else {
-                reportUnknown(item, at: path, among: ModifierRuleKey.allCases.map(\.rawValue))
-                continue
-            }
-            read(key, item, at: path, into: &rules, in: document)
+        for (key, item) in keyed(part.value, at: path, by: ModifierRuleKey.self) {
+            read(key, item, at: path, into: &rules)
         }
         return rules
     }
@@ -23,43 +15,28 @@ extension ConfigurationReader {
         _ key: ModifierRuleKey,
         _ item: Item,
         at path: String,
-        into rules: inout ModifierRules,
-        in document: ConfigurationDocument
+        into rules: inout ModifierRules
     ) {
         switch key {
         case .respondAsync:
-            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
-                rules.respondsAsync = try setting.truth()
-            }
+            set(&rules.respondsAsync, item, at: path, Setting.truth)
         case .idempotency:
-            rules.idempotency = idempotencyRule(item, at: "\(path).idempotency", in: document)
+            rules.idempotency = idempotencyRule(item, at: "\(path).idempotency")
         case .answer:
-            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
-                rules.answer = try setting.choice(of: ModifierRules.AnswerRule.self)
-            }
+            set(&rules.answer, item, at: path, Setting.choice)
         case .afterUnknown:
-            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
-                rules.afterUnknown = try setting.choice(of: ModifierRules.UnknownRule.self)
-            }
+            set(&rules.afterUnknown, item, at: path, Setting.choice)
         case .acceptedLimit:
-            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
-                rules.acceptedLimit = try setting.duration(Limits.acceptedTime)
-            }
+            set(&rules.acceptedLimit, item, at: path, Setting.duration(in: Limits.acceptedTime))
         case .stalledAfter:
-            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
-                rules.stalledAfter = try setting.wholeNumber(Limits.stalledAnswers)
-            }
+            set(&rules.stalledAfter, item, at: path, Setting.wholeNumber(in: Limits.stalledAnswers))
         case .refusedIf:
-            rules.refusedIf = refusalRules(item, at: "\(path).refused_if", in: document)
+            rules.refusedIf = refusalRules(item, at: "\(path).refused_if")
         }
     }
 
     /// One rule, or a list of them.
-    private mutating func refusalRules(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> [RefusalRule] {
+    private mutating func refusalRules(_ part: Item, at path: String) -> [RefusalRule] {
         let nodes: [YAMLNode]
         if case .sequence(let sequence) = part.value.kind {
             nodes = sequence
@@ -70,22 +47,14 @@ extension ConfigurationReader {
             report(part.place, "at most \(Limits.refusalRulesMax) rules are taken")
             return []
         }
-        return nodes.compactMap { refusalRule($0, at: path, in: document) }
+        return nodes.compactMap { refusalRule($0, at: path) }
     }
 
-    private mutating func refusalRule(
-        _ node: YAMLNode,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> RefusalRule? {
+    private mutating func refusalRule(_ node: YAMLNode, at path: String) -> RefusalRule? {
         var (pointer, equals): (String?, String?)
         var isGiven = false
-        for item in items(of: node, at: path, in: document) {
-            guard let key = RefusalRuleKey(rawValue: item.name) else {
-                reportUnknown(item, at: path, among: RefusalRuleKey.allCases.map(\.rawValue))
-                continue
-            }
-            guard let setting = setting(item, at: "\(path).\(item.name)", in: document) else {
+        for (key, item) in keyed(node, at: path, by: RefusalRuleKey.self) {
+            guard let setting = setting(item, at: "\(path).\(item.name)") else {
                 continue
             }
             switch key {
@@ -101,29 +70,19 @@ extension ConfigurationReader {
         }
         guard let pointer else {
             if !isGiven {
-                report(document.place(of: node), "\(path) needs a pointer, such as /errors")
+                report(place(of: node), "\(path) needs a pointer, such as /errors")
             }
             return nil
         }
         return RefusalRule(pointer: pointer, equals: equals)
     }
 
-    private mutating func idempotencyRule(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> IdempotencyRule {
+    private mutating func idempotencyRule(_ part: Item, at path: String) -> IdempotencyRule {
         var rule = IdempotencyRule()
-        for item in items(of: part.value, at: path, in: document) {
-            guard let key = IdempotencyRuleKey(rawValue: item.name) else {
-                reportUnknown(item, at: path, among: IdempotencyRuleKey.allCases.map(\.rawValue))
-                continue
-            }
-            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
-                switch key {
-                case .header: rule.header = try setting.idempotencyHeaderName()
-                case .honoured: rule.isHonoured = try setting.truth()
-                }
+        for (key, item) in keyed(part.value, at: path, by: IdempotencyRuleKey.self) {
+            switch key {
+            case .header: set(&rule.header, item, at: path, Setting.idempotencyHeaderName)
+            case .honoured: set(&rule.isHonoured, item, at: path, Setting.truth)
             }
         }
         return rule

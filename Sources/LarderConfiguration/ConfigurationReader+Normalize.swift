@@ -2,30 +2,22 @@ import LarderModel
 
 extension ConfigurationReader {
     /// Reads what stands under an origin's `normalize`; null is none.
-    mutating func normalizeRules(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> NormalizeRules? {
+    mutating func normalizeRules(_ part: Item, at path: String) -> NormalizeRules? {
         guard !isNull(part) else { return nil }
         let count = findings.count
         var rules = NormalizeRules()
-        for item in items(of: part.value, at: path, in: document) {
-            guard let key = NormalizeKey(rawValue: item.name) else {
-                reportUnknown(item, at: path, among: NormalizeKey.allCases.map(\.rawValue))
-                continue
-            }
+        for (key, item) in keyed(part.value, at: path, by: NormalizeKey.self) {
             let path = "\(path).\(item.name)"
             switch key {
-            case .byType: rules.byType = typeMembers(item, at: path, in: document)
+            case .byType: rules.byType = typeMembers(item, at: path)
             case .types:
-                for element in elements(item, at: path, Limits.typeRulesMax, in: document) {
-                    guard let rule = typeRule(element, in: document) else { continue }
+                for element in elements(item, at: path, Limits.typeRulesMax) {
+                    guard let rule = typeRule(element) else { continue }
                     rules.types.append(rule)
                 }
             case .paths:
-                for element in elements(item, at: path, Limits.pathRulesMax, in: document) {
-                    guard let rule = pathRule(element, in: document) else { continue }
+                for element in elements(item, at: path, Limits.pathRulesMax) {
+                    guard let rule = pathRule(element) else { continue }
                     rules.paths.append(rule)
                 }
             }
@@ -39,32 +31,27 @@ extension ConfigurationReader {
                 preconditionFailure("\(error)")
             }
             let node = part.value.descendant(at: place)
-            report(document.place(of: node), "\(path).\(place): \(reason)")
+            report(self.place(of: node), "\(path).\(place): \(reason)")
         }
         return rules
     }
 
     private mutating func typeMembers(
         _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
+        at path: String
     ) -> NormalizeRules.TypeMembers? {
         if case .scalar(let scalar) = part.value.kind {
-            let setting = Setting(scalar, place: document.place(of: part.value))
+            let setting = Setting(scalar, place: place(of: part.value))
             guard !setting.isNull else { return nil }
             let isOn = collect { () throws(ConfigurationFinding) in try setting.truth() }
             return isOn == true ? .standard : nil
         }
         var members = NormalizeRules.TypeMembers.standard
-        for item in items(of: part.value, at: path, in: document) {
-            guard let key = TypeMembersKey(rawValue: item.name) else {
-                reportUnknown(item, at: path, among: TypeMembersKey.allCases.map(\.rawValue))
-                continue
-            }
+        for (key, item) in keyed(part.value, at: path, by: TypeMembersKey.self) {
             let path = "\(path).\(item.name)"
             var names: [String] = []
-            for element in elements(item, at: path, Limits.ruleNamesMax, in: document) {
-                guard let name = name(element, in: document) else { continue }
+            for element in elements(item, at: path, Limits.ruleNamesMax) {
+                guard let name = name(element) else { continue }
                 names.append(name)
             }
             switch key {
@@ -75,33 +62,20 @@ extension ConfigurationReader {
         return members
     }
 
-    private mutating func pathRule(
-        _ part: Item,
-        in document: ConfigurationDocument
-    ) -> PathRule? {
+    private mutating func pathRule(_ part: Item) -> PathRule? {
         let count = findings.count
         var (url, type): (String?, String?)
         var at: MemberPath?
         var key: EntityKeyRule?
-        for item in items(of: part.value, at: part.name, in: document) {
-            guard let ruleKey = PathRuleKey(rawValue: item.name) else {
-                reportUnknown(item, at: part.name, among: PathRuleKey.allCases.map(\.rawValue))
-                continue
-            }
+        for (ruleKey, item) in keyed(part.value, at: part.name, by: PathRuleKey.self) {
             switch ruleKey {
             case .url:
-                url = value(item, at: part.name, in: document) {
-                    (setting) throws(ConfigurationFinding) in setting.text
-                }
+                url = value(item, at: part.name, Setting.string)
             case .at:
-                at = value(item, at: part.name, in: document) {
-                    (setting) throws(ConfigurationFinding) in try setting.memberPath()
-                }
+                at = value(item, at: part.name, Setting.memberPath)
             case .type:
-                type = value(item, at: part.name, in: document) {
-                    (setting) throws(ConfigurationFinding) in setting.text
-                }
-            case .key: key = keyRule(item, at: "\(part.name).key", in: document)
+                type = value(item, at: part.name, Setting.string)
+            case .key: key = keyRule(item, at: "\(part.name).key")
             }
         }
         guard let url, let at, let type else {
@@ -116,13 +90,8 @@ extension ConfigurationReader {
 
 extension ConfigurationReader {
     /// The elements of a list, named by their paths.
-    mutating func elements(
-        _ part: Item,
-        at path: String,
-        _ countMax: Int,
-        in document: ConfigurationDocument
-    ) -> [Item] {
-        let place = document.place(of: part.value)
+    mutating func elements(_ part: Item, at path: String, _ countMax: Int) -> [Item] {
+        let place = place(of: part.value)
         guard case .sequence(let sequence) = part.value.kind else {
             // As where every line under the key is a comment.
             if !isNull(part) { report(place, "\(path) is a list, such as [a, b]") }
@@ -133,25 +102,21 @@ extension ConfigurationReader {
             return []
         }
         return sequence.enumerated().map { index, node in
-            Item(name: "\(path)[\(index)]", place: document.place(of: node), value: node)
+            Item(name: "\(path)[\(index)]", place: self.place(of: node), value: node)
         }
     }
 
     /// A name that is an element of a list.
-    mutating func name(
-        _ element: Item,
-        in document: ConfigurationDocument
-    ) -> String? {
-        setting(element, at: element.name, in: document)?.text
+    mutating func name(_ element: Item) -> String? {
+        setting(element, at: element.name)?.text
     }
 
     mutating func valueOrNull<Value>(
         _ item: Item,
         at path: String,
-        in document: ConfigurationDocument,
-        _ read: (Setting) throws(ConfigurationFinding) -> Value
+        _ read: (Setting) -> () throws(ConfigurationFinding) -> Value
     ) -> Value? {
-        isNull(item) ? nil : value(item, at: path, in: document, read)
+        isNull(item) ? nil : value(item, at: path, read)
     }
 
     func isNull(_ item: Item) -> Bool {

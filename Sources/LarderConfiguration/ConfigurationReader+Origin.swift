@@ -32,22 +32,17 @@ extension ConfigurationReader {
     /// Reads everything under the origin's name, also where the name itself is wrong.
     mutating func origin(
         _ part: Item,
-        named name: OriginName?,
-        in document: ConfigurationDocument
+        named name: OriginName?
     ) -> (OriginSettings, place: ConfigurationPlace)? {
         let path = "origins.\(part.name)"
         let count = findings.count
         var parts = OriginParts()
         var hasAddress = false
         var headersPlace = part.place
-        for item in items(of: part.value, at: path, in: document) {
-            guard let key = OriginKey(rawValue: item.name) else {
-                reportUnknown(item, at: path, among: OriginKey.allCases.map(\.rawValue))
-                continue
-            }
+        for (key, item) in keyed(part.value, at: path, by: OriginKey.self) {
             if key == .baseURL { hasAddress = true }
             if key == .headers { headersPlace = item.place }
-            read(key, item, at: path, into: &parts, in: document)
+            read(key, item, at: path, into: &parts)
         }
         // It would stand in place of each modifier's own key.
         let header = parts.modifiers.idempotency.header
@@ -68,45 +63,31 @@ extension ConfigurationReader {
         _ key: OriginKey,
         _ item: Item,
         at path: String,
-        into parts: inout OriginParts,
-        in document: ConfigurationDocument
+        into parts: inout OriginParts
     ) {
         switch key {
         case .baseURL:
-            parts.baseURL = value(item, at: path, in: document) {
-                (setting) throws(ConfigurationFinding) in
-                (try setting.baseURL(), setting.place)
-            }
+            let place = place(of: item.value)
+            parts.baseURL = value(item, at: path, Setting.baseURL).map { ($0, place) }
         case .allowPrivate:
-            let allows = value(item, at: path, in: document) {
-                (setting) throws(ConfigurationFinding) in try setting.truth()
-            }
-            parts.allowPrivate = allows ?? false
-        case .redirectHosts: parts.redirectHosts = redirectHosts(item, at: path, in: document)
+            set(&parts.allowPrivate, item, at: path, Setting.truth)
+        case .redirectHosts: parts.redirectHosts = redirectHosts(item, at: path)
         case .scope:
-            let scope = value(item, at: path, in: document) {
-                (setting) throws(ConfigurationFinding) in
-                try setting.choice(of: OriginScope.self)
-            }
-            parts.scope = scope ?? .user
-        case .proxy: parts.proxy = proxy(item, at: path, in: document)
-        case .tls: parts.tls = tls(item, at: "\(path).tls", in: document)
-        case .headers: parts.headers = headers(item, at: "\(path).headers", in: document)
-        case .fetch: parts.fetch = fetchSettings(item, at: "\(path).fetch", in: document)
+            set(&parts.scope, item, at: path, Setting.choice)
+        case .proxy: parts.proxy = proxy(item, at: path)
+        case .tls: parts.tls = tls(item, at: "\(path).tls")
+        case .headers: parts.headers = headers(item, at: "\(path).headers")
+        case .fetch: parts.fetch = fetchSettings(item, at: "\(path).fetch")
         case .normalize:
-            parts.normalize = normalizeRules(item, at: "\(path).normalize", in: document)
+            parts.normalize = normalizeRules(item, at: "\(path).normalize")
         case .modifiers:
-            parts.modifiers = modifierRules(item, at: "\(path).modifiers", in: document)
+            parts.modifiers = modifierRules(item, at: "\(path).modifiers")
         }
     }
 
-    private mutating func redirectHosts(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> [HostPort] {
+    private mutating func redirectHosts(_ part: Item, at path: String) -> [HostPort] {
         var hosts: [HostPort] = []
-        for setting in list(part, at: "\(path).redirect_hosts", in: document) {
+        for setting in list(part, at: "\(path).redirect_hosts") {
             guard !setting.isNull else {
                 report(setting.place, "\(path).redirect_hosts: null is no host")
                 continue
@@ -122,30 +103,18 @@ extension ConfigurationReader {
         return hosts
     }
 
-    private mutating func proxy(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> ProxySettings? {
-        let setting = secret(part, at: "\(path).proxy", in: document)
+    private mutating func proxy(_ part: Item, at path: String) -> ProxySettings? {
+        let setting = secret(part, at: "\(path).proxy")
         guard let setting, !setting.isNull else { return nil }
         return collect { () throws(ConfigurationFinding) in try setting.proxy() }
     }
 
-    private mutating func tls(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> TLSSettings {
+    private mutating func tls(_ part: Item, at path: String) -> TLSSettings {
         let count = findings.count
         var tls = TLSSettings()
         var places: [TLSKey: ConfigurationPlace] = [:]
-        for item in items(of: part.value, at: path, in: document) {
-            guard let key = TLSKey(rawValue: item.name) else {
-                reportUnknown(item, at: path, among: TLSKey.allCases.map(\.rawValue))
-                continue
-            }
-            let setting = settingOrNull(item, at: "\(path).\(item.name)", in: document)
+        for (key, item) in keyed(part.value, at: path, by: TLSKey.self) {
+            let setting = settingOrNull(item, at: "\(path).\(item.name)")
             guard let setting, !setting.isNull else { continue }
             places[key] = setting.place
             tls[key] = collect { () throws(ConfigurationFinding) in try setting.pemFile() }
@@ -165,17 +134,13 @@ extension ConfigurationReader {
         return tls
     }
 
-    private mutating func headers(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> HeaderFields {
+    private mutating func headers(_ part: Item, at path: String) -> HeaderFields {
         var headers = HeaderFields()
-        for item in items(of: part.value, at: path, in: document) {
+        for item in items(of: part.value, at: path) {
             let name = collect { () throws(ConfigurationFinding) in
                 try Setting(text: item.name, place: item.place).headerName()
             }
-            let value = secret(item, at: "\(path).\(item.name)", in: document)
+            let value = secret(item, at: "\(path).\(item.name)")
             guard let value else { continue }
             guard !value.isNull else {
                 report(value.place, "\(path).\(item.name) has no value")
@@ -193,50 +158,36 @@ extension ConfigurationReader {
     }
 
     /// A value that may be a secret: itself, or `{file: PATH}`, whose line it is.
-    private mutating func secret(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> Setting? {
+    private mutating func secret(_ part: Item, at path: String) -> Setting? {
         guard case .mapping = part.value.kind else {
-            return settingOrNull(part, at: path, in: document)
+            return settingOrNull(part, at: path)
         }
-        guard !document.file.isEmpty else {
+        guard !file.isEmpty else {
             report(part.place, "\(path): files of values are for the configuration, give the value")
             return nil
         }
         var secret: Setting?
         let count = findings.count
-        for item in items(of: part.value, at: path, in: document) {
+        for item in items(of: part.value, at: path) {
             guard item.name == "file" else {
                 reportUnknown(item, at: path, among: ["file"])
                 return nil
             }
-            secret = value(item, at: path, in: document) {
-                (setting) throws(ConfigurationFinding) in try setting.secretFile()
-            }
+            secret = value(item, at: path, Setting.secretFile)
         }
         if secret == nil, findings.count == count {
-            report(document.place(of: part.value), "\(path) needs a file: {file: PATH}")
+            report(place(of: part.value), "\(path) needs a file: {file: PATH}")
         }
         return secret
     }
 
-    private mutating func fetchSettings(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> FetchSettings {
+    private mutating func fetchSettings(_ part: Item, at path: String) -> FetchSettings {
         var fetch = FetchSettings()
-        for item in items(of: part.value, at: path, in: document) {
-            guard let key = FetchKey(rawValue: item.name) else {
-                reportUnknown(item, at: path, among: FetchKey.allCases.map(\.rawValue))
-                continue
-            }
+        for (key, item) in keyed(part.value, at: path, by: FetchKey.self) {
             let setting =
                 key == .ttl
-                ? settingOrNull(item, at: "\(path).ttl", in: document)
-                : setting(item, at: "\(path).\(item.name)", in: document)
+                ? settingOrNull(item, at: "\(path).ttl")
+                : setting(item, at: "\(path).\(item.name)")
             guard let setting else { continue }
             var new = fetch
             let taken: Void? = collect { () throws(ConfigurationFinding) in
@@ -250,12 +201,18 @@ extension ConfigurationReader {
     mutating func value<Value>(
         _ item: Item,
         at path: String,
-        in document: ConfigurationDocument,
-        _ read: (Setting) throws(ConfigurationFinding) -> Value
+        _ read: (Setting) -> () throws(ConfigurationFinding) -> Value
     ) -> Value? {
-        guard let setting = setting(item, at: "\(path).\(item.name)", in: document) else {
-            return nil
-        }
-        return collect { () throws(ConfigurationFinding) in try read(setting) }
+        setting(item, at: "\(path).\(item.name)").flatMap { collect(read($0)) }
+    }
+
+    /// The same into a variable, which keeps its value where there is none to take.
+    mutating func set<Value>(
+        _ variable: inout Value,
+        _ item: Item,
+        at path: String,
+        _ read: (Setting) -> () throws(ConfigurationFinding) -> Value
+    ) {
+        if let value = value(item, at: path, read) { variable = value }
     }
 }

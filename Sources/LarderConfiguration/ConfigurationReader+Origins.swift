@@ -2,22 +2,18 @@ import LarderModel
 
 extension ConfigurationReader {
     /// Reads what stands under `origins`.
-    mutating func readOrigins(_ part: Item, in document: ConfigurationDocument) {
-        for item in items(of: part.value, at: "origins", in: document) {
-            take(item, from: .file(document.file), in: document)
+    mutating func readOrigins(_ part: Item) {
+        for item in items(of: part.value, at: "origins") {
+            take(item, from: .file(file))
         }
     }
 
     /// Takes one origin in, unless its name or its address is another's.
-    private mutating func take(
-        _ item: Item,
-        from source: OriginSource,
-        in document: ConfigurationDocument
-    ) {
+    private mutating func take(_ item: Item, from source: OriginSource) {
         let name = collect { () throws(ConfigurationFinding) in
             try Setting(text: item.name, place: item.place).originName()
         }
-        let read = origin(item, named: name, in: document)
+        let read = origin(item, named: name)
         if let other = originPlaces[item.name] {
             report(item.place, "origins.\(item.name) stands in \(other) already")
             return
@@ -135,9 +131,10 @@ extension ConfigurationReader {
         _ document: ConfigurationDocument,
         from source: OriginSource
     ) {
-        let place = ConfigurationPlace.file(document.file, line: 1, column: 1)
+        file = document.file
+        let place = ConfigurationPlace.file(file, line: 1, column: 1)
         let node = document.root ?? .empty
-        take(Item(name: name, place: place, value: node), from: source, in: document)
+        take(Item(name: name, place: place, value: node), from: source)
     }
 
     private static func unreadable(_ file: String, _ fault: FileFault) -> ConfigurationFinding {

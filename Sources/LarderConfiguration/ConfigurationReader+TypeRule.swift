@@ -2,20 +2,13 @@ import LarderModel
 
 extension ConfigurationReader {
     /// Reads one of the `types` of an origin's `normalize`, which is named by its path.
-    mutating func typeRule(
-        _ part: Item,
-        in document: ConfigurationDocument
-    ) -> TypeRule? {
+    mutating func typeRule(_ part: Item) -> TypeRule? {
         let count = findings.count
         var rule = TypeRule(type: "")
         var hasType = false
-        for item in items(of: part.value, at: part.name, in: document) {
-            guard let key = TypeRuleKey(rawValue: item.name) else {
-                reportUnknown(item, at: part.name, among: TypeRuleKey.allCases.map(\.rawValue))
-                continue
-            }
+        for (key, item) in keyed(part.value, at: part.name, by: TypeRuleKey.self) {
             if key == .type { hasType = true }
-            read(key, item, at: part.name, into: &rule, in: document)
+            read(key, item, at: part.name, into: &rule)
         }
         guard hasType else {
             if findings.count == count { report(part.place, "\(part.name) needs a type") }
@@ -28,48 +21,32 @@ extension ConfigurationReader {
         _ key: TypeRuleKey,
         _ item: Item,
         at path: String,
-        into rule: inout TypeRule,
-        in document: ConfigurationDocument
+        into rule: inout TypeRule
     ) {
         switch key {
         case .type:
-            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
-                rule.type = setting.text
-            }
-        case .key: rule.key = keyRule(item, at: "\(path).key", in: document)
+            set(&rule.type, item, at: path, Setting.string)
+        case .key: rule.key = keyRule(item, at: "\(path).key")
         case .url:
-            rule.url = valueOrNull(item, at: path, in: document) {
-                (setting) throws(ConfigurationFinding) in setting.text
-            }
+            rule.url = valueOrNull(item, at: path, Setting.string)
         case .version:
-            rule.version = valueOrNull(item, at: path, in: document) {
-                (setting) throws(ConfigurationFinding) in try setting.memberPath()
-            }
-        case .lists: rule.lists = listRules(item, at: "\(path).lists", in: document)
+            rule.version = valueOrNull(item, at: path, Setting.memberPath)
+        case .lists: rule.lists = listRules(item, at: "\(path).lists")
         case .embed:
-            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
-                rule.isEmbedded = try setting.truth()
-            }
+            set(&rule.isEmbedded, item, at: path, Setting.truth)
         case .onDeleted:
-            let found = valueOrNull(item, at: path, in: document) {
-                (setting) throws(ConfigurationFinding) in
-                try setting.choice(of: DeletionRule.self)
-            }
+            let found: DeletionRule? = valueOrNull(item, at: path, Setting.choice)
             rule.onDeleted = found ?? .null
         }
     }
 
-    private mutating func listRules(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> [MemberPath: ListRule] {
+    private mutating func listRules(_ part: Item, at path: String) -> [MemberPath: ListRule] {
         var rules: [MemberPath: ListRule] = [:]
-        for item in items(of: part.value, at: path, in: document) {
+        for item in items(of: part.value, at: path) {
             let place = collect { () throws(ConfigurationFinding) in
                 try Setting(text: item.name, place: item.place).memberPath()
             }
-            guard let rule = listRule(item, at: path, in: document), let place else { continue }
+            guard let rule = listRule(item, at: path), let place else { continue }
             guard rules.count < Limits.listRulesMax else {
                 report(item.place, "\(path): at most \(Limits.listRulesMax) are taken")
                 break
@@ -79,16 +56,9 @@ extension ConfigurationReader {
         return rules
     }
 
-    private mutating func listRule(
-        _ item: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> ListRule? {
+    private mutating func listRule(_ item: Item, at path: String) -> ListRule? {
         guard case .mapping = item.value.kind else {
-            let word = value(item, at: path, in: document) {
-                (setting) throws(ConfigurationFinding) in
-                try setting.choice(of: ListRuleWord.self)
-            }
+            let word: ListRuleWord? = value(item, at: path, Setting.choice)
             switch word {
             case nil: return nil
             case .replace: return .replace
@@ -98,14 +68,12 @@ extension ConfigurationReader {
         let path = "\(path).\(item.name)"
         let count = findings.count
         var rule: ListRule?
-        for inner in items(of: item.value, at: path, in: document) {
+        for inner in items(of: item.value, at: path) {
             guard let key = ListRuleKey(rawValue: inner.name) else {
                 reportUnknown(inner, at: path, among: ListRuleKey.allCases.map(\.rawValue))
                 continue
             }
-            let name = value(inner, at: path, in: document) {
-                (setting) throws(ConfigurationFinding) in setting.text
-            }
+            let name = value(inner, at: path, Setting.string)
             guard rule == nil else {
                 report(inner.place, "\(path) has one of by and append")
                 continue
@@ -114,7 +82,7 @@ extension ConfigurationReader {
         }
         if rule == nil, findings.count == count {
             report(
-                document.place(of: item.value),
+                place(of: item.value),
                 "\(path) is replace, append, {append: PARAMETER} or {by: NAME}"
             )
         }

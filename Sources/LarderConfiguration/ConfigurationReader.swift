@@ -11,6 +11,8 @@ struct ConfigurationReader {
     /// Which origin has an address.
     var addresses: [String: (name: OriginName, place: ConfigurationPlace)] = [:]
     let checkTLS: TLSCheck
+    /// The file that is read; empty for what a client says.
+    var file = ""
 
     init(_ configuration: Configuration, checkTLS: @escaping TLSCheck = { _ in nil }) {
         self.configuration = configuration
@@ -45,15 +47,12 @@ struct ConfigurationReader {
 extension ConfigurationReader {
     mutating func read(_ document: ConfigurationDocument) {
         guard let root = document.root else { return }
-        for item in items(of: root, at: "", in: document) {
-            guard let section = ConfigurationSection(rawValue: item.name) else {
-                reportUnknown(item, at: "", among: ConfigurationSection.allCases.map(\.rawValue))
-                continue
-            }
+        file = document.file
+        for (section, item) in keyed(root, at: "", by: ConfigurationSection.self) {
             switch section {
-            case .origins: readOrigins(item, in: document)
+            case .origins: readOrigins(item)
             case .sockets, .storage, .cache, .pins, .queue, .access, .log:
-                read(section, item, in: document)
+                read(section, item)
             }
         }
     }
@@ -92,18 +91,14 @@ extension ConfigurationReader {
         }
     }
 
-    private mutating func read(
-        _ section: ConfigurationSection,
-        _ part: Item,
-        in document: ConfigurationDocument
-    ) {
-        for item in items(of: part.value, at: section.rawValue, in: document) {
+    private mutating func read(_ section: ConfigurationSection, _ part: Item) {
+        for item in items(of: part.value, at: section.rawValue) {
             guard let key = ConfigurationKey(rawValue: "\(section.rawValue).\(item.name)") else {
                 let names = ConfigurationKey.keys(of: section).map(\.name)
                 reportUnknown(item, at: section.rawValue, among: names)
                 continue
             }
-            guard let setting = setting(item, at: key.rawValue, in: document) else { continue }
+            guard let setting = setting(item, at: key.rawValue) else { continue }
             take(setting, as: key)
         }
     }
@@ -127,12 +122,8 @@ extension ConfigurationReader {
 
     /// The pairs of a mapping; nothing at all stands for an empty one, as when every line under a
     /// section is a comment.
-    mutating func items(
-        of node: YAMLNode,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> [Item] {
-        let place = document.place(of: node)
+    mutating func items(of node: YAMLNode, at path: String) -> [Item] {
+        let place = place(of: node)
         let subject = path.isEmpty ? "the file" : path
         switch node.kind {
         case .scalar(let scalar):
@@ -144,18 +135,15 @@ extension ConfigurationReader {
             report(place, "\(subject) is a mapping of keys to values, not a list")
             return []
         case .mapping(let mapping):
-            return items(of: mapping, in: document)
+            return items(of: mapping)
         }
     }
 
-    private mutating func items(
-        of mapping: [YAMLNode.Pair],
-        in document: ConfigurationDocument
-    ) -> [Item] {
+    private mutating func items(of mapping: [YAMLNode.Pair]) -> [Item] {
         var items: [Item] = []
         var seen: Set<String> = []
         for (key, value) in mapping {
-            let place = document.place(of: key)
+            let place = place(of: key)
             guard let name = key.text else {
                 report(place, "a key is a text, not a list or a mapping")
                 continue
@@ -169,24 +157,34 @@ extension ConfigurationReader {
         return items
     }
 
-    /// The single value of a key that cannot be without one.
-    mutating func setting(
-        _ item: Item,
+    /// The pairs of a mapping whose names are keys; the others are reported.
+    mutating func keyed<Key: RawRepresentable<String> & CaseIterable>(
+        _ node: YAMLNode,
         at path: String,
-        in document: ConfigurationDocument
-    ) -> Setting? {
-        let setting = settingOrNull(item, at: path, in: document)
+        by type: Key.Type
+    ) -> [(key: Key, item: Item)] {
+        items(of: node, at: path).compactMap { item in
+            if let key = Key(rawValue: item.name) { return (key, item) }
+            reportUnknown(item, at: path, among: Key.allCases.map(\.rawValue))
+            return nil
+        }
+    }
+
+    /// Where a node begins.
+    func place(of node: YAMLNode) -> ConfigurationPlace {
+        .file(file, line: node.line, column: node.column)
+    }
+
+    /// The single value of a key that cannot be without one.
+    mutating func setting(_ item: Item, at path: String) -> Setting? {
+        let setting = settingOrNull(item, at: path)
         guard let setting, setting.isNull else { return setting }
         report(setting.place, "\(path) has no value")
         return nil
     }
 
-    mutating func settingOrNull(
-        _ item: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> Setting? {
-        let place = document.place(of: item.value)
+    mutating func settingOrNull(_ item: Item, at path: String) -> Setting? {
+        let place = place(of: item.value)
         switch item.value.kind {
         case .scalar(let scalar):
             return Setting(scalar, place: place)
@@ -199,15 +197,11 @@ extension ConfigurationReader {
     }
 
     /// The values of a list; a single one is no list.
-    mutating func list(
-        _ item: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> [Setting] {
+    mutating func list(_ item: Item, at path: String) -> [Setting] {
         switch item.value.kind {
         case .sequence(let sequence):
             return sequence.compactMap { node in
-                let place = document.place(of: node)
+                let place = place(of: node)
                 guard case .scalar(let scalar) = node.kind else {
                     report(place, "\(path) is a list of single values")
                     return nil
@@ -215,7 +209,7 @@ extension ConfigurationReader {
                 return Setting(scalar, place: place)
             }
         case .scalar, .mapping:
-            report(document.place(of: item.value), "\(path) is a list, such as [a, b]")
+            report(place(of: item.value), "\(path) is a list, such as [a, b]")
             return []
         }
     }

@@ -15,9 +15,10 @@ extension NormalizeRules {
         }
         var rules: NormalizeRules?
         if let document, let root = document.root {
-            let place = document.place(of: root)
+            reader.file = file
+            let place = reader.place(of: root)
             let item = ConfigurationReader.Item(name: "normalize", place: place, value: root)
-            rules = reader.normalizeRules(item, at: item.name, in: document)
+            rules = reader.normalizeRules(item, at: item.name)
         }
         _ = try reader.result()
         guard let rules else { throw .unreadable(file: file, reason: "it holds no rules") }

@@ -1,6 +1,6 @@
-import LarderJSON
+package import LarderAPI
 package import LarderModel
-package import LarderWire
+import LarderWire
 
 #if canImport(Glibc)
 import Glibc
@@ -19,21 +19,18 @@ package struct OriginFolder: Sendable {
         self.checkTLS = checkTLS
     }
 
-    /// Reads the keys of an origin as they stand in JSON, by the rules of the configuration file.
+    /// Checks the keys of an origin by the rules of the configuration file.
     @Sendable
-    package func read(_ name: OriginName, _ json: [UInt8]) throws(Problem) -> OriginSettings {
+    package func read(
+        _ name: OriginName,
+        _ definition: OriginDefinition
+    ) throws(Problem) -> OriginSettings {
         guard !name.text.hasPrefix(".") else {
             throw Problem(.badRequest, "the name '\(name)' begins with a dot, as hidden files do")
         }
         let places = StandardPlaces(environment: [:], uid: 0, home: "/")
         var reader = ConfigurationReader(Configuration(places: places), checkTLS: checkTLS)
-        let value: JSONValue
-        do throws(JSONError) {
-            value = try JSONValue(parsing: json)
-        } catch {
-            throw Problem(.badRequest, "the origin cannot be read: \(error.message)")
-        }
-        reader.readOrigin(name.text, ConfigurationDocument(json: value, file: ""), from: .api)
+        reader.readOrigin(name.text, ConfigurationDocument(definition), from: .api)
         if let first = reader.findings.first {
             throw Problem(
                 first.isUnknownKey ? .unknownMember : .badRequest,

@@ -79,9 +79,23 @@ extension Setting {
         }
     }
 
-    func choice<Word: RawRepresentable<String> & CaseIterable>(
-        of type: Word.Type
-    ) throws(ConfigurationFinding) -> Word {
+    func string() throws(ConfigurationFinding) -> String { text }
+
+    static func duration(
+        in range: ClosedRange<Duration>
+    ) -> (Setting) -> () throws(ConfigurationFinding) -> Duration {
+        { setting in { () throws(ConfigurationFinding) in try setting.duration(range) } }
+    }
+
+    static func wholeNumber(
+        in range: ClosedRange<Int>
+    ) -> (Setting) -> () throws(ConfigurationFinding) -> Int {
+        { setting in { () throws(ConfigurationFinding) in try setting.wholeNumber(range) } }
+    }
+
+    func choice<Word: RawRepresentable<String> & CaseIterable>()
+        throws(ConfigurationFinding) -> Word
+    {
         if let word = Word(rawValue: text) { return word }
         let names = Word.allCases.map(\.rawValue)
         throw refusal(

@@ -33,7 +33,8 @@ struct YAMLNode: Sendable {
 }
 
 extension YAMLNode {
-    /// A value of JSON as YAML would have it, but of any size and with any characters.
+    /// A value of JSON as YAML would have it, but of any size and with any characters, and without
+    /// members that are null.
     ///
     /// All of it stands at the beginning.
     init(_ json: JSONValue) {
@@ -44,7 +45,8 @@ extension YAMLNode {
         case .string(let text): self.init(quoted: text)
         case .array(let elements): self.init(kind: .sequence(elements.map(YAMLNode.init)))
         case .object(let members):
-            let pairs = members.map { (key: YAMLNode(quoted: $0.name), value: YAMLNode($0.value)) }
+            let pairs = members.filter { !$0.value.isNull }
+                .map { (key: YAMLNode(quoted: $0.name), value: YAMLNode($0.value)) }
             self.init(kind: .mapping(pairs))
         }
     }

@@ -1,3 +1,58 @@
+import LarderJSON
+
+extension JSONValue {
+    /// The value as YAML, a line for each member and element; what has no objects is on one line.
+    var yamlLines: [String] {
+        if isOneLine { return [yamlLine] }
+        if let elements {
+            return elements.flatMap { element in
+                element.yamlLines.enumerated()
+                    .map { ($0.offset == 0 ? "- " : "  ") + $0.element }
+            }
+        }
+        return (members ?? []).flatMap { member in
+            let (name, value) = (yamlText(member.name), member.value)
+            if value.isOneLine { return ["\(name): \(value.yamlLine)"] }
+            return ["\(name):"] + value.yamlLines.map { "  " + $0 }
+        }
+    }
+
+    private var isOneLine: Bool {
+        if let elements { return elements.allSatisfy { $0.members == nil && $0.elements == nil } }
+        guard let members else { return true }
+        return members.isEmpty || members.contains { $0.name.isLongKey }
+    }
+
+    private var yamlLine: String {
+        switch self {
+        case .null: return "null"
+        case .bool(let bool): return "\(bool)"
+        case .number(let number): return number.text
+        case .string(let text): return Double(text) == nil ? yamlText(text) : quoted(text)
+        case .array(let elements):
+            return "[\(elements.map(\.yamlInBrackets).joined(separator: ", "))]"
+        case .object(let members):
+            let pairs = members.map { member in
+                let name = quoted(member.name)
+                let key = member.name.isLongKey ? "? \(name) " : name
+                return "\(key): \(member.value.yamlInBrackets)"
+            }
+            return "{\(pairs.joined(separator: ", "))}"
+        }
+    }
+
+    /// A text within brackets is better in quotes if it has a colon.
+    private var yamlInBrackets: String {
+        guard let text = string, text.contains(":") else { return yamlLine }
+        return quoted(text)
+    }
+}
+
+extension String {
+    /// Whether it has to be announced as a key: of more than 1,024 characters (YAML 1.1, 7.4.2).
+    fileprivate var isLongKey: Bool { quoted(self).unicodeScalars.count > 1_000 }
+}
+
 /// The text as a YAML scalar, in quotes unless it is plainly a text.
 func yamlText(_ text: String) -> String {
     isPlainText(text) ? text : quoted(text)

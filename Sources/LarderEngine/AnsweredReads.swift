@@ -75,7 +75,7 @@ final class AnsweredReads: Sendable {
                 guard await waits(for: wait, name, found.origin.name) else { return }
                 // By the settings that the origin has now, a new credential among them.
                 guard let (url, origin) = context.address(of: id, in: scope) else { break }
-                let request = FetchRequest(FetchCommand(url: url), origin: origin)
+                let request = FetchRequest(FetchOrder(url: url), origin: origin)
                 let outcome = await turns.pass {
                     await withCheckedContinuation { continuation in
                         context.board.board(request, scope, cached: nil, isForNobody: true) {

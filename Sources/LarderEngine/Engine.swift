@@ -97,7 +97,7 @@ package final class Engine: Sendable {
     ///
     /// `interest` ends when the client hangs up.
     package func fetch(
-        _ command: FetchCommand,
+        _ command: FetchOrder,
         scope: ScopeKey,
         client: ClientTag? = nil,
         reader: StoreReader,
@@ -151,7 +151,7 @@ package final class Engine: Sendable {
     ) async throws(Problem) -> RawReply? {
         let (url, origin) = try command.place(context, scope)
         try origin.refuseConfigured(command.headers)
-        var fetch = FetchCommand(url: url)
+        var fetch = FetchOrder(url: url)
         fetch.headers = command.headers
         let rules = RawRules(
             origin.fetch.policy,

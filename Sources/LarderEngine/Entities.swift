@@ -1,8 +1,9 @@
+package import LarderAPI
 import LarderJSON
 package import LarderModel
 import LarderNormalize
 package import LarderStore
-package import LarderWire
+import LarderWire
 
 package struct Entities: EnginePart {
     let context: EngineContext
@@ -37,19 +38,20 @@ package struct Entities: EnginePart {
         EntityName(key, of: try self.origin(origin, for: uid))
     }
 
-    /// One entity with all its members, those of others in it as deep as the command says; nil for a
+    /// One entity with all its members, those of others in it as deep as `depth` says; nil for a
     /// miss.
     package func read(
         _ name: EntityName,
-        _ command: EntityCommand,
+        as form: ShownView = .view,
+        expanding depth: Int = 0,
         _ scope: ScopeKey
     ) async throws(Problem) -> EntryView<Never>? {
         let now = clock.now()
         let view = try await context.read {
             [context] reader throws(StoreError) -> EntryView<Never>? in
             var look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-            look.form = command.form
-            return try look.view(of: name, expanding: command.expansion)
+            look.form = form
+            return try look.view(of: name, expanding: depth)
         }
         for place in context.sight(scope, EntryID(name)).scopes {
             store.noteDirectUse(place, EntryID(name))
@@ -125,38 +127,40 @@ package struct Entities: EnginePart {
     }
 
     package func list(
-        _ command: EntityListCommand,
+        _ query: EntityListQuery,
         _ origin: OriginName,
-        _ scopes: RowScopes
-    ) async throws(Problem) -> EntityPage {
+        _ scopes: RowScopes,
+        tellsOwners: Bool = false
+    ) async throws(Problem) -> Page<EntityItem> {
         var filter = RowFilter(scopes)
         filter.part = .entities
-        filter.prefix = EntryID.entityPrefix(origin, type: command.type)
-        let (cursor, limit) = (try command.cursor.map(RowCursor.init), command.limit)
+        guard query.type.map({ EntityKey(type: $0, id: "1") != nil }) != false else {
+            throw Problem(
+                .badRequest,
+                "type: it is empty, or longer than \(Limits.entityKeyBytesMax) bytes"
+            )
+        }
+        filter.prefix = EntryID.entityPrefix(origin, type: query.type)
+        let (cursor, limit) = try query.page.checked()
         let page = try await storing(
             await Entries(context: context).page(filter, order: .id, after: cursor, limit: limit)
         )
         let items = page.views.compactMap { view in
-            var item = EntityListItem(view)
-            if command.scope.isOthers { item?.scope = view.row.scope }
+            var item = EntityItem(view)
+            if tellsOwners { item?.tell(view.row.scope) }
             return item
         }
-        return EntityPage(items: items, next: page.next?.text)
+        return Page(items: items, next: page.next?.text)
     }
 }
 
-extension EntityListItem {
+extension EntityItem {
     init?(_ view: ListedView) {
-        guard let name = view.entry.id.entity else { return nil }
         self.init(
-            name: name,
-            isDeleted: view.entry.kind == .tombstone,
-            byteCount: view.entry.body.byteCount,
-            accountedBytes: view.row.size,
-            storedAt: view.entry.storedAt,
+            view.entry,
+            size: view.row.size,
             lastUsed: view.row.lastUsed,
-            source: view.source,
-            revision: view.entry.revision
+            source: view.source
         )
     }
 }

@@ -1,7 +1,8 @@
+package import LarderAPI
 package import LarderModel
 import LarderNormalize
 package import LarderStore
-package import LarderWire
+import LarderWire
 import Synchronization
 
 package struct Entries: EnginePart {
@@ -97,40 +98,44 @@ package struct Entries: EnginePart {
         )
     }
 
-    /// A page of the rows of one scope or several; with a command for others' rows, each says
-    /// whose it is.
+    /// A page of the rows of one scope or several.
+    ///
+    /// `tellsOwners` says whether each row names its owner.
     package func list(
-        _ command: EntryListCommand,
-        _ scopes: RowScopes
-    ) async throws(Problem) -> EntryPage {
+        _ query: EntryListQuery,
+        _ scopes: RowScopes,
+        tellsOwners: Bool = false
+    ) async throws(Problem) -> Page<EntryItem> {
         var filter = RowFilter(scopes)
-        filter.prefix = command.prefix
-        filter.origin = command.origin
+        if let prefix = query.prefix, !prefix.isEmpty {
+            filter.prefix = try EntryID.prefix(command: prefix)
+        }
+        filter.origin = try OriginName?(command: query.origin)
         filter.shownAt = clock.now()
         filter.part = .entries
-        let order = RowOrder(command.sort)
-        let (cursor, limit) = (try command.cursor.map(RowCursor.init), command.limit)
+        let order = RowOrder(query.sort ?? .id)
+        let (cursor, limit) = try query.page.checked()
         let page = try await storingAll { [filter] () async throws(StoreError) in
-            if command.sort == .used { try await store.flushTouches() }
+            if order == .used { try await store.flushTouches() }
             return try await self.page(filter, order: order, after: cursor, limit: limit)
         }
         let now = clock.now()
         let items = page.views.map { view in
-            var item = EntryListItem(view.entry, in: view.row, view.source, now: now)
-            if command.scope.isOthers { item.scope = view.row.scope }
+            var item = EntryItem(view.entry, in: view.row, view.source, now: now)
+            if tellsOwners { item.tell(view.row.scope) }
             return item
         }
-        return EntryPage(items: items, next: page.next?.text)
+        return Page(items: items, next: page.next?.text)
     }
 }
 
-extension EntryListItem {
+extension EntryItem {
     init(_ entry: Entry, in row: ListedRow?, _ source: AnswerSource, now: Timestamp) {
         self.init(
-            entry: entry,
-            accountedBytes: row?.size ?? 0,
+            entry,
+            size: row?.size ?? 0,
             lastUsed: row?.lastUsed ?? 0,
-            isPinned: row?.isPinned ?? false,
+            pinned: row?.isPinned ?? false,
             source: source,
             now: now
         )
@@ -138,13 +143,20 @@ extension EntryListItem {
 }
 
 extension RowOrder {
-    fileprivate init(_ sort: EntrySort) {
-        switch sort {
-        case .id: self = .id
+    fileprivate init(_ order: EntryOrder) {
+        switch order {
         case .size: self = .size
         case .age: self = .age
         case .used: self = .used
+        default: self = .id
         }
+    }
+}
+
+extension PageQuery {
+    func checked() throws(Problem) -> (cursor: RowCursor?, limit: Int) {
+        let limit = try checkedLimit()
+        return (try cursor.map(RowCursor.init), limit)
     }
 }
 
@@ -169,7 +181,7 @@ extension Entries {
     /// Frames are sent as fast as the client takes them, until the daemon ends. A problem that this
     /// function throws is the only reply.
     package func batch(
-        _ command: BatchCommand,
+        _ ids: [EntryID],
         _ scope: ScopeKey,
         emit: (BatchFrame) async -> Bool
     ) async throws(Problem) {
@@ -179,7 +191,6 @@ extension Entries {
         defer { context.batches.withLock { $0.giveBack(scope.scope.uid) } }
         let began = clock.monotonic()
         let now = clock.now()
-        let ids = command.ids
         var found = try await context.read { [context] reader throws(StoreError) in
             try EntryReader(context: context, scope: scope, reader: reader, now: now).batch(ids)
         }
@@ -243,8 +254,10 @@ extension EntryReader {
     }
 
     private func frame(of id: EntryID, _ left: inout Int) throws(StoreError) -> BatchFrame {
-        guard let answer = try answer(of: id) else { return .miss(id) }
-        guard answer.entry.kind != .tombstone else { return .deleted(id, answer.deletion) }
+        guard let answer = try answer(of: id) else { return .miss(MissFrame(id)) }
+        guard answer.entry.kind != .tombstone else {
+            return .deleted(CachedDeletionFrame(id, answer.deletion))
+        }
         var bytes: [UInt8]?
         if answer.entry.body.byteCount <= left {
             if case .bytes(let whole) = answer.body { bytes = whole }
@@ -253,7 +266,7 @@ extension EntryReader {
                 // A chunk of it is missing or damaged, so the row has to go.
                 guard bytes != nil else {
                     context.store.bodies.drop(body, of: answer.place, id)
-                    return .miss(id)
+                    return .miss(MissFrame(id))
                 }
             }
         }
@@ -291,7 +304,7 @@ extension BatchFrame {
     fileprivate var isHit: Bool {
         switch self {
         case .snapshot, .deleted: true
-        case .miss, .end: false
+        case .miss, .end, .other: false
         }
     }
 }

@@ -1,8 +1,9 @@
+package import LarderAPI
 package import LarderModel
 import LarderNormalize
 package import LarderStore
 import LarderStrategy
-package import LarderWire
+import LarderWire
 
 /// What a client sees under an id: its own row or everybody's, with what its modifiers that are not
 /// settled make of it (P-04).
@@ -89,7 +90,7 @@ extension Engine {
         for scope: ScopeKey,
         _ reader: StoreReader,
         now: Timestamp,
-        as form: ShownForm = .view,
+        as form: ShownView = .view,
         row: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
         let look = EntryReader(context: context, scope: scope, reader: reader, now: now, form: form)
@@ -108,7 +109,7 @@ struct EntryReader {
     let reader: StoreReader
     let now: Timestamp
     /// With `base` it is what the origin said last, whatever modifiers make of it.
-    var form = ShownForm.view
+    var form = ShownView.view
     /// Whether a normalized answer is shown also where entities of it were evicted.
     var isPartial = false
     /// Whether an entity's own form is given too; then the read is no use of the row.

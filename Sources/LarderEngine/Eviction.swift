@@ -1,6 +1,7 @@
+package import LarderAPI
 package import LarderModel
 package import LarderStore
-package import LarderWire
+import LarderWire
 
 package struct Eviction: EnginePart {
     let context: EngineContext
@@ -9,7 +10,7 @@ package struct Eviction: EnginePart {
     ///
     /// Protected rows are skipped and counted; pinned ones too, unless the command includes them.
     package func evict(
-        _ command: EvictCommand,
+        _ command: EvictOrder,
         _ scopes: RowScopes,
         client: ClientTag? = nil
     ) async throws(Problem) -> EvictReport {
@@ -29,9 +30,9 @@ package struct Eviction: EnginePart {
 private struct EvictionRun {
     let context: EngineContext
     let scopes: RowScopes
-    let command: EvictCommand
+    let command: EvictOrder
     let client: ClientTag?
-    var report = EvictReport(evicted: 0, bytes: 0, skipped: 0, ids: [])
+    var report = EvictReport()
 
     private var isDryRun: Bool { command.isDryRun }
 
@@ -158,7 +159,7 @@ private struct EvictionRun {
         guard hasBytes else { return }
         report.evicted += 1
         report.bytes += row.size
-        if report.ids.count < Limits.evictedIDsMax { report.ids.append(row.name.id) }
+        report.add(row.name.id)
     }
 
     private mutating func take(_ candidates: [EvictionCandidate]) async throws(StoreError) {
@@ -174,7 +175,17 @@ private struct EvictionRun {
         report.evicted += receipt.evicted.count
         report.bytes += receipt.bytes
         report.skipped += receipt.skipped
-        let room = Limits.evictedIDsMax - report.ids.count
-        report.ids += receipt.evicted.prefix(room).map(\.id)
+        for candidate in receipt.evicted { report.add(candidate.id) }
+    }
+}
+
+extension EvictReport {
+    fileprivate mutating func add(_ id: EntryID) {
+        guard ids.count + entities.count < Limits.evictedIDsMax else { return }
+        if let entity = id.entity {
+            entities.append(.init(key: entity.key.text, origin: entity.origin.text))
+        } else {
+            ids.append(id.text)
+        }
     }
 }

@@ -1,8 +1,9 @@
+package import LarderAPI
 import LarderJSON
 package import LarderModel
 import LarderNormalize
 package import LarderStore
-package import LarderWire
+import LarderWire
 
 extension Entities {
     package func explain(
@@ -24,7 +25,7 @@ extension Entities {
         }
         guard let (place, found) = found else { return nil }
         var explanation = found
-        if place.scope == .shared { explanation.item.scope = .shared }
+        if place.scope == .shared { explanation.item.tell(.shared) }
         let holders = context.followers.holders(of: id, in: place)
         if holders > 0 { explanation.protectedBy.append("followed") }
         return explanation
@@ -33,10 +34,12 @@ extension Entities {
 
 extension Entries {
     /// How an entry is kept: what is shown is split once more for what is said of it.
-    func form(of entry: Entry, in place: ScopeKey) async throws(Problem) -> FormExplanation {
+    ///
+    /// Nil for an entry that is kept whole without a reason.
+    private func form(of entry: Entry, in place: ScopeKey) async throws(Problem) -> Form? {
         guard let origin = entry.origin, let rules = context.origins.entityRules[origin],
             let settings = context.origins[origin]?.settings
-        else { return FormExplanation(.whole(reason: nil)) }
+        else { return nil }
         let now = clock.now()
         let id = entry.id
         let path = (try? WebURL(id.text)).flatMap { settings.path(of: $0) } ?? "/"
@@ -45,16 +48,12 @@ extension Entries {
                 let row = try reader.withEntry(place, id, now: now, isUse: false) { row in
                     (row.normalized(in: place), row.chunkedBody, row.withBody { Array($0) })
                 }
-                guard let (normalized, chunked, bytes) = row else {
-                    return FormExplanation(.whole(reason: nil))
-                }
-                if let normalized {
-                    return try FormExplanation(normalized, rules, path, reader, now)
-                }
+                guard let (normalized, chunked, bytes) = row else { return nil }
+                if let normalized { return try Form(normalized, rules, path, reader, now) }
                 guard chunked == nil else {
-                    return FormExplanation(.whole(reason: "it is too large to look into here"))
+                    return Form(wholeReason: "it is too large to look into here")
                 }
-                return FormExplanation(whole: bytes, rules, path)
+                return Form(whole: bytes, rules, path)
             }
         }
     }
@@ -76,8 +75,8 @@ extension Entries {
         }
         guard let found else { return nil }
         let scope = found.place
-        var item = EntryListItem(found.entry, in: found.row, found.source, now: now)
-        if scope.scope == .shared { item.scope = .shared }
+        var item = EntryItem(found.entry, in: found.row, found.source, now: now)
+        if scope.scope == .shared { item.tell(.shared) }
         let holders = context.followers.holders(of: id, in: scope)
         let reasons = [
             store.pins.isPinned(scope, id) ? "pinned" : nil,
@@ -85,9 +84,9 @@ extension Entries {
             store.protections(scope, id) > holders ? "in-flight" : nil,
             holders > 0 ? "followed" : nil,
         ].compactMap { $0 }
-        var explanation = EntryExplanation(entry: found.entry, item: item, protectedBy: reasons)
+        var explanation = EntryExplanation(item, of: found.entry, protectedBy: reasons)
         explanation.pending = found.pending
-        explanation.form = try await form(of: found.entry, in: scope)
+        if let form = try await form(of: found.entry, in: scope) { form.tell(&explanation) }
         return explanation
     }
 
@@ -97,7 +96,7 @@ extension Entries {
         let place: ScopeKey
         let row: ListedRow?
         var source = AnswerSource.cache
-        var pending: PendingExplanation?
+        var pending = PendingExplanation()
 
         init?(
             _ id: EntryID,
@@ -128,7 +127,7 @@ extension Entries {
             guard target != nil || view?.overlay.pending.isEmpty != true else { return }
             look.form = .base
             let base = try look.view(of: id, in: sight) { row, _ in ViewReport(row) }
-            var told = PendingExplanation(count: 0, base: ViewReport(base), view: .unknown)
+            var told = PendingExplanation(base: ViewReport(base), view: .unknown)
             if let target {
                 told = try PendingExplanation(
                     of: target,
@@ -158,28 +157,45 @@ extension Entries {
     }
 }
 
-extension FormExplanation {
-    fileprivate init(whole bytes: [UInt8], _ rules: EntityRules, _ path: String) {
-        let report: SplitReport
-        switch Splitter(rules).split(bytes, path: path) {
-        case .whole(let reason, let found):
-            self.init(.whole(reason: reason.message))
-            report = found
-        case .split(let split):
-            self.init(.whole(reason: "it was stored so, or its id is kept for good"))
-            report = split.report
-        }
-        take(report)
+/// How an entry is stored, as its explanation tells it.
+private struct Form: Sendable {
+    var wholeReason: String?
+    var skeleton: String?
+    var entities: References?
+    var report: SplitReport?
+
+    init(wholeReason: String) {
+        self.wholeReason = wholeReason
     }
 
-    fileprivate init(
+    func tell(_ explanation: inout EntryExplanation) {
+        explanation.form = skeleton == nil ? .whole : .normalized
+        explanation.wholeReason = wholeReason
+        explanation.skeleton = skeleton
+        explanation.entities = entities
+        guard let report else { return }
+        let sample = report.keylessSample?.text
+        explanation.keyless = Keyless(count: report.keylessCount, sample: sample)
+        explanation.repeated = report.repeatedCount
+    }
+
+    init(whole bytes: [UInt8], _ rules: EntityRules, _ path: String) {
+        switch Splitter(rules).split(bytes, path: path) {
+        case .whole(let reason, let found): (wholeReason, report) = (reason.message, found)
+        case .split(let split):
+            wholeReason = "it was stored so, or its id is kept for good"
+            report = split.report
+        }
+    }
+
+    init(
         _ row: NormalizedRow,
         _ rules: EntityRules,
         _ path: String,
         _ reader: StoreReader,
         _ now: Timestamp
     ) throws(StoreError) {
-        let skeleton = "\(row.skeleton)"
+        skeleton = "\(row.skeleton)"
         guard
             case .shown(let shown) = try reader.answers.rebuild(
                 row,
@@ -189,26 +205,15 @@ extension FormExplanation {
             ),
             case .split(let split) = Splitter(rules).split(shown.answer.bytes, path: path)
         else {
-            self.init(.normalized(skeleton: skeleton, entities: ReferenceList(count: 0, items: [])))
+            entities = References(count: 0, items: [])
             return
         }
-        let entities = try reader.answers.shownEntities(of: row)
-        let list = ReferenceList(entities) { entity in
+        entities = References(try reader.answers.shownEntities(of: row)) { entity in
             row.entry.origin.map { origin in
-                ReferenceList.Item(
-                    id: EntryID(EntityName(entity.key, of: origin)),
-                    members: entity.members
-                )
+                .init(EntryID(EntityName(entity.key, of: origin)), members: entity.members)
             }
         }
-        self.init(.normalized(skeleton: skeleton, entities: list))
-        take(split.report)
-    }
-
-    private mutating func take(_ report: SplitReport) {
-        keylessCount = report.keylessCount
-        keylessSample = report.keylessSample?.text
-        repeatedCount = report.repeatedCount
+        report = split.report
     }
 }
 
@@ -222,7 +227,7 @@ extension EntityExplanation {
     ) throws(StoreError) {
         let (id, reader) = (EntryID(name), look.reader)
         guard !interest.isGivenUp, let row = try reader.lists.row(place, id),
-            let listed = try look.listed(row, inAnyScope: true), let item = EntityListItem(listed)
+            let listed = try look.listed(row, inAnyScope: true), let item = EntityItem(listed)
         else { return nil }
         var baseLook = look
         baseLook.form = .base
@@ -244,29 +249,25 @@ extension EntityExplanation {
         }
         let referrers = try reader.answers.referrers(place, name)
         self.init(
-            item: item,
-            protectedBy: [],
-            pending: pending ?? PendingExplanation(count: 0, base: view, view: view),
-            referencedBy: ReferenceList(referrers) { referrer in
-                ReferenceList.Item(
-                    id: referrer.id,
-                    members: referrer.place.memberNames(referrer.skeleton)
-                )
+            item,
+            pending: pending ?? PendingExplanation(base: view, view: view),
+            referencedBy: References(referrers) { referrer in
+                .init(referrer.id, members: referrer.place.memberNames(referrer.skeleton))
             },
-            refersTo: ReferenceList(references) { reference in
-                ReferenceList.Item(
-                    id: EntryID(EntityName(reference.key, of: name.origin)),
+            refersTo: References(references) { reference in
+                .init(
+                    EntryID(EntityName(reference.key, of: name.origin)),
                     members: reference.place.memberNames(nil)
                 )
             }
         )
-        version = stamp?.version?.value
+        version = stamp?.version.map { RawJSON($0.value) }
         fetch = stamp?.fetch
     }
 }
 
-extension ReferenceList {
-    fileprivate init<Element>(_ all: [Element], item: (Element) -> Item?) {
+extension References {
+    fileprivate init<Element>(_ all: [Element], item: (Element) -> LarderAPI.Reference?) {
         let items = all.prefix(Limits.toldReferencesMax).compactMap(item)
         self.init(count: all.count, items: items)
     }
@@ -288,15 +289,13 @@ extension PendingExplanation {
         var run = ViewRun(values.content)
         let base = try ViewReport(run.view, of: known, values, [], reader)
         var room = Limits.explainedViewBytesMax - base.byteCount
-        var told: [(place: Int, step: Step)] = []
+        var told: [(place: Int, step: PendingStep)] = []
         var isTruncated = changes.count > Limits.toldPendingMax
         for (place, change) in changes.enumerated() {
             guard !interest.isGivenUp else { break }
             let reason = run.add(effects[place])
-            guard place < Limits.toldPendingMax, let id = try? ModifierID(change.modifier) else {
-                continue
-            }
-            var step = Step(id: id, state: change.state, effect: effects[place].typeName)
+            guard place < Limits.toldPendingMax else { continue }
+            var step = PendingStep(change.modifier, change.state, effects[place])
             step.inapplicable = reason?.message
             if room > 0 {
                 let after = try ViewReport(run.view, of: known, values, changes, reader)
@@ -308,7 +307,7 @@ extension PendingExplanation {
         }
         let view = try ViewReport(run.view, of: known, values, changes, reader)
         room -= view.byteCount
-        self.init(count: changes.count, base: base, view: view)
+        self.init(pending: changes.count, base: base, view: view)
         var steps = run.stepsLeft
         for index in told.indices where changes.count <= Limits.toldPendingMax {
             guard room > 0, steps > 0, !interest.isGivenUp else { break }
@@ -320,8 +319,8 @@ extension PendingExplanation {
             told[index].step.without = without
             room -= without.byteCount
         }
-        self.steps = told.map(\.step)
-        self.isTruncated =
+        modifiers = told.map(\.step)
+        truncated =
             isTruncated || interest.isGivenUp || told.contains { $0.step.without == nil }
     }
 
@@ -332,19 +331,26 @@ extension PendingExplanation {
         in scope: ScopeKey,
         _ reader: StoreReader
     ) throws(StoreError) {
-        count = view.overlay.pending.count
+        pending = view.overlay.pending.count
         switch view.content {
         case .row: break
         case .made, .deleted:
             self.view = ViewReport(view) { _ in .unknown }
         }
-        let known = Set(steps.map(\.id))
-        for id in view.overlay.pending.prefix(Limits.toldPendingMax) where !known.contains(id) {
+        let known = Set(modifiers.map(\.id))
+        let others = view.overlay.pending.prefix(Limits.toldPendingMax)
+        for id in others where !known.contains(id.text) {
             guard let change = try reader.targets.firstChange(of: id, in: scope) else { continue }
             let effect = (try? Effect(parsing: change.effect)) ?? .none
-            steps.append(Step(id: id, state: change.state, effect: effect.typeName))
-            isTruncated = true
+            modifiers.append(PendingStep(id.text, change.state, effect))
+            truncated = true
         }
+    }
+}
+
+extension PendingStep {
+    fileprivate init(_ id: String, _ state: ModifierState, _ effect: Effect) {
+        self.init(id: id, state: .init(rawValue: state.rawValue), effect: effect.typeName)
     }
 }
 

@@ -91,10 +91,10 @@ struct FramePrinter: FetchPrinter {
             return await emit(.snapshot(SnapshotFrame(answer, bytes, for: scope, now: now)))
         case .unchanged(let frame): return await emit(.unchanged(frame))
         case .deleted(let frame, _): return await emit(.deleted(frame))
-        case .failed(let failure): return await emit(.error(failure.problem))
+        case .failed(let failure): return await emit(.error(ErrorFrame(failure.problem)))
         case .origin(let revision, let state):
-            return await emit(.origin(revision, request.origin.name, state: state))
-        case .heartbeat(let revision): return await emit(.heartbeat(revision))
+            return await emit(.origin(OriginFrame(revision, request.origin.name, state: state)))
+        case .heartbeat(let revision): return await emit(.heartbeat(HeartbeatFrame(revision)))
         case .end(let frame):
             _ = await emit(.end(frame))
         case .refused(let failure):
@@ -133,8 +133,8 @@ extension SnapshotFrame {
         pending = overlay.pending.count
         pendingIDs = overlay.pending.prefix(Limits.toldPendingMax).map(\.text)
         failed = overlay.failed
-        isComplete = overlay.isComplete
-        missing = overlay.missing
+        complete = overlay.isComplete
+        missing = overlay.isComplete ? nil : overlay.missing
     }
 }
 

@@ -6,7 +6,7 @@ import LarderWire
 /// A fetch with everything that its origin's settings decide for it; the rest is its command's.
 @dynamicMemberLookup
 struct FetchRequest: Sendable {
-    let command: FetchCommand
+    let command: FetchOrder
     let origin: OriginSettings
     let client: ClientTag?
     /// What counts for it on the raw routes, where it is answered as by its origin: whatever that
@@ -14,7 +14,7 @@ struct FetchRequest: Sendable {
     let raw: RawRules?
 
     init(
-        _ command: FetchCommand,
+        _ command: FetchOrder,
         origin: OriginSettings,
         client: ClientTag? = nil,
         raw: RawRules? = nil
@@ -22,7 +22,7 @@ struct FetchRequest: Sendable {
         (self.command, self.origin, self.client, self.raw) = (command, origin, client, raw)
     }
 
-    subscript<Value>(dynamicMember member: KeyPath<FetchCommand, Value>) -> Value {
+    subscript<Value>(dynamicMember member: KeyPath<FetchOrder, Value>) -> Value {
         command[keyPath: member]
     }
 

@@ -235,7 +235,7 @@ struct FetchSession<Printer: FetchPrinter> {
 
     mutating func tellDeleted(_ frame: DeletedFrame, _ occasion: FetchWord.Occasion) async {
         if let id = try? shown?.id ?? cached?.entry.id ?? EntryID(request.url) { shown = (id, nil) }
-        known = frame.revision
+        known = Revision(frame.rev)
         toldDeletion = frame
         await say(.deleted(frame, occasion))
     }
@@ -334,7 +334,8 @@ extension FetchSession {
         case .current(let shown): answer = .current(shown.entry.revision)
         case .deleted(let frame):
             let isByModifier = frame.source == .modifier
-            answer = isByModifier ? .deletion(frame.revision) : .deleted(frame.revision)
+            let revision = Revision(frame.rev)
+            answer = isByModifier ? .deletion(revision) : .deleted(revision)
         case .failed(let failure):
             if mayPassOn, failure.isToPassOn { return passOn() }
             let isAnswer = request.raw != nil && failure.isAnswer
@@ -371,7 +372,7 @@ extension FetchSession {
             await conclude(sequel, .unchanged, revision)
         case (.deletedAnd(let sequel), .deleted(let frame)):
             await tellDeleted(frame, .cache())
-            await conclude(sequel, .deleted, frame.revision)
+            await conclude(sequel, .deleted, Revision(frame.rev))
         case (.refuseAsDeleted, .deleted(let frame)):
             await say(.refusedAsDeleted(status: frame.status))
         case (.refuseAsDeleted, .failed(let failure)), (.refuse(let failure), _):

@@ -6,6 +6,8 @@ import LarderWire
 import Logging
 import Synchronization
 
+import struct LarderAPI.ModifierStats
+
 struct ModifierRecords: Sendable {
     let context: EngineContext
 

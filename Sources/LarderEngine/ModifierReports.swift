@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderJSON
 import LarderModel
 import LarderStore
@@ -27,7 +28,7 @@ struct ModifierReports: EnginePart {
             if let whole = try await store.modifiers.whole(number) {
                 return try await report(of: whole, scope)
             }
-            return try await store.modifiers.settled(number, of: scope).flatMap(ModifierReport.init)
+            return try await store.modifiers.settled(number, of: scope).map { ModifierReport($0) }
         }
         guard let found else { throw .noSuchModifier(id) }
         return found
@@ -38,8 +39,8 @@ struct ModifierReports: EnginePart {
         _ scope: ScopeKey
     ) async throws(StoreError) -> ModifierReport {
         var report = await report(of: whole.modifier)
-        report.answer?.body = whole.answer?.body ?? []
-        report.effects = try await effects(of: whole, scope)
+        report.answer?.quote(whole.answer?.body ?? [])
+        report.tell(try await effects(of: whole, scope))
         if !whole.modifier.state.isSettled {
             let found = try await inapplicable(among: [whole.modifier])
             if found.contains(whole.modifier.number) { report.marks.append(.inapplicable) }
@@ -52,7 +53,7 @@ struct ModifierReports: EnginePart {
     func page(
         _ command: ModifierListCommand,
         _ scopes: RowScopes
-    ) async throws(Problem) -> ModifierPage {
+    ) async throws(Problem) -> Page<ModifierReport> {
         let after = try command.cursor.map { text throws(Problem) in
             guard let number = Int64(text) else {
                 throw Problem(.badRequest, "cursor: '\(text)' is none of this list")
@@ -92,7 +93,7 @@ struct ModifierReports: EnginePart {
         _ command: ModifierListCommand,
         _ scopes: RowScopes,
         after: Int64?
-    ) async throws(Problem) -> ModifierPage {
+    ) async throws(Problem) -> Page<ModifierReport> {
         let filter = filter(command, scopes)
         var items: [ModifierReport] = []
         var last = after.map(ModifierNumber.init)
@@ -104,25 +105,27 @@ struct ModifierReports: EnginePart {
             let rows = found.compactMap(\.readable)
             items += try await storing(await reports(of: rows))
             last = found.last?.number ?? last
-            guard found.count == limit else { return ModifierPage(items: items, next: nil) }
+            guard found.count == limit else { return Page(items: items) }
         }
-        return ModifierPage(items: items, next: last.map(\.description))
+        return Page(items: items, next: last.map(\.description))
     }
 
     private func settledPage(
         _ command: ModifierListCommand,
         _ scopes: RowScopes,
         before: Int64?
-    ) async throws(Problem) -> ModifierPage {
+    ) async throws(Problem) -> Page<ModifierReport> {
         let limit = command.limit
         let found = try await storing(
             await store.modifiers.history(of: scopes, before: before, limit: limit)
         )
-        var items = found.compactMap(ModifierReport.init)
-        if case .one(let state) = command.selection { items.removeAll { $0.state != state } }
-        if let lane = lane(of: command, scopes) { items.removeAll { !$0.lanes.contains(lane) } }
+        var items = found.map { ModifierReport($0) }
+        if case .one(let state) = command.selection { items.removeAll { $0.state != .init(state) } }
+        if let lane = lane(of: command, scopes) {
+            items.removeAll { !$0.lanes.contains(lane.text) }
+        }
         let next = found.count == limit ? found.last.map { String($0.place) } : nil
-        return ModifierPage(items: items, next: next)
+        return Page(items: items, next: next)
     }
 
     func reports(of rows: [StoredModifier]) async throws(StoreError) -> [ModifierReport] {
@@ -135,7 +138,7 @@ struct ModifierReports: EnginePart {
         var reports: [ModifierReport] = []
         for row in rows {
             var report = await report(of: row)
-            if let body = answers[row.number] { report.answer?.body = body }
+            if let body = answers[row.number] { report.answer?.quote(body) }
             if leftOut.contains(row.number) { report.marks.append(.inapplicable) }
             reports.append(report)
         }
@@ -148,9 +151,9 @@ struct ModifierReports: EnginePart {
         guard !row.state.isSettled,
             case .success(let standing) = await context.modifiers.ask(row.number, { _, _ in [] })
         else { return report }
-        if let state = standing.state, !state.isSettled { report.state = state }
+        if let state = standing.state, !state.isSettled { report.state = .init(state) }
         report.waitingFor = standing.wait.flatMap { wait in
-            ModifierReport.Wait(wait, now: clock.now(), monotonic: clock.monotonic())
+            ModifierWait(wait, now: clock.now(), monotonic: clock.monotonic())
         }
         // A moment written while the clock was ahead: the queue waits for its duration at most.
         if let end = report.waitingFor?.until {
@@ -161,10 +164,10 @@ struct ModifierReports: EnginePart {
         return report
     }
 
-    private func ids(of numbers: [ModifierNumber]) async -> [ModifierID] {
-        var ids: [ModifierID] = []
+    private func ids(of numbers: [ModifierNumber]) async -> [String] {
+        var ids: [String] = []
         for number in numbers.prefix(Limits.toldPendingMax) {
-            if let id = try? await store.modifiers.head(number)?.id { ids.append(id) }
+            if let id = try? await store.modifiers.head(number)?.id { ids.append(id.text) }
         }
         return ids
     }
@@ -174,14 +177,14 @@ struct ModifierReports: EnginePart {
     private func effects(
         of whole: WholeModifier,
         _ scope: ScopeKey
-    ) async throws(StoreError) -> [ModifierReport.Effect] {
+    ) async throws(StoreError) -> [ModifierEffectReport] {
         guard !whole.modifier.state.isSettled else {
             let stored = { (bytes: [UInt8]?) -> ViewReport in
                 bytes.map { .json($0, isComplete: true) } ?? .unknown
             }
             return whole.changes.map { change in
-                ModifierReport.Effect(
-                    target: change.id,
+                ModifierEffectReport(
+                    change.id,
                     before: stored(change.before),
                     after: stored(change.after)
                 )
@@ -191,15 +194,15 @@ struct ModifierReports: EnginePart {
         let (ids, now) = (whole.modifier.targets, clock.now())
         return try await store.read { [context] reader throws(StoreError) in
             let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-            var effects: [ModifierReport.Effect] = []
+            var effects: [ModifierEffectReport] = []
             for id in ids {
                 guard let target = try reader.targets.target(scope, id) else { continue }
                 let base = try look.base(of: target).value
                 let before = Array(target.changes.prefix { $0.number < number })
                 let through = Array(target.changes.prefix { $0.number <= number })
                 effects.append(
-                    ModifierReport.Effect(
-                        target: id,
+                    ModifierEffectReport(
+                        id,
                         before: try Self.view(of: id, base, before, reader),
                         after: try Self.view(of: id, base, through, reader)
                     )
@@ -258,82 +261,81 @@ struct ModifierReports: EnginePart {
 extension ModifierReport {
     init(_ row: StoredModifier) {
         self.init(
-            id: row.id,
+            id: row.id.text,
             state: row.state,
-            method: row.method,
-            url: row.url.text,
-            bodyByteCount: row.bodyByteCount,
-            idempotencyKey: row.idempotencyKey,
+            reason: row.reason,
+            lanes: row.lanes,
+            targets: row.targets,
+            request: .init(
+                method: row.method,
+                url: row.url.text,
+                bodyBytes: row.bodyByteCount,
+                idempotencyKey: row.idempotencyKey
+            ),
             attempts: row.attempts,
-            uid: row.scope.uid ?? 0,
-            account: row.scope.account,
+            of: row.scope,
             acceptedAt: row.acceptedAt,
             revision: row.revision
         )
-        reason = row.reason
-        lanes = row.lanes
-        targets = row.targets
-        nextAttemptAt = row.nextAttemptAt
-        settledAt = row.settledAt
+        nextAttemptAt = row.nextAttemptAt.map { .init($0) }
+        settledAt = row.settledAt.map { .init($0) }
         if row.isStalled { marks.append(.stalled) }
         if row.isAnswered { marks.append(.answered) }
         answer = row.answerStatus.map { status in
-            Answer(
+            ModifierAnswer(
                 status: status,
-                body: [],
                 at: row.answerAt ?? row.settledAt ?? row.acceptedAt,
                 unclearStatus: row.unclearStatus
             )
         }
     }
 
-    /// Nil for one whose row cannot be read any more.
-    init?(_ row: SettledModifier) {
-        guard let id = try? ModifierID(row.id) else { return nil }
+    init(_ row: SettledModifier) {
         self.init(
-            id: id,
+            id: row.id,
             state: row.outcome,
-            method: row.method,
-            url: row.url,
-            bodyByteCount: row.bodyByteCount,
-            idempotencyKey: row.idempotencyKey,
+            reason: row.reason,
+            lanes: row.targets.map { .id($0) } + (row.laneName.map { [.name($0)] } ?? []),
+            targets: row.targets,
+            request: .init(
+                method: row.method,
+                url: row.url,
+                bodyBytes: row.bodyByteCount,
+                idempotencyKey: row.idempotencyKey
+            ),
             attempts: row.attempts,
-            uid: row.scope.uid ?? 0,
-            account: row.scope.account,
+            of: row.scope,
             acceptedAt: row.acceptedAt,
             revision: row.revision
         )
-        reason = row.reason
-        settledAt = row.settledAt
-        targets = row.targets
-        lanes = row.targets.map { Lane.id($0) } + (row.laneName.map { [Lane.name($0)] } ?? [])
+        settledAt = .init(row.settledAt)
         answer = row.answerStatus.map { status in
-            Answer(status: status, body: [], at: row.answeredAt ?? row.settledAt)
+            ModifierAnswer(status: status, at: row.answeredAt ?? row.settledAt)
         }
     }
 }
 
-extension ModifierReport.Wait {
+extension ModifierWait {
     /// Nil for what ends in a moment by itself.
     fileprivate init?(_ wait: ModifierQueue.Wait, now: Timestamp, monotonic: Duration) {
         func moment(_ due: Duration) -> Timestamp { now.advanced(by: due - monotonic) }
         switch wait {
-        case .hold(let end): self.init(reason: "hold", name: nil, until: moment(end))
-        case .lane(let lane, _): self.init(reason: "lane", name: lane.text, until: nil)
-        case .pausedLane(let lane): self.init(reason: "paused", name: lane.text, until: nil)
-        case .dependency: self.init(reason: "dependency", name: nil, until: nil)
-        case .backoff(let end): self.init(reason: "backoff", name: nil, until: moment(end))
-        case .credential: self.init(reason: "credential", name: nil, until: nil)
-        case .decision: self.init(reason: "decision", name: nil, until: nil)
-        case .offline(let end): self.init(reason: "offline", name: nil, until: moment(end))
-        case .captive(let end): self.init(reason: "captive", name: nil, until: moment(end))
-        case .trial: self.init(reason: "offline", name: nil, until: nil)
-        case .setOffline: self.init(reason: "set-offline", name: nil, until: nil)
-        case .rest(let end): self.init(reason: "rest", name: nil, until: end.map(moment))
-        case .turn: self.init(reason: "turn", name: nil, until: nil)
-        case .answer: self.init(reason: "answer", name: nil, until: nil)
+        case .hold(let end): self.init(reason: "hold", until: moment(end))
+        case .lane(let lane, _): self.init(reason: "lane", name: lane.text)
+        case .pausedLane(let lane): self.init(reason: "paused", name: lane.text)
+        case .dependency: self.init(reason: "dependency")
+        case .backoff(let end): self.init(reason: "backoff", until: moment(end))
+        case .credential: self.init(reason: "credential")
+        case .decision: self.init(reason: "decision")
+        case .offline(let end): self.init(reason: "offline", until: moment(end))
+        case .captive(let end): self.init(reason: "captive", until: moment(end))
+        case .trial: self.init(reason: "offline")
+        case .setOffline: self.init(reason: "set-offline")
+        case .rest(let end): self.init(reason: "rest", until: end.map(moment))
+        case .turn: self.init(reason: "turn")
+        case .answer: self.init(reason: "answer")
         case .confirmation(let end):
-            self.init(reason: "confirmation", name: nil, until: end.map(moment))
+            self.init(reason: "confirmation", until: end.map(moment))
         case .commit: return nil
         }
     }

@@ -7,6 +7,8 @@ import LarderWire
 import Logging
 import Synchronization
 
+import struct LarderAPI.ModifierStats
+
 extension ModifierSteps {
     func settle(
         _ number: ModifierNumber,
@@ -153,7 +155,7 @@ extension ModifierSteps {
     /// Has the origin say what a target is now; what comes of it lands in the cache.
     private func askAgain(_ id: EntryID, _ scope: ScopeKey) {
         guard let (url, origin) = context.address(of: id, in: scope) else { return }
-        let request = FetchRequest(FetchCommand(url: url), origin: origin)
+        let request = FetchRequest(FetchOrder(url: url), origin: origin)
         context.board.boardForNobody(request, scope)
     }
 

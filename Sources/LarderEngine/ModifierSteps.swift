@@ -6,6 +6,8 @@ import LarderWire
 import Logging
 import Synchronization
 
+import struct LarderAPI.ModifierStats
+
 /// Does what a ``ModifierQueue`` decided: the durable steps, and the sending between them.
 ///
 /// A step that cannot be written is tried again until it is; what has been sent is forgotten by

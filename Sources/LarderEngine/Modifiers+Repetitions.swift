@@ -48,8 +48,11 @@ extension Modifiers {
     ) async throws(Problem) -> ModifierReceipt {
         switch acceptance {
         case .accepted(_, let revision, _):
-            let state = modifier.holdUntil == nil ? ModifierState.queued : .held
-            return ModifierReceipt(id: modifier.id, state: state, revision: revision)
+            return ModifierReceipt(
+                id: modifier.id,
+                state: modifier.holdUntil == nil ? .queued : .held,
+                revision: revision
+            )
         case .existing(let number, let revision, _):
             return try await receipt(number, modifier.id, modifier.scope, revision)
         }
@@ -62,9 +65,12 @@ extension Modifiers {
         _ revision: Revision
     ) async throws(Problem) -> ModifierReceipt {
         let report = try await ModifierReports(context: context).report(of: number, id, scope)
-        var receipt = ModifierReceipt(id: id, state: report.state, revision: revision)
-        receipt.settledAt = report.settledAt
-        return receipt
+        return ModifierReceipt(
+            id: id,
+            state: report.state,
+            revision: revision,
+            settledAt: report.settledAt
+        )
     }
 
     /// Where a write goes to, and the name under which it gives its key; refused where it is to be a
@@ -96,7 +102,7 @@ extension Modifiers {
 extension ModifierCommand {
     /// By what the same command given again is told from another one; its targets are named in full.
     var digest: Digest {
-        BodySummary(of: ModifiersCommand(self).encodedJSON(), isJSON: true).digest
+        BodySummary(of: encodedJSON(), isJSON: true).digest
     }
 
     /// The command with the origins of its keys as they were found when it was accepted.

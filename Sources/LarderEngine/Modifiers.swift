@@ -4,6 +4,8 @@ package import LarderStore
 import LarderStrategy
 package import LarderWire
 
+import struct LarderAPI.ModifierStats
+
 package struct Modifiers: EnginePart {
     let context: EngineContext
     private var queue: ModifierKeeper { context.modifiers }
@@ -178,18 +180,16 @@ package struct Modifiers: EnginePart {
                 hint: "Give it first, and this one in a request of its own."
             )
         }
-        let report = try await reports.report(id, scope)
-        switch report.1.state {
-        case .confirmed: return nil
-        case .accepted where report.1.isAnswered: return nil
-        case .dead, .cancelled:
+        let (number, report) = try await reports.report(id, scope)
+        let isAnswered = report.state == .accepted && report.marks.contains(.answered)
+        guard report.state != .confirmed, !isAnswered else { return nil }
+        guard !report.state.isSettled else {
             throw Problem(
                 .alreadySettled,
-                "depends_on: '\(id)' was not confirmed, but is \(report.1.state.rawValue)"
+                "depends_on: '\(id)' was not confirmed, but is \(report.state)"
             )
-        case .held, .queued, .inFlight, .accepted, .retryWait, .unknown, .conflict, .authWait:
-            return report.0
         }
+        return number
     }
 
     // MARK: Looking
@@ -218,7 +218,7 @@ package struct Modifiers: EnginePart {
         _ command: ModifierListCommand,
         _ scopes: RowScopes,
         interest: Interest = Interest()
-    ) async throws(Problem) -> ModifierPage {
+    ) async throws(Problem) -> Page<ModifierReport> {
         if let time = command.wait {
             var filter = reports.filter(command, scopes)
             filter.isUnanswered = true
@@ -316,7 +316,7 @@ package struct Modifiers: EnginePart {
                 }
                 return isTaken ? () : nil
             }
-            return ModifierReceipt(id: id, state: .queued, revision: report.revision)
+            return ModifierReceipt(id: id, state: .queued, revision: Revision(report.rev))
         }
         let now = clock.now()
         let revived = try await storing(
@@ -332,7 +332,7 @@ package struct Modifiers: EnginePart {
         queue.post(.accepted([]))
         await Variants.tell(revived.variants, scope, of: revived.cause, in: context)
         let again = try await reports.report(id, scope).1
-        return ModifierReceipt(id: id, state: again.state, revision: again.revision)
+        return ModifierReceipt(id: id, state: again.state, revision: Revision(again.rev))
     }
 
     /// Asks the machine for something; false while a step of the modifier is being written.

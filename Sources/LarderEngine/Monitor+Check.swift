@@ -1,6 +1,7 @@
+package import LarderAPI
 import LarderModel
 import LarderStore
-package import LarderWire
+import LarderWire
 
 extension Monitor {
     /// Has the daemon look at itself: its files, who may read them, the reserves, its clock, its
@@ -16,16 +17,16 @@ extension Monitor {
             }
             return (files, try await store.files.latestStoredAt())
         }
-        var findings = files.map(CheckReport.Finding.init)
+        var findings = files.map(Finding.init)
         let rights = store.files.rights.compactMap {
-            CheckReport.Finding($0, daemonUID: daemonUID)
+            Finding($0, daemonUID: daemonUID)
         }
         findings +=
             rights.isEmpty
             ? [.init("permissions", .ok, "the files and their folders are the daemon's alone")]
             : rights
-        findings += store.files.reserves.map { CheckReport.Finding($0, daemonUID: daemonUID) }
-        findings.append(CheckReport.Finding(clock: clock.now(), latest: latest))
+        findings += store.files.reserves.map { Finding($0, daemonUID: daemonUID) }
+        findings.append(Finding(clock: clock.now(), latest: latest))
         findings += store.files.asideSets.map {
             .init("state.db", .warning, $0.sentence, fix: $0.removal)
         }
@@ -35,7 +36,7 @@ extension Monitor {
     }
 }
 
-extension CheckReport.Finding {
+extension Finding {
     fileprivate init(_ file: FileFinding) {
         if !file.damage.isEmpty {
             let more = file.damage.count > 1 ? " (and \(file.damage.count - 1) more)" : ""
@@ -180,26 +181,26 @@ extension Monitor {
     /// Those of `asker`; of everybody, by uid, for an administrator and for nobody in particular.
     ///
     /// However long the queue is, this reads no more than the lanes that are paused.
-    func findings(for asker: StatusReport.You?) async -> [CheckReport.Finding] {
-        let own = asker.flatMap { $0.isAdministrator ? nil : $0.uid }
+    func findings(for asker: ClientStatus?) async -> [Finding] {
+        let own = asker.flatMap { $0.administrator ? nil : $0.uid }
         let writes = store.modifiers.totals.waitingForPerson
         let pins = store.pins.totals.failed
-        var findings: [CheckReport.Finding] = []
+        var findings: [Finding] = []
         for uid in Set(writes.keys).union(pins.keys).sorted() where own == nil || own == uid {
             let whose = Whose(uid: uid, isAsker: uid == asker?.uid)
             for state in ModifierState.waitingForPerson {
                 guard let count = writes[uid]?[state] else { continue }
-                findings.append(CheckReport.Finding(count, state, whose))
+                findings.append(Finding(count, state, whose))
             }
             if let count = pins[uid] {
-                findings.append(CheckReport.Finding(failedPins: count, whose))
+                findings.append(Finding(failedPins: count, whose))
             }
         }
         do throws(StoreError) {
             for (scope, lane) in try await store.modifiers.pausedLanes() {
                 guard let uid = scope.uid, own == nil || own == uid else { continue }
                 let whose = Whose(uid: uid, isAsker: uid == asker?.uid)
-                findings.append(CheckReport.Finding(paused: lane, of: scope, whose))
+                findings.append(Finding(paused: lane, of: scope, whose))
                 if findings.count == Limits.statusFindingsMax { break }
             }
         } catch {

@@ -1,6 +1,7 @@
+package import LarderAPI
 import LarderModel
 package import LarderStore
-package import LarderWire
+import LarderWire
 import Synchronization
 
 extension Monitor {
@@ -10,30 +11,38 @@ extension Monitor {
         let lookups = context.lookups
         let totals = store.totals
         var report = StatsReport()
-        report.uptime = clock.monotonic() - started
+        report.uptime = (clock.monotonic() - started).components.seconds
         report.lookups.hits = lookups.hits
         report.lookups.misses = lookups.misses
         report.fetches = Self.fetches(counts.endings)
         report.flights.open = context.flights.count
         report.flights.started = counts.flightsStarted
         report.flights.joined = counts.flightsJoined
-        report.latencies.fetch = StatsReport.Latency(counts.fetch)
-        report.latencies.network = StatsReport.Latency(counts.network)
+        report.latencies.fetch = Latency(counts.fetch)
+        report.latencies.network = Latency(counts.network)
         report.evictions.lru = totals.evictions - totals.expired - totals.evictedByRequest
         report.evictions.expired = totals.expired
         report.evictions.asked = totals.evictedByRequest
-        report.groups = StatsReport.Groups(store.groupSizes)
+        report.groups = GroupStats(store.groupSizes)
         report.modifiers = counts.modifiers
         return report
     }
 
-    private static func fetches(_ endings: [EngineMeter.Ending: Int64]) -> [StatsReport.Fetches] {
+    private static func fetches(
+        _ endings: [EngineMeter.Ending: Int64]
+    ) -> [FetchStats] {
         FetchPolicy.allCases.flatMap { policy in
-            FetchSource.allCases.flatMap { source in
-                FetchResolution.allCases.compactMap { outcome in
+            EngineMeter.Ending.sources.flatMap { source in
+                EngineMeter.Ending.outcomes.compactMap { outcome in
                     let way = EngineMeter.Ending(policy: policy, source: source, outcome: outcome)
                     return endings[way].map { count in
-                        .init(policy: policy, source: source, outcome: outcome, count: count)
+                        let policy = LarderAPI.FetchPolicy(rawValue: policy.rawValue)
+                        return FetchStats(
+                            policy: policy,
+                            source: source,
+                            outcome: outcome,
+                            count: count
+                        )
                     }
                 }
             }
@@ -46,40 +55,54 @@ extension Monitor {
             try reader.usage.of(scopes)
         }
         let (totals, pins) = (store.totals, store.pins.totals)
-        var report = UsageReport(
-            rows: usage.total,
-            byKind: usage.byKind.map { group in
-                let kind = group.name.flatMap(Int64.init).flatMap(EntryKind.init(rawValue:))
-                return UsageGroup(name: kind?.name, rows: group.rows)
-            },
-            byOrigin: usage.byOrigin,
-            byUser: usage.byScope.compactMap { group in
-                guard let scope = group.name.flatMap(Scope.init(text:)) else { return nil }
-                return UsageReport.Owned(scope: scope, rows: group.rows)
-            },
-            cacheBytes: totals.bytes,
-            cacheBytesMax: maxBytes,
-            budgetBytes: totals.budget,
-            pins: UsageReport.Pins(
-                count: usage.pins.count,
-                waiting: usage.pins.waiting,
-                bytes: usage.pins.bytes,
-                totalBytes: pins.bytes,
-                maxBytes: pins.maxBytes
-            ),
-            files: store.files.lengths.enumerated().map { index, file in
-                UsageReport.File(
-                    name: file.name,
-                    bytes: file.bytes,
-                    walBytes: file.walBytes,
-                    freeBytes: index == 0 ? usage.freeBytes : nil
-                )
-            },
-            diskFreeBytes: store.files.diskFreeBytes,
-            minFreeBytes: store.files.minFreeBytes
-        )
-        report.normalized = usage.normalized
+        var report = UsageReport()
+        report.rows = UsageSum(usage.total)
+        report.byKind = usage.byKind.map { group in
+            let kind = group.name.flatMap(Int64.init).flatMap(EntryKind.init(rawValue:))
+            let name = kind.map { LarderAPI.EntryKind($0).rawValue }
+            return UsageOfKind(kind: name, rows: UsageSum(group.rows))
+        }
+        report.byOrigin = usage.byOrigin.map { group in
+            UsageOfOrigin(origin: group.name, rows: UsageSum(group.rows))
+        }
+        report.byUser = usage.byScope.compactMap { group in
+            guard let scope = group.name.flatMap(Scope.init(text:)) else { return nil }
+            return UsageOfUser(
+                scope: scope.uid.map { "uid:\($0)" } ?? "shared",
+                account: scope.uid == nil ? nil : scope.account.text,
+                rows: UsageSum(group.rows)
+            )
+        }
+        report.cache.bytes = totals.bytes
+        report.cache.maxBytes = maxBytes
+        report.cache.budgetBytes = totals.budget
+        report.normalized.entities = UsageCount(usage.normalized.entities)
+        report.normalized.skeletons = UsageCount(usage.normalized.skeletons)
+        report.normalized.references = UsageCount(usage.normalized.references)
+        report.pins.count = usage.pins.count
+        report.pins.waiting = usage.pins.waiting
+        report.pins.bytes = usage.pins.bytes
+        report.pins.totalBytes = pins.bytes
+        report.pins.maxBytes = pins.maxBytes
+        report.files = store.files.lengths.map {
+            FileUsage(name: $0.name, bytes: $0.bytes, walBytes: $0.walBytes)
+        }
+        report.files[0].freeBytes = usage.freeBytes
+        report.disk.freeBytes = store.files.diskFreeBytes
+        report.disk.minFreeBytes = store.files.minFreeBytes
         return report
+    }
+}
+
+extension UsageSum {
+    fileprivate init(_ rows: UsageRows) {
+        self.init(entries: rows.entries, bytes: rows.bytes, bodyBytes: rows.bodyBytes)
+    }
+}
+
+extension UsageCount {
+    fileprivate init(_ part: NormalizedUsage.Count) {
+        self.init(count: part.count, bytes: part.bytes)
     }
 }
 
@@ -88,8 +111,17 @@ final class EngineMeter: Sendable {
     /// Ways in which a fetch can end: there are few, whatever clients do.
     struct Ending: Hashable {
         let policy: FetchPolicy
-        let source: FetchSource
-        let outcome: FetchResolution
+        let source: String
+        let outcome: String
+
+        static let sources = ["cache", "network", none]
+        /// Those of the frame `end`, and two of fetches without one.
+        static let outcomes = [
+            "network", "unchanged", "deleted", "cache", "error", "shutdown", problem, abandoned,
+        ]
+        static let none = "none"
+        static let problem = "problem"
+        static let abandoned = "abandoned"
     }
 
     struct Counts: Sendable {
@@ -98,7 +130,7 @@ final class EngineMeter: Sendable {
         var network = Histogram()
         var flightsStarted: Int64 = 0
         var flightsJoined: Int64 = 0
-        var modifiers = StatsReport.Modifiers()
+        var modifiers = ModifierStats()
     }
 
     private let state = Mutex(Counts())
@@ -111,8 +143,8 @@ final class EngineMeter: Sendable {
 struct FetchTally {
     private let started: Duration
     private var firstAnswer: Duration?
-    private var source = FetchSource.none
-    private var outcome: FetchResolution?
+    private var source = EngineMeter.Ending.none
+    private var outcome: String?
 
     init(started: Duration) {
         self.started = started
@@ -121,9 +153,9 @@ struct FetchTally {
     mutating func saw(_ frame: FetchFrame, at now: Duration) {
         if firstAnswer == nil { firstAnswer = now - started }
         switch frame {
-        case .snapshot(let frame): source = frame.source == .network ? .network : .cache
-        case .end(let frame): outcome = FetchResolution(frame.outcome)
-        case .unchanged, .deleted, .error, .origin, .heartbeat: break
+        case .snapshot(let frame): source = frame.source == .network ? "network" : "cache"
+        case .end(let frame): outcome = frame.outcome.rawValue
+        case .unchanged, .deleted, .error, .origin, .heartbeat, .other: break
         }
     }
 
@@ -132,7 +164,8 @@ struct FetchTally {
         let ending = EngineMeter.Ending(
             policy: policy,
             source: source,
-            outcome: refusal != nil ? .problem : outcome ?? .abandoned
+            outcome: refusal != nil
+                ? EngineMeter.Ending.problem : outcome ?? EngineMeter.Ending.abandoned
         )
         let answered = firstAnswer ?? (refusal != nil ? now - started : nil)
         meter.count { counts in

@@ -1,7 +1,8 @@
+package import LarderAPI
 import LarderModel
 import LarderStore
 import LarderStrategy
-package import LarderWire
+import LarderWire
 import Synchronization
 
 package final class Monitor: EnginePart {
@@ -30,7 +31,7 @@ package final class Monitor: EnginePart {
     /// particular of everybody's.
     package func status(
         connections: Int,
-        for asker: StatusReport.You? = nil
+        for asker: ClientStatus? = nil
     ) async -> StatusReport {
         updateMeter()
         store.upkeep.want()
@@ -48,37 +49,29 @@ package final class Monitor: EnginePart {
             .map { "a captive portal answers for the origin '\($0.name)': sign in to the network" }
         let warnings =
             warnings(totals) + aside + portals + queueWarnings + findings.map(\.detail)
-        let cache = StatusReport.Cache(
-            bytes: totals.bytes,
-            maxBytes: maxBytes,
-            entries: Int(totals.entries),
-            databaseBytes: files.database,
-            walBytes: files.wal,
-            evictions: Int(totals.evictions),
-            hits: Int(hits),
-            misses: Int(misses),
-            hitRate: StatusReport.HitRate(
-                oneMinute: rates[0],
-                tenMinutes: rates[1],
-                sixtyMinutes: rates[2]
-            )
-        )
-        var report = StatusReport(
-            version: version,
-            uptime: now - started,
-            state: warnings.isEmpty ? .ok : .degraded,
-            cache: cache,
-            pins: StatusReport.Pins(
-                count: Int(pins.count),
-                bytes: pins.bytes,
-                maxBytes: pins.maxBytes,
-                waiting: Int(pins.waiting)
-            ),
-            connections: connections,
-            flights: context.flights.count,
-            origins: origins,
-            warnings: warnings
-        )
+        var report = StatusReport()
+        report.version = version
+        report.uptime = (now - started).components.seconds
+        report.state = warnings.isEmpty ? .ok : .degraded
+        report.cache.bytes = totals.bytes
+        report.cache.maxBytes = maxBytes
+        report.cache.entries = Int(totals.entries)
+        report.cache.databaseBytes = files.database
+        report.cache.walBytes = files.wal
+        report.cache.evictions = Int(totals.evictions)
+        report.cache.hits = Int(hits)
+        report.cache.misses = Int(misses)
+        report.cache.hitRate.oneMinute = rates[0]
+        report.cache.hitRate.tenMinutes = rates[1]
+        report.cache.hitRate.sixtyMinutes = rates[2]
+        report.pins.count = Int(pins.count)
+        report.pins.bytes = pins.bytes
+        report.pins.maxBytes = pins.maxBytes
+        report.pins.waiting = Int(pins.waiting)
+        report.connections = connections
+        report.flights = context.flights.count
+        report.origins = origins
+        report.warnings = warnings
         report.queue = queue
         report.findings = findings
         report.you = asker
@@ -95,11 +88,11 @@ package final class Monitor: EnginePart {
         try await storing(await store.check())
     }
 
-    private func originStatuses(for asker: StatusReport.You?) -> [StatusReport.Origin] {
+    private func originStatuses(for asker: ClientStatus?) -> [OriginStatus] {
         (context.origins.origins + context.health.implicitOrigins).map { origin in
-            StatusReport.Origin(
-                name: origin.name,
-                baseURL: origin.baseURL,
+            OriginStatus(
+                name: origin.name.text,
+                baseURL: origin.baseURL.text,
                 condition: context.originStates.condition(of: origin.name, toldTo: asker)
             )
         }
@@ -133,10 +126,15 @@ extension Monitor {
     /// How the queue is, and one sentence each on what somebody should look at.
     ///
     /// However long the queue is, this reads one row.
-    func queueStatus() async -> (StatusReport.Queue, warnings: [String]) {
+    func queueStatus() async -> (QueueStatus, warnings: [String]) {
         let totals = store.modifiers.totals
-        var queue = StatusReport.Queue()
-        queue.byState = totals.byState
+        var queue = QueueStatus()
+        let states = ModifierState.allCases.filter { !$0.isSettled || $0 == .dead }
+        queue.states = NamedValues(
+            states.map { .init($0.rawValue, totals.byState[$0] ?? 0) }
+        )
+        queue.dead = totals.byState[.dead] ?? 0
+        queue.unsettled = totals.byState.values.reduce(0, +) - queue.dead
         queue.stalled = totals.stalled
         queue.maxModifiers = totals.maxModifiers
         queue.bytes = totals.bytes
@@ -153,8 +151,8 @@ extension Monitor {
         }
         do throws(StoreError) {
             let now = clock.now()
-            queue.oldestAge = try await store.modifiers.oldestAcceptedAt().map {
-                max(now.since($0), .zero)
+            queue.oldestAgeMs = try await store.modifiers.oldestAcceptedAt().map {
+                max(now.since($0), .zero).milliseconds
             }
         } catch {
             warnings.append("the queue was not read: \(error.message)")

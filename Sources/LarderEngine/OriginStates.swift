@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderStore
 import LarderStrategy
@@ -284,22 +285,22 @@ extension OriginStates {
     ///
     /// Whose accounts are others' hears that it is left alone and not by whom, and that only where
     /// none of their own has to wait.
-    func condition(of name: OriginName, toldTo asker: StatusReport.You?) -> OriginCondition {
+    func condition(of name: OriginName, toldTo asker: ClientStatus?) -> OriginCondition {
         let health = context.health[name] ?? OriginHealth(now: clock.now())
         let (isOffline, now) = (isOfflineByHand(name), clock.monotonic())
         var condition = OriginCondition(
-            state: isOffline ? .offline : health.state,
-            since: health.state == .unknown && !isOffline ? nil : health.since,
-            isOfflineByHand: isOffline
+            state: isOffline ? .offline : .init(rawValue: health.state.rawValue),
+            since: health.state == .unknown && !isOffline ? nil : .init(health.since),
+            offlineByHand: isOffline
         )
         let rests = health.rests.filter { $0.value > now }
         let known = rests.filter { rest in
-            guard let asker, !asker.isAdministrator, let uid = rest.key.uid else { return true }
+            guard let asker, !asker.administrator, let uid = rest.key.uid else { return true }
             return uid == asker.uid
         }
         if let last = (known.isEmpty ? rests : known).max(by: { $0.value < $1.value }) {
-            condition.restsUntil = clock.now().advanced(by: last.value - now)
-            condition.restsFor = known.isEmpty ? nil : last.key
+            condition.restsUntil = .init(clock.now().advanced(by: last.value - now))
+            condition.restsFor = known.isEmpty ? nil : last.key.text
         }
         return condition
     }

@@ -1,9 +1,10 @@
 import Dispatch
+package import LarderAPI
 package import LarderModel
 import LarderStore
 import LarderStrategy
 import LarderUpstream
-package import LarderWire
+import LarderWire
 import Logging
 import Synchronization
 
@@ -18,37 +19,53 @@ package struct Origins: EnginePart {
 
     /// All origins, the public hosts that were asked for lately among them; as `asker` may know them,
     /// or else as an administrator.
-    package func reports(for asker: StatusReport.You? = nil) -> [OriginReport] {
+    package func reports(for asker: ClientStatus? = nil) -> [OriginReport] {
         let implicit = context.health.implicitOrigins.map { KnownOrigin($0, from: .implicit) }
         return (context.origins.known + implicit).map { report($0, for: asker) }
-            .sorted { $0.settings.name < $1.settings.name }
+            .sorted { $0.name < $1.name }
     }
 
-    private func report(_ origin: KnownOrigin, for asker: StatusReport.You? = nil) -> OriginReport {
+    private func report(_ origin: KnownOrigin, for asker: ClientStatus? = nil) -> OriginReport {
         let condition = context.originStates.condition(of: origin.name, toldTo: asker)
-        return OriginReport(settings: origin.settings, source: origin.source, condition: condition)
+        let (source, file): (LarderAPI.OriginSource, String?) =
+            switch origin.source {
+            case .file(let path): (.file, path)
+            case .api: (.api, nil)
+            case .implicit: (.implicit, nil)
+            }
+        return OriginReport(
+            name: origin.name.text,
+            source: source,
+            file: file,
+            condition: condition,
+            settings: OriginDefinition(origin.settings, coversSecrets: true)
+        )
     }
 
     // MARK: Changes
 
     /// Adds an origin; a name or an address that is another's is refused.
-    package func add(_ command: OriginCommand) async throws(Problem) -> OriginReport {
+    package func add(
+        _ name: OriginName,
+        _ definition: OriginDefinition
+    ) async throws(Problem) -> OriginReport {
         let origin = try await changing { () throws(Problem) in
-            guard context.origins[command.name] == nil else {
-                throw Problem(.originExists, "there is an origin '\(command.name)' already")
+            guard context.origins[name] == nil else {
+                throw Problem(.originExists, "there is an origin '\(name)' already")
             }
-            return try put(command)
+            return try put(name, definition)
         }
         return report(origin)
     }
 
     package func replace(
-        _ command: OriginCommand
+        _ name: OriginName,
+        _ definition: OriginDefinition
     ) async throws(Problem) -> (report: OriginReport, isNew: Bool) {
         let (origin, isNew) = try await changing { () throws(Problem) in
-            let old = context.origins[command.name]
+            let old = context.origins[name]
             if let old { try refuseFixed(old) }
-            return (try put(command), old == nil)
+            return (try put(name, definition), old == nil)
         }
         return (report(origin), isNew)
     }
@@ -117,9 +134,12 @@ package struct Origins: EnginePart {
         return try result.get()
     }
 
-    private func put(_ command: OriginCommand) throws(Problem) -> KnownOrigin {
+    private func put(
+        _ name: OriginName,
+        _ definition: OriginDefinition
+    ) throws(Problem) -> KnownOrigin {
         let table = context.origins
-        let settings = try keeping.read(command.name, command.settings)
+        let settings = try keeping.read(name, definition)
         let other = table.origins.first { other in
             other.name != settings.name
                 && other.baseURL.baseAddress == settings.baseURL.baseAddress
@@ -234,22 +254,30 @@ package struct Origins: EnginePart {
         let check = await context.upstream.check(
             UpstreamRequest(origin: origin, url: url, timeout: origin.fetch.timeout)
         )
-        var report = OriginCheckReport(name: name, url: url, latency: clock.monotonic() - began)
+        var report = OriginCheckReport(
+            name: name.text,
+            url: url.text,
+            latencyMs: (clock.monotonic() - began).tenthsOfMilliseconds,
+            peerIsProxy: check.connection != nil && origin.proxy != nil
+        )
         report.peer = check.connection?.peer
-        report.isPeerProxy = check.connection != nil && origin.proxy != nil
-        report.httpVersion = check.connection?.httpVersion
-        report.tlsVersion = check.connection?.tlsVersion
+        report.protocol = check.connection?.httpVersion
+        report.tls = check.connection?.tlsVersion
         switch check.outcome {
         case .answered(let status, let headers):
             report.status = status
             if !context.originStates.noteProbe(of: origin, status, headers) {
-                report.problem = Problem(FlightFailure.captive(host: url.host), url: url)
+                report.problem = told(Problem(FlightFailure.captive(host: url.host), url: url))
             }
         case .failed(let error):
             context.originStates.noteFailure(of: name, error)
-            report.problem = Problem(FlightFailure(error), url: url)
+            report.problem = told(Problem(FlightFailure(error), url: url))
         }
         return report
+    }
+
+    private func told(_ problem: Problem) -> Problem? {
+        try? APIDecoder(.lenient).decode(from: problem.encoded())
     }
 
     private func checkedURL(_ path: String?, of origin: OriginSettings) throws(Problem) -> WebURL {
@@ -273,13 +301,13 @@ package struct Origins: EnginePart {
 /// The engine knows no files: whoever wires the daemon gives it these. Each is called by one
 /// thread at a time, off the event loops, and returns when what it does is on disk.
 package struct OriginKeeping: Sendable {
-    /// Makes settings of a JSON object whose members are the keys of an origin.
-    package var read: @Sendable (OriginName, _ json: [UInt8]) throws(Problem) -> OriginSettings
+    /// Checks the keys of an origin, and makes settings of them.
+    package var read: @Sendable (OriginName, OriginDefinition) throws(Problem) -> OriginSettings
     package var save: @Sendable (OriginSettings) throws(Problem) -> Void
     package var remove: @Sendable (OriginName) throws(Problem) -> Void
 
     package init(
-        read: @escaping @Sendable (OriginName, [UInt8]) throws(Problem) -> OriginSettings,
+        read: @escaping @Sendable (OriginName, OriginDefinition) throws(Problem) -> OriginSettings,
         save: @escaping @Sendable (OriginSettings) throws(Problem) -> Void,
         remove: @escaping @Sendable (OriginName) throws(Problem) -> Void
     ) {

@@ -214,7 +214,7 @@ struct PinAttempt: Sendable {
     }
 
     func run() async -> Outcome {
-        let request = FetchRequest(FetchCommand(url: url), origin: origin)
+        let request = FetchRequest(FetchOrder(url: url), origin: origin)
         let outcome = await withCheckedContinuation { continuation in
             context.board.board(request, scope, cached: nil) { continuation.resume(returning: $0) }
         }

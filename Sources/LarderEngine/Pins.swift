@@ -1,7 +1,8 @@
+package import LarderAPI
 package import LarderModel
 package import LarderStore
 import LarderStrategy
-package import LarderWire
+import LarderWire
 import Synchronization
 
 package struct Pins: EnginePart {
@@ -29,7 +30,7 @@ package struct Pins: EnginePart {
         let asked = AskedPin()
         switch try await want(id, scope, attempt, asked) {
         case .held(let isNew):
-            return .held(try await item(of: id, scope), isNew: isNew)
+            return .held(PinItem(try await pin(of: id, scope)), isNew: isNew)
         case .tooLarge(let trouble):
             throw Problem(trouble).ofPin
         case .waiting(let isNew):
@@ -93,23 +94,23 @@ package struct Pins: EnginePart {
             () async throws(Problem) -> Answer? in
             let outcome = asked.outcome.withLock { $0 }
             if case .refused(let problem) = outcome { throw problem.ofPin }
-            let item = try await item(of: attempt.id, attempt.scope)
-            switch item.state {
+            let pin = try await pin(of: attempt.id, attempt.scope)
+            switch pin.state {
             case .held, .gone:
-                return .held(item, isNew: isNew)
+                return .held(PinItem(pin), isNew: isNew)
             case .tooLarge where outcome != nil, .failed where outcome != nil:
-                throw item.trouble.map { Problem($0).ofPin }
+                throw pin.trouble.map { Problem($0).ofPin }
                     ?? Problem(.internal, "the pin of '\(attempt.id)' does not say why")
             // What it says is of an attempt from before this client asked.
             case .waiting, .tooLarge, .failed:
                 // The client's own attempt goes on, or it waits for the origin.
                 guard case .notReached = outcome, time == nil else { return nil }
-                return asked.waiting(item)
+                return asked.waiting(pin)
             }
         }
         switch end {
         case .came(let answer): return answer
-        case .ended: return asked.waiting(try await item(of: attempt.id, attempt.scope))
+        case .ended: return asked.waiting(try await pin(of: attempt.id, attempt.scope))
         }
     }
 
@@ -119,20 +120,21 @@ package struct Pins: EnginePart {
     }
 
     package func list(
-        _ command: PinListCommand,
+        _ query: PageQuery,
         _ scope: ScopeKey
-    ) async throws(Problem) -> PinPage {
+    ) async throws(Problem) -> Page<PinItem> {
+        let limit = try query.checkedLimit()
         let pins = try await storing(
-            await store.pins.page(of: scope, after: command.cursor, limit: command.limit)
+            await store.pins.page(of: scope, after: query.cursor, limit: limit)
         )
-        let next = pins.count == command.limit ? pins.last?.id.text : nil
-        return PinPage(items: pins.map(PinItem.init), next: next)
+        let next = pins.count == limit ? pins.last?.id.text : nil
+        return Page(items: pins.map { PinItem($0) }, next: next)
     }
 
-    private func item(of id: EntryID, _ scope: ScopeKey) async throws(Problem) -> PinItem {
+    private func pin(of id: EntryID, _ scope: ScopeKey) async throws(Problem) -> Pin {
         let pin = try await storing(await store.pins.pin(scope, id))
         guard let pin else { throw Problem(.miss, "'\(id)' was unpinned just now") }
-        return PinItem(pin)
+        return pin
     }
 }
 
@@ -141,28 +143,41 @@ private final class AskedPin: Sendable {
     let outcome = Mutex<PinAttempt.Outcome?>(nil)
 
     /// What is answered of a pin that goes on waiting: with what the attempt has met.
-    func waiting(_ item: PinItem) -> Pins.Answer {
-        guard case .notReached(let problem?) = outcome.withLock({ $0 }) else {
-            return .waiting(item)
+    func waiting(_ pin: Pin) -> Pins.Answer {
+        var item = PinItem(pin)
+        if case .notReached(let problem?) = outcome.withLock({ $0 }) {
+            (item.problem, item.reason) = (problem.type, problem.detail)
         }
-        var item = item
-        item.trouble = PinTrouble(problem: problem.kind.rawValue, reason: problem.detail)
         return .waiting(item)
+    }
+}
+
+extension LarderAPI.PinState {
+    fileprivate init(_ state: PinState) {
+        self =
+            switch state {
+            case .held: .held
+            case .waiting: .waiting
+            case .tooLarge: .tooLarge
+            case .gone: .gone
+            case .failed: .failed
+            }
     }
 }
 
 extension PinItem {
     fileprivate init(_ pin: Pin) {
         self.init(
-            id: pin.id,
-            state: pin.state,
-            origin: pin.origin,
-            byteCount: pin.entry?.body.byteCount,
-            pinnedAt: pin.pinnedAt,
-            storedAt: pin.entry?.storedAt,
-            revision: pin.entry?.revision,
-            trouble: pin.trouble
+            id: pin.id.text,
+            state: .init(pin.state),
+            origin: pin.origin?.text,
+            pinnedAt: .init(pin.pinnedAt)
         )
+        bytes = pin.entry?.body.byteCount
+        storedAt = (pin.entry?.storedAt).map { .init($0) }
+        rev = pin.entry?.revision.number
+        problem = pin.trouble.map { "urn:larder:\($0.problem)" }
+        reason = pin.trouble?.reason
     }
 }
 

@@ -115,21 +115,19 @@ extension Problem {
 
     /// What is shown is that `name` is deleted, which an origin has said, or a modifier says.
     package static func deleted(_ name: String, by source: AnswerSource) -> Problem {
-        switch source {
-        case .modifier:
-            Problem(
-                .deleted,
-                "\(name) is deleted by a write that waits to be sent",
-                status: 410,
-                hint: "With show=base GET /v1/entries/{id} gives what the origin said last."
-            )
-        case .cache, .network:
-            Problem(
+        guard source == .modifier else {
+            return Problem(
                 .deleted,
                 "\(name) is gone: its origin says so, or it was deleted here",
                 status: 410
             )
         }
+        return Problem(
+            .deleted,
+            "\(name) is deleted by a write that waits to be sent",
+            status: 410,
+            hint: "With show=base GET /v1/entries/{id} gives what the origin said last."
+        )
     }
 
     static func noSuchModifier(_ id: ModifierID) -> Problem {

@@ -1,6 +1,7 @@
+package import LarderAPI
 import LarderModel
 package import LarderStore
-package import LarderWire
+import LarderWire
 
 /// Takes away all that is kept of a user: writes, pins, entries, history and logged changes.
 package struct Purge: EnginePart {
@@ -28,7 +29,7 @@ package struct Purge: EnginePart {
             let key = store.key(for: scope)
             try await Modifiers(context: context).setLane(lane, key, isPaused: false)
         }
-        var command = EvictCommand(.all)
+        var command = EvictOrder(.all)
         command.includesPinned = true
         var isInUse = false
         // Housekeeping moves the target of a removed modifier to the cache, where it is evicted.
@@ -64,13 +65,19 @@ package struct Purge: EnginePart {
         while true {
             let page = try await modifiers.list(command, scopes)
             guard !page.items.isEmpty else { return }
-            var left: ModifierID?
+            var left: String?
             unchangedPages += 1
             for item in page.items {
-                let scope = store.key(for: .own(uid: item.uid, account: item.account))
+                guard let id = try? ModifierID(item.id),
+                    let account = try? AccountName(item.account)
+                else {
+                    left = item.id
+                    continue
+                }
+                let scope = store.key(for: .own(uid: item.uid, account: account))
                 do throws(Problem) {
-                    try await modifiers.remove(item.id, scope, discarding: true, interest: interest)
-                    removed[scope, default: []].insert(item.id)
+                    try await modifiers.remove(id, scope, discarding: true, interest: interest)
+                    removed[scope, default: []].insert(id)
                     unchangedPages = 0
                 } catch {
                     switch error.kind {

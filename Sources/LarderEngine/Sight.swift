@@ -115,7 +115,7 @@ extension Variants {
                 }
                 return news
             }
-            try await context.store.renew(news)
+            try await context.store.modifiers.renew(news)
         } catch {
             context.note("the variants of a target were not told", error)
         }

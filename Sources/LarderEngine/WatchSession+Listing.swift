@@ -68,7 +68,7 @@ extension WatchSession {
     private mutating func tell(_ heads: [EntryHead]) async -> End? {
         guard !context.isDraining else {
             guard hasSent else { return .refused(.daemonEnds) }
-            _ = await send([.end(.shutdown, nil)])
+            _ = await send([.end(WatchEndFrame(.shutdown, nil))])
             return .over
         }
         var frames: [WatchFrame] = []
@@ -78,13 +78,9 @@ extension WatchSession {
             guard let said = entry.kind.source else { continue }
             let source = head.source == .modifier ? ChangeCause.Source.modifier : said
             told.append((entry.id, entry.revision))
-            var event = WatchFrame.EntryEvent(
-                revision: entry.revision,
-                id: entry.id,
-                source: "\(source)"
+            frames.append(
+                .put(ChangeFrame(entry.revision, entry.id, source: "\(source)", isInitial: true))
             )
-            event.isInitial = true
-            frames.append(.put(event))
         }
         guard !frames.isEmpty else { return nil }
         hub.change(number) { machine, _ in machine.entriesWereListed(told) }
@@ -101,7 +97,7 @@ extension WatchSession {
     }
 }
 
-extension WatchCommand {
+extension WatchOrder {
     /// The prefixes that no other one covers, so that no id begins with two of them; of a watch of
     /// everything the empty one.
     fileprivate var prefixesApart: [String] {

@@ -20,7 +20,7 @@ struct WatchSession {
 
     let context: EngineContext
     let scope: ScopeKey
-    let command: WatchCommand
+    let command: WatchOrder
     let client: ClientTag?
     let timers: SessionTimers<Event>
     let number: Int
@@ -71,7 +71,7 @@ struct WatchSession {
         case .list: return await list()
         case .readLog(let after, let through): return await readLog(after, through)
         case .tellLagged(let revision, let droppedAfter):
-            _ = await send([.lagged(revision, droppedAfter: droppedAfter)])
+            _ = await send([.lagged(LaggedFrame(revision, droppedAfter: droppedAfter))])
             return .over
         case .end: return .over
         case .wait:
@@ -85,7 +85,7 @@ struct WatchSession {
         case .news: return nil
         case .heartbeatDue:
             switch hub.beatIsDue(number) {
-            case .beat(let told): return await send([.heartbeat(told)])
+            case .beat(let told): return await send([.heartbeat(HeartbeatFrame(told))])
             case .tell(let notice): return await send([frame(notice)])
             }
         case .rowChanged(let id):
@@ -96,8 +96,8 @@ struct WatchSession {
         }
     }
 
-    private mutating func tellEnd(_ ending: WatchFrame.Ending) async -> End {
-        _ = await send([.end(ending, hub.told(number))])
+    private mutating func tellEnd(_ outcome: WatchOutcome) async -> End {
+        _ = await send([.end(WatchEndFrame(outcome, hub.told(number)))])
         return .over
     }
 
@@ -182,11 +182,12 @@ struct WatchSession {
         case .change(let change, let coalesced):
             return frame(change, coalesced, hasMore: notice.hasMore)
         case .status(.origin(let name), let state):
-            return .origin(notice.revision, name, state: state)
+            return .origin(OriginFrame(notice.revision, name, state: state))
         case .status(.credential(let name), let state):
-            return .auth(notice.revision, name, scope.scope.account, state: state)
+            let account = scope.scope.account
+            return .auth(AuthFrame(notice.revision, name, account, state: state))
         case .bookmark(let isInitialDone):
-            return .bookmark(notice.revision, isInitialDone: isInitialDone)
+            return .bookmark(BookmarkFrame(notice.revision, isInitialDone: isInitialDone))
         }
     }
 
@@ -194,32 +195,32 @@ struct WatchSession {
         let isOwn = client != nil && change.client == client
         switch change.event {
         case .put(let id, let cause), .delete(let id, let cause):
-            var event = WatchFrame.EntryEvent(
-                revision: change.revision,
-                id: id,
+            let frame = ChangeFrame(
+                change.revision,
+                id,
                 source: "\(cause.source)",
-                cause: cause.text ?? (cause.source == .network ? "fetch:\(id)" : nil)
+                cause: cause.text ?? (cause.source == .network ? "fetch:\(id)" : nil),
+                changed: cause.changed,
+                isOwn: isOwn,
+                coalesced: coalesced,
+                hasMore: hasMore
             )
-            event.changed = cause.changed
-            event.isOwn = isOwn
-            event.coalesced = coalesced
-            event.hasMore = hasMore
-            if case .put = change.event { return .put(event) }
-            return .delete(event)
+            if case .put = change.event { return .put(frame) }
+            return .delete(frame)
         case .evict(let id, let reason, _):
-            var event = WatchFrame.EvictionEvent(
-                revision: change.revision,
-                id: id,
-                reason: "\(reason)"
+            return .evict(
+                EvictFrame(
+                    change.revision,
+                    id,
+                    reason: "\(reason)",
+                    isOwn: isOwn,
+                    hasMore: hasMore
+                )
             )
-            event.isOwn = isOwn
-            event.hasMore = hasMore
-            return .evict(event)
         case .modifier(let modifier):
-            var event = WatchFrame.ModifierEvent(revision: change.revision, modifier)
-            event.isOwn = isOwn
-            event.hasMore = hasMore
-            return .modifier(event)
+            return .modifier(
+                ModifierFrame(change.revision, modifier, isOwn: isOwn, hasMore: hasMore)
+            )
         }
     }
 }

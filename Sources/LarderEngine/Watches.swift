@@ -11,7 +11,7 @@ package struct Watches: EnginePart {
     /// Frames go to `emit`, which says whether anybody still reads; what is returned is the problem
     /// that the client gets instead of any frame. `interest` ends when the client hangs up.
     package func watch(
-        _ command: WatchCommand,
+        _ command: WatchOrder,
         scope: ScopeKey,
         client: ClientTag?,
         interest: Interest,
@@ -69,7 +69,7 @@ package struct Watches: EnginePart {
 
     /// What comes first of a watch, for a client that reads no stream; nothing when the time is over.
     package func poll(
-        _ command: WatchCommand,
+        _ command: WatchOrder,
         scope: ScopeKey,
         client: ClientTag?,
         interest: Interest
@@ -81,7 +81,7 @@ package struct Watches: EnginePart {
                 hint: "Leave timeout out, or accept application/jsonl."
             )
         }
-        var report = WatchReport(revision: command.since ?? Revision(0), events: [])
+        var report = WatchReport(rev: command.since?.number ?? 0, events: [])
         let refusal = await watch(
             command,
             scope: scope,
@@ -91,7 +91,7 @@ package struct Watches: EnginePart {
             emit: { frames in
                 guard !frames.allSatisfy(\.isHeartbeat) else { return true }
                 for frame in frames {
-                    if let revision = frame.resumption { report.revision = revision }
+                    if let revision = frame.revision { report.rev = revision }
                     if case .end = frame { continue }
                     report.events.append(frame)
                 }
@@ -103,7 +103,7 @@ package struct Watches: EnginePart {
     }
 
     /// Has the entities that are watched by their keys stand among the ids.
-    private func name(entitiesOf command: inout WatchCommand, for uid: UInt32?) throws(Problem) {
+    private func name(entitiesOf command: inout WatchOrder, for uid: UInt32?) throws(Problem) {
         guard !command.keys.isEmpty else { return }
         let origin = try Entities(context: context).origin(command.origin, for: uid)
         command.ids += command.keys.map { EntryID(EntityName($0, of: origin)) }
@@ -126,7 +126,7 @@ extension Problem {
 }
 
 extension WatchInterest {
-    init(_ command: WatchCommand) {
+    init(_ command: WatchOrder) {
         self.init(ids: Set(command.ids), prefixes: command.prefixes)
         guard !command.types.isEmpty else { return }
         kinds = Set(command.types)

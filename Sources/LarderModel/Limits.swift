@@ -390,11 +390,9 @@ package enum Limits {
     package static let modifierLifetimeMax = Duration.seconds(366 * 86_400)
     /// Modifiers remembered that have just failed: more than are written between two steps.
     package static let lateFailuresMax = 4_096
-    /// Rows that are given back to the cache with one checkpoint.
-    package static let releasedRowsMax = 1_024
-    /// Checkpoints in one round for that.
-    package static let releasedPassesMax = 8
-    /// Of the rows of a pass those in one command, behind which other commands wait.
+    /// Rows that are given back to the cache with one checkpoint, and checkpoints for that in a round.
+    package static let (releasedRowsMax, releasedPassesMax) = (1_024, 8)
+    /// Of these rows those in one command, behind which other commands wait.
     package static let releasedBatchRowsMax = 64
     /// Memory in which each reader of `state.db` keeps pages.
     package static let statePageCacheBytes: Int64 = 262_144

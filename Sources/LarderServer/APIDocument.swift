@@ -2,8 +2,8 @@ import CSchema
 
 /// The OpenAPI 3.1 document of the API, as `schema/openapi.json` has it.
 ///
-/// The file is the source; `CSchema` embeds it, and tests hold it to the routes, the problems, the
-/// parameters and the answers that there are.
+/// `scripts/generate-openapi` writes the file from the tables of routes and problems and the types of
+/// `LarderAPI`. `CSchema` embeds it.
 enum APIDocument {
     static let bytes: [UInt8] = {
         let document = larder_api_document()

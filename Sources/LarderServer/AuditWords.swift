@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderWire
 
@@ -27,12 +28,12 @@ enum AuditWords {
     }
 }
 
-extension EntryListCommand {
-    var use: String { AuditWords.use("list", ["prefix": prefix, "origin": origin?.text]) }
+extension EntryListQuery {
+    var use: String { AuditWords.use("list", ["prefix": prefix, "origin": origin]) }
 }
 
-extension EntityListCommand {
-    var use: String { AuditWords.use("list entities", ["type": type, "origin": origin?.text]) }
+extension EntityListQuery {
+    var use: String { AuditWords.use("list entities", ["type": type, "origin": origin]) }
 }
 
 extension ModifierListCommand {
@@ -43,25 +44,14 @@ extension ModifierListCommand {
 
 extension EvictCommand {
     var use: String {
-        let dryRun = isDryRun ? "true" : nil
-        return switch selection {
-        case .ids(let ids):
-            AuditWords.use("evict", ["ids": AuditWords.named(ids.map(\.text)), "dry_run": dryRun])
-        case .keys(let keys, let origin):
-            AuditWords.use(
-                "evict",
-                [
-                    "keys": AuditWords.named(keys.map(\.text)), "origin": origin?.text,
-                    "dry_run": dryRun,
-                ]
-            )
-        case .prefix(let prefix): AuditWords.use("evict", ["prefix": prefix, "dry_run": dryRun])
-        case .origin(let name): AuditWords.use("evict", ["origin": name.text, "dry_run": dryRun])
-        case .olderThan(let age):
-            AuditWords.use("evict", ["older_than": age.unitText, "dry_run": dryRun])
-        case .toBytes(let size):
-            AuditWords.use("evict", ["to_bytes": String(size.bytes), "dry_run": dryRun])
-        case .all: AuditWords.use("evict", ["all": "true", "dry_run": dryRun])
-        }
+        AuditWords.use(
+            "evict",
+            [
+                "ids": ids.map(AuditWords.named), "keys": keys.map(AuditWords.named),
+                "prefix": prefix, "origin": origin, "older_than": olderThan?.unitText,
+                "to_bytes": toBytes?.text, "all": all.map { "\($0)" },
+                "dry_run": dryRun == true ? "true" : nil,
+            ]
+        )
     }
 }

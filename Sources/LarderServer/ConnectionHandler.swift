@@ -1,4 +1,5 @@
 import DequeModule
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -167,13 +168,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
         family = .none
         do throws(RouteError) {
             let head = try head.checked(framing)
-            let route = try Route(head.method, path: head.path)
-            family = route.family
-            if case .entries(.read(let id)) = route, framing.hasNoBody {
+            let match = try RouteMatch(head.method, path: head.path)
+            family = match.family
+            if match.name == .readEntry, framing.hasNoBody, let id = try? match.id {
                 current = .inline(head, id)
             } else {
                 start(head, context) { [worker] exchange in
-                    await worker.answer(route, exchange)
+                    await worker.answer(match, exchange)
                 }
             }
         } catch {
@@ -297,7 +298,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             : loop.reader.stamping { EntryReply(id, head, peer, loop, server.engine) }
         guard let reply else {
             return start(head, context) { [worker] exchange in
-                await worker.answer(.entries(.read(id)), exchange)
+                await worker.read(id, exchange)
             }
         }
         switch reply {
@@ -323,7 +324,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             start(head, context) { [worker] exchange in
                 do throws(Problem) {
                     if try await exchange.stream(id, headers, body, scope) { return }
-                    await worker.answer(.entries(.read(id)), exchange)
+                    await worker.read(id, exchange)
                 } catch {
                     await exchange.respond(error)
                 }
@@ -445,8 +446,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch event {
         case is DrainBegan:
             drain(context, hasWaited: false)
-        // The connection itself stays: that the client is gone altogether the kernel tells apart
-        // (EPOLLHUP), and NIO then closes the channel.
+        // The connection stays; when the client is gone (EPOLLHUP), NIO closes the channel.
         case let event as ChannelEvent where event == .inputClosed: take(.end, context)
         default: break
         }
@@ -457,13 +457,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch machine.drainBegan(hasWaited: hasWaited) {
         case .close: close(context, .all)
         case .waitForFirstRequest:
-            let bound = NIOLoopBound(
-                (handler: self, context: context),
-                eventLoop: context.eventLoop
-            )
-            context.eventLoop.scheduleTask(in: .larder(Limits.firstRequestTime)) {
-                let (handler, context) = bound.value
-                handler.drain(context, hasWaited: true)
+            context.eventLoop.assumeIsolated().scheduleTask(in: .larder(Limits.firstRequestTime)) {
+                self.drain(context, hasWaited: true)
             }
         case .nothing: break
         }

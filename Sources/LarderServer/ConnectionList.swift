@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderWire
 import NIOCore
@@ -42,13 +43,13 @@ final class ConnectionList: Sendable {
         }
     }
 
-    var counts: StatsReport.Connections {
+    var counts: ConnectionStats {
         open.withLock { open in
-            StatsReport.Connections(
-                open: open.channels.count,
-                accepted: open.accepted,
-                refused: open.refused
-            )
+            var counts = ConnectionStats()
+            counts.open = open.channels.count
+            counts.accepted = open.accepted
+            counts.refused = open.refused
+            return counts
         }
     }
 

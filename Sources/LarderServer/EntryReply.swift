@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -61,7 +62,7 @@ enum EntryReply: Sendable {
         let id: EntryID
         let head: HTTPRequestHead
         let scope: ScopeKey
-        let form: ShownForm
+        let form: ShownView
         let engine: Engine
         let now: Timestamp
         let date: String
@@ -112,13 +113,10 @@ enum EntryReply: Sendable {
 
     private static func parameters(
         _ query: Substring?
-    ) throws(Problem) -> (AccountName, ShownForm) {
+    ) throws(Problem) -> (AccountName, ShownView) {
         guard let query else { return (.default, .view) }
-        var parameters = try QueryParameters(query)
-        let account = try parameters.takeAccount()
-        let form = try parameters.takeForm()
-        try parameters.refuseRest()
-        return (account, form)
+        let parameters: EntryQuery = try Exchange.parameters(query)
+        return (try AccountName(command: parameters.account), parameters.show ?? .view)
     }
 
     /// The answer where modifiers have made the bytes.

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -17,15 +18,15 @@ extension Exchange {
     }
 
     /// How the daemon sees the client.
-    var you: StatusReport.You {
+    var you: ClientStatus {
         get throws(Problem) {
             let groups = try asking { () throws(ServerError) in
                 try PeerGroups(of: peer, on: writer.channel)
             }
-            return StatusReport.You(
+            return ClientStatus(
                 uid: peer.uid,
                 groups: Array(groups.all.sorted().prefix(Limits.toldGroupsMax)),
-                isAdministrator: try isByAdministrator
+                administrator: try isByAdministrator
             )
         }
     }

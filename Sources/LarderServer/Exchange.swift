@@ -26,14 +26,6 @@ struct Exchange: Sendable {
         engine.store.key(for: peer.scope(account))
     }
 
-    /// The scope of a route that takes no parameter but `account`.
-    func scope() throws(Problem) -> ScopeKey {
-        var parameters = try QueryParameters(query)
-        let account = try parameters.takeAccount()
-        try parameters.refuseRest()
-        return scope(account)
-    }
-
     /// What the client calls itself; nil where it does not.
     var client: ClientTag? {
         get throws(Problem) {
@@ -66,6 +58,21 @@ struct Exchange: Sendable {
     ) async throws(Problem) -> Command {
         let json = try await wholeBody(upTo: Limits.commandBodyBytesMax)
         return try await work(onBytes: json.count) { () throws(Problem) in try read(json) }
+    }
+
+    /// A command, read from the JSON of the body; `orNothing` takes an empty body for an object
+    /// without members.
+    func command<Command: Decodable & Sendable>(
+        orNothing: Bool = false
+    ) async throws(Problem) -> Command {
+        try await command { json throws(Problem) in
+            let json = orNothing && json.isEmpty ? Array("{}".utf8) : json
+            do throws(APIDecodingError) {
+                return try APIDecoder(.strict).decode(from: json)
+            } catch {
+                throw Problem(error)
+            }
+        }
     }
 
     /// Work on so many bytes: on the event loop where they are few, else where no other client of it
@@ -109,16 +116,6 @@ struct Exchange: Sendable {
         return problem
     }
 
-    /// Answers with a report, which is long to encode where it is long.
-    func respond(
-        _ report: some Report,
-        _ headers: HTTPHeaders = HTTPHeaders(),
-        status: HTTPResponseStatus = .ok
-    ) async throws(Problem) {
-        let json = try await work(onBytes: report.byteCount) { report.encoded() }
-        await respond(json, headers, status: status)
-    }
-
     /// Answers with a value of the API; `byteCount` says about how long its JSON is where it may be
     /// long, and is then encoded off the event loop.
     func respond(
@@ -152,5 +149,17 @@ struct Exchange: Sendable {
     func respond(_ problem: Problem, _ headers: HTTPHeaders = HTTPHeaders()) async {
         let problem = told(problem)
         await writer.respond(problem, requestID: server.nextRequestID(), headers)
+    }
+}
+
+extension Problem {
+    init(_ error: APIDecodingError) {
+        let kind: ProblemKind =
+            switch error {
+            case .unknownMember(_, in: _, known: _, .json): .unknownMember
+            case .unknownMember(_, in: _, known: _, .query): .unknownParameter
+            case _: .badRequest
+            }
+        self.init(kind, error.message)
     }
 }

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderWire
 import NIOCore
@@ -22,7 +23,7 @@ final class LoopMeter {
     }
 
     /// A plain read was not answered by bytes that were ready, for one of the reasons.
-    func readyMissed(_ reason: WritableKeyPath<StatsReport.ReadyAnswers, Int64>) {
+    func readyMissed(_ reason: WritableKeyPath<ReadyAnswerStats, Int64>) {
         counts.readyAnswers[keyPath: reason] += 1
     }
 
@@ -44,7 +45,8 @@ final class LoopMeter {
 
 /// What ``LoopMeter`` has counted.
 struct LoopCounts: Sendable {
-    static let classCount = StatsReport.Requests.classes.count
+    /// 2xx, 3xx, 4xx and 5xx.
+    static let classCount = 4
 
     /// By family, and within it by the hundred of the status.
     fileprivate(set) var requests = [Int64](
@@ -52,7 +54,7 @@ struct LoopCounts: Sendable {
         count: RouteFamily.allCases.count * classCount
     )
     fileprivate(set) var ready: Int64 = 0
-    fileprivate(set) var readyAnswers = StatsReport.ReadyAnswers()
+    fileprivate(set) var readyAnswers = ReadyAnswerStats()
     fileprivate(set) var received: Int64 = 0
     fileprivate(set) var sent: Int64 = 0
     /// Of an entry, whether they were timed or not.
@@ -84,14 +86,13 @@ struct LoopCounts: Sendable {
         report.readyAnswers = readyAnswers
         report.bytes.received = received
         report.bytes.sent = sent
-        report.latencies.hit = StatsReport.Latency(hit)
+        report.latencies.hit = Latency(hit)
         report.latencies.hit.count = reads
-        report.latencies.put = StatsReport.Latency(put)
+        report.latencies.put = Latency(put)
         report.requests = RouteFamily.allCases.map { family in
-            var counted = StatsReport.Requests(family: family.name)
             let first = family.rawValue * Self.classCount
-            counted.byClass = Array(requests[first..<first + Self.classCount])
-            return counted
+            let counts = requests[first..<first + Self.classCount]
+            return RequestStats(family: family.name, counts: counts)
         }
     }
 }

@@ -1,4 +1,5 @@
 import LarderEngine
+import LarderModel
 import LarderStore
 import LarderWire
 import NIOCore
@@ -22,7 +23,21 @@ actor LoopWorker {
     }
 
     /// Answers one request.
-    func answer(_ route: Route, _ exchange: Exchange) async {
+    func answer(_ match: RouteMatch, _ exchange: Exchange) async {
+        await answer(exchange) { (loop) throws(Problem) in try await match.answer(exchange, loop) }
+    }
+
+    /// Answers a read of an entry.
+    func read(_ id: EntryID, _ exchange: Exchange) async {
+        await answer(exchange) { (loop) throws(Problem) in
+            try await EntryRoutes(exchange, loop).read(id)
+        }
+    }
+
+    private func answer(
+        _ exchange: Exchange,
+        _ handler: (LoopReader) async throws(Problem) -> Void
+    ) async {
         let loop: LoopReader
         do throws(StoreError) {
             loop = try reader()
@@ -30,18 +45,7 @@ actor LoopWorker {
             return await exchange.respond(Problem(error))
         }
         do throws(Problem) {
-            switch route {
-            case .entries(let route): try await EntryRoutes(exchange, loop).answer(route)
-            case .entities(let route): try await EntityRoutes(exchange, loop).answer(route)
-            case .fetch(let route): try await FetchRoutes(exchange, loop).answer(route)
-            case .modifiers(let route): try await ModifierRoutes(exchange).answer(route)
-            case .watch(let route): try await WatchRoutes(exchange).answer(route)
-            case .pins(let route): try await PinRoutes(exchange).answer(route)
-            case .origins(let route): try await OriginRoutes(exchange).answer(route)
-            case .administration(let route):
-                try await AdministrationRoutes(exchange, loop).answer(route)
-            case .raw(let route): try await RawRoutes(exchange, loop).answer(route)
-            }
+            try await handler(loop)
         } catch {
             await exchange.respond(error)
         }

@@ -1,3 +1,5 @@
+import LarderAPI
+
 /// Routes that are counted together.
 enum RouteFamily: Int, CaseIterable {
     case read
@@ -15,38 +17,13 @@ enum RouteFamily: Int, CaseIterable {
     /// There is no such route, or the request could not be read.
     case none
 
-    var name: String {
-        switch self {
-        case .read: "read"
-        case .put: "put"
-        case .entries: "entries"
-        case .entities: "entities"
-        case .fetch: "fetch"
-        case .modifiers: "modifiers"
-        case .watch: "watch"
-        case .pins: "pins"
-        case .origins: "origins"
-        case .raw: "raw"
-        case .administration: "administration"
-        case .none: "none"
-        }
-    }
-}
+    var name: String { "\(self)" }
 
-extension Route {
-    var family: RouteFamily {
-        switch self {
-        case .entries(.read): .read
-        case .entries(.put): .put
-        case .entries(.list), .entries(.remove), .entries(.explain), .entries(.batch): .entries
-        case .entities: .entities
-        case .fetch: .fetch
-        case .modifiers: .modifiers
-        case .watch: .watch
-        case .pins: .pins
-        case .origins: .origins
-        case .raw: .raw
-        case .administration: .administration
+    static let byName: [RouteFamily] = Route.byName.map { route in
+        switch route.name {
+        case .readEntry: .read
+        case .putEntry: .put
+        default: allCases.first { $0.name == route.tag.rawValue } ?? .none
         }
     }
 }

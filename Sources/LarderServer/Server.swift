@@ -1,7 +1,8 @@
+package import LarderAPI
 package import LarderEngine
 package import LarderModel
 import LarderStore
-package import LarderWire
+import LarderWire
 import Logging
 package import NIOCore
 import NIOHTTP1
@@ -37,7 +38,7 @@ package final class Server: Sendable {
         /// one at the path.
         package var inherited: Int32?
         /// What status tells of the daemon's configuration.
-        package var told: StatusReport.Configuration?
+        package var told: ConfigurationStatus?
         /// Memory for answers that are ready to be sent, over all event loops.
         package var readyBytes = ByteSize(bytes: 8 << 20)
         /// Whether plain reads are answered ahead of the parser; what is answered is the same.

@@ -1,6 +1,7 @@
+package import LarderAPI
 import LarderEngine
 import LarderModel
-package import LarderWire
+import LarderWire
 import NIOCore
 import Synchronization
 
@@ -23,7 +24,7 @@ final class ServerContext: Sendable {
     init(
         engine: Engine,
         administrators: Administrators,
-        configuration: StatusReport.Configuration? = nil,
+        configuration: ConfigurationStatus? = nil,
         takesPlainReads: Bool = true,
         filesMax: Int = .max,
         reload: Server.Reload? = nil
@@ -44,7 +45,7 @@ final class ServerContext: Sendable {
     var administrators: Administrators { standing.withLock { $0.administrators } }
 
     /// What status tells of the configuration.
-    var configuration: StatusReport.Configuration? { standing.withLock { $0.configuration } }
+    var configuration: ConfigurationStatus? { standing.withLock { $0.configuration } }
 
     /// Has the configuration read again; nil where it cannot be.
     func reload() async -> ReloadReport? {
@@ -60,11 +61,11 @@ final class ServerContext: Sendable {
 package struct ServerStanding: Sendable {
     package var administrators: Administrators
     /// What status tells of it.
-    package var configuration: StatusReport.Configuration?
+    package var configuration: ConfigurationStatus?
 
     package init(
         administrators: Administrators,
-        configuration: StatusReport.Configuration? = nil
+        configuration: ConfigurationStatus? = nil
     ) {
         self.administrators = administrators
         self.configuration = configuration

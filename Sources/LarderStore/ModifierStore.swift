@@ -38,6 +38,15 @@ package struct ModifierStore: Sendable {
         }
     }
 
+    /// Has rows say from a step of their own on what they say, and tells it to those who watch them.
+    ///
+    /// What has no row is told all the same.
+    package func renew(_ rows: [RowNews]) async throws(StoreError) {
+        try await store.commits.submit(cache: .optional) { writer throws(StoreError) in
+            try writer.entries.renew(rows)
+        }
+    }
+
     /// Has those that are unsettled and can be read leave the queue, all of them in one.
     ///
     /// `deciding` says of each how, on the writer's thread, once or more often.

@@ -148,13 +148,4 @@ extension Store {
 
     /// The number of a step that leaves nothing in the store, such as an answer that is only told.
     package func nextRevision() throws(StoreError) -> Revision { try stateFile.revisions.spend() }
-
-    /// Has rows say from a step of their own on what they say, and tells it to those who watch them.
-    ///
-    /// What has no row is told all the same.
-    package func renew(_ rows: [RowNews]) async throws(StoreError) {
-        try await commits.submit(cache: .optional) { writer throws(StoreError) in
-            try writer.entries.renew(rows)
-        }
-    }
 }

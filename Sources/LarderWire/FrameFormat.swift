@@ -50,7 +50,7 @@ package enum FrameFormat: CaseIterable, Sendable {
         case .eventStream where frame.isHeartbeat: return Array(":\n\n".utf8)
         case .eventStream:
             var event = Array("event: \(frame.type)\n".utf8)
-            if let revision = frame.revision { event += Array("id: \(revision.number)\n".utf8) }
+            if let revision = frame.revision { event += Array("id: \(revision)\n".utf8) }
             event += Array("data: ".utf8)
             event += frame.encodedJSON()
             event += [UInt8(ascii: "\n"), UInt8(ascii: "\n")]

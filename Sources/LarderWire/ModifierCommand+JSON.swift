@@ -1,18 +1,30 @@
+package import LarderAPI
 import LarderJSON
 import LarderModel
+
+/// The body of `POST /v1/modifiers`: a modifier, or several.
+private struct Given: Decodable {
+    @OmittedWhenNil var modifiers: [LarderAPI.ModifierCommand]?
+    @Flattened var modifier: LarderAPI.ModifierCommand
+}
 
 extension ModifiersCommand {
     /// Reads the body of `POST /v1/modifiers`, and refuses every unknown member.
     package init(json: [UInt8]) throws(Problem) {
-        var members = try CommandMembers(json, of: ["modifiers"] + ModifierCommand.names)
-        guard let list = try members.take("modifiers", "an array", { $0.elements }) else {
-            self.init(try ModifierCommand(&members))
+        let given: Given
+        do throws(APIDecodingError) {
+            given = try APIDecoder(.strict).decode(from: json)
+        } catch {
+            throw Problem(error)
+        }
+        guard let list = given.modifiers else {
+            self.init(try ModifierCommand(given.modifier))
             return
         }
-        if let name = ModifierCommand.names.first(where: members.has) {
+        guard given.modifier == LarderAPI.ModifierCommand() else {
             throw Problem(
                 .unknownMember,
-                "the member '\(name)' stands beside 'modifiers': put it into each of them"
+                "'modifiers' is given with other members: put them into each modifier"
             )
         }
         guard (1...Limits.modifiersPerCommandMax).contains(list.count) else {
@@ -21,21 +33,10 @@ extension ModifiersCommand {
                 "modifiers: \(list.count) are given, 1 to \(Limits.modifiersPerCommandMax) are taken"
             )
         }
-        var modifiers: [ModifierCommand] = []
-        for (place, value) in list.enumerated() {
-            do throws(Problem) {
-                var members = try CommandMembers(
-                    value,
-                    is: "an element of 'modifiers'",
-                    of: ModifierCommand.names
-                )
-                modifiers.append(try ModifierCommand(&members))
-            } catch {
-                throw error.at("modifiers[\(place)]")
-            }
+        let modifiers = try list.checkedElements("modifiers") { modifier throws(Problem) in
+            try ModifierCommand(modifier)
         }
-        let accounts = Set(modifiers.map(\.account))
-        guard accounts.count == 1 else {
+        guard Set(modifiers.map(\.account)).count == 1 else {
             throw Problem(
                 .badRequest,
                 "modifiers: they are of several accounts, give one at a time"
@@ -43,135 +44,56 @@ extension ModifiersCommand {
         }
         self.init(all: modifiers)
     }
-
-    /// The body that ``init(json:)`` reads back.
-    package func encodedJSON() -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
-            guard isList else {
-                modifiers.first?.write(to: &json)
-                return
-            }
-            json.name("modifiers")
-            json.beginArray()
-            for modifier in modifiers { json.object { modifier.write(to: &$0) } }
-            json.endArray()
-        }
-        return json.bytes
-    }
 }
 
 extension ModifierCommand {
-    init(_ members: inout CommandMembers) throws(Problem) {
-        let id = try members.takeModel("id") { text throws(ModelError) in try ModifierID(text) }
-        let changes = try Self.changes(&members)
+    /// Checks what the types of its members do not.
+    package init(_ given: LarderAPI.ModifierCommand) throws(Problem) {
+        let changes = try Self.changes(given.changes ?? [])
         let derived = Self.derivedRequest(for: changes)
-        let given = try members.takeObject("request", of: Request.names) {
-            members throws(Problem) in
-            try Request(&members, derived)
-        }
-        guard let request = given ?? derived else {
+        var request = derived
+        if let own = given.request { request = try Request(own, derived) }
+        guard let request else {
             throw Problem(
                 .noRequest,
                 "the modifier has no request, and none follows from its changes"
             )
         }
         self.init(changes: changes, request: request)
-        self.id = id
-        account = try members.takeAccount()
-        lane = try members.takeModel("lane") { text throws(ModelError) in try LaneName(text) }
-        dependsOn = try Self.dependencies(&members)
-        hold = try members.takeDuration("hold", in: .zero...Limits.modifierHoldMax)
-        expires = try members.takeDuration(
-            "expires",
-            in: .milliseconds(1)...Limits.modifierLifetimeMax
-        )
-        attemptsMax = try members.take("attempts", "a whole number from 1 on") { value in
-            value.integer.flatMap { $0 > 0 ? Int(clamping: $0) : nil }
-        }
-        if let text = try members.takeString("after_unknown") {
-            guard let rule = ModifierRules.UnknownRule(rawValue: text) else {
-                throw Problem("after_unknown", text, isNoneOf: ["auto", "resend", "hold"])
-            }
-            afterUnknown = rule
-        }
-        try Self.refuseConflictRules(&members)
-    }
-
-    fileprivate static let names = [
-        "id", "changes", "request", "account", "lane", "depends_on", "hold", "expires", "attempts",
-        "if_match", "on_conflict", "after_unknown",
-    ]
-
-    private static func changes(_ members: inout CommandMembers) throws(Problem) -> [Change] {
-        let list = try members.take("changes", "an array") { $0.elements } ?? []
-        guard list.count <= Limits.modifierChangesMax else {
+        id = try given.id.checked("id") { text throws(ModelError) in try ModifierID(text) }
+        account =
+            try given.account.checked("account") { text throws(ModelError) in
+                try AccountName(text)
+            } ?? .default
+        lane = try given.lane.checked("lane") { text throws(ModelError) in try LaneName(text) }
+        let parents = given.dependsOn ?? []
+        guard parents.count <= Limits.modifierDependenciesMax else {
             throw Problem(
                 .badRequest,
-                "changes: \(list.count) are given, at most \(Limits.modifierChangesMax) are taken"
-            )
-        }
-        var changes: [Change] = []
-        for (place, value) in list.enumerated() {
-            do throws(Problem) {
-                var members = try CommandMembers(
-                    value,
-                    is: "an element of 'changes'",
-                    of: ["target", "effect"]
-                )
-                changes.append(try change(&members))
-            } catch {
-                throw error.at("changes[\(place)]")
-            }
-        }
-        guard Set(changes.map(\.target)).count == changes.count else { throw .targetTwice }
-        return changes
-    }
-
-    private static func change(_ members: inout CommandMembers) throws(Problem) -> Change {
-        let target = try members.takeObject("target", of: Target.names) { members throws(Problem) in
-            try Target(&members)
-        }
-        guard let target else { throw Problem(.badRequest, "target is missing") }
-        guard let value = members.take("effect") else {
-            throw Problem(.badRequest, "effect is missing")
-        }
-        let effect: Effect
-        do throws(EffectError) {
-            effect = try Effect(value)
-            // That a body which is no JSON takes the target's place, only its PUT can say.
-            if case .replace = effect { throw .unknownType(effect.typeName) }
-        } catch {
-            throw Problem(.badRequest, error.message)
-        }
-        try target.refuseMisfit(effect)
-        return Change(target: target, effect: effect)
-    }
-
-    private static func dependencies(
-        _ members: inout CommandMembers
-    ) throws(Problem) -> [ModifierID] {
-        let list = try members.take("depends_on", "an array of modifiers' ids") { value in
-            value.elements.flatMap { elements -> [ModifierID]? in
-                let ids = elements.compactMap { $0.string.flatMap { try? ModifierID($0) } }
-                return ids.count == elements.count ? ids : nil
-            }
-        }
-        guard let list else { return [] }
-        guard list.count <= Limits.modifierDependenciesMax else {
-            throw Problem(
-                .badRequest,
-                "depends_on: \(list.count) are given, at most "
+                "depends_on: \(parents.count) are given, at most "
                     + "\(Limits.modifierDependenciesMax) are taken"
             )
         }
-        return list
-    }
-
-    /// Conflicts are settled as refusals, so only what says the same is taken.
-    private static func refuseConflictRules(_ members: inout CommandMembers) throws(Problem) {
-        for (name, only) in [("if_match", "none"), ("on_conflict", "rebase")] {
-            guard let text = try members.takeString(name), text != only else { continue }
+        for parent in parents {
+            let id = try Optional(parent).checked("depends_on") { text throws(ModelError) in
+                try ModifierID(text)
+            }
+            if let id { dependsOn.append(id) }
+        }
+        hold = try given.hold?.checked("hold", in: .zero...Limits.modifierHoldMax)
+        expires = try given.expires?.checked(
+            "expires",
+            in: .milliseconds(1)...Limits.modifierLifetimeMax
+        )
+        guard given.attempts ?? 1 > 0 else {
+            throw Problem(.badRequest, "attempts: a whole number from 1 on is needed")
+        }
+        attemptsMax = given.attempts
+        afterUnknown = given.afterUnknown.flatMap { .init(rawValue: $0.rawValue) }
+        // Conflicts are settled as refusals, so only what says the same is taken.
+        for (name, text, only) in [
+            ("if_match", given.ifMatch, "none"), ("on_conflict", given.onConflict, "rebase"),
+        ] where text ?? only != only {
             throw Problem(
                 .unsupported,
                 "\(name): this version takes '\(only)' only, which counts without it"
@@ -179,7 +101,40 @@ extension ModifierCommand {
         }
     }
 
-    fileprivate func write(to json: inout JSONWriter) {
+    private static func changes(
+        _ list: [LarderAPI.ModifierChange]
+    ) throws(Problem) -> [Change] {
+        guard list.count <= Limits.modifierChangesMax else {
+            throw Problem(
+                .badRequest,
+                "changes: \(list.count) are given, at most \(Limits.modifierChangesMax) are taken"
+            )
+        }
+        let changes = try list.checkedElements("changes") { change throws(Problem) in
+            let target = try Target(change.target)
+            let effect: Effect
+            do throws(EffectError) {
+                effect = try Effect(parsing: change.effect.bytes)
+                // That a body which is no JSON takes the target's place, only its PUT can say.
+                if case .replace = effect { throw .unknownType(effect.typeName) }
+            } catch {
+                throw Problem(.badRequest, error.message)
+            }
+            try target.refuseMisfit(effect)
+            return Change(target: target, effect: effect)
+        }
+        guard Set(changes.map(\.target)).count == changes.count else { throw .targetTwice }
+        return changes
+    }
+
+    /// The command in one spelling, by which a repeated one is recognized.
+    package func encodedJSON() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { write(to: &$0) }
+        return json.bytes
+    }
+
+    private func write(to json: inout JSONWriter) {
         if let id { json.member("id", id.text) }
         json.name("changes")
         json.beginArray()
@@ -204,31 +159,26 @@ extension ModifierCommand {
 }
 
 extension ModifierCommand.Request {
-    fileprivate static let names = [
-        "method", "url", "headers", "body", "body_text", "body_b64", "body_entry",
-    ]
-
     /// Reads a request; one that says no body takes that of the `derived` one, if their methods are
     /// the same.
     fileprivate init(
-        _ members: inout CommandMembers,
+        _ given: ModifierRequestCommand,
         _ derived: ModifierCommand.Request?
     ) throws(Problem) {
-        guard let method = try members.takeString("method"),
-            let url = try members.takeString("url")
-        else { throw Problem(.badRequest, "request: method and url are needed") }
-        guard RequestHeaderRules.isWritingMethod(method) else {
-            throw Problem(.badRequest, "request: '\(method)' is no method that writes")
+        guard RequestHeaderRules.isWritingMethod(given.method) else {
+            throw Problem(.badRequest, "request: '\(given.method)' is no method that writes")
         }
         do throws(ModelError) {
-            self.init(method: method, url: try WebURL(url))
+            self.init(method: given.method, url: try WebURL(given.url))
         } catch {
             throw Problem(.badURL, "request: \(error.message)")
         }
-        if let given = try members.take("headers", "an object", { $0.members }) {
-            headers = try RequestHeaderRules.modifierFields(given)
+        if let fields = given.headers?.members {
+            headers = try RequestHeaderRules.modifierFields(
+                fields.map { JSONMember(name: $0.name, value: .string($0.value)) }
+            )
         }
-        if try !takeBody(&members), let derived, derived.method == method {
+        if try !takeBody(given), let derived, derived.method == method {
             body = derived.body
             if headers["Content-Type"] == nil, let type = derived.headers["Content-Type"] {
                 headers.append("Content-Type", type)
@@ -237,19 +187,22 @@ extension ModifierCommand.Request {
     }
 
     /// Takes the one body that is given; false where none is.
-    private mutating func takeBody(_ members: inout CommandMembers) throws(Problem) -> Bool {
+    private mutating func takeBody(_ request: ModifierRequestCommand) throws(Problem) -> Bool {
         var given: [(name: String, body: Body, type: String?)] = []
-        if let value = members.takeEvenNull("body") {
-            given.append(("body", .bytes(value.bytes), MediaType.json))
+        if let json = request.body {
+            let bytes = (try? JSONValue(parsing: json.bytes))?.bytes ?? json.bytes
+            given.append(("body", .bytes(bytes), MediaType.json))
         }
-        if let text = try members.takeString("body_text") {
+        if let text = request.bodyText {
             given.append(("body_text", .bytes(Array(text.utf8)), MediaType.text))
         }
-        let bytes = try members.take("body_b64", "base64 (RFC 4648 4)") { value in
-            value.string.flatMap(Base64.decode)
+        if let text = request.bodyB64 {
+            guard let bytes = Base64.decode(text) else {
+                throw Problem(.badRequest, "body_b64: it is not base64 (RFC 4648 4)")
+            }
+            given.append(("body_b64", .bytes(bytes), MediaType.bytes))
         }
-        if let bytes { given.append(("body_b64", .bytes(bytes), MediaType.bytes)) }
-        let entry = try members.takeModel("body_entry") { text throws(ModelError) in
+        let entry = try request.bodyEntry.checked("body_entry") { text throws(ModelError) in
             try EntryID(given: text)
         }
         // Its type is the entry's own.
@@ -280,11 +233,37 @@ extension ModifierCommand.Request {
     }
 }
 
-extension Problem {
-    /// The same, said of a part of the command.
-    fileprivate func at(_ place: String) -> Problem {
-        var problem = self
-        problem.detail = "\(place): \(detail)"
-        return problem
+extension String? {
+    /// A text that `make` makes a value of.
+    fileprivate func checked<Value>(
+        _ name: String,
+        _ make: (String) throws(ModelError) -> Value
+    ) throws(Problem) -> Value? {
+        guard let self else { return nil }
+        do throws(ModelError) {
+            return try make(self)
+        } catch {
+            throw Problem(.badRequest, "\(name): \(error.message)")
+        }
+    }
+}
+
+extension Array {
+    /// The elements that `check` makes of these; a refusal names the place.
+    fileprivate func checkedElements<Value>(
+        _ name: String,
+        _ check: (Element) throws(Problem) -> Value
+    ) throws(Problem) -> [Value] {
+        var values: [Value] = []
+        for (place, element) in enumerated() {
+            do throws(Problem) {
+                values.append(try check(element))
+            } catch {
+                var problem = error
+                problem.detail = "\(name)[\(place)]: \(error.detail)"
+                throw problem
+            }
+        }
+        return values
     }
 }

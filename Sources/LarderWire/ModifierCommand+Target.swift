@@ -1,3 +1,4 @@
+import LarderAPI
 package import LarderJSON
 package import LarderModel
 
@@ -12,24 +13,30 @@ extension ModifierCommand {
 }
 
 extension ModifierCommand.Target {
-    static let names = ["id", "key", "origin"]
-
-    /// Reads an object with `id`, or with `key` and perhaps `origin`.
-    init(_ members: inout CommandMembers) throws(Problem) {
-        let id = try members.takeString("id")
-        let key = try members.takeString("key")
-        let origin = try members.takeOrigin()
-        switch (id, key) {
+    /// Reads an id, or a key and perhaps its origin.
+    init(_ name: LarderAPI.TargetName) throws(Problem) {
+        switch (name.id, name.key) {
         case (let id?, nil):
-            guard origin == nil else {
+            guard name.origin == nil else {
                 throw Problem(.badRequest, "target: origin says whose a key is, and none is given")
             }
             self = .id(try Self.id(id))
-        case (nil, let key?):
+        case (nil, let text?):
+            let key: EntityKey
             do throws(ModelError) {
-                self = .key(try EntityKey(key), origin: origin)
+                key = try EntityKey(text)
             } catch {
                 throw Problem(.badID, "target: \(error.message)", hint: Self.keyHint)
+            }
+            do throws(ModelError) {
+                self = .key(
+                    key,
+                    origin: try name.origin.map { text throws(ModelError) in
+                        try OriginName(text)
+                    }
+                )
+            } catch {
+                throw Problem(.badRequest, "target: origin: \(error.message)")
             }
         case (_?, _?):
             throw Problem(

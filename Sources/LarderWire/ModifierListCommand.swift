@@ -1,3 +1,4 @@
+import LarderAPI
 package import LarderModel
 
 /// What `GET /v1/modifiers` asks for.
@@ -47,38 +48,26 @@ package struct ModifierListCommand: Equatable, Sendable {
 
     /// Reads the parameters, and refuses every other.
     package init(query: Substring) throws(Problem) {
-        var parameters = try QueryParameters(query)
-        if let text = parameters.take("state") {
+        let given: ModifierListQuery
+        do throws(APIDecodingError) {
+            given = try APIDecoder(.strict).decode(query: query)
+        } catch {
+            throw Problem(error)
+        }
+        if let text = given.state {
             guard let selection = Selection(text: text) else {
-                throw Problem("state", text, isNoneOf: Selection.texts)
+                throw Problem(.unknownValue(at: "state", text: text, known: Selection.texts))
             }
             self.selection = selection
         }
-        if let text = parameters.take("lane") { lane = try Lane(command: text) }
-        limit =
-            try parameters.take("limit").map { text throws(Problem) in
-                try EntryListCommand.limit(text)
-            } ?? Limits.pageRowsDefault
-        cursor = parameters.take("cursor")
-        wait = try parameters.takeWait("wait")
+        if let text = given.lane { lane = try Lane(command: text) }
+        limit = try given.page.checkedLimit()
+        cursor = given.page.cursor
+        wait = try given.wait?.checked("wait")
         guard wait == nil || selection == .unsettled else {
             throw Problem(.badRequest, "wait: it goes with state=unsettled")
         }
-        scope = try parameters.takeScope()
-        try parameters.refuseRest()
-    }
-
-    /// The query that ``init(query:)`` reads back; empty when all is as by default.
-    package var query: String {
-        var parameters: [(name: String, value: String)] = []
-        if let selection { parameters.append(("state", selection.text)) }
-        if let lane { parameters.append(("lane", lane.text)) }
-        if limit != Limits.pageRowsDefault { parameters.append(("limit", String(limit))) }
-        if let cursor { parameters.append(("cursor", cursor)) }
-        if let wait { parameters.append(("wait", wait.unitText)) }
-        parameters += scope.parameters
-        return parameters.map { "\($0.name)=\(PercentCoding.encode($0.value))" }
-            .joined(separator: "&")
+        scope = try ScopeSelection(given.rows)
     }
 }
 

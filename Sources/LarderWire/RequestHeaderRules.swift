@@ -1,4 +1,4 @@
-import LarderJSON
+package import LarderJSON
 package import LarderModel
 
 /// Which header fields a client may give for a fetch, and with a body.
@@ -117,7 +117,7 @@ package enum RequestHeaderRules {
         }
     }
 
-    static func fields(_ members: [JSONMember]) throws(Problem) -> HeaderFields {
+    package static func fields(_ members: [JSONMember]) throws(Problem) -> HeaderFields {
         guard members.count <= Limits.requestHeadersMax else {
             throw Problem(
                 .badRequest,

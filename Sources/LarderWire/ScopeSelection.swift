@@ -31,6 +31,16 @@ package enum ScopeSelection: Equatable, Sendable {
         self = selection
     }
 
+    package init(_ query: ScopeQuery) throws(Problem) {
+        let account: AccountName?
+        do throws(ModelError) {
+            account = try query.account.map { text throws(ModelError) in try AccountName(text) }
+        } catch {
+            throw Problem(.badRequest, "account: \(error.message)")
+        }
+        try self.init(scope: query.scope, account: account)
+    }
+
     /// The parameter `scope`.
     package var text: String {
         switch self {
@@ -66,19 +76,5 @@ package enum ScopeSelection: Equatable, Sendable {
         case .own, .shared: false
         case .user, .all: true
         }
-    }
-}
-
-extension QueryParameters {
-    /// `scope=` and `account=`.
-    package mutating func takeScope() throws(Problem) -> ScopeSelection {
-        try ScopeSelection(scope: take("scope"), account: takeAccountIfGiven())
-    }
-}
-
-extension CommandMembers {
-    /// The members `scope` and `account`.
-    mutating func takeScope() throws(Problem) -> ScopeSelection {
-        try ScopeSelection(scope: takeString("scope"), account: takeAccountIfGiven())
     }
 }

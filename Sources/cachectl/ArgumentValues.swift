@@ -1,6 +1,8 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
+import LarderWire
 
 /// Reads `7d`, `10s`, `300ms`.
 func durationArgument(_ text: String) throws -> Duration {
@@ -21,25 +23,29 @@ func sizeArgument(_ text: String) throws -> Int64 {
 }
 
 /// Reads a policy's name.
-func policyArgument(_ text: String) throws -> FetchOptions.Policy {
-    guard let policy = FetchOptions.Policy(name: text) else {
-        throw ValidationError(choice(text, of: FetchOptions.Policy.allCases.map(\.name)))
-    }
-    return policy
+func policyArgument(_ text: String) throws -> LarderAPI.FetchPolicy {
+    try wireArgument(text)
 }
 
 /// Reads the order of a list.
 func orderArgument(_ text: String) throws -> EntryOrder {
-    guard let order = EntryOrder(rawValue: text) else {
-        throw ValidationError(choice(text, of: EntryOrder.allCases.map(\.rawValue)))
+    try wireArgument(text)
+}
+
+/// Reads a value that the API knows.
+private func wireArgument<Value: WireEnum>(_ text: String) throws -> Value {
+    let value = Value(rawValue: text)
+    guard Value.known.contains(value) else {
+        throw ValidationError(choice(text, of: Value.known.map(\.rawValue)))
     }
-    return order
+    return value
 }
 
 /// Reads the state of a write.
-func stateArgument(_ text: String) throws -> ModifierState {
-    guard let state = ModifierState(rawValue: text) else {
-        throw ValidationError(choice(text, of: ModifierState.allCases.map(\.rawValue)))
+func stateArgument(_ text: String) throws -> LarderAPI.ModifierState {
+    let states = LarderAPI.ModifierState.known
+    guard let state = states.first(where: { $0.rawValue == text }) else {
+        throw ValidationError(choice(text, of: states.map(\.rawValue)))
     }
     return state
 }

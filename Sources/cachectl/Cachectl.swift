@@ -53,21 +53,21 @@ struct Cachectl: AsyncParsableCommand {
         } catch let failure as CommandFailure {
             failure.exit()
         } catch {
+            // Help, versions and completion scripts are no refusal.
+            guard !exitCode(for: error).isSuccess else { exit(withError: error) }
             if let failure = unknownCommand(CommandLine.arguments.dropFirst()) { failure.exit() }
             exit(refusing: error)
         }
     }
 
-    /// Ends with the parser's message, which may repeat arguments; help and versions go to stdout.
+    /// Ends with the parser's message, which may repeat arguments.
     private static func exit(refusing error: any Error) -> Never {
-        let code = exitCode(for: error)
-        guard !code.isSuccess else { exit(withError: error) }
         let console = Console()
         for line in fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
         {
             console.note(line: String(line))
         }
-        exit(withError: code)
+        exit(withError: exitCode(for: error))
     }
 
     /// Why the arguments were refused, if the reason is that they name no command.

@@ -37,6 +37,11 @@ struct Console: Sendable {
         }
     }
 
+    /// Writes a value of the API as a line of JSON.
+    func write(json value: some Encodable) throws(CommandFailure) {
+        try write(APIEncoder().encode(value) + [UInt8(ascii: "\n")])
+    }
+
     /// Writes a line of data for people.
     func line(_ text: TerminalText) throws(CommandFailure) {
         try write(Array((text.text + "\n").utf8))

@@ -1,10 +1,8 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
 import LarderWire
-
-import struct LarderClient.CacheUsage
-import struct LarderClient.EntryItem
 
 /// `cachectl df`.
 struct Df: AsyncParsableCommand {
@@ -47,11 +45,11 @@ struct Df: AsyncParsableCommand {
         }
         let console = Console()
         guard !options.json else {
-            try console.write(usage.report.encoded() + [UInt8(ascii: "\n")])
-            for item in largest { try console.write(item.item.encoded() + [UInt8(ascii: "\n")]) }
+            try console.write(json: usage)
+            for item in largest { try console.write(json: item) }
             return
         }
-        try console.lines(summary(usage.report).lines)
+        try console.lines(summary(usage).lines)
         guard verbose else { return }
         for table in details(usage, largest) {
             try console.line("")
@@ -65,13 +63,13 @@ struct Df: AsyncParsableCommand {
         var table = Table(alignsRight: [false, false])
         table.add(
             "cache",
-            "\(Words.size(report.cacheBytes)) of \(Words.size(report.cacheBytesMax)) "
-                + "(\(Words.share(report.cacheBytes, of: report.cacheBytesMax)))"
+            "\(Words.size(report.cache.bytes)) of \(Words.size(report.cache.maxBytes)) "
+                + "(\(Words.share(report.cache.bytes, of: report.cache.maxBytes)))"
         )
-        if report.budgetBytes < report.cacheBytesMax {
+        if report.cache.budgetBytes < report.cache.maxBytes {
             table.add(
                 "now at most",
-                "\(Words.size(report.budgetBytes)), as the disk is short of space"
+                "\(Words.size(report.cache.budgetBytes)), as the disk is short of space"
             )
         }
         let rows = report.rows
@@ -83,7 +81,7 @@ struct Df: AsyncParsableCommand {
         )
         for kind in report.byKind {
             let entries = Words.entries(Int(kind.rows.entries))
-            table.add("  \(Words.kind(kind.name))", "\(Words.size(kind.rows.bytes)), \(entries)")
+            table.add("  \(Words.kind(kind.kind))", "\(Words.size(kind.rows.bytes)), \(entries)")
         }
         table.add("normalized", Self.words(report.normalized))
         table.add("pins", Self.words(report.pins))
@@ -96,14 +94,14 @@ struct Df: AsyncParsableCommand {
         }
         table.add(
             "disk",
-            "\(report.diskFreeBytes.map(Words.size) ?? "an unknown number of bytes") free, of which "
-                + "\(Words.size(report.minFreeBytes)) are left to others"
+            "\(report.disk.freeBytes.map(Words.size) ?? "an unknown number of bytes") free, of which "
+                + "\(Words.size(report.disk.minFreeBytes)) are left to others"
         )
         return table
     }
 
-    private static func words(_ normalized: NormalizedUsage) -> String {
-        func words(_ name: String, _ count: NormalizedUsage.Count) -> String {
+    private static func words(_ normalized: LarderAPI.NormalizedUsage) -> String {
+        func words(_ name: String, _ count: UsageCount) -> String {
             "\(count.count) \(name) (\(Words.size(count.bytes)))"
         }
         return words("entities", normalized.entities) + ", "
@@ -111,35 +109,42 @@ struct Df: AsyncParsableCommand {
             + words("references", normalized.references)
     }
 
-    private static func words(_ pins: UsageReport.Pins) -> String {
+    private static func words(_ pins: PinUsage) -> String {
         let waiting = pins.waiting > 0 ? ", of which \(pins.waiting) waiting" : ""
         return "\(Words.size(pins.bytes)), \(pins.count == 1 ? "1 pin" : "\(pins.count) pins")"
             + "\(waiting); all pins: \(Words.size(pins.totalBytes)) of \(Words.size(pins.maxBytes)) "
             + "(\(Words.share(pins.totalBytes, of: pins.maxBytes)))"
     }
 
-    private func details(_ usage: CacheUsage, _ largest: [EntryItem]) -> [Table] {
+    private func details(_ usage: UsageReport, _ largest: [EntryItem]) -> [Table] {
         var origins = Table(alignsRight: [true, true, false])
         origins.add("SIZE", "ENTRIES", "ORIGIN")
-        for (origin, sum) in usage.byOrigin {
-            origins.add(
-                sum.sizeAndCount + [origin ?? "(bytes of one's own)"]
-            )
+        for part in usage.byOrigin {
+            origins.add(part.rows.sizeAndCount + [part.origin ?? "(bytes of one's own)"])
         }
         var users = Table(alignsRight: [true, true, false])
         users.add("SIZE", "ENTRIES", "USER")
-        for (owner, sum) in usage.byOwner { users.add(sum.sizeAndCount + [owner.words]) }
+        for part in usage.byUser { users.add(part.rows.sizeAndCount + [part.owner]) }
         var rows = Table(alignsRight: [true, false])
         rows.add("SIZE", "LARGEST")
         for item in largest {
-            rows.add(Words.size(item.accountedBytes), item.id)
+            rows.add(Words.size(item.size), item.id)
         }
-        return usage.byOwner.isEmpty ? [origins, rows] : [origins, users, rows]
+        return usage.byUser.isEmpty ? [origins, rows] : [origins, users, rows]
     }
 }
 
-extension CacheUsage.Sum {
-    fileprivate var sizeAndCount: [String] { [Words.size(accountedBytes), String(entries)] }
+extension UsageSum {
+    fileprivate var sizeAndCount: [String] { [Words.size(bytes), String(entries)] }
+}
+
+extension UsageOfUser {
+    /// As a person reads it: `1000`, `1000/work`, `everybody`.
+    fileprivate var owner: String {
+        guard let account else { return "everybody" }
+        let uid = scope.dropFirst("uid:".count)
+        return account == "default" ? String(uid) : "\(uid)/\(account)"
+    }
 }
 
 extension GlobalOptions {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderWire
 
@@ -37,7 +38,7 @@ struct Doctor: AsyncParsableCommand {
         let (findings, failure) = await examination.run()
         for finding in findings {
             if options.json {
-                try console.write(finding.encoded() + [UInt8(ascii: "\n")])
+                try console.write(json: finding)
             } else {
                 for line in lines(finding, console) { try console.line(line) }
             }
@@ -51,13 +52,13 @@ struct Doctor: AsyncParsableCommand {
         }
     }
 
-    private func lines(_ finding: CheckReport.Finding, _ console: Console) -> [TerminalText] {
+    private func lines(_ finding: Finding, _ console: Console) -> [TerminalText] {
         let mark =
             switch finding.state {
             case .ok: console.coloured("ok     ", .good)
             case .warning: console.coloured("warning", .warning)
             case .failed: console.coloured("failed ", .bad)
-            case .skipped: console.coloured("skipped", .quiet)
+            case _: console.coloured("skipped", .quiet)
             }
         let fix: [TerminalText] = finding.fix.map { ["         \($0)"] } ?? []
         return ["\(mark)  \(finding.subject): \(finding.detail)"] + fix

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
 import LarderWire
@@ -69,7 +70,7 @@ struct Evict: AsyncParsableCommand {
     var yes = false
 
     func validate() throws {
-        guard selections.count == 1 else {
+        guard selectionCount == 1 else {
             throw ValidationError(
                 "Give exactly one of ids, --key, --prefix, --origin, --older-than, --to-bytes and --all."
             )
@@ -92,12 +93,7 @@ struct Evict: AsyncParsableCommand {
                     throw CommandFailure(.failed, "nothing was evicted")
                 }
                 let report = try await console.waiting(for: "evicting") {
-                    try await client.evict(
-                        selection,
-                        dryRun: dryRun,
-                        includingPinned: includePinned,
-                        scope: scope
-                    )
+                    try await client.evict(selection, scope: scope)
                 }
                 try show(report, on: console)
             }
@@ -105,42 +101,42 @@ struct Evict: AsyncParsableCommand {
     }
 
     /// The selection in parts of which each is one request: ids may be many.
-    private func parts() throws -> [EvictionSelection] {
-        guard !ids.isEmpty else { return selections }
-        let names = try StandardInput.lines(ids).map { EntryArgument($0).rowID }
-        return stride(from: 0, to: names.count, by: Limits.evictIDsMax).map { start in
-            .ids(Array(names[start..<min(start + Limits.evictIDsMax, names.count)]))
+    private func parts() throws -> [EvictCommand] {
+        var command = EvictCommand()
+        (command.dryRun, command.includePinned) = (dryRun, includePinned)
+        guard ids.isEmpty else {
+            let names = try StandardInput.lines(ids).map { EntryArgument($0).rowID }
+            return stride(from: 0, to: names.count, by: Limits.evictIDsMax).map { start in
+                command.ids = Array(names[start..<min(start + Limits.evictIDsMax, names.count)])
+                return command
+            }
         }
+        command.keys = key.isEmpty ? nil : key
+        (command.prefix, command.origin, command.olderThan) = (prefix, origin, olderThan)
+        command.toBytes = toBytes.flatMap { RawJSON(String($0)) }
+        command.all = all ? true : nil
+        return [command]
     }
 
-    private var selections: [EvictionSelection] {
-        var found: [EvictionSelection] = []
-        if !ids.isEmpty { found.append(.ids(ids)) }
-        if let prefix { found.append(.prefix(prefix)) }
-        if !key.isEmpty {
-            found.append(.keys(key, origin: origin))
-        } else if let origin {
-            found.append(.origin(origin))
-        }
-        if let olderThan { found.append(.olderThan(olderThan)) }
-        if let toBytes { found.append(.toBytes(toBytes)) }
-        if all { found.append(.all) }
-        return found
+    /// How many ways to select are given, of which --origin is none beside --key.
+    private var selectionCount: Int {
+        let given = [
+            !ids.isEmpty, prefix != nil, !key.isEmpty, origin != nil && key.isEmpty,
+            olderThan != nil, toBytes != nil, all,
+        ]
+        return given.count { $0 }
     }
 
     /// Says what would go and asks a person.
     private func confirmed(
-        _ selection: EvictionSelection,
+        _ selection: EvictCommand,
         _ scope: EntryScope,
         _ client: LarderClient,
         _ console: Console
     ) async throws -> Bool {
-        let report = try await client.evict(
-            selection,
-            dryRun: true,
-            includingPinned: includePinned,
-            scope: scope
-        )
+        var trial = selection
+        trial.dryRun = true
+        let report = try await client.evict(trial, scope: scope)
         guard report.evicted > 0 else { return true }
         let shown = report.names.prefix(Self.idsShownMax)
         for id in shown { console.note(line: "  \(id)") }
@@ -153,9 +149,9 @@ struct Evict: AsyncParsableCommand {
     /// As many as leave the question on the screen.
     private static let idsShownMax = 15
 
-    private func show(_ report: EvictionReport, on console: Console) throws(CommandFailure) {
+    private func show(_ report: EvictReport, on console: Console) throws(CommandFailure) {
         guard !options.json else {
-            try console.write(report.report.encoded() + [UInt8(ascii: "\n")])
+            try console.write(json: report)
             return
         }
         if !console.isTerminalOut || dryRun {
@@ -175,12 +171,12 @@ struct Evict: AsyncParsableCommand {
         console.note("\(dryRun ? "would evict" : "evicted") \(summary(report))\(skipped)")
     }
 
-    private func summary(_ report: EvictionReport) -> String {
+    private func summary(_ report: EvictReport) -> String {
         "\(Words.entries(report.evicted)), \(Words.size(report.bytes))"
     }
 }
 
-extension EvictionReport {
+extension EvictReport {
     /// What went, as a person reads it.
     fileprivate var names: [String] { ids + entities.map { "\($0.origin)/\($0.key)" } }
 }

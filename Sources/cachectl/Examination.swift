@@ -1,11 +1,10 @@
+import LarderAPI
 import LarderClient
 import LarderModel
 import LarderWire
 
 /// Everything that `doctor` looks at, in the order in which it is told.
 struct Examination {
-    typealias Finding = CheckReport.Finding
-
     let options: GlobalOptions
     let configurationFile: String?
 
@@ -16,7 +15,7 @@ struct Examination {
             findings += try await options.withClient { client in
                 let status = try await client.status()
                 let surroundings = Surroundings(socket: client.socketInUse)
-                let inForce = status.report.configuration
+                let inForce = status.configuration
                 var findings = surroundings.configuration(
                     file: configurationFile,
                     inForce: inForce
@@ -44,7 +43,7 @@ struct Examination {
 
     // MARK: What the daemon says
 
-    private static func findings(_ status: DaemonStatus) -> [Finding] {
+    private static func findings(_ status: StatusReport) -> [Finding] {
         var findings: [Finding] = []
         if status.version == Version.text {
             findings.append(Finding("version", .ok, "larderd and cachectl are \(Version.text)"))
@@ -58,14 +57,14 @@ struct Examination {
                 )
             )
         }
-        let told = status.report.findings
+        let told = status.findings
         for warning in status.warnings where !told.contains(where: { $0.detail == warning }) {
             findings.append(Finding("status", .warning, warning, fix: "See: cachectl status"))
         }
         findings += told
         if let you = status.you {
             let groups = you.groups.map { String($0) }.joined(separator: ", ")
-            let role = you.isAdministrator ? "an administrator" : "no administrator"
+            let role = you.administrator ? "an administrator" : "no administrator"
             findings.append(
                 Finding("you", .ok, "uid \(you.uid), groups \(groups); \(role) of this daemon")
             )
@@ -75,15 +74,15 @@ struct Examination {
 
     private static func fileFindings(
         _ client: LarderClient,
-        _ status: DaemonStatus
+        _ status: StatusReport
     ) async -> [Finding] {
         var findings: [Finding] = []
         do throws(LarderError) {
-            findings += diskFindings(try await client.usage().report)
+            findings += diskFindings(try await client.usage())
         } catch {
             findings.append(Finding("disk", .skipped, error.description))
         }
-        guard status.you?.isAdministrator == true else {
+        guard status.you?.administrator == true else {
             return findings + [
                 Finding(
                     "files",
@@ -120,18 +119,18 @@ struct Examination {
                 findings.append(Finding("log", .ok, log))
             }
         }
-        guard let free = usage.diskFreeBytes else {
+        guard let free = usage.disk.freeBytes else {
             return findings + [
                 Finding("disk", .skipped, "the file system does not say what is free")
             ]
         }
-        if free < usage.minFreeBytes {
+        if free < usage.disk.minFreeBytes {
             findings.append(
                 Finding(
                     "disk",
                     .warning,
                     "\(Words.size(free)) are free, cache.min_free_bytes is "
-                        + "\(Words.size(usage.minFreeBytes)): the cache grows no more",
+                        + "\(Words.size(usage.disk.minFreeBytes)): the cache grows no more",
                     fix: "Free space on the cache's disk, or lower cache.min_free_bytes."
                 )
             )

@@ -94,8 +94,8 @@ struct FetchPrinter {
         switch snapshot.source {
         case .network: "from the network"
         case .modifier: "from a write that waits to be sent"
-        case .cache:
-            "from the cache, \(Words.span(snapshot.age)) old\(snapshot.isStale ? ", stale" : "")"
+        default:
+            "from the cache, \(Words.span(snapshot.age)) old\(snapshot.stale ? ", stale" : "")"
         }
     }
 

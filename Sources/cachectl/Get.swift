@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
 import LarderWire
@@ -49,7 +50,7 @@ struct Get: AsyncParsableCommand {
         ),
         transform: policyArgument
     )
-    var policy: FetchOptions.Policy?
+    var policy: LarderAPI.FetchPolicy?
 
     @Flag(help: "An answer of which something was evicted is shown without it.")
     var partial = false
@@ -165,12 +166,10 @@ extension Get {
     ) async throws {
         let isWatched = console.isTerminalOut && !options.json
         let policy = policy ?? (isWatched ? .cacheThenNetwork : .networkFirst)
-        let fetchOptions = FetchOptions(
-            policy: policy,
-            timeout: timeout,
-            allowsPartial: partial,
-            headers: try headers()
-        )
+        var fetchOptions = FetchOptions(policy: policy)
+        fetchOptions.timeout = timeout
+        fetchOptions.partial = partial
+        fetchOptions.headers = try headers()
         let plan = GetPlan(
             name: url,
             waitsForNetwork: isWatched || policy == .cacheThenNetwork,
@@ -213,16 +212,18 @@ extension Get {
         }
     }
 
-    private func headers() throws -> [String: String] {
-        var headers: [String: String] = [:]
+    private func headers() throws -> NamedValues<String> {
+        var headers = NamedValues<String>()
         for line in header {
             guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else {
                 throw ValidationError("'\(line)' is not a header: give 'Name: value'.")
             }
             let value = line[line.index(after: colon)...].drop(while: { $0 == " " })
-            guard headers.updateValue(String(value), forKey: String(line[..<colon])) == nil else {
-                throw ValidationError("The header '\(line[..<colon])' is given twice.")
+            let name = String(line[..<colon])
+            guard headers[name] == nil else {
+                throw ValidationError("The header '\(name)' is given twice.")
             }
+            headers.members.append(NamedValues.Member(name, String(value)))
         }
         return headers
     }

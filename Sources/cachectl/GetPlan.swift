@@ -90,16 +90,10 @@ struct GetPlan {
     }
 
     private mutating func snapshotArrived(_ snapshot: Snapshot) -> Step {
-        switch snapshot.source {
-        case .network:
-            return .print(snapshot, .given)
-        case .cache, .modifier:
-            guard waitsForNetwork || !isGoodEnough(snapshot) else {
-                return .print(snapshot, .given)
-            }
-            state = .holding(snapshot)
-            return showsHeld && isGoodEnough(snapshot) ? .show(snapshot) : .wait
-        }
+        let mayBeLast = snapshot.source == .network || !waitsForNetwork && isGoodEnough(snapshot)
+        guard !mayBeLast else { return .print(snapshot, .given) }
+        state = .holding(snapshot)
+        return showsHeld && isGoodEnough(snapshot) ? .show(snapshot) : .wait
     }
 
     private func unchangedArrived() -> Step {
@@ -119,6 +113,6 @@ struct GetPlan {
     }
 
     private func isGoodEnough(_ snapshot: Snapshot) -> Bool {
-        !mustBeFresh || !snapshot.isStale
+        !mustBeFresh || !snapshot.stale
     }
 }

@@ -54,7 +54,7 @@ struct Inspect: AsyncParsableCommand {
         let scope = options.scope(ofUser: uid)
         let row = EntryArgument(id).rowID
         func entry() async throws(LarderError) -> InspectedRow {
-            .entry(try await client.explain(row, scope: scope).explanation)
+            .entry(try await client.explain(row, scope: scope))
         }
         guard case .id = EntryArgument(id) else { return try await entry() }
         return try await entity.found(

@@ -1,5 +1,6 @@
+import LarderAPI
+import LarderClient
 import LarderModel
-import LarderWire
 
 /// What `inspect` has found, as it is printed.
 enum InspectedRow {
@@ -9,23 +10,27 @@ enum InspectedRow {
     /// The row as a list has it, as JSON.
     var item: [UInt8] {
         switch self {
-        case .entry(let found): found.item.encoded()
-        case .entity(let found): found.item.encoded()
+        case .entry(let found): APIEncoder().encode(found.item)
+        case .entity(let found): APIEncoder().encode(found.item)
         }
     }
 
     /// All that is known, as JSON.
     var explanation: [UInt8] {
         switch self {
-        case .entry(let found): found.encoded()
-        case .entity(let found): found.encoded()
+        case .entry(let found): APIEncoder().encode(found)
+        case .entity(let found): APIEncoder().encode(found)
         }
     }
 
     var difference: ViewDifference {
         switch self {
-        case .entry(let found): ViewDifference(of: found.item.id, found.pending)
-        case .entity(let found): ViewDifference(of: EntryID(found.item.name), found.pending)
+        case .entry(let found): ViewDifference(of: TargetName(id: found.item.id), found.pending)
+        case .entity(let found):
+            ViewDifference(
+                of: TargetName(key: found.item.name.key, origin: found.item.name.origin),
+                found.pending
+            )
         }
     }
 
@@ -49,44 +54,44 @@ private struct Facts {
 
     mutating func add(_ found: EntryExplanation, explain: Bool) {
         let item = found.item
-        add("id", item.id.text)
+        add("id", item.id)
         add("kind", item.words)
-        if let origin = item.origin { add("origin", origin.text) }
+        if let origin = item.origin { add("origin", origin) }
         add("status", String(item.status))
         add("media type", item.mediaType ?? "-")
-        add("bytes", "\(item.byteCount), with its row \(item.accountedBytes)")
-        addTime(of: item.storedAt)
-        switch item.kind {
-        case .blob: add("kept until", item.freshUntil?.rfc3339 ?? "it is removed or evicted")
-        case .fetched, .variants, .tombstone, .entity:
-            add("fresh until", item.freshUntil?.rfc3339 ?? "-")
-            add("stale", item.isStale ? "yes" : "no")
+        add("bytes", "\(item.bytes), with its row \(item.size)")
+        add("stored", "\(item.storedAt.text), \(Words.age(item.storedAt)) ago")
+        if item.kind == .blob {
+            add("kept until", item.freshUntil?.text ?? "it is removed or evicted")
+        } else {
+            add("fresh until", item.freshUntil?.text ?? "-")
+            add("stale", item.stale ? "yes" : "no")
         }
-        add("revision", String(item.revision.number))
+        add("revision", String(item.rev))
         add("etag", item.etag)
-        if let pending = found.pending { add("to be sent", String(pending.count)) }
+        if found.pending.base != nil { add("to be sent", String(found.pending.pending)) }
         guard explain else { return }
         add("last modified", found.lastModified ?? "-")
         add("digest", found.digest)
         add(protectedBy: found.protectedBy)
-        for field in found.headers.fields { add("header", "\(field.name): \(field.value)") }
-        add(found.form)
-        if let pending = found.pending { add(pending) }
+        for field in found.headers { add("header", "\(field.name): \(field.value)") }
+        addForm(of: found)
+        add(found.pending)
     }
 
     mutating func add(_ found: EntityExplanation, explain: Bool) {
         let item = found.item
-        add("key", item.name.key.text)
-        add("origin", item.name.origin.text)
-        add("kind", item.isDeleted ? "deleted at the origin" : "an entity")
-        add("bytes", "\(item.byteCount), with its row \(item.accountedBytes)")
-        addTime(of: item.storedAt)
-        add("revision", String(item.revision.number))
-        if found.pending.count > 0 { add("to be sent", String(found.pending.count)) }
+        add("key", item.name.key)
+        add("origin", item.name.origin)
+        add("kind", item.deleted ? "deleted at the origin" : "an entity")
+        add("bytes", "\(item.bytes), with its row \(item.size)")
+        add("stored", "\(item.storedAt.text), \(Words.age(item.storedAt)) ago")
+        add("revision", String(item.rev))
+        if found.pending.pending > 0 { add("to be sent", String(found.pending.pending)) }
         add("referred to by", String(found.referencedBy.count))
         add("refers to", String(found.refersTo.count))
         guard explain else { return }
-        add("version", found.version?.words ?? "-")
+        add("version", found.version?.text ?? "-")
         add("last fetch", found.fetch.map(String.init) ?? "-")
         add(protectedBy: found.protectedBy)
         add(found.referencedBy, "referred to by")
@@ -94,60 +99,57 @@ private struct Facts {
         add(found.pending)
     }
 
-    private mutating func addTime(of storedAt: Timestamp) {
-        let age = Words.span(WallClock.now().since(storedAt))
-        add("stored", "\(storedAt.rfc3339), \(age) ago")
-    }
-
     private mutating func add(protectedBy reasons: [String]) {
         add("can be evicted", reasons.isEmpty ? "yes" : "no")
         for reason in reasons { add("because", reason) }
     }
 
-    private mutating func add(_ form: FormExplanation) {
-        switch form.form {
-        case .whole(let reason): add("stored", "whole" + (reason.map { ": \($0)" } ?? ""))
-        case .normalized(let skeleton, let entities):
+    private mutating func addForm(of found: EntryExplanation) {
+        if let skeleton = found.skeleton, let entities = found.entities {
             add("stored", "normalized, skeleton \(skeleton), \(entities.count) entities")
             add(entities, "entity")
+        } else {
+            add("stored", "whole" + (found.wholeReason.map { ": \($0)" } ?? ""))
         }
-        if form.keylessCount > 0 {
-            let first = form.keylessSample.map { ", the first at \($0)" } ?? ""
-            add("without a key", "\(form.keylessCount)\(first)")
+        if found.keyless.count > 0 {
+            let first = found.keyless.sample.map { ", the first at \($0)" } ?? ""
+            add("without a key", "\(found.keyless.count)\(first)")
         }
-        if form.repeatedCount > 0 { add("with a member twice", String(form.repeatedCount)) }
+        if found.repeated > 0 { add("with a member twice", String(found.repeated)) }
     }
 
-    private mutating func add(_ references: ReferenceList, _ name: String) {
+    private mutating func add(_ references: References, _ name: String) {
         for item in references.items {
-            add("  \(name)", "\(item.id): \(item.members.joined(separator: ", "))")
+            add("  \(name)", "\(item.target): \(item.members.joined(separator: ", "))")
         }
         let more = references.count - references.items.count
         if more > 0 { add("  \(name)", "and \(more) more") }
     }
 
     private mutating func add(_ pending: PendingExplanation) {
-        add("base", pending.base.words)
-        for step in pending.steps {
+        guard let base = pending.base, let view = pending.view else { return }
+        add("base", base.words)
+        for step in pending.modifiers {
             let leftOut = step.inapplicable.map { ", left out: \($0)" } ?? ""
-            add("modifier", "\(step.id), \(step.state.rawValue), \(step.effect)\(leftOut)")
+            add("modifier", "\(step.id), \(step.state), \(step.effect)\(leftOut)")
             if let view = step.after { add("  with it", view.words) }
             if let view = step.without { add("  without it", view.words) }
         }
-        if pending.isTruncated {
-            add("not told", "more than this: \(pending.count) are to be sent in all")
+        if pending.truncated {
+            add("not told", "more than this: \(pending.pending) are to be sent in all")
         }
-        add("view", pending.view.words)
+        add("view", view.words)
     }
 }
 
-extension EntryListItem {
+extension EntryItem {
     fileprivate var words: String {
         switch kind {
         case .blob: "a program's own bytes"
         case .fetched, .variants: "an origin's answer"
         case .tombstone: "deleted at the origin"
         case .entity: "an entity"
+        default: kind.rawValue
         }
     }
 }

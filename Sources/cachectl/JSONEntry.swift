@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderClient
 import LarderJSON
 import LarderModel
@@ -7,15 +8,15 @@ import LarderWire
 struct JSONEntry {
     private enum Found {
         case entry(EntryExplanation)
-        case entity(EntityListItem)
+        case entity(EntityItem)
     }
 
     private let client: LarderClient
     private let found: Found
 
-    init(client: LarderClient, _ explanation: Explanation) {
+    init(client: LarderClient, _ explanation: EntryExplanation) {
         self.client = client
-        found = .entry(explanation.explanation)
+        found = .entry(explanation)
     }
 
     init(client: LarderClient, _ explanation: EntityExplanation) {
@@ -30,7 +31,7 @@ struct JSONEntry {
             case .entity(let item): try await snapshot(item)
             }
         try console.write(FetchFrame.snapshot(snapshot).encodedLine())
-        let end = EndFrame(outcome: .cache, revision: snapshot.revision)
+        let end = EndFrame(outcome: .cache, revision: Revision(snapshot.rev))
         try console.write(FetchFrame.end(end).encodedLine())
     }
 
@@ -38,56 +39,62 @@ struct JSONEntry {
         let item = explanation.item
         guard item.kind != .tombstone else { throw Self.gone }
         let pending = explanation.pending
-        let isMade = pending.map { [.unknown, .deleted].contains($0.base) } ?? false
+        let isMade = [ViewReport.unknown, .deleted].contains(pending.base)
         var snapshot = SnapshotFrame(
             source: isMade ? .modifier : .cache,
-            revision: item.revision,
-            isStale: item.isStale,
-            age: max(.zero, WallClock.now().since(item.storedAt)),
+            revision: Revision(item.rev),
+            isStale: item.stale,
+            age: age(item.storedAt),
             entry: FrameEntry(
-                id: item.id,
+                id: try EntryID(item.id),
                 status: item.status,
                 mediaType: item.mediaType,
                 etag: item.etag,
-                storedAt: item.storedAt,
+                storedAt: Timestamp(milliseconds: item.storedAt.milliseconds),
                 body: try await body(item)
             )
         )
-        snapshot.pending = pending?.count ?? 0
-        snapshot.pendingIDs = pending?.steps.map(\.id.text) ?? []
+        snapshot.pending = pending.pending
+        snapshot.pendingIDs = pending.modifiers.map(\.id)
         return snapshot
     }
 
-    private func snapshot(_ item: EntityListItem) async throws -> SnapshotFrame {
-        guard !item.isDeleted else { throw Self.gone }
+    private func snapshot(_ item: EntityItem) async throws -> SnapshotFrame {
+        guard !item.deleted else { throw Self.gone }
         let name = item.name
-        let entity = try await client.entity(name.key.text, origin: name.origin.text)
+        let entity = try await client.entity(name.key, origin: name.origin)
         var snapshot = SnapshotFrame(
             source: .cache,
-            revision: item.revision,
+            revision: Revision(item.rev),
             isStale: false,
-            age: max(.zero, WallClock.now().since(item.storedAt)),
+            age: age(item.storedAt),
             entry: FrameEntry(
-                id: EntryID(name),
+                id: EntryID(
+                    EntityName(try EntityKey(name.key), of: try OriginName(name.origin))
+                ),
                 status: 200,
                 mediaType: entity.metadata.mediaType,
                 etag: entity.metadata.etag ?? "",
-                storedAt: item.storedAt,
+                storedAt: Timestamp(milliseconds: item.storedAt.milliseconds),
                 body: .json(entity.bytes)
             )
         )
         snapshot.pending = entity.metadata.pending
         snapshot.failed = entity.metadata.failed
-        snapshot.isComplete = entity.metadata.isComplete
+        snapshot.complete = entity.metadata.isComplete
         return snapshot
+    }
+
+    private func age(_ storedAt: LarderAPI.Timestamp) -> Duration {
+        .milliseconds(max(0, WallClock.now().milliseconds - storedAt.milliseconds))
     }
 
     private static let gone = CommandFailure(.notFound, "the origin says that it is gone")
 
-    private func body(_ item: EntryListItem) async throws -> FrameBody {
-        let path = FrameBody.href(PercentCoding.entryPath(item.id))
-        guard item.byteCount <= Limits.inlineJSONBytesMax else { return path }
-        let bytes = try await client.entry(item.id.text).bytes
+    private func body(_ item: EntryItem) async throws -> FrameBody {
+        let path = FrameBody.href(PercentCoding.entryPath(try EntryID(item.id)))
+        guard item.bytes <= Limits.inlineJSONBytesMax else { return path }
+        let bytes = try await client.entry(item.id).bytes
         if JSONValidator.accepts(bytes) { return .json(bytes) }
         return bytes.count <= Limits.base64BodyBytesMax ? .bytes(bytes) : path
     }

@@ -1,10 +1,7 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
-import LarderWire
-
-import struct LarderClient.EntityItem
-import struct LarderClient.EntryItem
 
 /// `cachectl ls`.
 struct Ls: AsyncParsableCommand {
@@ -77,20 +74,19 @@ struct Ls: AsyncParsableCommand {
     }
 
     private func print(_ list: Pages<EntryItem>, on console: Console) async throws -> Int {
-        let now = WallClock.now()
-        return try await console.list(
+        try await console.list(
             list,
             upTo: limit,
-            json: options.json ? { $0.item.encoded() } : nil,
+            json: options.json ? { APIEncoder().encode($0) } : nil,
             fields: { item in
                 [
-                    item.id, String(item.byteCount), String(item.accountedBytes),
-                    item.item.storedAt.rfc3339, state(item), item.mediaType ?? "-",
+                    item.id, String(item.bytes), String(item.size), item.storedAt.text, state(item),
+                    item.mediaType ?? "-",
                 ] + owner(item.owner)
             },
             columns: [
-                Column("SIZE", alignsRight: true) { Words.size(Int64($0.byteCount)) },
-                Column("AGE", alignsRight: true) { Words.span(now.since($0.item.storedAt)) },
+                Column("SIZE", alignsRight: true) { Words.size(Int64($0.bytes)) },
+                Column("AGE", alignsRight: true) { Words.age($0.storedAt) },
                 Column("STATE", state),
                 Column("TYPE") { $0.mediaType ?? "-" },
             ] + owner(\.owner) + [Column("ID") { $0.id }]
@@ -98,22 +94,21 @@ struct Ls: AsyncParsableCommand {
     }
 
     private func print(_ list: Pages<EntityItem>, on console: Console) async throws -> Int {
-        let now = WallClock.now()
-        return try await console.list(
+        try await console.list(
             list,
             upTo: limit,
-            json: options.json ? { $0.item.encoded() } : nil,
+            json: options.json ? { APIEncoder().encode($0) } : nil,
             fields: { item in
                 [
-                    item.key, String(item.byteCount), String(item.accountedBytes),
-                    item.item.storedAt.rfc3339, state(item),
+                    item.name.key, String(item.bytes), String(item.size), item.storedAt.text,
+                    state(item),
                 ] + owner(item.owner)
             },
             columns: [
-                Column("SIZE", alignsRight: true) { Words.size(Int64($0.byteCount)) },
-                Column("AGE", alignsRight: true) { Words.span(now.since($0.item.storedAt)) },
+                Column("SIZE", alignsRight: true) { Words.size(Int64($0.bytes)) },
+                Column("AGE", alignsRight: true) { Words.age($0.storedAt) },
                 Column("STATE", state),
-            ] + owner(\.owner) + [Column("KEY") { $0.key }]
+            ] + owner(\.owner) + [Column("KEY") { $0.name.key }]
         )
     }
 
@@ -128,14 +123,14 @@ struct Ls: AsyncParsableCommand {
     private func state(_ item: EntryItem) -> String {
         switch item.kind {
         case .blob: "own"
-        case .fetched where item.isUnsent: "unsent"
-        case .fetched: item.isStale ? "stale" : "fresh"
         case .tombstone: "deleted"
+        default:
+            if item.source == .modifier { "unsent" } else { item.stale ? "stale" : "fresh" }
         }
     }
 
     private func state(_ item: EntityItem) -> String {
-        if item.isDeleted { return "deleted" }
-        return item.isUnsent ? "unsent" : "known"
+        if item.deleted { return "deleted" }
+        return item.source == .modifier ? "unsent" : "known"
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
 import LarderWire
@@ -81,18 +82,18 @@ struct Pin: AsyncParsableCommand {
         of client: LarderClient,
         on console: Console
     ) async throws {
-        let outcome = try await console.waiting(for: "waiting for \(name) to be held") {
+        let waiting = try await console.waiting(for: "waiting for \(name) to be held") {
             do throws(LarderError) {
                 return try await client.pin(name, waitingFor: wait)
             } catch {
                 throw CommandFailure(pinningFailedWith: error, of: name)
             }
         }
-        switch outcome {
-        case .held: try options.report("held", name)
-        case .waiting(let pin):
+        switch waiting {
+        case nil: try options.report("held", name)
+        case let pin?:
             if options.json { try options.report("waiting", name) }
-            let kind = pin.item.trouble.flatMap { ProblemKind(rawValue: $0.problem) }
+            let kind = pin.problem.flatMap { ProblemKind(type: $0) }
             let met = pin.reason.map { " (\($0))" } ?? ""
             throw CommandFailure(
                 kind?.exit ?? .nothingToShow,
@@ -106,20 +107,22 @@ struct Pin: AsyncParsableCommand {
         let now = WallClock.now()
         let count = try await console.list(
             client.pins(),
-            json: options.json ? { $0.item.encoded() } : nil,
+            json: options.json ? { APIEncoder().encode($0) } : nil,
             fields: { pin in
                 [
-                    pin.item.state.text, pin.byteCount.map { String($0) } ?? "-",
-                    pin.item.storedAt?.rfc3339 ?? "-", pin.id, pin.reason ?? "-",
+                    pin.state.rawValue, pin.bytes.map { String($0) } ?? "-",
+                    pin.storedAt?.text ?? "-", pin.id, pin.reason ?? "-",
                 ]
             },
             columns: [
-                Column("STATE") { $0.item.state.text },
+                Column("STATE") { $0.state.rawValue },
                 Column("SIZE", alignsRight: true) { pin in
-                    pin.byteCount.map { Words.size(Int64($0)) } ?? "-"
+                    pin.bytes.map { Words.size(Int64($0)) } ?? "-"
                 },
                 Column("AGE", alignsRight: true) { pin in
-                    pin.item.storedAt.map { Words.span(now.since($0)) } ?? "-"
+                    pin.storedAt.map {
+                        Words.span(now.since(Timestamp(milliseconds: $0.milliseconds)))
+                    } ?? "-"
                 },
                 Column("ID") { $0.id },
                 Column("REASON") { $0.reason ?? "" },

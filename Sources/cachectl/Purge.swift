@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
 import LarderWire
@@ -40,7 +41,7 @@ struct Purge: AsyncParsableCommand {
         }
         try await options.withClient { client in
             if !yes {
-                let usage = try await client.usage(scope: scope).report
+                let usage = try await client.usage(scope: scope)
                 let size = Words.size(usage.rows.bytes + usage.pins.bytes)
                 console.note(line: "uid \(uid) has \(usage.rows.entries) entries, \(size)")
                 guard console.confirms("Take all of it away, with the writes that wait?") else {
@@ -51,7 +52,7 @@ struct Purge: AsyncParsableCommand {
                 try await client.purge(scope)
             }
             if options.json {
-                try console.write(report.encoded() + [UInt8(ascii: "\n")])
+                try console.write(json: report)
             } else {
                 let words = "\(report.entries) entries, \(Words.size(report.bytes))"
                 try console.line("purged: \(words), \(report.modifiers) writes")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderWire
 
@@ -24,11 +25,11 @@ struct Reload: AsyncParsableCommand {
         let report = try await options.withClient { try await $0.reload() }
         let console = Console()
         if options.json {
-            try console.write(report.encoded() + [UInt8(ascii: "\n")])
+            try console.write(json: report)
         } else {
             for line in lines(report) { try console.line(TerminalText(line)) }
         }
-        guard !report.isTaken else { return }
+        guard report.state != .taken else { return }
         throw CommandFailure(
             .badConfiguration,
             "the configuration is refused, nothing has changed",
@@ -41,7 +42,9 @@ struct Reload: AsyncParsableCommand {
         lines += report.taken.map { "taken: \($0)" }
         lines += report.needsRestart.map { "needs a restart: \($0)" }
         lines += report.warnings.map { "warning: \($0)" }
-        if report.isTaken, report.taken.isEmpty { lines.insert("nothing has changed", at: 0) }
+        if report.state == .taken, report.taken.isEmpty {
+            lines.insert("nothing has changed", at: 0)
+        }
         return lines
     }
 }

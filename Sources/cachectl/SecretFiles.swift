@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderConfiguration
 import LarderModel
 import LarderWire
@@ -30,9 +31,9 @@ struct SecretFiles {
     }
 
     /// A warning for each that all users can read.
-    var findings: [CheckReport.Finding] {
+    var findings: [Finding] {
         contents.filter { Self.isReadableByAll($0.key) }.sorted { $0.key < $1.key }.map {
-            CheckReport.Finding(
+            Finding(
                 "secrets",
                 .warning,
                 "all users can read \($0.key), which has \($0.value)",

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
 import LarderWire
@@ -19,10 +20,10 @@ struct Stats: AsyncParsableCommand {
     var options: GlobalOptions
 
     func run() async throws {
-        let report = try await options.withClient { try await $0.stats() }.report
+        let report = try await options.withClient { try await $0.stats() }
         let console = Console()
         if options.json {
-            return try console.write(report.encoded() + [UInt8(ascii: "\n")])
+            return try console.write(json: report)
         }
         let parts = [counts(report), requests(report), fetches(report), latencies(report)]
         for line in parts.filter({ !$0.isEmpty }).joined(separator: [""]) {
@@ -34,7 +35,7 @@ struct Stats: AsyncParsableCommand {
         let (connections, flights) = (report.connections, report.flights)
         let (evictions, groups) = (report.evictions, report.groups)
         var table = Table(alignsRight: [false, false])
-        table.add("since", "\(Words.span(report.uptime)) ago")
+        table.add("since", "\(Words.span(.seconds(report.uptime))) ago")
         table.add(
             "connections",
             "open: \(connections.open), accepted: \(connections.accepted), "
@@ -72,7 +73,7 @@ struct Stats: AsyncParsableCommand {
                 + "confirmed: \(modifiers.confirmed), dead: \(modifiers.dead), "
                 + "cancelled: \(modifiers.cancelled), reverted: \(modifiers.reverts)"
         )
-        if let median = groups.median, let max = groups.max {
+        if let median = groups.p50, let max = groups.max {
             table.add(
                 "writes",
                 "transactions: \(groups.count), with \(median) writes as a rule, \(max) at most"
@@ -84,16 +85,9 @@ struct Stats: AsyncParsableCommand {
     private func requests(_ report: StatsReport) -> [TerminalText] {
         var table = Table(alignsRight: [false, true, true, true, true])
         table.add("requests", "2xx", "3xx", "4xx", "5xx")
-        let asked = report.requests.filter { $0.byClass.contains { $0 > 0 } }
+        let asked = report.requests.filter { $0.counts.contains { $0 > 0 } }
         for requests in asked {
-            let counts = requests.byClass.map { String($0) }
-            table.add(
-                requests.family,
-                counts[0],
-                counts[1],
-                counts[2],
-                counts[3]
-            )
+            table.add([requests.family] + requests.counts.map { String($0) })
         }
         return asked.isEmpty ? [] : table.lines
     }
@@ -103,12 +97,8 @@ struct Stats: AsyncParsableCommand {
         var table = Table(alignsRight: [false, false, false, true])
         table.add("fetches", "shown from", "outcome", "count")
         for fetches in report.fetches {
-            table.add(
-                fetches.policy.rawValue,
-                fetches.source.rawValue,
-                fetches.outcome.rawValue,
-                String(fetches.count)
-            )
+            let fields = [fetches.policy.rawValue, fetches.source, fetches.outcome]
+            table.add(fields + [String(fetches.count)])
         }
         return table.lines
     }
@@ -123,14 +113,8 @@ struct Stats: AsyncParsableCommand {
         var table = Table(alignsRight: [false, true, true, true, true, true])
         table.add("time", "half", "90 %", "99 %", "longest", "timed")
         for (name, latency) in rows {
-            table.add(
-                name,
-                Words.time(latency.median),
-                Words.time(latency.ninetieth),
-                Words.time(latency.ninetyNinth),
-                Words.time(latency.max),
-                String(latency.count)
-            )
+            let times = [latency.p50Ms, latency.p90Ms, latency.p99Ms, latency.maxMs]
+            table.add([name] + times.map(Words.time) + [String(latency.count)])
         }
         return table.lines
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
 import LarderWire
@@ -22,24 +23,26 @@ struct Status: AsyncParsableCommand {
         let status = try await options.withClient { try await $0.status() }
         let console = Console()
         if options.json {
-            try console.write(status.report.encoded() + [UInt8(ascii: "\n")])
+            try console.write(json: status)
         } else {
             for line in lines(status, console) { try console.line(line) }
         }
-        guard status.isHealthy else { throw ExitCode(CommandFailure.Code.failed.rawValue) }
+        guard status.state == .ok else { throw ExitCode(CommandFailure.Code.failed.rawValue) }
     }
 
-    private func lines(_ status: DaemonStatus, _ console: Console) -> [TerminalText] {
-        let report = status.report
+    private func lines(_ report: StatusReport, _ console: Console) -> [TerminalText] {
         let cache = report.cache
         let health =
-            status.isHealthy
+            report.state == .ok
             ? console.coloured("healthy", .good) : console.coloured("degraded", .bad)
         let share = Words.percent(
             cache.maxBytes > 0 ? Double(cache.bytes) / Double(cache.maxBytes) : nil
         )
         var table = Table(alignsRight: [false, false])
-        table.add("larderd", shown: "\(report.version), up \(Words.span(report.uptime)), \(health)")
+        table.add(
+            "larderd",
+            shown: "\(report.version), up \(Words.span(.seconds(report.uptime))), \(health)"
+        )
         table.add(
             "cache",
             "\(Words.size(cache.bytes)) of \(Words.size(cache.maxBytes)) (\(share)), "
@@ -64,22 +67,22 @@ struct Status: AsyncParsableCommand {
         return table.lines
     }
 
-    private func describe(_ pins: StatusReport.Pins) -> String {
+    private func describe(_ pins: PinStatus) -> String {
         let waiting = pins.waiting > 0 ? ", \(pins.waiting) waiting for their origins" : ""
         return "\(pins.count), \(Words.size(pins.bytes)) of \(Words.size(pins.maxBytes))\(waiting)"
     }
 
-    private func describe(_ queue: StatusReport.Queue) -> String {
-        let states = StatusReport.Queue.states.compactMap { state in
-            queue.byState[state].map { "\(state.rawValue): \($0)" }
-        }
+    private func describe(_ queue: QueueStatus) -> String {
+        let states = queue.states.members.filter { $0.value > 0 }.map { "\($0.name): \($0.value)" }
         var words = states.joined(separator: ", ")
         if queue.stalled > 0 { words += ", of them stalled: \(queue.stalled)" }
-        if let age = queue.oldestAge { words += ", the oldest for \(Words.span(age))" }
+        if let age = queue.oldestAgeMs {
+            words += ", the oldest for \(Words.span(.milliseconds(age)))"
+        }
         return "\(words), \(Words.size(queue.bytes)) of \(Words.size(queue.maxBytes))"
     }
 
-    private func lookups(_ cache: StatusReport.Cache) -> String {
+    private func lookups(_ cache: CacheStatus) -> String {
         let rates = [
             (cache.hitRate.oneMinute, "1 min"), (cache.hitRate.tenMinutes, "10 min"),
             (cache.hitRate.sixtyMinutes, "60 min"),
@@ -90,20 +93,19 @@ struct Status: AsyncParsableCommand {
         return (["hits: \(cache.hits), misses: \(cache.misses)"] + known).joined(separator: ", ")
     }
 
-    private func describe(_ origin: StatusReport.Origin, _ console: Console) -> TerminalText {
+    private func describe(_ origin: OriginStatus, _ console: Console) -> TerminalText {
+        let condition = origin.condition
         let colour: Console.Colour =
-            switch origin.state {
+            switch condition.state {
             case .online: .good
             case .unknown: .quiet
-            case .offline, .captive: .warning
+            case _: .warning
             }
-        let state = console.coloured(TerminalText(origin.state.rawValue), colour)
-        let since = origin.since.map { " since \($0.rfc3339)" } ?? ""
-        let byHand = origin.isOfflineByHand ? " by hand" : ""
-        let account = origin.restsFor.map { " for \($0.text)" } ?? ""
-        let rest = origin.restsUntil.map { end in
-            ", to be left alone\(account) until \(end.rfc3339)"
-        }
+        let state = console.coloured(TerminalText(condition.state.rawValue), colour)
+        let since = condition.since.map { " since \($0.text)" } ?? ""
+        let byHand = condition.offlineByHand ? " by hand" : ""
+        let account = condition.restsFor.map { " for \($0)" } ?? ""
+        let rest = condition.restsUntil.map { ", to be left alone\(account) until \($0.text)" }
         return "\(origin.name) (\(origin.baseURL)): \(state)\(byHand)\(since)\(rest ?? "")"
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LarderAPI
 import LarderConfiguration
 import LarderModel
 import LarderWire
@@ -11,8 +12,6 @@ import Musl
 
 /// What can be seen of a daemon without asking it: its configuration, its socket, its session.
 struct Surroundings {
-    typealias Finding = CheckReport.Finding
-
     /// The socket that answered, or that should have; nil where none is known.
     let socket: String?
 
@@ -30,7 +29,7 @@ struct Surroundings {
     /// The file's finding, and a warning for each file with secrets that all users can read.
     func configuration(
         file given: String?,
-        inForce: StatusReport.Configuration?
+        inForce: ConfigurationStatus?
     ) -> [Finding] {
         var secrets: [Finding] = []
         return [configuration(file: given, inForce: inForce, &secrets)] + secrets
@@ -41,7 +40,7 @@ struct Surroundings {
     /// What the daemon says that it reads counts; where none answers, the file of its standard place.
     private func configuration(
         file given: String?,
-        inForce: StatusReport.Configuration?,
+        inForce: ConfigurationStatus?,
         _ secrets: inout [Finding]
     ) -> Finding {
         let environment = ProcessInfo.processInfo.environment
@@ -81,12 +80,12 @@ struct Surroundings {
             )
         }
         if let inForce, inForce.file == file, let changed = Self.changedAt(file),
-            changed > inForce.readAt
+            changed.milliseconds > inForce.readAt.milliseconds
         {
             return Finding(
                 "configuration",
                 .warning,
-                "\(file) was changed after larderd had read it, at \(inForce.readAt.rfc3339)",
+                "\(file) was changed after larderd had read it, at \(inForce.readAt.text)",
                 fix: "Start the daemon anew, so that it counts."
             )
         }
@@ -105,7 +104,7 @@ struct Surroundings {
     // MARK: Socket
 
     /// Who may open the socket; nothing where there is none, which the daemon's finding says.
-    func socketFindings(inForce: StatusReport.Configuration?) -> [Finding] {
+    func socketFindings(inForce: ConfigurationStatus?) -> [Finding] {
         guard let socket, let rights = SocketRights(of: socket) else { return [] }
         guard rights.isSocket else {
             return [
@@ -125,15 +124,15 @@ struct Surroundings {
         }
         // A socket of systemd has the mode of its unit. A private one is never opened to others on
         // our advice.
-        if let inForce, inForce.socketMode != rights.mode, !rights.isPrivate,
+        if let inForce, inForce.socketMode != rights.modeText, !rights.isPrivate,
             socket != SocketRights.systemSocket
         {
             return [
                 Finding(
                     "socket",
                     .warning,
-                    "\(detail), and sockets.mode is \(inForce.socketModeText)",
-                    fix: "chmod \(inForce.socketModeText) '\(socket)'"
+                    "\(detail), and sockets.mode is \(inForce.socketMode)",
+                    fix: "chmod \(inForce.socketMode) '\(socket)'"
                 )
             ]
         }

@@ -1,9 +1,8 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
 import LarderWire
-
-import struct LarderClient.WatchOptions
 
 /// `cachectl watch`.
 struct Watch: AsyncParsableCommand {
@@ -55,24 +54,21 @@ struct Watch: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var watch = WatchOptions()
+        var watch = WatchCommand()
         watch.ids = ids.map { EntryArgument($0).rowID }
-        watch.keys = key
-        watch.origin = origin
-        watch.prefixes = prefix
-        watch.since = since
-        watch.includesExisting = initial
+        (watch.keys, watch.origin, watch.prefixes) = (key, origin, prefix)
+        (watch.since, watch.options.initial) = (since, initial)
         let console = Console()
         try await options.withClient { client in
             // The daemon must answer once; a watch that has begun waits for one that is away.
             _ = try await client.status()
             var left = count ?? .max
-            for try await element in try client.watchLines(watch) {
-                switch element {
-                case .frame(let frame, let line):
+            for try await element in client.watchLines(watch) {
+                switch element.event {
+                case .frame(let frame):
                     let fields = fields(frame)
                     if options.json {
-                        try console.write(line + [UInt8(ascii: "\n")])
+                        try console.write(element.line + [UInt8(ascii: "\n")])
                     } else if let fields {
                         try console.columns(fields)
                     }
@@ -87,37 +83,38 @@ struct Watch: AsyncParsableCommand {
 
     /// What a line for a person says; nil for what only a program needs.
     private func fields(_ frame: WatchFrame) -> [String]? {
+        let words: [String]
         switch frame {
-        case .put(let event), .delete(let event):
-            let count = event.coalesced > 1 ? ["(\(event.coalesced) in one)"] : []
-            return fields(frame, event.revision, [event.id.description, event.source] + count)
-        case .evict(let event):
-            return fields(frame, event.revision, [event.id.description, event.reason])
-        case .modifier(let event):
-            return fields(frame, event.revision, fields(event.change))
-        case .auth(let revision, let name, let account, let state):
-            return fields(frame, revision, ["\(name)/\(account)", state])
-        case .origin(let revision, let name, let state):
-            return fields(frame, revision, ["\(name)", state])
-        case .bookmark, .lagged, .heartbeat, .end: return nil
+        case .put(let change), .delete(let change):
+            let count = change.coalesced.map { ["(\($0) in one)"] } ?? []
+            words = ["\(change.rev)", change.target.description, change.source] + count
+        case .evict(let eviction):
+            words = ["\(eviction.rev)", eviction.target.description, eviction.reason]
+        case .modifier(let modifier): words = self.words(modifier)
+        case .auth(let auth):
+            words = ["\(auth.rev)", "\(auth.origin)/\(auth.account)", auth.state]
+        case .origin(let origin):
+            words = ["\(origin.rev)", origin.origin, origin.state.rawValue]
+        case .bookmark, .lagged, .heartbeat, .end, .other: return nil
         }
+        return [frame.type] + words
     }
 
-    private func fields(
-        _ frame: WatchFrame,
-        _ revision: Revision,
-        _ rest: [String]
-    ) -> [String] {
-        [frame.type, String(revision.number)] + rest
-    }
-
-    private func fields(_ change: ModifierChange) -> [String] {
-        var words = [change.state.rawValue]
-        if let mark = change.mark { words.append(mark.rawValue) }
-        if let reason = change.reason { words.append("(\(reason.rawValue))") }
+    private func words(_ modifier: ModifierFrame) -> [String] {
+        var words = [modifier.state.rawValue]
+        if modifier.stalled == true { words.append("stalled") }
+        if modifier.dropped == true { words.append("dropped") }
+        if modifier.answered == true { words.append("answered") }
+        if let reason = modifier.reason { words.append("(\(reason))") }
+        let targets = (modifier.targets ?? modifier.reverted ?? []).map { target in
+            switch target {
+            case .text(let text): modifier.origin.map { "\($0)/\(text)" } ?? text
+            case .name(let name): name.description
+            }
+        }
         return [
-            change.id.text, words.joined(separator: " "),
-            change.targets.map(\.description).joined(separator: " "),
+            "\(modifier.rev)", modifier.id, words.joined(separator: " "),
+            targets.joined(separator: " "),
         ]
     }
 }

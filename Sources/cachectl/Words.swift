@@ -1,3 +1,6 @@
+import LarderAPI
+import LarderModel
+
 /// Numbers as people say them.
 enum Words {
     /// `512 MiB`, `1.5 GiB`, `17 B`.
@@ -25,10 +28,15 @@ enum Words {
         }
     }
 
+    /// The span from a moment until now.
+    static func age(_ moment: LarderAPI.Timestamp) -> String {
+        span(.milliseconds(WallClock.now().milliseconds - moment.milliseconds))
+    }
+
     /// `5.8 µs`, `183 ms`, `1.2 s`, or a dash for none.
-    static func time(_ duration: Duration?) -> String {
-        guard let duration else { return "-" }
-        let microseconds = max(0, duration / .microseconds(1))
+    static func time(milliseconds: Double?) -> String {
+        guard let milliseconds else { return "-" }
+        let microseconds = max(0, milliseconds * 1_000)
         let (value, unit): (Double, String) =
             switch microseconds {
             case ..<1_000: (microseconds, "µs")

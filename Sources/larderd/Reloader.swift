@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderConfiguration
 import LarderEngine
 import LarderModel
@@ -49,7 +50,7 @@ final class Reloader: Sendable {
                 try self.take(try read(), replace, take)
             }
         } catch {
-            var refusal = ReloadReport(isTaken: false, file: inForce.withLock { $0.file })
+            var refusal = ReloadReport(.refused, file: inForce.withLock { $0.file })
             let sentences = error.detail.split(separator: "\n").map(String.init)
             refusal.refused = Array(sentences.prefix(Limits.statusFindingsMax))
             report = refusal
@@ -83,7 +84,7 @@ final class Reloader: Sendable {
         LogSetup.setLevel(now.log.level, of: logger)
         take(ServerStanding(now, readAt: engine.clock.now()))
         inForce.withLock { $0 = now }
-        var report = ReloadReport(isTaken: true, file: now.file.map(Surroundings.absolutePath))
+        var report = ReloadReport(.taken, file: now.file.map(Surroundings.absolutePath))
         report.taken = taken.map(\.rawValue) + origins.map { "origins.\($0)" }
         report.needsRestart = needingRestart.map(\.rawValue)
         report.warnings = Array(now.warnings.prefix(Limits.statusFindingsMax))
@@ -94,7 +95,7 @@ final class Reloader: Sendable {
         for sentence in report.refused {
             logger.error("configuration refused", metadata: .larder([.reason: "\(sentence)"]))
         }
-        guard report.isTaken else { return }
+        guard report.state == .taken else { return }
         let taken = report.taken.joined(separator: " ")
         logger.notice(
             "configuration taken",
@@ -128,17 +129,17 @@ extension StoreLimits {
 }
 
 extension ServerStanding {
-    init(_ configuration: Configuration, readAt: Timestamp) {
+    init(_ configuration: Configuration, readAt: LarderModel.Timestamp) {
         let group = configuration.access.adminGroup
         self.init(
             administrators: Administrators(
                 daemonUID: Surroundings.uid,
                 group: .init(name: group, number: GroupLookup.number(of: group))
             ),
-            configuration: StatusReport.Configuration(
+            configuration: ConfigurationStatus(
                 file: configuration.file.map(Surroundings.absolutePath),
-                readAt: readAt,
-                socketMode: configuration.sockets.mode
+                readAt: .init(readAt),
+                socketMode: "0" + String(configuration.sockets.mode, radix: 8)
             )
         )
     }

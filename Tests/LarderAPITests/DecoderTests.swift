@@ -202,4 +202,18 @@ struct DecoderTests {
         let refused = message(Frame.self, #"{"type":"a","status":"ok","x":1}"#)
         #expect(refused == "unknown member 'x', there are: type, status")
     }
+
+    @Test("A body or a query of very many members is refused by the first that is unknown")
+    func manyMembers() {
+        let members = (0..<60_000).map { "\"m\($0)\":1" }.joined(separator: ",")
+        let error = #expect(throws: APIDecodingError.self) {
+            try APIDecoder(.strict).decode(EvictCommand.self, from: Array("{\(members)}".utf8))
+        }
+        #expect(error?.message.hasPrefix("unknown member 'm0', ") == true)
+        let parameters = (0..<10_000).map { "p\($0)=1" }.joined(separator: "&")
+        let refused = #expect(throws: APIDecodingError.self) {
+            try APIDecoder(.strict).decode(EntryListQuery.self, query: parameters[...])
+        }
+        #expect(refused?.message.hasPrefix("unknown query parameter 'p0', ") == true)
+    }
 }

@@ -36,7 +36,7 @@ struct GoldenTests {
 
     @Test("The names of members that may be left out are told too")
     func names() {
-        let problem = APIDecoder.memberNames(of: ProblemReport.self)
+        let problem = APIDecoder.memberNames(of: Problem.self)
         #expect(problem.suffix(4) == ["origin_status", "raw_href", "oldest", "body"])
         #expect(APIDecoder.memberNames(of: OriginReport.self).count == 10)
         #expect(APIDecoder.memberNames(of: UsageReport.self).first == "entries")
@@ -183,7 +183,7 @@ struct GoldenTests {
         ] {
             for section in try GoldenFile(named: name).sections
             where section.body.hasPrefix(#"{"type":"urn:larder:"#) {
-                try check(ProblemReport.self, section)
+                try check(Problem.self, section)
                 count += 1
             }
         }

@@ -88,11 +88,11 @@ func describe(_ update: FetchUpdate) -> String {
     switch update {
     case .snapshot(let snapshot):
         let body = snapshot.inlineBody.map { String(decoding: $0, as: UTF8.self) } ?? "(href)"
-        return "\(snapshot.source) \(snapshot.revision) \(body)"
+        return "\(snapshot.source) \(snapshot.rev) \(body)"
     case .unchanged: return "unchanged"
     case .deleted: return "deleted"
     case .failed(let problem): return "failed \(problem.type)"
-    case .origin(let name, let state): return "origin \(name) \(state)"
+    case .origin(let origin): return "origin \(origin.origin) \(origin.state)"
     case .end(let outcome): return "end \(outcome)"
     }
 }

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderClient
 import LarderModel
 import LarderTestSupport
@@ -22,7 +23,8 @@ struct BatchTests {
     func unknownFrame() async throws {
         try await withDaemon { daemon, client in
             let frames: [BatchFrame] = [
-                .miss(try EntryID("a")), .end(EndFrame(outcome: .cache, revision: Revision(8))),
+                .miss(MissFrame(try EntryID("a"))),
+                .end(EndFrame(outcome: .cache, revision: Revision(8))),
             ]
             daemon.answer(
                 "/v1/entries/batch",
@@ -44,8 +46,8 @@ struct BatchTests {
                 Self.path,
                 with: answer(
                     try snapshot("[1]"),
-                    .miss(try EntryID("m")),
-                    .deleted(try EntryID("d"), gone),
+                    .miss(MissFrame(try EntryID("m"))),
+                    .deleted(CachedDeletionFrame(try EntryID("d"), gone)),
                     .end(end)
                 )
             )
@@ -54,9 +56,12 @@ struct BatchTests {
             #expect(batch.found.map(\.snapshot.id) == [Frames.url])
             #expect(batch.missed == ["m"])
             #expect(batch.deleted == ["d"])
-            let command = try BatchCommand(json: try await daemon.requests.element(0).body)
-            #expect(command.ids.map(\.text) == [Frames.url, "m", "d"])
-            #expect(command.account.text == "work")
+            let command = try APIDecoder(.strict).decode(
+                BatchCommand.self,
+                from: try await daemon.requests.element(0).body
+            )
+            #expect(command.ids == [Frames.url, "m", "d"])
+            #expect(command.account == "work")
         }
     }
 

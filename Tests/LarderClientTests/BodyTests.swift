@@ -121,7 +121,7 @@ struct BodyTests {
             )
             daemon.answer(Self.entryPath, with: .json(#"{"title":"new"}"#))
             var articles: [Article] = []
-            var sources: [SnapshotSource] = []
+            var sources: [AnswerSource] = []
             for try await update in client.fetch(Frames.url, as: Article.self) {
                 guard case .value(let found) = update else { continue }
                 articles.append(found.value)
@@ -135,7 +135,7 @@ struct BodyTests {
     @Test("A typed fetch says unchanged, deleted and failed")
     func typedWords() async throws {
         try await withDaemon { daemon, client in
-            let problem = FetchFrame.error(Problem(.timeout, "no answer within 1 s"))
+            let problem = FetchFrame.error(ErrorFrame(Problem(.timeout, "no answer within 1 s")))
             daemon.answer(
                 "/v1/fetch",
                 with: .frames(Frames.unchanged, Frames.end(.unchanged)),

@@ -14,7 +14,10 @@ struct CancellationTests {
                 { (client) throws(LarderError) in for try await _ in client.allEntries() {} }
             ),
             ("/v1/entries/a", { (client) throws(LarderError) in _ = try await client.entry("a") }),
-            ("/v1/evict", { (client) throws(LarderError) in try await client.evict(.all) }),
+            (
+                "/v1/evict",
+                { (client) throws(LarderError) in try await client.evict(EvictCommand()) }
+            ),
             (
                 "/v1/entries/a",
                 { (client) throws(LarderError) in try await client.put("a", bytes: [1]) }

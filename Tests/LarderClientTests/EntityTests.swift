@@ -1,11 +1,9 @@
+import LarderAPI
 import LarderJSON
 import LarderModel
 import LarderTestSupport
 import LarderWire
 import Testing
-
-import struct LarderClient.EntityItem
-import struct LarderClient.WatchOptions
 
 @testable import LarderClient
 
@@ -16,16 +14,15 @@ struct EntityTests {
         let name: String
     }
 
-    private func item(_ key: String, isDeleted: Bool = false) throws -> EntityListItem {
-        EntityListItem(
-            name: EntityName(try EntityKey(key), of: try OriginName("example")),
-            isDeleted: isDeleted,
-            byteCount: 10,
-            accountedBytes: 300,
+    private func item(_ key: String, isDeleted: Bool = false) throws -> EntityItem {
+        let entry = Entry(
+            id: EntryID(EntityName(try EntityKey(key), of: try OriginName("example"))),
+            kind: isDeleted ? .tombstone : .entity,
             storedAt: Timestamp(milliseconds: 1_000),
-            lastUsed: 5,
-            revision: Revision(7)
+            revision: Revision(7),
+            body: BodySummary(byteCount: 10, digest: Digest(high: 0, low: 0), isJSON: true)
         )
+        return try #require(EntityItem(entry, size: 300, lastUsed: 5))
     }
 
     @Test("An entity comes by its key, decoded, with what the headers say")
@@ -97,41 +94,37 @@ struct EntityTests {
     @Test("A list goes on page by page")
     func list() async throws {
         try await withDaemon { daemon, client in
-            let first = EntityPage(
+            let first = Page(
                 items: [try item("A:1"), try item("A:2", isDeleted: true)],
                 next: "c"
             )
-            let second = EntityPage(items: [try item("A:3")], next: nil)
+            let second = Page(items: [try item("A:3")], next: nil)
             let query = "/v1/entities?origin=example&type=A&limit=1000"
-            daemon.answer(query, with: .reply(200, body: first.encoded()))
-            daemon.answer(query + "&cursor=c", with: .reply(200, body: second.encoded()))
+            daemon.answer(query, with: .reply(200, body: APIEncoder().encode(first)))
+            daemon.answer(query + "&cursor=c", with: .reply(200, body: APIEncoder().encode(second)))
             var found: [EntityItem] = []
             for try await item in client.allEntities(origin: "example", type: "A") {
                 found.append(item)
             }
-            #expect(found.map(\.key) == ["A:1", "A:2", "A:3"])
-            #expect(found.map(\.isDeleted) == [false, true, false])
-            #expect(found[0].id == EntityID(key: "A:1", origin: "example"))
+            #expect(found.map(\.name.key) == ["A:1", "A:2", "A:3"])
+            #expect(found.map(\.deleted) == [false, true, false])
+            #expect(found[0].name.origin == "example")
             #expect(found[0].type == "A")
-            #expect((found[0].byteCount, found[0].accountedBytes) == (10, 300))
-            #expect(found[0].revision == 7)
+            #expect((found[0].bytes, found[0].size) == (10, 300))
+            #expect(found[0].rev == 7)
         }
     }
 
     @Test("What an eviction takes of entities is told apart from entries")
     func evict() async throws {
         try await withDaemon { daemon, client in
-            let entity = EntityName(try EntityKey("A:1"), of: try OriginName("example"))
-            let report = EvictReport(
-                evicted: 2,
-                bytes: 600,
-                skipped: 0,
-                ids: [try EntryID("a"), EntryID(entity)]
-            )
+            var report = EvictReport()
+            report.ids = ["a"]
+            report.entities = [.init(key: "A:1", origin: "example")]
             daemon.answer("/v1/evict", with: .reply(200, body: report.encoded()))
-            let found = try await client.evict(.keys(["A:1"], origin: "example"))
-            #expect(found.ids == ["a"])
-            #expect(found.entities == [EntityID(key: "A:1", origin: "example")])
+            var command = EvictCommand()
+            (command.keys, command.origin) = (["A:1"], "example")
+            #expect(try await client.evict(command) == report)
             let request = try await daemon.requests.element(0)
             #expect(request.bodyText == #"{"keys":["A:1"],"origin":"example"}"#)
         }
@@ -142,51 +135,35 @@ struct EntityTests {
         try await withDaemon { daemon, client in
             let name = EntityName(try EntityKey("A:1"), of: try OriginName("example"))
             let user = EntryID(name)
-            var put = WatchFrame.EntryEvent(
-                revision: Revision(6),
-                id: try EntryID("a"),
-                source: "network"
-            )
-            put.changed = [name.key]
+            let change = ModifierChange(id: try ModifierID("m"), state: .dead, targets: [user])
             let frames: [WatchFrame] = [
-                .put(put), .put(.init(revision: Revision(6), id: user, source: "network")),
-                .evict(.init(revision: Revision(7), id: user, reason: "lru")),
-                .modifier(
-                    .init(
-                        revision: Revision(8),
-                        ModifierChange(id: try ModifierID("m"), state: .dead, targets: [user])
+                .put(
+                    ChangeFrame(
+                        Revision(6),
+                        try EntryID("a"),
+                        source: "network",
+                        changed: [name.key]
                     )
                 ),
+                .put(ChangeFrame(Revision(6), user, source: "network")),
+                .evict(EvictFrame(Revision(7), user, reason: "lru")),
+                .modifier(ModifierFrame(Revision(8), change)),
             ]
             let lines = frames.map { OriginAnswer.Step.chunk($0.encodedLine()) }
             daemon.answer("/v1/watch", with: OriginAnswer([.fetchHead] + lines + [.chunk([])]))
-            var options = WatchOptions()
+            var options = WatchCommand()
             options.keys = ["A:1"]
             options.origin = "example"
             var events = client.watch(options).makeAsyncIterator()
-            var told: [WatchEvent] = []
-            for _ in frames { told.append(try #require(try await events.next())) }
-            guard case .put(let page) = told[0], case .put(let entity) = told[1],
-                case .evicted("A:1", "example", "lru") = told[2],
-                case .modifier(let modifier) = told[3]
-            else {
-                Issue.record("\(told)")
-                return
+            for frame in frames {
+                guard case .frame(let told)? = try await events.next() else {
+                    Issue.record("no frame")
+                    return
+                }
+                #expect(told == frame)
             }
-            #expect((page.id, page.origin) == ("a", nil))
-            #expect(page.changedKeys == ["A:1"])
-            #expect((entity.id, entity.origin) == ("A:1", "example"))
-            #expect(modifier.targets == [])
-            #expect(modifier.entities == [EntityID(key: "A:1", origin: "example")])
             let request = try await daemon.requests.element(0)
             #expect(request.bodyText == #"{"keys":["A:1"],"origin":"example"}"#)
         }
-    }
-
-    @Test("A lane of an entity reads back as it was")
-    func lane() throws {
-        let lane = Modifier.Lane.entity(EntityID(key: "A:1", origin: "example"))
-        #expect(try lane.wire.text == "key:example/A:1")
-        #expect(Modifier.Lane(try lane.wire) == lane)
     }
 }

@@ -14,7 +14,7 @@ struct FetchFramesTests {
                 "/v1/fetch",
                 with: OriginAnswer([
                     .fetchHead, .chunk(Array("{\"type\":\"news\",\"rev\":1}\n".utf8)),
-                    .chunk(FetchFrame.error(ErrorTests.news).encodedLine()),
+                    .chunk(FetchFrame.error(ErrorFrame(ErrorTests.news)).encodedLine()),
                     .chunk(Frames.end(.error).encodedLine()), .chunk([]),
                 ])
             )
@@ -60,16 +60,16 @@ struct FetchFramesTests {
                 return
             }
             #expect(snapshot.id == "https://a/42")
-            #expect(snapshot.isStale)
+            #expect(snapshot.stale)
             #expect(snapshot.age == .seconds(86_400))
             #expect(snapshot.pending == 2)
             #expect(snapshot.failed == 1)
-            #expect(!snapshot.isComplete)
+            #expect(!snapshot.complete)
             #expect(snapshot.missing == ["User:7"])
             #expect(snapshot.status == 203)
             #expect(snapshot.mediaType == "text/plain")
             #expect(snapshot.etag == "W/\"x\"")
-            #expect(snapshot.storedAt.timeIntervalSince1970 == 1_767_323_045)
+            #expect(snapshot.storedAt.text == "2026-01-02T03:04:05.000Z")
             let body = try await snapshot.body()
             #expect(body == [0x00, 0xFF])
         }
@@ -79,7 +79,7 @@ struct FetchFramesTests {
     func otherFrames() async throws {
         try await withDaemon { daemon, client in
             let cached = try Frames.snapshot(.cache, .json(Array("{}".utf8)))
-            let problem = FetchFrame.error(Problem(.unreachable, "no route to host"))
+            let problem = FetchFrame.error(ErrorFrame(Problem(.unreachable, "no route to host")))
             daemon.answer(
                 "/v1/fetch",
                 with: .frames(cached, Frames.unchanged, Frames.end(.unchanged)),
@@ -97,7 +97,7 @@ struct FetchFramesTests {
     func heartbeats() async throws {
         try await withDaemon { daemon, client in
             let cached = try Frames.snapshot(.cache, .json(Array("{}".utf8)))
-            let beat = FetchFrame.heartbeat(Revision(7)).encodedLine()
+            let beat = FetchFrame.heartbeat(HeartbeatFrame(Revision(7))).encodedLine()
             daemon.answer(
                 "/v1/fetch",
                 with: OriginAnswer([
@@ -300,12 +300,10 @@ struct FetchFramesTests {
     func command() async throws {
         try await withDaemon(account: "work") { daemon, client in
             daemon.answer("/v1/fetch", with: .frames(Frames.end(.cache)))
-            let options = FetchOptions(
-                policy: .networkFirst,
-                networkWait: .milliseconds(300),
-                timeout: .seconds(10),
-                headers: ["Accept": "text/plain"]
-            )
+            var options = FetchOptions(policy: .networkFirst)
+            options.networkWait = .milliseconds(300)
+            options.timeout = .seconds(10)
+            options.headers = ["Accept": "text/plain"]
             _ = try await collect(client.fetch("HTTPS://A.example/x#y", options: options))
             let request = try await daemon.requests.element(0)
             #expect(request.method == "POST")

@@ -56,11 +56,11 @@ struct FollowedUpdatesTests {
 
     private func describe(_ update: FollowUpdate<Snapshot>?) -> String {
         switch update {
-        case .value(let snapshot): "\(snapshot.source) \(snapshot.revision)"
+        case .value(let snapshot): "\(snapshot.source) \(snapshot.rev)"
         case .unchanged: "unchanged"
         case .deleted: "deleted"
         case .failed(let problem): "failed \(problem.type)"
-        case .origin(let name, let state): "origin \(name) \(state)"
+        case .origin(let frame): "origin \(frame.origin) \(frame.state)"
         case .disconnected(let error): "disconnected: \(error)"
         case nil: "nil"
         }
@@ -85,8 +85,10 @@ struct FollowedUpdatesTests {
                 cut(
                     try snapshot(.cache, "[2]", 8),
                     Frames.unchanged,
-                    .heartbeat(Revision(8)),
-                    .origin(Revision(8), try OriginName("example"), state: "offline"),
+                    .heartbeat(HeartbeatFrame(Revision(8))),
+                    .origin(
+                        OriginFrame(Revision(8), try OriginName("example"), state: "offline")
+                    ),
                     Frames.end(.shutdown)
                 ),
                 cut(try snapshot(.cache, "[2]", 8), try snapshot(.cache, "[3]", 9))
@@ -96,8 +98,8 @@ struct FollowedUpdatesTests {
                 told == ["cache 7", "network 8", "unchanged", "origin example offline", "cache 9"]
             )
             #expect(pauses.all == [.milliseconds(250), .milliseconds(250)])
-            let command = try FetchCommand(json: try await daemon.requests.element(0).body)
-            #expect(command.follows)
+            let command = try await daemon.requests.element(0).bodyText
+            #expect(command.contains(#""follow":true"#))
         }
     }
 

@@ -29,7 +29,7 @@ struct ModifyTests {
         var merge: String?
         try await withDaemon { daemon, client in
             daemon.answer(Self.entryPath, with: .reply(200, body: Array(shown.utf8)))
-            let receipt = try ModifierWriteTests.receipt().encoded()
+            let receipt = try ModifierWriteTests.receipt().encodedJSON()
             daemon.answer("/v1/modifiers", with: .reply(202, body: receipt))
             let accepted = try await client.modify(Self.url, as: Article.self, change)
             let requests = daemon.requests.all.dropFirst()

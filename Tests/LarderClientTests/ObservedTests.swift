@@ -34,15 +34,15 @@ struct ObservedTests {
         let daemon = try await ScriptedDaemon()
         let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
         let client = LarderClient(trying: [daemon.path], time: time)
-        let offline = FetchFrame.error(Problem(.unreachable, "no network"))
+        let offline = FetchFrame.error(ErrorFrame(Problem(.unreachable, "no network")))
         daemon.answer(
             "/v1/fetch",
             with: cut(try frame(.cache, 1, isStale: true), Frames.unchanged, Frames.unchanged),
             cut(try frame(.cache, 1, isStale: true), offline, try frame(.network, 2)),
             cut(Frames.deleted, try frame(.network, 3)),
             cut(
-                .origin(Revision(9), try OriginName("example"), state: "offline"),
-                .origin(Revision(9), try OriginName("example"), state: "online")
+                .origin(OriginFrame(Revision(9), try OriginName("example"), state: "offline")),
+                .origin(OriginFrame(Revision(9), try OriginName("example"), state: "online"))
             ),
             .problem(Problem(.badRequest, "no"))
         )

@@ -53,9 +53,12 @@ struct RealServerTests {
             while true {
                 let (told, isOwn): (String, Bool)
                 switch try #require(try await events.next()) {
-                case .put(let change): (told, isOwn) = ("put \(change.id)", change.isOwn)
-                case .deleted(let change): (told, isOwn) = ("delete \(change.id)", change.isOwn)
-                case .modifier(let write): (told, isOwn) = ("modifier \(write.id)", write.isOwn)
+                case .frame(.put(let change)):
+                    (told, isOwn) = ("put \(change.target.id ?? "?")", change.isOwn == true)
+                case .frame(.delete(let change)):
+                    (told, isOwn) = ("delete \(change.target.id ?? "?")", change.isOwn == true)
+                case .frame(.modifier(let write)):
+                    (told, isOwn) = ("modifier \(write.id)", write.isOwn == true)
                 default: continue
                 }
                 if told == "put end" { break }

@@ -3,15 +3,12 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-import struct LarderClient.WatchOptions
-
 @testable import LarderClient
 
 @Suite("A watch that is iterated", .timeLimit(.minutes(10)))
 struct WatchEventsTests {
     private func put(_ revision: Int64, _ id: String) throws -> WatchFrame {
-        let id = try EntryID(id)
-        return .put(.init(revision: Revision(revision), id: id, source: "client"))
+        .put(ChangeFrame(Revision(revision), try EntryID(id), source: "client"))
     }
 
     private func stream(_ frames: WatchFrame...) -> OriginAnswer {
@@ -21,14 +18,9 @@ struct WatchEventsTests {
 
     private func describe(_ event: WatchEvent?) -> String {
         switch event {
-        case .put(let change): "put \(change.id) \(change.revision)"
-        case .deleted(let change): "deleted \(change.id)"
-        case .evicted(let id, let origin, let reason):
-            "evicted \(origin.map { $0 + "/" } ?? "")\(id) \(reason)"
-        case .modifier(let change): "modifier \(change.id) \(change.state)"
-        case .credential(let origin, _, let state): "credential \(origin) \(state)"
-        case .origin(let name, let state): "origin \(name) \(state)"
-        case .reached(let revision, let isInitial): "reached \(revision) \(isInitial)"
+        case .frame(.put(let change)): "put \(change.target.id ?? "") \(change.rev)"
+        case .frame(.bookmark(let mark)): "reached \(mark.rev) \(mark.initialDone == true)"
+        case .frame(let frame): frame.type
         case .lost: "lost"
         case .disconnected: "disconnected"
         case nil: "end"
@@ -40,24 +32,22 @@ struct WatchEventsTests {
         let daemon = try await ScriptedDaemon()
         let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
         let client = LarderClient(trying: [daemon.path], time: time)
-        var more = WatchFrame.EntryEvent(
-            revision: Revision(8),
-            id: try EntryID("c"),
-            source: "client"
-        )
-        more.hasMore = true
-        let begin = WatchFrame.bookmark(Revision(5), isInitialDone: false)
-        let lagged = WatchFrame.lagged(Revision(10), droppedAfter: Revision(9))
+        let more = ChangeFrame(Revision(8), try EntryID("c"), source: "client", hasMore: true)
+        let begin = WatchFrame.bookmark(BookmarkFrame(Revision(5), isInitialDone: false))
+        let lagged = WatchFrame.lagged(LaggedFrame(Revision(10), droppedAfter: Revision(9)))
         daemon.answer(
             "/v1/watch",
-            with: stream(begin, .heartbeat(Revision(5)), try put(6, "a")),
+            with: stream(begin, .heartbeat(HeartbeatFrame(Revision(5))), try put(6, "a")),
             stream(try put(7, "b"), .put(more)),
-            stream(.heartbeat(Revision(8)), .end(.shutdown, Revision(8))),
+            stream(
+                .heartbeat(HeartbeatFrame(Revision(8))),
+                .end(WatchEndFrame(.shutdown, Revision(8)))
+            ),
             stream(lagged),
             .problem(Problem(.sinceTooOld, "gone")),
             stream(try put(20, "d"))
         )
-        var options = WatchOptions()
+        var options = WatchCommand()
         options.ids = ["a"]
         var events = client.watch(options).makeAsyncIterator()
         var told: [String] = []
@@ -124,21 +114,16 @@ struct WatchEventsTests {
         let daemon = try await ScriptedDaemon()
         let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
         let client = LarderClient(trying: [daemon.path], time: time)
-        var first = WatchFrame.EntryEvent(
-            revision: Revision(3),
-            id: try EntryID("a"),
-            source: "client"
-        )
-        first.isInitial = true
-        let done = WatchFrame.bookmark(Revision(5), isInitialDone: true)
+        let first = ChangeFrame(Revision(3), try EntryID("a"), source: "client", isInitial: true)
+        let done = WatchFrame.bookmark(BookmarkFrame(Revision(5), isInitialDone: true))
         daemon.answer(
             "/v1/watch",
-            with: stream(.put(first), .end(.shutdown, nil)),
+            with: stream(.put(first), .end(WatchEndFrame(.shutdown, nil))),
             stream(.put(first), done),
             stream(try put(6, "b"))
         )
-        var options = WatchOptions()
-        options.includesExisting = true
+        var options = WatchCommand()
+        options.options.initial = true
         var events = client.watch(options).makeAsyncIterator()
         var told: [String] = []
         for _ in 0..<4 { told.append(describe(try await events.next())) }

@@ -81,7 +81,7 @@ extension ConfigurationReader {
         var open = [(path: "", node: try #require(document.root))]
         var leaves: [String] = []
         while let (path, node) = open.popLast() {
-            let items = items(of: node, at: path, in: document)
+            let items = items(of: node, at: path)
             if items.isEmpty { leaves.append(path) }
             open += items.map { (path.isEmpty ? $0.name : "\(path).\($0.name)", $0.value) }
         }

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderTestSupport
 import LarderWire
@@ -69,11 +70,7 @@ struct SecretFileTests {
 
     @Test("The API takes no file of a value, which the daemon would read for the client")
     func secretFileOverAPI() throws {
-        let origins = OriginFolder(inStateDirectory: folder.path("state")) { _ in nil }
         let json = #"{"base_url":"https://a.example","headers":{"X-A":{"file":"/etc/shadow"}}}"#
-        let problem = #expect(throws: Problem.self) {
-            _ = try origins.read(try OriginName("a"), Array(json.utf8))
-        }
-        #expect(problem?.kind == .badRequest)
+        #expect(throws: APIDecodingError.self) { try OriginDefinition(decoding: Array(json.utf8)) }
     }
 }

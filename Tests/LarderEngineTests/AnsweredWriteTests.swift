@@ -185,7 +185,8 @@ struct AnsweredWriteTests {
             let command = ModifierCommand(changes: changes, request: request)
             let key = fixture.key(alice)
             let modifiers = fixture.engine.modifiers
-            let id = try await modifiers.accept(ModifiersCommand(command), key)[0].id
+            let receipt = try await modifiers.accept(ModifiersCommand(command), key)[0]
+            let id = try ModifierID(receipt.id)
             _ = try await modifiers.modifier(id, key, wait: .seconds(60))
             _ = try await fixture.upstream.asked.element(2)
             // What its own URL says has no entity.

@@ -1,4 +1,5 @@
 import Glibc
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -11,7 +12,7 @@ import Testing
 struct CheckTests {
     private let fixture = EngineFixture.running
 
-    private func states() async throws -> [String: CheckReport.State] {
+    private func states() async throws -> [String: FindingState] {
         let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
         let pairs = report.findings.map { ($0.subject, $0.state) }
         return Dictionary(pairs) { first, _ in first }
@@ -68,15 +69,15 @@ struct CheckTests {
         try await EngineFixture.run(setup) { fixture in
             let folders = fixture.engine.store.files.rights.filter(\.isDirectory).map(\.path)
             let paths = folders.map { $0 + "/reserve" }
-            func findings() async throws -> [CheckReport.Finding] {
+            func findings() async throws -> [Finding] {
                 let report = try await fixture.engine.monitor.examine(daemonUID: 7)
                 return report.findings.filter { $0.subject == "reserve" }
             }
-            let held = paths.map { CheckReport.Finding("reserve", .ok, "\($0) holds 1MiB") }
+            let held = paths.map { Finding("reserve", .ok, "\($0) holds 1MiB") }
             #expect(paths.count == 2)
             #expect(try await findings() == held)
             unlink(paths[0])
-            let missing = CheckReport.Finding(
+            let missing = Finding(
                 "reserve",
                 .warning,
                 "\(paths[0]), which is to hold 1MiB, is missing or cut short",
@@ -85,7 +86,7 @@ struct CheckTests {
             )
             #expect(try await findings() == [missing, held[1]])
             free.withLock { $0 = 5 << 20 - 3 }
-            let noRoom = CheckReport.Finding(
+            let noRoom = Finding(
                 "reserve",
                 .warning,
                 "\(paths[0]) is not held: there is no room for its 1MiB",
@@ -93,7 +94,7 @@ struct CheckTests {
             )
             #expect(try await findings() == [noRoom, held[1]])
             mkdir(paths[0], 0o700)
-            let obstructed = CheckReport.Finding(
+            let obstructed = Finding(
                 "reserve",
                 .warning,
                 "\(paths[0]), which is to hold 1MiB, is no file",
@@ -114,7 +115,7 @@ struct CheckTests {
         try await fixture.put("a", "1")
         #expect(try await states()["clock"] == .ok)
         let now = fixture.clock.now()
-        for (seconds, state) in [(60, CheckReport.State.ok), (61, .warning)] {
+        for (seconds, state) in [(60, FindingState.ok), (61, .warning)] {
             let entry = Entry(
                 id: try EntryID("future"),
                 kind: .fetched,

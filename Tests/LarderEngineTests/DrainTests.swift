@@ -52,8 +52,8 @@ struct DrainTests {
     func batch() async throws {
         try await fixture.putBlob("a", "1")
         var told: [BatchFrame] = []
-        let command = BatchCommand(ids: [try EntryID("a"), try EntryID("b")])
-        try await fixture.engine.entries.batch(command, fixture.scope) { frame in
+        let ids = [try EntryID("a"), try EntryID("b")]
+        try await fixture.engine.entries.batch(ids, fixture.scope) { frame in
             told.append(frame)
             fixture.engine.drain()
             return true

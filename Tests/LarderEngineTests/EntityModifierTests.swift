@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderJSON
 import LarderModel
 import LarderNormalize
@@ -295,12 +296,12 @@ struct EntityModifierTests {
         try await fixture.write(.url(own), Self.renamed, "PATCH", id: "m", hold: hold)
         #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
         let report = try await fixture.engine.modifiers.modifier(ModifierID("m"), fixture.scope)
-        #expect(report.lanes.map(\.text) == ["key:example/User:7"])
+        #expect(report.lanes == ["key:example/User:7"])
         #expect(try await watch.frames(upTo: 2).last?.name == "modifier held")
         var list = try ModifierListCommand(query: "")
         list.lane = .id(try EntryID(own))
         let page = try await fixture.engine.modifiers.list(list, .one(fixture.scope))
-        #expect(page.items.map(\.id.text) == ["m"])
+        #expect(page.items.map(\.id) == ["m"])
         // Named twice in one command it is one target.
         let key = ModifierCommand.Change(target: try .entity("User:7"), effect: .delete)
         await #expect(throws: Problem.self) {
@@ -350,12 +351,12 @@ struct EntityModifierTests {
         _ = try await fixture.accept(Self.renamed, hold: true)
         let keys = [try EntityKey("User:7")]
         let report = try await fixture.engine.eviction.evict(
-            EvictCommand(.keys(keys, origin: nil)),
+            EvictOrder(.keys(keys, origin: nil)),
             .one(fixture.scope)
         )
         #expect(report.evicted == 0)
         _ = try await fixture.engine.eviction.evict(
-            EvictCommand(.ids(urls.map { try EntryID($0) })),
+            EvictOrder(.ids(urls.map { try EntryID($0) })),
             .one(fixture.scope)
         )
         #expect(try await fixture.entity().text == Self.user("Bea"))
@@ -465,13 +466,11 @@ extension EngineFixture {
     }
 
     fileprivate func entity(
-        _ form: ShownForm = .view,
+        _ form: ShownView = .view,
         key: String = "User:7"
     ) async throws -> EntryView<Never> {
         let name = try engine.entities.name(EntityKey(key), of: nil, for: 1_000)
-        var command = EntityCommand()
-        command.form = form
-        let shown = try await engine.entities.read(name, command, scope)
+        let shown = try await engine.entities.read(name, as: form, scope)
         return try #require(shown?.made == nil ? nil : shown)
     }
 
@@ -493,7 +492,7 @@ extension EngineFixture {
         let reader = try engine.store.makeReader()
         defer { reader.endTransaction() }
         let now = clock.now()
-        let form = isBase ? ShownForm.base : .view
+        let form = isBase ? ShownView.base : .view
         return try engine.text(of: EntryID(url), scope, reader, now: now, as: form) ?? "miss"
     }
 }

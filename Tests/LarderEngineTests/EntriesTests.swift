@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderStore
 import LarderTestSupport
@@ -102,10 +103,10 @@ struct EntriesTests {
         let id = try EntryID("note")
         #expect(try await fixture.engine.entries.explain(id, other) == nil)
         #expect(
-            try await fixture.engine.entries.list(EntryListCommand(), .one(other)).items.isEmpty
+            try await fixture.engine.entries.list(EntryListQuery(), .one(other)).items.isEmpty
         )
         #expect(try await !fixture.engine.entries.remove(id, other))
-        let report = try await fixture.engine.eviction.evict(EvictCommand(.all), .one(other))
+        let report = try await fixture.engine.eviction.evict(EvictOrder(.all), .one(other))
         #expect(report.evicted == 0)
         #expect(try fixture.read("note") == "one")
     }
@@ -121,20 +122,20 @@ struct EntriesTests {
             with: .json("[1]", headers: ["Vary": "Accept"])
         )
         try await fixture.fetch(fixture.url("/a")) { $0.headers.append("Accept", "a/b") }
-        var command = EntryListCommand()
+        var command = EntryListQuery()
         let fetched = "https://api.example.com/a accept=a/b"
         #expect(try await fixture.ids(command) == [fetched, "note:1", "other"])
         command.prefix = "note:"
         #expect(try await fixture.ids(command) == ["note:1"])
         command.prefix = nil
-        command.origin = try OriginName("example")
+        command.origin = "example"
         #expect(try await fixture.ids(command) == [fetched])
     }
 
     @Test("A cursor that no list gave is refused", arguments: ["", "x", "x:a", "1"])
     func badCursor(text: String) async throws {
-        var command = EntryListCommand()
-        command.cursor = text
+        var command = EntryListQuery()
+        command.page.cursor = text
         let expected = Problem(.badRequest, "'\(text)' is not a cursor that a list has given")
         await #expect(throws: expected) {
             try await fixture.engine.entries.list(command, .one(fixture.scope))
@@ -154,8 +155,8 @@ struct EntriesTests {
         let explained = try await fixture.explain(url)
         #expect(explained?.protectedBy == ["in-flight"])
         #expect(explained?.item.kind == .fetched)
-        #expect(explained?.item.origin?.text == "example")
-        #expect(explained?.item.byteCount == 3)
+        #expect(explained?.item.origin == "example")
+        #expect(explained?.item.bytes == 3)
         #expect(explained?.digest == BodySummary(of: Array("[1]".utf8), isJSON: true).digest.text)
         gate.open()
         _ = try await fetch.result()
@@ -189,7 +190,7 @@ extension EngineFixture {
         }
     }
 
-    func ids(_ command: EntryListCommand = EntryListCommand()) async throws -> [String] {
-        try await engine.entries.list(command, .one(scope)).items.map(\.id.text)
+    func ids(_ command: EntryListQuery = EntryListQuery()) async throws -> [String] {
+        try await engine.entries.list(command, .one(scope)).items.map(\.id)
     }
 }

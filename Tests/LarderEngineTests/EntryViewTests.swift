@@ -86,8 +86,8 @@ struct EntryViewTests {
             if headers.fields.isEmpty {
                 let view = ViewReport.json(Array(#"{"n":1}"#.utf8), isComplete: true)
                 let effect = ViewReport.json(Array(#"{"n":1,"m":2}"#.utf8), isComplete: true)
-                #expect(report.effects.map(\.before) == [view])
-                #expect(report.effects.map(\.after) == [effect])
+                #expect(report.before?.members.map(\.value) == [view])
+                #expect(report.after?.members.map(\.value) == [effect])
             }
             return Told(text: #"{"n":1}"#, source: .cache, failed: 1)
         }
@@ -119,7 +119,7 @@ struct EntryViewTests {
 
     private func told(_ frame: SnapshotFrame) -> Told {
         var text: String?
-        if case .json(let bytes) = frame.entry.body {
+        if case .json(let bytes) = frame.entry.content {
             text = String(decoding: bytes, as: UTF8.self)
         }
         return Told(
@@ -127,7 +127,7 @@ struct EntryViewTests {
             source: frame.source,
             pending: frame.pending,
             failed: frame.failed,
-            isComplete: frame.isComplete
+            isComplete: frame.complete
         )
     }
 
@@ -137,18 +137,19 @@ struct EntryViewTests {
         case .snapshot(let frame)?: return told(frame)
         case .deleted(let frame)?:
             return Told(text: "deleted \(frame.status)", source: frame.source)
-        case .unchanged?, .error?, .origin?, .heartbeat?, .end?, nil: return Told()
+        case .unchanged?, .error?, .origin?, .heartbeat?, .end?, .other?, nil: return Told()
         }
     }
 
     private func batched(_ id: EntryID) async throws -> Told {
         var first = Told()
-        try await fixture.engine.entries.batch(BatchCommand(ids: [id]), fixture.scope) { frame in
+        try await fixture.engine.entries.batch([id], fixture.scope) { frame in
             switch frame {
             case .snapshot(let frame): first = told(frame)
-            case .deleted(_, let frame):
-                first = Told(text: "deleted \(frame.status)", source: frame.source)
-            case .miss, .end: break
+            case .deleted(let frame):
+                let deletion = frame.deletion
+                first = Told(text: "deleted \(deletion.status)", source: deletion.source)
+            case .miss, .end, .other: break
             }
             return true
         }

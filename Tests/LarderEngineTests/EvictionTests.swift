@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderStore
 import LarderTestSupport
@@ -21,7 +22,7 @@ struct EvictionTests {
         case all
 
         /// Of what `fill` puts.
-        func selection(leaving bytes: Int64) throws -> EvictSelection {
+        func selection(leaving bytes: Int64) throws -> EvictOrder.Selection {
             switch self {
             case .ids:
                 .ids([try EntryID("b"), try EntryID("none"), try EntryID("b"), try EntryID("c")])
@@ -66,16 +67,16 @@ struct EvictionTests {
         let rows = try await fixture.ids()
         let before = fixture.engine.store.totals
         // The answer, `a`, and half of another stay.
-        var largest = EntryListCommand()
-        (largest.sort, largest.limit) = (.size, 2)
+        var largest = EntryListQuery()
+        (largest.sort, largest.page.limit) = (.size, 2)
         let sizes = try await fixture.engine.entries.list(largest, .one(fixture.scope)).items
-            .map(\.accountedBytes)
+            .map(\.size)
         let stays = sizes[0] + sizes[1] * 3 / 2
-        var command = EvictCommand(try selection.selection(leaving: stays))
+        var command = EvictOrder(try selection.selection(leaving: stays))
         command.isDryRun = true
         let foretold = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
         #expect(fixture.engine.store.totals == before)
-        #expect(foretold.ids.map(\.text) == selection.evicted)
+        #expect(foretold.ids == selection.evicted)
         command.isDryRun = false
         let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
         #expect(report == foretold)
@@ -93,14 +94,14 @@ struct EvictionTests {
             guard id.text > "b" else { continue }
             _ = try await fixture.engine.pins.pin(id, fixture.scope)
         }
-        var command = EvictCommand(.ids(ids))
+        var command = EvictOrder(.ids(ids))
         command.includesPinned = true
         command.isDryRun = true
         let foretold = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
-        #expect(foretold.ids == ids)
+        #expect(foretold.ids == ids.map(\.text))
         command.isDryRun = false
         let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
-        #expect(report.ids == ids)
+        #expect(report.ids == ids.map(\.text))
         #expect(fixture.engine.store.totals.entries == 0)
     }
 
@@ -113,12 +114,12 @@ struct EvictionTests {
         fixture.upstream.answer(url, with: .json("[1]").held(by: gate))
         let fetch = fixture.start(url)
         _ = try await fixture.upstream.asked.element(1)
-        for selection in [EvictSelection.toBytes(ByteSize(bytes: 0)), .all] {
+        for selection in [EvictOrder.Selection.toBytes(ByteSize(bytes: 0)), .all] {
             try await fixture.put("b", "x")
-            var command = EvictCommand(selection)
+            var command = EvictOrder(selection)
             command.isDryRun = isDryRun
             let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
-            #expect(report.ids.map(\.text) == ["b"])
+            #expect(report.ids == ["b"])
             #expect(report.skipped == 1)
         }
         gate.open()
@@ -129,7 +130,7 @@ struct EvictionTests {
     func manyRows() async throws {
         let count = Limits.evictionBatchRowsMax + 1
         for number in 0..<count { try await fixture.put("\(number)", "") }
-        var command = EvictCommand(.all)
+        var command = EvictOrder(.all)
         command.isDryRun = true
         let foretold = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
         #expect(foretold.evicted == count)

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderJSON
 import LarderModel
 import LarderStore
@@ -36,7 +37,7 @@ struct ExplanationTests {
     @Test("P-04: base, the view after each, and what is left without each")
     func steps() async throws {
         try await fixture.cache(fixture.url("/a"), .json(#"{"n":1,"m":1}"#))
-        #expect(try await explain("/a")?.pending == nil)
+        #expect(try await explain("/a")?.pending.base == nil)
         try await accept("m-1", "/a", #"{"type":"merge","value":{"n":2}}"#)
         try await accept(
             "m-2",
@@ -46,14 +47,14 @@ struct ExplanationTests {
         try await accept("m-3", "/a", #"{"type":"add","value":{"/n":5}}"#)
         let explanation = try #require(try await explain("/a"))
         #expect(explanation.protectedBy == ["targeted"])
-        #expect(explanation.item.byteCount == 13)
-        let pending = try #require(explanation.pending)
-        #expect(pending.count == 3)
+        #expect(explanation.item.bytes == 13)
+        let pending = explanation.pending
+        #expect(pending.pending == 3)
         #expect(pending.base == json(#"{"n":1,"m":1}"#))
         #expect(pending.view == json(#"{"n":7,"m":1}"#))
-        #expect(!pending.isTruncated)
-        let steps = pending.steps
-        #expect(steps.map(\.id.text) == ["m-1", "m-2", "m-3"])
+        #expect(!pending.truncated)
+        let steps = pending.modifiers
+        #expect(steps.map(\.id) == ["m-1", "m-2", "m-3"])
         #expect(steps.map(\.effect) == ["merge", "patch", "add"])
         #expect(steps.map(\.state) == [.held, .held, .held])
         #expect(
@@ -77,7 +78,7 @@ struct ExplanationTests {
         let pending = try #require(try await explain("/a")?.pending)
         #expect(pending.base == .unknown)
         #expect(pending.view == json(#"{"n":2}"#, isComplete: false))
-        #expect(pending.steps.map(\.without) == [.unknown])
+        #expect(pending.modifiers.map(\.without) == [.unknown])
         try await accept("m-2", "/b", #"{"type":"add","value":{"/n":1}}"#)
         #expect(try await explain("/b") == nil)
     }
@@ -90,8 +91,8 @@ struct ExplanationTests {
         let pending = try #require(try await explain("/a")?.pending)
         #expect(pending.base == json("[1]"))
         #expect(pending.view == .deleted)
-        #expect(pending.steps.map(\.after) == [.bytes(5), .deleted])
-        #expect(pending.steps.map(\.without) == [.deleted, .bytes(5)])
+        #expect(pending.modifiers.map(\.after) == [.bytes(5), .deleted])
+        #expect(pending.modifiers.map(\.without) == [.deleted, .bytes(5)])
     }
 
     @Test("Of many, the first hundred are told; of large views, what fits")
@@ -100,21 +101,21 @@ struct ExplanationTests {
             try await accept("m-\(number)", "/a", #"{"type":"put","value":1}"#)
         }
         let many = try #require(try await explain("/a")?.pending)
-        #expect(many.count == 101)
-        #expect(many.steps.count == 100)
-        #expect(many.isTruncated)
-        #expect(many.steps.allSatisfy { $0.after == json("1") && $0.without == nil })
+        #expect(many.pending == 101)
+        #expect(many.modifiers.count == 100)
+        #expect(many.truncated)
+        #expect(many.modifiers.allSatisfy { $0.after == json("1") && $0.without == nil })
         let text = "\"" + String(repeating: "x", count: 900_000) + "\""
         for number in 1...5 {
             let effect = "{\"type\":\"put\",\"value\":\(text)}"
             try await accept("l-\(number)", "/l", effect)
         }
         let large = try #require(try await explain("/l")?.pending)
-        #expect(large.steps.count == 5)
-        #expect(large.isTruncated)
-        #expect(large.steps.first?.after == json(text))
-        #expect(large.steps.last?.after == nil)
-        let told = large.steps.flatMap { [$0.after, $0.without] }.compactMap(\.self)
+        #expect(large.modifiers.count == 5)
+        #expect(large.truncated)
+        #expect(large.modifiers.first?.after == json(text))
+        #expect(large.modifiers.last?.after == nil)
+        let told = large.modifiers.flatMap { [$0.after, $0.without] }.compactMap(\.self)
         #expect(told.count < 6)
     }
 
@@ -131,12 +132,12 @@ struct ExplanationTests {
             + moves.joined(separator: ",") + #",{"op":"remove","path":"/t"}]}"#
         for number in 1...12 { try await accept("m-\(number)", "/a", patch) }
         let pending = try #require(try await explain("/a")?.pending)
-        #expect(pending.steps.map(\.after) == Array(repeating: json(#"{"n":1}"#), count: 12))
+        #expect(pending.modifiers.map(\.after) == Array(repeating: json(#"{"n":1}"#), count: 12))
         #expect(
-            pending.steps.map { $0.without != nil } == [true]
+            pending.modifiers.map { $0.without != nil } == [true]
                 + .init(repeating: false, count: 11)
         )
-        #expect(pending.isTruncated)
+        #expect(pending.truncated)
     }
 
     @Test("For a client that has gone nothing more is worked out")
@@ -154,8 +155,8 @@ struct ExplanationTests {
                 try PendingExplanation(of: target, on: target.base, id, reader, interest)
             }
         }
-        #expect(pending?.steps == [])
-        #expect(pending?.isTruncated == true)
+        #expect(pending?.modifiers == [])
+        #expect(pending?.truncated == true)
     }
 
     @Test("An effect that does not fit is marked wherever its modifier is told, while it does not")
@@ -177,7 +178,7 @@ struct ExplanationTests {
                 .one(fixture.scope)
             )
             let listed = page.items.filter { $0.marks.contains(.inapplicable) }
-            return [alone, listed.map(\.id.text)]
+            return [alone, listed.map(\.id)]
         }
         #expect(try await marked() == [["m-1"], ["m-1"]])
         fixture.upstream.answer(url, with: .json(#"{"n":2}"#))

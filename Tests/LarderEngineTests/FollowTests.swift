@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderStore
 import LarderStrategy
@@ -321,7 +322,10 @@ struct FollowTests {
                 }
             }
             let state = isDown ? "offline" : "online"
-            #expect(try await follower.frames.element(index) == .origin(last, name, state: state))
+            #expect(
+                try await follower.frames.element(index)
+                    == .origin(OriginFrame(last, name, state: state))
+            )
         }
         follower.hangUp()
         let shape = ["cache", "origin example offline", "origin example online"]
@@ -346,7 +350,7 @@ extension EngineFixture {
     fileprivate func follow(
         _ url: WebURL,
         _ policy: FetchPolicy? = nil,
-        _ adjust: (inout FetchCommand) -> Void = { _ in },
+        _ adjust: (inout FetchOrder) -> Void = { _ in },
         reading read: @escaping @Sendable (FetchFrame) async -> Bool = { _ in true }
     ) -> ClientFetch {
         start(url, policy) { command in
@@ -360,13 +364,14 @@ extension EngineFixture {
     /// Returns once a snapshot with this JSON has come.
     fileprivate func waitForBody(_ json: String, of fetch: ClientFetch) async throws {
         var index = 0
-        while try await fetch.frames.element(index).shown?.entry.body != .json(Array(json.utf8)) {
+        while try await fetch.frames.element(index).shown?.entry.content != .json(Array(json.utf8))
+        {
             index += 1
         }
     }
 
     fileprivate func evict(_ id: EntryID) async throws -> EvictReport {
-        try await engine.eviction.evict(EvictCommand(.ids([id])), .one(scope))
+        try await engine.eviction.evict(EvictOrder(.ids([id])), .one(scope))
     }
 }
 

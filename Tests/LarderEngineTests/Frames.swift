@@ -65,9 +65,9 @@ extension FetchResult {
             case .snapshot(let snapshot): snapshot.source.rawValue
             case .unchanged(let unchanged): "unchanged \(unchanged.status)"
             case .deleted(let deleted): "deleted \(deleted.status)"
-            case .error(let problem): "error \(problem.kind.rawValue)"
-            case .origin(_, let name, let state): "origin \(name) \(state)"
-            case .heartbeat: "heartbeat"
+            case .error(let error): "error \(error.problem.kind.rawValue)"
+            case .origin(let origin): "origin \(origin.origin) \(origin.state)"
+            case .heartbeat, .other: frame.type
             case .end(let end): "end \(end.outcome.rawValue)"
             }
         }
@@ -116,7 +116,6 @@ extension ScriptedAnswer {
 extension SnapshotFrame {
     /// The body as text, where it is JSON.
     var text: String {
-        guard case .json(let bytes) = entry.body else { return "\(entry.body)" }
-        return String(decoding: bytes, as: UTF8.self)
+        entry.body?.text ?? "\(String(describing: entry.content))"
     }
 }

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderNormalize
 import LarderStore
@@ -172,7 +173,7 @@ struct HiddenRowTests {
         let (id, key) = (try EntryID(url), fixture.key(bob))
         try await fixture.cache(url, .json("[1]"), as: alice)
         _ = try await fixture.engine.pins.pin(id, key)
-        let pins = try await fixture.engine.pins.list(PinListCommand(), key).items
+        let pins = try await fixture.engine.pins.list(PageQuery(), key).items
         #expect(pins.map(\.state) == [.held])
         try await fixture.cacheOwn(url, .json("[2]"), bob)
         let now = fixture.clock.now()
@@ -257,12 +258,12 @@ extension EngineFixture {
     }
 
     fileprivate func evict(_ id: EntryID, _ scope: Scope) async throws {
-        let report = try await engine.eviction.evict(EvictCommand(.ids([id])), .one(key(scope)))
+        let report = try await engine.eviction.evict(EvictOrder(.ids([id])), .one(key(scope)))
         #expect(report.evicted == 1)
     }
 
     /// What a user reads of an entity; nil for a miss.
     fileprivate func entity(_ name: EntityName, _ scope: Scope) async throws -> String? {
-        try await engine.entities.read(name, EntityCommand(), key(scope))?.made?.text
+        try await engine.entities.read(name, key(scope))?.made?.text
     }
 }

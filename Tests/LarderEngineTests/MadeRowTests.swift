@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderNormalize
 import LarderStore
@@ -42,44 +43,44 @@ struct MadeRowTests {
     ]
 
     private func pages(
-        _ sort: EntrySort = .id,
+        _ sort: EntryOrder = .id,
         limit: Int = 100,
         _ scopes: RowScopes? = nil,
-        _ adjust: (inout EntryListCommand) -> Void = { _ in }
-    ) async throws -> [EntryListItem] {
-        var command = EntryListCommand()
-        (command.sort, command.limit) = (sort, limit)
+        _ adjust: (inout EntryListQuery) -> Void = { _ in }
+    ) async throws -> [EntryItem] {
+        var command = EntryListQuery()
+        (command.sort, command.page.limit) = (sort, limit)
         adjust(&command)
-        var items: [EntryListItem] = []
+        var items: [EntryItem] = []
         repeat {
             let page = try await fixture.engine.entries.list(command, scopes ?? .one(fixture.scope))
             #expect(page.items.count <= limit)
             items += page.items
-            command.cursor = page.next
-        } while command.cursor != nil
+            command.page.cursor = page.next
+        } while command.page.cursor != nil
         return items
     }
 
-    @Test("Lists have them in every order, each once, in pages", arguments: EntrySort.allCases)
-    func orders(sort: EntrySort) async throws {
+    @Test("Lists have them in every order, each once, in pages", arguments: EntryOrder.known)
+    func orders(sort: EntryOrder) async throws {
         try await fill()
         for limit in [1, 2, 3, 100] {
             let items = try await pages(sort, limit: limit)
-            let sources = items.map { ($0.id.text, $0.source) }
+            let sources = items.map { ($0.id, AnswerSource(rawValue: $0.source.rawValue)) }
             #expect(Dictionary(sources) { first, _ in first } == Self.shown)
             #expect(items.count == Self.shown.count, "\(limit)")
             for (item, next) in zip(items, items.dropFirst()) {
                 let isOrdered =
                     switch sort {
-                    case .id: item.id.text < next.id.text
-                    case .size: item.accountedBytes >= next.accountedBytes
+                    case .id: item.id < next.id
+                    case .size: item.size >= next.size
                     case .age: item.storedAt <= next.storedAt
-                    case .used: item.lastUsed < next.lastUsed
+                    default: item.lastUsed < next.lastUsed
                     }
                 #expect(isOrdered, "\(item.id) before \(next.id)")
             }
         }
-        let deleted = try await pages().first { $0.id.text == "a" }
+        let deleted = try await pages().first { $0.id == "a" }
         #expect(deleted?.kind == .tombstone && deleted?.status == 410)
     }
 
@@ -89,16 +90,16 @@ struct MadeRowTests {
         let users = ["\(Self.base)/users/10", Self.user]
         for limit in [1, 100] {
             let found = try await pages(limit: limit) { $0.prefix = "\(Self.base)/u" }
-            #expect(found.map(\.id.text) == users)
+            #expect(found.map(\.id) == users)
             let ofOrigin = try await pages(limit: limit) { command in
-                command.origin = try? OriginName("example")
+                command.origin = "example"
             }
             let rest = ["\(Self.base)/articles/1", "\(Self.base)/plain"]
-            #expect(ofOrigin.map(\.id.text) == rest + users)
-            #expect(ofOrigin.allSatisfy { $0.origin?.text == "example" })
+            #expect(ofOrigin.map(\.id) == rest + users)
+            #expect(ofOrigin.allSatisfy { $0.origin == "example" })
             for scopes in [RowScopes.all, .user(1_000)] {
                 let all = try await pages(limit: limit, scopes)
-                #expect(Set(all.map(\.id.text)) == Set(Self.shown.keys))
+                #expect(Set(all.map(\.id)) == Set(Self.shown.keys))
                 #expect(all.count == Self.shown.count)
             }
             #expect(try await pages(limit: limit, .user(7)).isEmpty)
@@ -108,22 +109,22 @@ struct MadeRowTests {
     @Test("Entities are listed by their keys, and explained")
     func entities() async throws {
         try await fill()
-        var command = EntityListCommand()
-        command.limit = 1
+        var command = EntityListQuery()
+        command.page.limit = 1
         let origin = try OriginName("example")
-        var items: [EntityListItem] = []
+        var items: [EntityItem] = []
         repeat {
             let page = try await fixture.engine.entities.list(command, origin, .one(fixture.scope))
             items += page.items
-            command.cursor = page.next
-        } while command.cursor != nil
-        #expect(items.map(\.name.key.text) == ["User:10", "User:9"])
+            command.page.cursor = page.next
+        } while command.page.cursor != nil
+        #expect(items.map(\.name.key) == ["User:10", "User:9"])
         #expect(items.map(\.source) == [.modifier, .modifier])
-        #expect(items.map(\.isDeleted) == [false, false])
+        #expect(items.map(\.deleted) == [false, false])
         let name = EntityName(try EntityKey("User:9"), of: origin)
         let explained = try await fixture.engine.entities.explain(name, fixture.scope)
         #expect(explained?.item.source == .modifier)
-        #expect(explained?.pending.count == 1)
+        #expect(explained?.pending.pending == 1)
     }
 
     @Test("A report's views of an answer have its entities as they are shown now")
@@ -135,8 +136,8 @@ struct MadeRowTests {
         try await fixture.hold("m2", #"{"key":"User:9"}"#, Self.named("Bea"))
         let report = try await fixture.engine.modifiers.modifier(ModifierID("m1"), fixture.scope)
         let shown = author.replacing("Ann", with: "Bea")
-        #expect(report.effects.map(\.before.text) == [#"{"by":\#(shown)}"#])
-        #expect(report.effects.map(\.after.text) == [#"{"by":\#(shown),"n":2}"#])
+        #expect(report.before?.members.map(\.value.text) == [#"{"by":\#(shown)}"#])
+        #expect(report.after?.members.map(\.value.text) == [#"{"by":\#(shown),"n":2}"#])
     }
 
     @Test("A dead letter on an entity that is deleted is told of the tombstone")
@@ -149,7 +150,7 @@ struct MadeRowTests {
         let report = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: wait)
         #expect(report.state == .dead)
         let name = try fixture.engine.entities.name(EntityKey("User:9"), of: nil, for: 1_000)
-        let shown = try await fixture.engine.entities.read(name, EntityCommand(), fixture.scope)
+        let shown = try await fixture.engine.entities.read(name, fixture.scope)
         #expect(shown?.isDeleted == true && shown?.source == .cache)
         #expect(shown?.overlay.failed == 1)
     }
@@ -165,7 +166,7 @@ struct MadeRowTests {
 
     private func watch(
         _ named: Named,
-        _ adjust: (inout WatchCommand) -> Void = { _ in }
+        _ adjust: (inout WatchOrder) -> Void = { _ in }
     ) async throws -> Watch {
         let (user, key) = (try EntryID(Self.user), try EntityKey("User:9"))
         return try await Watch(fixture) { command in
@@ -233,7 +234,7 @@ struct MadeRowTests {
             .json(#"{"type":"User","id":9,"name":"Cy","n":1}"#)
         )
         let items = try await pages()
-        #expect(items.map(\.id.text) == [Self.user])
+        #expect(items.map(\.id) == [Self.user])
         let watch = try await watch(.url)
         var revisions: [Revision] = []
         for (count, name) in ["Di", "Eve"].enumerated() {
@@ -267,7 +268,5 @@ extension EngineFixture {
 }
 
 extension ViewReport {
-    fileprivate var text: String? {
-        if case .json(let bytes, _) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
-    }
+    fileprivate var text: String? { body?.text }
 }

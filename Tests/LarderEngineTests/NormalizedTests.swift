@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderJSON
 import LarderModel
 import LarderNormalize
@@ -102,9 +103,9 @@ struct NormalizedTests {
         #expect(try await fixture.cached(url).refusal?.kind == .miss)
         let partial = try await fixture.fetch(url, .cacheOnly) { $0.isPartial = true }
         #expect(partial.lastShown?.text == #"[{"type":"A","id":1},null]"#)
-        #expect(partial.lastShown?.isComplete == false)
+        #expect(partial.lastShown?.complete == false)
         #expect(partial.lastShown?.missing == ["/1"])
-        #expect(partial.lastShown?.isStale == true)
+        #expect(partial.lastShown?.stale == true)
         // What is not there whole is not asked for with its validator.
         fixture.upstream.answer(url, with: .json(list))
         #expect(try await fixture.fetch(url).shape == ["network", "end network"])
@@ -178,7 +179,7 @@ struct NormalizedTests {
         #expect(try fixture.read(url) == Self.article(1, "Bea"))
         #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Bea"))
         #expect(try await watch.frames(upTo: 2).last?.name == "put \(url)")
-        let command = EvictCommand(.keys([try EntityKey("User:7")], origin: nil))
+        let command = EvictOrder(.keys([try EntityKey("User:7")], origin: nil))
         #expect(try await fixture.engine.eviction.evict(command, .one(fixture.scope)).evicted == 0)
         // What comes for it goes to the pin, and is told once.
         try await fixture.cache(url, .json(Self.article(1, "Cleo")))
@@ -186,10 +187,10 @@ struct NormalizedTests {
         let frames = try await watch.frames(upTo: 3)
         #expect(frames.last?.name == "put \(url)")
         let list = try await fixture.engine.entries.list(
-            EntryListCommand(query: ""),
+            EntryListQuery(),
             .one(fixture.scope)
         )
-        #expect(list.items.map(\.id.text).filter { $0 == url.text }.count == 1)
+        #expect(list.items.filter { $0.id == url.text }.count == 1)
         #expect(try await fixture.engine.pins.unpin(EntryID(url), fixture.scope))
         try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
         #expect(try fixture.read(url) == Self.article(1, "Anna"))
@@ -266,7 +267,7 @@ struct NormalizedTests {
     @Test("Without an origin a key is the only one's that has rules; nobody else's")
     func originNeeded() async throws {
         try await EngineFixture.run { fixture in
-            var command = WatchCommand()
+            var command = WatchOrder()
             command.keys = [try EntityKey("User:7")]
             let problem = await fixture.watch(command)
             #expect(problem?.kind == .originNeeded)
@@ -280,9 +281,9 @@ struct NormalizedTests {
         let name = try engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
         let json = Array(#"{"type":"User","id":7,"name":"Annabella"}"#.utf8)
         let set = try await engine.entities.set(name, json: json, fixture.scope, client: nil)
-        let list = try await engine.entries.list(EntryListCommand(query: ""), .one(fixture.scope))
-        #expect(list.items.map(\.revision) == [set.revision])
-        #expect(list.items.map(\.byteCount) == [Self.article(1, "Annabella").utf8.count])
+        let list = try await engine.entries.list(EntryListQuery(), .one(fixture.scope))
+        #expect(list.items.map(\.rev) == [set.revision.number])
+        #expect(list.items.map(\.bytes) == [Self.article(1, "Annabella").utf8.count])
     }
 
     // MARK: Entities by their keys
@@ -302,17 +303,14 @@ struct NormalizedTests {
         let article = try await fixture.entity(EntityKey("Article:1"), 1)
         #expect(article?.made?.text.contains(#""name":"Anna""#) == true)
         let scopes = RowScopes.one(fixture.scope)
-        let list = try await engine.entities.list(EntityListCommand(), name.origin, scopes)
-        #expect(list.items.map(\.name.key.text) == ["Article:1", "User:7"])
+        let list = try await engine.entities.list(EntityListQuery(), name.origin, scopes)
+        #expect(list.items.map(\.name.key) == ["Article:1", "User:7"])
         #expect(try await fixture.ids() == [url.text])
         let explained = try await engine.entities.explain(name, fixture.scope)
-        #expect(explained?.referencedBy.items.map(\.id.description) == ["example/Article:1"])
-        let form = try await engine.entries.explain(EntryID(url), fixture.scope)?.form.form
-        guard case .normalized(_, let entities) = form else {
-            Issue.record("\(String(describing: form))")
-            return
-        }
-        #expect(entities.items.map(\.id.description) == ["example/Article:1"])
+        #expect(explained?.referencedBy.items.map(\.target.description) == ["example/Article:1"])
+        let entry = try await engine.entries.explain(EntryID(url), fixture.scope)
+        #expect(entry?.form == .normalized)
+        #expect(entry?.entities?.items.map(\.target.description) == ["example/Article:1"])
         let revision = try await engine.entities.delete(name, fixture.scope, client: nil)
         #expect(revision > set.revision)
         #expect(
@@ -353,13 +351,11 @@ struct NormalizedTests {
 extension EngineFixture {
     fileprivate func entity(_ key: EntityKey, _ depth: Int = 0) async throws -> EntryView<Never>? {
         let name = try engine.entities.name(key, of: nil, for: 1_000)
-        var command = EntityCommand()
-        command.expansion = depth
-        return try await engine.entities.read(name, command, scope)
+        return try await engine.entities.read(name, expanding: depth, scope)
     }
 
     fileprivate func evict(_ key: String) async throws {
-        let command = EvictCommand(.keys([try EntityKey(key)], origin: nil))
+        let command = EvictOrder(.keys([try EntityKey(key)], origin: nil))
         let report = try await engine.eviction.evict(command, .one(scope))
         #expect(report.evicted == 1)
     }

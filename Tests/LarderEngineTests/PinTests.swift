@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderJSON
 import LarderModel
 import LarderStore
@@ -20,8 +21,8 @@ struct PinTests {
         let pinned = try await fixture.pin(url)
         #expect(pinned.isNew == true)
         #expect(pinned.item.state == .held)
-        #expect(pinned.item.byteCount == 3)
-        #expect(pinned.item.origin?.text == "example")
+        #expect(pinned.item.bytes == 3)
+        #expect(pinned.item.origin == "example")
         #expect(try await fixture.pin(url).isNew == false)
         #expect(try await fixture.pins() == [pinned.item])
         #expect(fixture.upstream.asked.all.count == 1)
@@ -105,16 +106,18 @@ struct PinTests {
 
     @Test(
         "What the origin refuses is a problem, and the pin says why",
-        arguments: [(403, ProblemKind.originStatus, PinState.failed), (404, .deleted, .failed)]
+        arguments: [
+            (403, ProblemKind.originStatus, LarderAPI.PinState.failed), (404, .deleted, .failed),
+        ]
     )
-    func refused(status: Int, kind: ProblemKind, state: PinState) async throws {
+    func refused(status: Int, kind: ProblemKind, state: LarderAPI.PinState) async throws {
         fixture.upstream.answer(url, with: .reply("no", status: status))
         let problem = await #expect(throws: Problem.self) { try await fixture.pin(url) }
         #expect(problem?.kind == kind)
         #expect(problem?.hint.contains("The pin stays") == true)
         let pins = try await fixture.pins()
         #expect(pins.map(\.state) == [state])
-        #expect(pins.first?.trouble?.problem == kind.rawValue)
+        #expect(pins.first?.problem == "urn:larder:\(kind.rawValue)")
         let status = await fixture.engine.monitor.status(connections: 0)
         #expect(status.warnings == ["1 pin of uid 1000 failed"])
         #expect(status.findings.first?.fix?.contains("cachectl pin --list") == true)
@@ -129,9 +132,9 @@ struct PinTests {
         fixture.upstream.answer(url, with: .reply("down", status: 500))
         let item = try await fixture.pin(url).item
         #expect(item.state == .waiting)
-        #expect(item.trouble?.problem == ProblemKind.originStatus.rawValue)
+        #expect(item.problem == "urn:larder:origin-status")
         // It is what this client was told, and nothing that the pin keeps.
-        #expect(try await fixture.pins().map(\.trouble) == [nil])
+        #expect(try await fixture.pins().map(\.problem) == [nil])
     }
 
     @Test("An origin that has just failed a client has its rest first", arguments: 1...20)
@@ -159,13 +162,13 @@ struct PinTests {
         let confirmed = try await fixture.fetch(url)
         #expect(confirmed.frames.contains { $0.isUnchanged })
         let item = try #require(try await fixture.pins().first)
-        #expect(item.storedAt == ManualClock.start.advanced(by: .seconds(60)))
+        #expect(item.storedAt == .init(ManualClock.start.advanced(by: .seconds(60))))
         fixture.upstream.answer(url, with: .reply(status: 410))
         let deleted = try await fixture.fetch(url)
         #expect(deleted.frames.contains { $0.isDeleted })
         let gone = try #require(try await fixture.pins().first)
         #expect(gone.state == .gone)
-        #expect(gone.trouble?.problem == "deleted")
+        #expect(gone.problem == "urn:larder:deleted")
         #expect(try fixture.bytes(url) == "[2]")
         fixture.upstream.answer(url, with: .json("[3]"))
         try await fixture.fetch(url)
@@ -221,7 +224,7 @@ struct PinTests {
             #expect(problem?.kind == .entryTooLarge)
             let pins = try await fixture.pins()
             #expect(pins.map(\.state) == [.tooLarge])
-            #expect(pins.first?.trouble?.problem == "entry-too-large")
+            #expect(pins.first?.problem == "urn:larder:entry-too-large")
         }
     }
 
@@ -251,25 +254,25 @@ struct PinTests {
     func eviction() async throws {
         for name in ["a", "b", "c", "d"] { try await fixture.put(name, isPinned: name < "c") }
         let one = RowScopes.one(fixture.scope)
-        var command = EvictCommand(.all)
+        var command = EvictOrder(.all)
         command.isDryRun = true
         let dry = try await fixture.engine.eviction.evict(command, one)
         #expect(dry.evicted == 2)
         #expect(dry.skipped == 2)
         command.includesPinned = true
         let dryWithPins = try await fixture.engine.eviction.evict(command, one)
-        #expect(Set(dryWithPins.ids.map(\.text)) == ["a", "b", "c", "d"])
+        #expect(Set(dryWithPins.ids) == ["a", "b", "c", "d"])
         #expect(try await fixture.pins().count == 2)
-        command = EvictCommand(.ids([try EntryID("a"), try EntryID("c")]))
+        command = EvictOrder(.ids([try EntryID("a"), try EntryID("c")]))
         let named = try await fixture.engine.eviction.evict(command, one)
-        #expect(named.ids.map(\.text) == ["c"])
+        #expect(named.ids == ["c"])
         #expect(named.skipped == 1)
-        command = EvictCommand(.prefix("a"))
+        command = EvictOrder(.prefix("a"))
         command.includesPinned = true
         let report = try await fixture.engine.eviction.evict(command, one)
-        #expect(report.ids.map(\.text) == ["a"])
+        #expect(report.ids == ["a"])
         #expect(report.bytes > 0)
-        #expect(try await fixture.pins().map(\.id.text) == ["b"])
+        #expect(try await fixture.pins().map(\.id) == ["b"])
         #expect(try fixture.bytes("a") == nil)
         #expect(try fixture.bytes("b") == "b")
         let work = try AccountName("work")
@@ -287,25 +290,25 @@ struct PinTests {
             try await fixture.put(name, count: 100 - index * 7, isPinned: index % 2 == 0)
         }
         _ = try fixture.read("a")
-        for sort in EntrySort.allCases {
-            var command = EntryListCommand()
-            (command.sort, command.limit) = (sort, limit)
-            var items: [EntryListItem] = []
+        for sort in EntryOrder.known {
+            var command = EntryListQuery()
+            (command.sort, command.page.limit) = (sort, limit)
+            var items: [EntryItem] = []
             repeat {
                 let page = try await fixture.engine.entries.list(command, .one(fixture.scope))
                 #expect(page.items.count <= limit)
                 items += page.items
-                command.cursor = page.next
-            } while command.cursor != nil
-            let ids = items.map(\.id.text)
+                command.page.cursor = page.next
+            } while command.page.cursor != nil
+            let ids = items.map(\.id)
             switch sort {
             case .id: #expect(ids == ["a", "b", "c", "caf\u{e9}", "d", "e"])
             case .size: #expect(ids == ["c", "a", "e", "b", "d", "caf\u{e9}"])
             case .age: #expect(ids == ["c", "a", "e", "b", "d", "caf\u{e9}"])
             // What is never evicted comes after everything else.
-            case .used: #expect(ids == ["b", "caf\u{e9}", "a", "c", "e", "d"])
+            default: #expect(ids == ["b", "caf\u{e9}", "a", "c", "e", "d"])
             }
-            #expect(Set(items.filter(\.isPinned).map(\.id.text)) == ["c", "e", "d"])
+            #expect(Set(items.filter(\.pinned).map(\.id)) == ["c", "e", "d"])
         }
     }
 
@@ -345,7 +348,7 @@ extension EngineFixture {
     }
 
     fileprivate func pins() async throws -> [PinItem] {
-        try await engine.pins.list(PinListCommand(), scope).items
+        try await engine.pins.list(PageQuery(), scope).items
     }
 
     /// Returns when a pin waits no longer.

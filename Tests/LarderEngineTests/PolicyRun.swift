@@ -133,7 +133,9 @@ final class PolicyRun {
         let said = whatNetworkSays(network, wasShown: false)
         guard network != .gone, let problem = said.refusal else { return said }
         let time = network == .silent ? nil : networkTime
-        return FetchResult([remembered, .error(problem), .end(.error, old, network: time)])
+        return FetchResult([
+            remembered, .error(ErrorFrame(problem)), .end(.error, old, network: time),
+        ])
     }
 
     /// The network's part of the answer, after the cache was shown or in its place.
@@ -196,6 +198,6 @@ final class PolicyRun {
 
     private func failed(_ problem: Problem, _ wasShown: Bool, network: Duration?) -> FetchResult {
         guard wasShown else { return .refused(problem) }
-        return FetchResult([.error(problem), .end(.error, old, network: network)])
+        return FetchResult([.error(ErrorFrame(problem)), .end(.error, old, network: network)])
     }
 }

@@ -176,7 +176,7 @@ struct PolicyTests {
         #expect(try await second.result().shape == ["cache", "network", "end network"])
         #expect(fixture.upstream.asked.all.count == 2)
         #expect(fixture.upstream.givenUp.all.isEmpty)
-        #expect(try await fixture.cached(url).lastShown?.entry.body == .json(Array("[2]".utf8)))
+        #expect(try await fixture.cached(url).lastShown?.entry.content == .json(Array("[2]".utf8)))
     }
 
     @Test(
@@ -195,6 +195,6 @@ struct PolicyTests {
         }
         guard network == .new else { return }
         let stored = try await fixture.cached(run.url)
-        #expect(stored.lastShown?.entry.body == .json(Array("[2]".utf8)))
+        #expect(stored.lastShown?.entry.content == .json(Array("[2]".utf8)))
     }
 }

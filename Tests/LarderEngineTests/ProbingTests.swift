@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderStore
 import LarderStrategy
@@ -89,8 +90,8 @@ struct ProbingTests {
         try await fixture.cache(url, .json("[1]"))
         let asked = fixture.upstream.asked.all.count
         let report = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
-        #expect(report.isOfflineByHand)
-        #expect(report.state == .offline)
+        #expect(report.condition.offlineByHand)
+        #expect(report.condition.state == .offline)
         let shown = try await fixture.fetch(url)
         #expect(shown.shape == ["cache", "error offline", "end error"])
         let first = try await fixture.fetch(url, .networkFirst)
@@ -101,8 +102,8 @@ struct ProbingTests {
         #expect(miss?.hint.hasSuffix("cachectl origin online example") == true)
         #expect(fixture.upstream.asked.all.count == asked)
         let status = await fixture.engine.monitor.status(connections: 0).origins
-        #expect(status.map(\.state) == [.offline])
-        #expect(status.map(\.isOfflineByHand) == [true])
+        #expect(status.map(\.condition.state) == [.offline])
+        #expect(status.map(\.condition.offlineByHand) == [true])
 
         _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)
         fixture.upstream.answer(url, with: .json("[2]"))

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderJSON
 import LarderModel
@@ -46,8 +47,8 @@ struct QueueStatusTests {
     @Test("Status tells the states, the oldest age and the bytes, and an empty queue is none")
     func states() async throws {
         var queue = await fixture.engine.monitor.status(connections: 0).queue
-        #expect(queue.byState.isEmpty)
-        #expect(queue.oldestAge == nil)
+        #expect(queue.states.members.allSatisfy { $0.value == 0 })
+        #expect(queue.oldestAgeMs == nil)
         #expect(queue.bytes == 0)
         _ = try await merge(fixture, "m-1", hold: .seconds(3_600))
         fixture.clock.advance(by: .seconds(5))
@@ -55,10 +56,10 @@ struct QueueStatusTests {
         fixture.clock.advance(by: .seconds(2))
         let status = await fixture.engine.monitor.status(connections: 0)
         queue = status.queue
-        #expect(queue.byState == [.held: 2])
+        #expect(queue.states["held"] == 2)
         #expect(queue.unsettled == 2)
         #expect(queue.dead == 0)
-        #expect(queue.oldestAge == .seconds(7))
+        #expect(queue.oldestAgeMs == 7_000)
         #expect(queue.bytes == fixture.engine.store.modifiers.totals.bytes)
         #expect(queue.bytes > 0)
         #expect(queue.maxModifiers == 100_000)
@@ -89,9 +90,9 @@ struct QueueStatusTests {
     @Test("What waits for a person is a warning with its command, to an administrator of all")
     func waitingForPerson() async throws {
         let id = try await heldAndKnown()
-        let own = StatusReport.You(uid: 1_000, groups: [], isAdministrator: false)
-        let other = StatusReport.You(uid: 1_001, groups: [], isAdministrator: false)
-        let root = StatusReport.You(uid: 0, groups: [], isAdministrator: true)
+        let own = ClientStatus(uid: 1_000, groups: [], administrator: false)
+        let other = ClientStatus(uid: 1_001, groups: [], administrator: false)
+        let root = ClientStatus(uid: 0, groups: [], administrator: true)
         for (state, option) in [
             (ModifierState.unknown, " --discard"), (.conflict, " --discard"),
             (.authWait, " --discard"),

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderJSON
 import LarderModel
 import LarderStore
@@ -42,18 +43,27 @@ struct RestTests {
         let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
         #expect(report.state == .queued)
         #expect(report.waitingFor?.reason == "rest")
-        #expect(report.waitingFor?.until == end)
-        #expect(fixture.engine.origins.reports().map(\.restsUntil) == [end])
-        #expect(fixture.engine.origins.reports().map(\.restsFor) == [EngineFixture.scope])
+        #expect(report.waitingFor?.until == .init(end))
+        #expect(fixture.engine.origins.reports().map(\.condition.restsUntil) == [.init(end)])
         #expect(
-            await fixture.engine.monitor.status(connections: 0).origins.map(\.restsUntil) == [end]
+            fixture.engine.origins.reports().map(\.condition.restsFor) == [EngineFixture.scope.text]
+        )
+        #expect(
+            await fixture.engine.monitor.status(connections: 0).origins.map(\.condition.restsUntil)
+                == [.init(end)]
         )
         // Whose account is another's is told that there is one, and not which.
-        let stranger = StatusReport.You(uid: 1_001, groups: [], isAdministrator: false)
+        let stranger = ClientStatus(uid: 1_001, groups: [], administrator: false)
         let told = fixture.engine.origins.reports(for: stranger)
-        #expect(told.map(\.restsUntil) == [end] && told.map(\.restsFor) == [nil])
+        #expect(
+            told.map(\.condition.restsUntil) == [.init(end)]
+                && told.map(\.condition.restsFor) == [nil]
+        )
         let status = await fixture.engine.monitor.status(connections: 0, for: stranger).origins
-        #expect(status.map(\.restsUntil) == [end] && status.map(\.restsFor) == [nil])
+        #expect(
+            status.map(\.condition.restsUntil) == [.init(end)]
+                && status.map(\.condition.restsFor) == [nil]
+        )
         // Another account is another matter.
         let other = Scope.own(uid: 1_001, account: .default)
         fixture.upstream.answer(try fixture.url("/b"), with: .reply(status: 204), .json("[1]"))
@@ -69,7 +79,7 @@ struct RestTests {
         fixture.clock.advance(by: .seconds(60))
         let sent = try await fixture.settled(id, wait: .seconds(30))
         #expect(sent.state == .confirmed)
-        #expect(fixture.engine.origins.reports().map(\.restsUntil) == [nil])
+        #expect(fixture.engine.origins.reports().map(\.condition.restsUntil) == [nil])
     }
 
     @Test("A client's own request is tried all the same, a refresh behind an answer is not made")

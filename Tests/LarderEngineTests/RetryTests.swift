@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderStrategy
 import LarderTestSupport
@@ -216,8 +217,8 @@ struct RetryTests {
 
 extension EngineFixture {
     /// What is known of the one origin.
-    var originState: OriginState? {
-        get async { await engine.monitor.status(connections: 0).origins.first?.state }
+    var originState: LarderAPI.OriginState? {
+        get async { await engine.monitor.status(connections: 0).origins.first?.condition.state }
     }
 
     /// Has a fetch fail to connect until it gives up.

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderStore
 import LarderTestSupport
@@ -34,7 +35,7 @@ struct SharedTests {
         }
         #expect(try await fixture.ids(.shared) == [url.text])
         let report = try await fixture.engine.entries.explain(EntryID(url), fixture.key(bob))
-        #expect(report?.item.scope == .shared)
+        #expect(report?.item.scope == "shared")
         try await fixture.putBlob("note", "mine", as: alice)
         #expect(try fixture.view(EntryID("note"), bob) == nil)
     }
@@ -332,7 +333,7 @@ struct SharedTests {
         let id = try EntryID(url)
         try await fixture.cache(url, .json("[1]"), as: alice)
         let all = try await fixture.engine.eviction.evict(
-            EvictCommand(.ids([id])),
+            EvictOrder(.ids([id])),
             .one(fixture.key(bob))
         )
         #expect(all.evicted == 0)
@@ -357,10 +358,10 @@ struct SharedTests {
         try await fixture.cache(url, .json("[2, 3]"), as: bob)
         for scope in [alice, bob] { #expect(try fixture.view(url, scope) == "[2, 3]") }
         #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
-        let pin = try await fixture.engine.pins.list(PinListCommand(), key).items[0]
-        #expect(pin.state == .held && pin.byteCount == 6)
+        let pin = try await fixture.engine.pins.list(PageQuery(), key).items[0]
+        #expect(pin.state == .held && pin.bytes == 6)
         _ = try await fixture.engine.eviction.evict(
-            EvictCommand(.all),
+            EvictOrder(.all),
             .one(fixture.engine.store.key(for: .shared))
         )
         #expect(try fixture.view(url, alice) == "[2, 3]")
@@ -380,8 +381,8 @@ struct SharedTests {
         #expect(try fixture.view(url, alice) == "[1]")
         #expect(try fixture.view(url, bob) != "[1]")
         #expect(try await fixture.cached(url, as: bob).lastShown == nil)
-        let pin = try await fixture.engine.pins.list(PinListCommand(), key).items[0]
-        #expect(pin.state == .gone && pin.byteCount == 3)
+        let pin = try await fixture.engine.pins.list(PageQuery(), key).items[0]
+        #expect(pin.state == .gone && pin.bytes == 3)
     }
 
     @Test("P-06: an answer that set out before another user's write does not undo it for anybody")
@@ -402,7 +403,7 @@ struct SharedTests {
         #expect(report.isDone)
         old.open()
         let frames = try await fetch.result()
-        #expect(frames.lastShown?.entry.body == .json(Array(#"{"liked":true}"#.utf8)))
+        #expect(frames.lastShown?.entry.content == .json(Array(#"{"liked":true}"#.utf8)))
         for scope in [alice, bob] {
             #expect(try fixture.view(url, scope) == #"{"liked":true}"#)
         }
@@ -452,8 +453,9 @@ extension EngineFixture {
     /// What a batch of one id shows.
     func batched(_ id: EntryID, _ scope: Scope) async throws -> [String] {
         var shown: [String] = []
-        try await engine.entries.batch(BatchCommand(ids: [id]), key(scope)) { frame in
-            if case .snapshot(let snapshot) = frame, case .json(let bytes) = snapshot.entry.body {
+        try await engine.entries.batch([id], key(scope)) { frame in
+            if case .snapshot(let snapshot) = frame, case .json(let bytes) = snapshot.entry.content
+            {
                 shown.append(String(decoding: bytes, as: UTF8.self))
             }
             return true
@@ -483,7 +485,7 @@ extension EngineFixture {
     }
 
     func ids(_ scope: Scope) async throws -> [String] {
-        try await engine.entries.list(EntryListCommand(), .one(key(scope))).items.map(\.id.text)
+        try await engine.entries.list(EntryListQuery(), .one(key(scope))).items.map(\.id)
     }
 
     /// Has a merge of a value sent to the URL that it changes.
@@ -497,6 +499,7 @@ extension EngineFixture {
             {"id":"\(url)"},"effect":{"type":"merge","value":\(value)}}]}
             """
         let command = try ModifiersCommand(json: Array(json.utf8))
-        return try await engine.modifiers.accept(command, key(scope))[0].id
+        let receipts = try await engine.modifiers.accept(command, key(scope))
+        return try ModifierID(receipts[0].id)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import LarderAPI
 import LarderJSON
 import LarderModel
 import LarderNormalize
@@ -70,7 +71,7 @@ struct ShownRevisionTests {
                 try await fixture.cache(url, .json(user))
                 seen = try fixture.shownRevision(url, alice)
                 guard isEvicted else { return }
-                let command = EvictCommand(.ids([try EntryID(url)]))
+                let command = EvictOrder(.ids([try EntryID(url)]))
                 let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
                 #expect(report.evicted == 1)
                 #expect(try fixture.shownRevision(url, alice) >= seen)

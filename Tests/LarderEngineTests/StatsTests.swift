@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderTestSupport
@@ -59,7 +60,7 @@ struct StatsTests {
         #expect(stats.flights.started == 2)
         #expect(stats.flights.joined == 1)
         #expect(stats.latencies.fetch.count == 3)
-        #expect(stats.latencies.fetch.max == .zero)
-        #expect(stats.latencies.network.max == .milliseconds(1_500))
+        #expect(stats.latencies.fetch.maxMs == 0)
+        #expect(stats.latencies.network.maxMs == 1_500)
     }
 }

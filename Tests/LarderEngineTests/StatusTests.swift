@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderStore
 import LarderTestSupport
@@ -18,7 +19,7 @@ struct StatusTests {
         let status = await fixture.engine.monitor.status(connections: 7)
         let totals = fixture.engine.store.totals
         #expect(status.version == "1.2.3")
-        #expect(status.uptime == .seconds(90))
+        #expect(status.uptime == 90)
         #expect(status.state == .ok)
         #expect(status.warnings == [])
         #expect(status.connections == 7)
@@ -29,12 +30,12 @@ struct StatusTests {
         #expect(status.cache.databaseBytes > 0)
         #expect(
             status.origins == [
-                StatusReport.Origin(
-                    name: try OriginName("example"),
-                    baseURL: try WebURL("https://api.example.com"),
+                OriginStatus(
+                    name: "example",
+                    baseURL: "https://api.example.com/",
                     condition: OriginCondition(
                         state: .online,
-                        since: ManualClock.start.advanced(by: .seconds(30))
+                        since: .init(ManualClock.start.advanced(by: .seconds(30)))
                     )
                 )
             ]
@@ -44,8 +45,7 @@ struct StatusTests {
     @Test("The hit rate is of the last minute, ten and sixty, by fetches and reads alike")
     func hitRate() async throws {
         let url = try fixture.url("/a")
-        let none = StatusReport.HitRate(oneMinute: nil, tenMinutes: nil, sixtyMinutes: nil)
-        #expect(await fixture.engine.monitor.status(connections: 0).cache.hitRate == none)
+        #expect(await fixture.engine.monitor.status(connections: 0).cache.hitRate == HitRate())
         try await fixture.cache(url, .json("[1]"))
         #expect(await fixture.engine.monitor.status(connections: 0).cache.misses == 1)
         fixture.clock.advance(by: .seconds(5 * 60))
@@ -53,23 +53,21 @@ struct StatusTests {
         _ = try fixture.read("none")
         var cache = await fixture.engine.monitor.status(connections: 0).cache
         #expect((cache.hits, cache.misses) == (3, 2))
-        #expect(
-            cache.hitRate
-                == StatusReport.HitRate(oneMinute: 0.75, tenMinutes: 0.6, sixtyMinutes: 0.6)
-        )
+        #expect(cache.hitRate.oneMinute == 0.75)
+        #expect(cache.hitRate.tenMinutes == 0.6)
+        #expect(cache.hitRate.sixtyMinutes == 0.6)
         fixture.clock.advance(by: .seconds(30 * 60))
         cache = await fixture.engine.monitor.status(connections: 0).cache
-        #expect(
-            cache.hitRate
-                == StatusReport.HitRate(oneMinute: nil, tenMinutes: nil, sixtyMinutes: 0.6)
-        )
+        #expect(cache.hitRate.oneMinute == nil)
+        #expect(cache.hitRate.tenMinutes == nil)
+        #expect(cache.hitRate.sixtyMinutes == 0.6)
     }
 
     @Test("An origin of which nothing was asked is unknown, since no moment")
     func unknownOrigin() async throws {
         let origin = await fixture.engine.monitor.status(connections: 0).origins[0]
-        #expect(origin.state == .unknown)
-        #expect(origin.since == nil)
+        #expect(origin.condition.state == .unknown)
+        #expect(origin.condition.since == nil)
     }
 
     @Test("A disk that is short of space is warned of")

@@ -61,7 +61,7 @@ struct VariantTests {
             switch frame {
             case .snapshot(let view): shown.record("\(view.text) \(view.pending)")
             case .deleted(let frame): shown.record("deleted \(frame.source)")
-            case .unchanged, .error, .origin, .heartbeat, .end: break
+            case .unchanged, .error, .origin, .heartbeat, .end, .other: break
             }
             return true
         }
@@ -100,7 +100,7 @@ struct VariantTests {
             let frame = try await self.shown(language)
             #expect(frame?.text == Self.old)
             #expect(frame?.failed == 1)
-            #expect(frame?.isStale == false)
+            #expect(frame?.stale == false)
         }
         let told = try await watch.frames(upTo: 3)
         #expect(told.map(\.name) == ["bookmark", "put \(de)", "put \(de)"])
@@ -137,7 +137,7 @@ struct VariantTests {
             let frame = try await self.shown(language)
             #expect(frame?.text == Self.new)
             #expect(frame?.pending == 0)
-            #expect(frame?.isStale == true)
+            #expect(frame?.stale == true)
         }
         read.open()
         var count = 1

@@ -115,7 +115,7 @@ struct WaitTests {
             Issue.record("it is held")
             return
         }
-        var watch = WatchCommand()
+        var watch = WatchOrder()
         watch.timeout = .seconds(62)
         let (polling, command) = (Interest(), watch)
         async let report = engine.watches.poll(

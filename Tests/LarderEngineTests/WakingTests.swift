@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderJSON
 import LarderModel
 import LarderStore
@@ -17,14 +18,14 @@ struct WakingTests {
 
     private func settings(_ token: String, _ rest: String = "") throws -> OriginCommand {
         let json = #"{"base_url":"\#(Self.base)","headers":{"Authorization":"\#(token)"}\#(rest)}"#
-        return try OriginCommand(try OriginName("new"), json: Array(json.utf8))
+        return try OriginCommand("new", json: json)
     }
 
     private func write(_ path: String, _ method: String = "PUT") async throws -> ModifierID {
         try await fixture.write(.url(WebURL(Self.base + path)), .none, method)
     }
 
-    private func state(_ id: ModifierID) async throws -> ModifierState {
+    private func state(_ id: ModifierID) async throws -> LarderAPI.ModifierState {
         try await fixture.settled(id).state
     }
 

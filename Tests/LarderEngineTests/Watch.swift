@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderStore
 import LarderTestSupport
@@ -21,9 +22,9 @@ final class Watch: Sendable {
         as user: Scope? = nil,
         client: ClientTag? = nil,
         holding gate: Gate? = nil,
-        _ adjust: (inout WatchCommand) -> Void = { _ in }
+        _ adjust: (inout WatchOrder) -> Void = { _ in }
     ) async throws {
-        var command = WatchCommand()
+        var command = WatchOrder()
         adjust(&command)
         let (told, beats, holds, ended) = (told, beats, holds, ended)
         scope = user ?? .own(uid: 1_000, account: command.account)
@@ -36,8 +37,8 @@ final class Watch: Sendable {
                 client: client,
                 interest: interest,
                 emit: { frames in
-                    if case .heartbeat(let revision) = frames[0] {
-                        beats.record(revision)
+                    if case .heartbeat(let beat) = frames[0] {
+                        beats.record(beat.revision)
                         return true
                     }
                     if !told.all.isEmpty, let gate {
@@ -80,12 +81,13 @@ extension WatchFrame {
     /// What it is, and of what.
     var name: String {
         switch self {
-        case .put(let event), .delete(let event): "\(type) \(event.id)"
-        case .evict(let event): "\(type) \(event.id)"
-        case .modifier(let event): "\(type) \(event.change.state.rawValue)"
-        case .auth(_, _, _, let state), .origin(_, _, let state): "\(type) \(state)"
-        case .end(let ending, _): "\(type) \(ending.rawValue)"
-        case .bookmark, .lagged, .heartbeat: type
+        case .put(let change), .delete(let change): "\(type) \(change.target)"
+        case .evict(let eviction): "\(type) \(eviction.target)"
+        case .modifier(let modifier): "\(type) \(modifier.state)"
+        case .auth(let auth): "\(type) \(auth.state)"
+        case .origin(let origin): "\(type) \(origin.state)"
+        case .end(let end): "\(type) \(end.outcome)"
+        case .bookmark, .lagged, .heartbeat, .other: type
         }
     }
 }
@@ -93,7 +95,7 @@ extension WatchFrame {
 extension EngineFixture {
     /// Watches in this task; the problem that the client gets in place of a stream.
     func watch(
-        _ command: WatchCommand,
+        _ command: WatchOrder,
         emit: @escaping ([WatchFrame]) async -> Bool = { _ in true }
     ) async -> Problem? {
         await engine.watches.watch(

@@ -24,7 +24,7 @@ struct WatchTests {
         let frames = try await watch.frames(upTo: 3)
         #expect(frames.map(\.type) == ["bookmark", "put", "delete"])
         guard case .put(let put) = frames[1] else { return }
-        #expect(put.id.text == url.text)
+        #expect(put.target.id == url.text)
         #expect(put.source == "network")
         #expect(put.cause == "fetch:\(url)")
     }
@@ -73,7 +73,7 @@ struct WatchTests {
     @Test("A since that the log does not have is refused with where it begins")
     func tooOld() async throws {
         let start = fixture.engine.store.changes.start
-        var command = WatchCommand()
+        var command = WatchOrder()
         command.since = Revision(1 << 40)
         let problem = await fixture.watch(command)
         #expect(problem?.kind == .sinceTooOld)
@@ -121,12 +121,12 @@ struct WatchTests {
         fixture.engine.context.watchers.distribute()
         gate.open()
         let frames = try await watch.all()
-        guard case .lagged(_, let droppedAfter)? = frames.last else {
+        guard case .lagged(let lagged)? = frames.last else {
             Issue.record("\(frames.suffix(2))")
             return
         }
         #expect(frames.contains { $0.encodedText.contains(#""coalesced":5"#) })
-        let rest = try await Watch(fixture) { $0.since = droppedAfter }
+        let rest = try await Watch(fixture) { $0.since = Revision(lagged.droppedAfter) }
         let told = frames.filter { $0.type == "put" }.count
         // Held, a, and all of the others.
         let missing = 2 + Limits.watchNoticesMax - told
@@ -139,8 +139,8 @@ struct WatchTests {
         let watch = try await Watch(fixture) { $0.types = [.origin] }
         fixture.engine.context.originStates.noteConnectFailure(try OriginName("example"))
         let frames = try await watch.frames(upTo: 2)
-        guard case .origin(_, let name, let state) = frames[1] else { return }
-        #expect((name.text, state) == ("example", "offline"))
+        guard case .origin(let frame) = frames[1] else { return }
+        #expect(frame.origin == "example" && frame.state == .offline)
     }
 
     @Test("On the daemon's end every watch gets its end frame")
@@ -149,7 +149,8 @@ struct WatchTests {
         fixture.engine.drain()
         let frames = try await watch.all()
         #expect(frames.count == 2)
-        #expect(frames.last == .end(.shutdown, frames.first?.revision))
+        let told = frames.first?.revision.map { Revision($0) }
+        #expect(frames.last == .end(WatchEndFrame(.shutdown, told)))
     }
 
     @Test("P-12: a list of what there is that the daemon's end cuts off names no revision")
@@ -163,15 +164,15 @@ struct WatchTests {
         gate.open()
         let frames = try await watch.all()
         #expect(frames.count == 2 * Limits.pageRowsDefault + 1)
-        #expect(frames.dropLast().allSatisfy { $0.type == "put" && $0.resumption == nil })
-        #expect(frames.last == .end(.shutdown, nil))
+        #expect(frames.dropLast().allSatisfy { $0.type == "put" && $0.revision == nil })
+        #expect(frames.last == .end(WatchEndFrame(.shutdown, nil)))
     }
 
     @Test("A list that has not begun when the daemon ends is refused with that")
     func drainBeforeList() async throws {
         try await fixture.putBlob("a", "1")
         fixture.engine.context.isDraining = true
-        var command = WatchCommand()
+        var command = WatchOrder()
         command.listsFirst = true
         let problem = await fixture.watch(command) { frames in
             Issue.record("it is told \(frames)")
@@ -182,7 +183,7 @@ struct WatchTests {
 
     @Test("A stream for a time ends then, also where there is always something to tell")
     func timeout() async throws {
-        var command = WatchCommand()
+        var command = WatchOrder()
         command.timeout = .seconds(30)
         var told: [String] = []
         let problem = await fixture.watch(command) { frames in
@@ -211,7 +212,7 @@ struct WatchTests {
         try await gate.waitUntilHeld()
         let open = try await opened.element(0)
         let poll = { (since: Revision) in
-            var command = WatchCommand()
+            var command = WatchOrder()
             (command.since, command.timeout) = (since, .zero)
             return try await fixture.engine.watches.poll(
                 command,
@@ -222,10 +223,10 @@ struct WatchTests {
         }
         let first = try await poll(open)
         #expect(first.events.isEmpty)
-        #expect(first.revision < open)
+        #expect(first.rev < open.number)
         gate.letGo()
         try await fixture.putBlob("own", "1")
-        #expect(try await poll(first.revision).events.map(\.name) == ["put own"])
+        #expect(try await poll(Revision(first.rev)).events.map(\.name) == ["put own"])
     }
 
     @Test("A quiet stream is told how far it is, whatever it is about, and which types it asks for")
@@ -243,7 +244,7 @@ struct WatchTests {
         try await fixture.clock.sleepers(until: .seconds(14))
         fixture.clock.advance(by: .seconds(7))
         let frames = try await watch.frames(upTo: 2)
-        #expect(frames.last == .bookmark(last, isInitialDone: false))
+        #expect(frames.last == .bookmark(BookmarkFrame(last, isInitialDone: false)))
         try await fixture.clock.sleepers(until: .seconds(21))
         fixture.clock.advance(by: .seconds(7))
         #expect(try await watch.beat(1) == last)

@@ -33,11 +33,11 @@ struct WatchedModifierTests {
             ]
         )
         guard case .put(let put) = frames[2], case .modifier(let dead) = frames[5] else { return }
-        #expect(put.source == "modifier" && put.cause == "modifier:m1" && put.isOwn)
-        #expect(put.hasMore, "it is one step with the modifier")
-        #expect(dead.change.targets.map(\.text) == ["note"])
-        #expect(dead.change.reason == .refused && dead.isOwn && !dead.hasMore)
-        let problem = try Problem(decoding: dead.change.problem)
+        #expect(put.source == "modifier" && put.cause == "modifier:m1" && put.isOwn == true)
+        #expect(put.more == true, "it is one step with the modifier")
+        #expect(dead.reverted == [.text("note")])
+        #expect(dead.reason == .refused && dead.isOwn == true && dead.more == nil)
+        let problem = try Problem(decoding: dead.problem?.bytes ?? [])
         #expect(problem.kind == .originStatus && problem.originStatus == 422)
         #expect(problem.quotedBody == Array("no".utf8))
         let told = try await other.frames(upTo: 3)
@@ -164,7 +164,7 @@ struct WatchedModifierTests {
         _ = fixture.start(url, .cacheOnly) { command in
             command.follows = true
         } reading: { frame in
-            if case .snapshot(let view) = frame, case .json(let bytes) = view.entry.body {
+            if case .snapshot(let view) = frame, case .json(let bytes) = view.entry.content {
                 shown.record("\(String(decoding: bytes, as: UTF8.self)) \(view.pending)")
             }
             return true

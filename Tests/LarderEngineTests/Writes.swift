@@ -36,7 +36,8 @@ extension EngineFixture {
         command.hold = hold
         try adjust(&command)
         let key = engine.store.key(for: scope)
-        return try await engine.modifiers.accept(ModifiersCommand(command), key)[0].id
+        let receipt = try await engine.modifiers.accept(ModifiersCommand(command), key)[0]
+        return try ModifierID(receipt.id)
     }
 
     /// The report of a write once it is settled.

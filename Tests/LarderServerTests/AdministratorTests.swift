@@ -1,4 +1,5 @@
 import Glibc
+import LarderAPI
 import LarderTestSupport
 import LarderWire
 import Testing
@@ -58,13 +59,13 @@ struct AdministratorTests {
             let you = try #require(try StatusReport(decoding: response.body).you)
             #expect(you.uid == getuid())
             #expect(you.groups.contains(getgid()))
-            #expect(you.isAdministrator)
+            #expect(you.administrator)
         }
         try await ServerFixture.run(administrators: .members(of: Self.none)) { server in
             let client = try await server.connect()
             let response = try await client.ask("GET", "/v1/status")
             let you = try #require(try StatusReport(decoding: response.body).you)
-            #expect(!you.isAdministrator)
+            #expect(!you.administrator)
         }
     }
 }

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderTestSupport
 import LarderWire
@@ -127,11 +128,11 @@ private struct Cell: Sendable, CustomStringConvertible {
         meanwhile: (RawClient) async throws -> Void = { _ in }
     ) async throws -> RawResponse {
         let client = try await gateway.connect()
-        var command = FetchCommand(url: try gateway.url(path))
-        command.policy = policy
-        command.timeout = timeout
-        command.headers.append("Accept", Self.accept)
-        let body = command.encodedJSON()
+        let options = FetchOptions(policy: .init(rawValue: policy.rawValue))
+        var command = FetchCommand(url: try gateway.url(path).text, options: options)
+        command.options.timeout = timeout
+        command.options.headers = ["Accept": Self.accept]
+        let body = APIEncoder().encode(command)
         let head = "POST /v1/fetch HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.count)\r\n\r\n"
         try await client.send(Array(head.utf8) + body)
         try await meanwhile(client)
@@ -163,14 +164,14 @@ private struct Cell: Sendable, CustomStringConvertible {
     private func word(_ frame: FetchFrame) -> String {
         switch frame {
         case .snapshot(let snapshot):
-            switch snapshot.entry.body {
+            switch snapshot.entry.content {
             case .json(let bytes), .bytes(let bytes): shown(bytes)
-            case .href: "href"
+            case .href, nil: "href"
             }
         case .unchanged: "same"
         case .deleted: "gone"
-        case .error(let problem): word(problem, "?")
-        case .origin, .heartbeat, .end: frame.type
+        case .error(let error): word(error.problem, "?")
+        case .origin, .heartbeat, .end, .other: frame.type
         }
     }
 

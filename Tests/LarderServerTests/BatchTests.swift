@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderJSON
 import LarderModel
 import LarderTestSupport
@@ -11,8 +12,7 @@ struct BatchTests {
         _ ids: [String],
         _ headers: [String] = []
     ) async throws -> RawResponse {
-        let ids = try ids.map { try EntryID($0) }
-        let body = BatchCommand(ids: ids).encodedJSON()
+        let body = APIEncoder().encode(BatchCommand(ids: ids))
         return try await client.ask("POST", "/v1/entries/batch", headers, body: body)
     }
 
@@ -34,15 +34,15 @@ struct BatchTests {
             #expect(response.headers["Content-Type"] == "application/jsonl")
             let frames = try frames(response)
             #expect(frames.map(\.type) == ["miss", "snapshot", "deleted", "snapshot", "end"])
-            #expect(frames[0] == .miss(try EntryID("x")))
+            #expect(frames[0] == .miss(MissFrame(try EntryID("x"))))
             let deletion = DeletedFrame(source: .cache, revision: gone, status: 410)
-            #expect(frames[2] == .deleted(try EntryID("gone"), deletion))
+            #expect(frames[2] == .deleted(CachedDeletionFrame(try EntryID("gone"), deletion)))
             guard case .snapshot(let fetched) = frames[1], case .snapshot(let blob) = frames[3]
             else { return }
-            #expect(fetched.entry.body == .json(Array(#"{"n":1}"#.utf8)))
+            #expect(fetched.entry.content == .json(Array(#"{"n":1}"#.utf8)))
             #expect(fetched.source == .cache)
             #expect(blob.revision == rev)
-            #expect(blob.entry.body == .bytes(Array("hello".utf8)))
+            #expect(blob.entry.content == .bytes(Array("hello".utf8)))
             #expect(server.upstream.asked.all.count == 1)
         }
     }
@@ -61,7 +61,7 @@ struct BatchTests {
             let frames = try frames(await ask(client, ["bytes", "json", "larger"]))
             let bodies = frames.compactMap { frame -> FrameBody? in
                 guard case .snapshot(let snapshot) = frame else { return nil }
-                return snapshot.entry.body
+                return snapshot.entry.content
             }
             #expect(
                 bodies == [
@@ -82,7 +82,7 @@ struct BatchTests {
             let frames = try frames(await ask(client, ids))
             var inline = 0
             for case .snapshot(let snapshot) in frames {
-                if case .json(let bytes) = snapshot.entry.body { inline += bytes.count }
+                if case .json(let bytes) = snapshot.entry.content { inline += bytes.count }
             }
             #expect(frames.count == 21)
             #expect(inline == Limits.batchBytesMax / json.count * json.count)
@@ -98,7 +98,7 @@ struct BatchTests {
             }
             let client = try await server.connect()
             let ids = (0..<1_000).map(String.init)
-            let command = BatchCommand(ids: try ids.map { try EntryID($0) }).encodedJSON()
+            let command = APIEncoder().encode(BatchCommand(ids: ids))
             let head = """
                 POST /v1/entries/batch HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\
                 Content-Length: \(command.count)\r\n\r\n

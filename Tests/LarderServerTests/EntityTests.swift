@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderJSON
 import LarderModel
@@ -21,7 +22,7 @@ struct EntityTests {
         let target = "/v1/fetch?url=\(url)&policy=\(policy.rawValue)"
         let frames = try await client.ask("GET", target).frames()
         for case .snapshot(let snapshot) in frames {
-            guard case .json(let bytes) = snapshot.entry.body else { continue }
+            guard case .json(let bytes) = snapshot.entry.content else { continue }
             return String(decoding: bytes, as: UTF8.self)
         }
         return ""
@@ -102,19 +103,19 @@ struct EntityTests {
             try await server.store("notes/1", Array("1".utf8), kind: .blob)
             _ = try await client.ask("DELETE", "/v1/entities/User:2")
             let first = try await client.ask("GET", "/v1/entities?type=User&limit=2")
-            let page = try EntityPage(decoding: first.body)
-            #expect(page.items.map(\.name.key.text) == ["User:1", "User:2"])
-            #expect(page.items.map(\.isDeleted) == [false, true])
+            let page = try first.value(Page<EntityItem>.self)
+            #expect(page.items.map(\.name.key) == ["User:1", "User:2"])
+            #expect(page.items.map(\.deleted) == [false, true])
             let cursor = PercentCoding.encode(try #require(page.next))
             let rest = try await client.ask(
                 "GET",
                 "/v1/entities?type=User&limit=2&cursor=\(cursor)"
             )
-            #expect(try EntityPage(decoding: rest.body).items.map(\.name.key.text) == ["User:3"])
-            let all = try EntityPage(decoding: try await client.ask("GET", "/v1/entities").body)
-            #expect(all.items.map(\.name.key.text) == ["User:1", "User:2", "User:3", "Users:1"])
+            #expect(try rest.value(Page<EntityItem>.self).items.map(\.name.key) == ["User:3"])
+            let all = try await client.ask("GET", "/v1/entities").value(Page<EntityItem>.self)
+            #expect(all.items.map(\.name.key) == ["User:1", "User:2", "User:3", "Users:1"])
             let entries = try await client.ask("GET", "/v1/entries")
-            #expect(try EntryPage(decoding: entries.body).items.map(\.id.text) == ["notes/1"])
+            #expect(try entries.value(Page<EntryItem>.self).items.map(\.id) == ["notes/1"])
         }
     }
 
@@ -127,28 +128,23 @@ struct EntityTests {
             server.upstream.answer(url, with: .json(page("1", by: author)))
             _ = try await fetch(client, "/1")
             let answer = try await client.ask("GET", "/v1/entities/User:7/explain")
-            let explanation = try EntityExplanation(decoding: answer.body)
-            #expect(explanation.item.name.key.text == "User:7")
+            let explanation = try answer.value(EntityExplanation.self)
+            #expect(explanation.item.name.key == "User:7")
             #expect(explanation.pending.base == .json(Array(author.utf8), isComplete: true))
             let article = EntryID(try server.entity("Article:1"))
-            #expect(explanation.referencedBy.items == [.init(id: article, members: ["author"])])
+            #expect(explanation.referencedBy.items == [.init(article, members: ["author"])])
             let holder = try await client.ask("GET", "/v1/entities/Article:1/explain")
-            let other = try EntityExplanation(decoding: holder.body)
+            let other = try holder.value(EntityExplanation.self)
             #expect(
                 other.referencedBy.items
-                    == [.init(id: try EntryID(url), members: ["type", "id", "author"])]
+                    == [.init(try EntryID(url), members: ["type", "id", "author"])]
             )
             let user = EntryID(try server.entity("User:7"))
-            #expect(other.refersTo.items == [.init(id: user, members: ["author"])])
+            #expect(other.refersTo.items == [.init(user, members: ["author"])])
             let entry = "/v1/entries/\(PercentCoding.encode(url.text))/explain"
-            let form = try EntryExplanation(decoding: try await client.ask("GET", entry).body).form
-            guard case .normalized(_, let entities) = form.form else {
-                Issue.record("\(form)")
-                return
-            }
-            #expect(
-                entities.items.map(\.id.description) == ["example/Article:1"]
-            )
+            let form = try await client.ask("GET", entry).value(EntryExplanation.self)
+            #expect(form.form == .normalized)
+            #expect(form.entities?.items.map(\.target.description) == ["example/Article:1"])
             let miss = try await client.ask("GET", "/v1/entities/User:8/explain")
             #expect(try miss.problem().kind == .miss)
         }
@@ -218,7 +214,7 @@ struct EntityTests {
             )
             let report = try EvictReport(decoding: answer.body)
             #expect(report.evicted == 1)
-            #expect(report.ids == [EntryID(try server.entity("User:7"))])
+            #expect(report.entities == [.init(key: "User:7", origin: "example")])
             #expect(try await client.ask("GET", "/v1/entities/User:7").status == 404)
             let target = "/v1/fetch?url=\(PercentCoding.encode(url.text))&policy=cache-only"
             #expect(try await client.ask("GET", target).problem().kind == .miss)
@@ -227,7 +223,7 @@ struct EntityTests {
                 Issue.record("\(frames)")
                 return
             }
-            #expect(!snapshot.isComplete)
+            #expect(!snapshot.complete)
             #expect(snapshot.missing == ["/author"])
         }
     }

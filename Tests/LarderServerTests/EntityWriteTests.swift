@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderJSON
 import LarderModel
@@ -67,9 +68,9 @@ struct EntityWriteTests {
             #expect(sent.body == Array(#"{"name":"Countess"}"#.utf8))
             #expect(sent.headers["Content-Type"] == "application/merge-patch+json")
             let lane = "/v1/modifiers?lane=\(PercentCoding.encode("key:people/User:7"))"
-            let listed = try ModifierPage(decoding: try await client.ask("GET", lane).body)
-            #expect(listed.items.map(\.id.text) == ["rename"])
-            #expect(listed.items.first?.targets.map(\.description) == ["people/User:7"])
+            let listed: Page<ModifierReport> = try await client.ask("GET", lane).value()
+            #expect(listed.items.map(\.id) == ["rename"])
+            #expect(listed.items.first?.targets == [.text("User:7")])
             gate.open()
             let id = try ModifierID("rename")
             let settled = try await server.engine.modifiers.modifier(
@@ -97,7 +98,7 @@ struct EntityWriteTests {
             let other = try await write(client, to: #"{"key":"User:8"}"#, id: "rename")
             #expect(try other.problem().kind == .modifierExists)
             let all = try await client.ask("GET", "/v1/modifiers")
-            #expect(try ModifierPage(decoding: all.body).items.count == 1)
+            #expect(try all.value(Page<ModifierReport>.self).items.count == 1)
         }
     }
 
@@ -120,7 +121,7 @@ struct EntityWriteTests {
                 #expect(try answer.problem().kind == kind, "\(target)")
             }
             let all = try await client.ask("GET", "/v1/modifiers")
-            #expect(try ModifierPage(decoding: all.body).items.isEmpty)
+            #expect(try all.value(Page<ModifierReport>.self).items.isEmpty)
         }
     }
 }

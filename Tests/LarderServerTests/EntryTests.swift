@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderStore
 import LarderTestSupport
@@ -207,7 +208,7 @@ struct EntryTests {
             #expect(try await client.ask("GET", "/v1/entries/a?account=work").body == [1])
             #expect(try await client.ask("GET", "/v1/entries").text == #"{"items":[],"next":null}"#)
             let list = try await client.ask("GET", "/v1/entries?account=work")
-            #expect(try EntryPage(decoding: list.body).items.map(\.id.text) == ["a"])
+            #expect(try list.value(Page<EntryItem>.self).items.map(\.id) == ["a"])
             #expect(try await client.ask("DELETE", "/v1/entries/a").status == 404)
             #expect(try await client.ask("DELETE", "/v1/entries/a?account=work").status == 204)
         }
@@ -243,7 +244,7 @@ struct EntryTests {
             func ids(_ query: String) async throws -> [String] {
                 let response = try await client.ask("GET", "/v1/entries\(query)")
                 #expect(response.headers["Content-Type"] == "application/json")
-                return try EntryPage(decoding: response.body).items.map(\.id.text)
+                return try response.value(Page<EntryItem>.self).items.map(\.id)
             }
             #expect(try await ids("") == ["a/1", "a/2", "b"])
             #expect(try await ids("?prefix=a%2F") == ["a/1", "a/2"])
@@ -253,13 +254,13 @@ struct EntryTests {
             #expect(try await ids("?sort=used") == ["a/2", "b", "a/1"])
             #expect(try await ids("?origin=example") == [])
             let first = try await client.ask("GET", "/v1/entries?limit=2")
-            let next = try #require(try EntryPage(decoding: first.body).next)
+            let next = try #require(try first.value(Page<EntryItem>.self).next)
             #expect(try await ids("?limit=2&cursor=\(PercentCoding.encode(next))") == ["b"])
 
             let response = try await client.ask("GET", "\(try Self.path("a/2"))/explain")
-            let explanation = try EntryExplanation(decoding: response.body)
-            #expect(explanation.item.id.text == "a/2")
-            #expect(explanation.item.byteCount == 30)
+            let explanation = try response.value(EntryExplanation.self)
+            #expect(explanation.item.id == "a/2")
+            #expect(explanation.item.bytes == 30)
             #expect(explanation.protectedBy.isEmpty)
             #expect(try await client.ask("GET", "/v1/entries/c/explain").status == 404)
         }

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderTestSupport
@@ -23,7 +24,7 @@ struct FetchTests {
             let client = try await server.connect()
             func fetch() async throws -> RawResponse {
                 guard method == "POST" else { return try await client.ask("GET", query("/42")) }
-                let command = FetchCommand(url: url).encodedJSON()
+                let command = APIEncoder().encode(FetchCommand(url: url.text))
                 return try await client.ask("POST", "/v1/fetch", body: command)
             }
             let first = try await fetch()
@@ -96,8 +97,8 @@ struct FetchTests {
                 Issue.record("no error frame")
                 return
             }
-            #expect(!inFrame.requestID.isEmpty)
-            #expect(inFrame.requestID != problem.requestID)
+            #expect(!inFrame.problem.requestID.isEmpty)
+            #expect(inFrame.problem.requestID != problem.requestID)
         }
     }
 
@@ -176,7 +177,7 @@ struct FetchTests {
             case .unchanged: "unchanged"
             case .deleted: "deleted"
             case .error: "error"
-            case .origin, .heartbeat: frame.type
+            case .origin, .heartbeat, .other: frame.type
             case .end(let end): "end \(end.outcome.rawValue)"
             }
         }

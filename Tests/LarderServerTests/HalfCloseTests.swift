@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderTestSupport
 import LarderWire

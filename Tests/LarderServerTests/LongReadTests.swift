@@ -36,7 +36,7 @@ struct LongReadTests {
         let fetch = try await client.ask("GET", "/v1/fetch?url=\(url)&policy=cache-only")
         var bodies: [String] = []
         for case .snapshot(let snapshot) in try fetch.frames() {
-            guard case .json(let bytes) = snapshot.entry.body else { continue }
+            guard case .json(let bytes) = snapshot.entry.content else { continue }
             bodies.append(String(decoding: bytes, as: UTF8.self))
         }
         #expect(bodies == [text])

@@ -1,4 +1,5 @@
 import Glibc
+import LarderAPI
 import LarderEngine
 import LarderJSON
 import LarderModel
@@ -42,11 +43,12 @@ struct OriginTests {
             #expect(!response.text.contains(#""v""#))
             let added = try OriginReport(decoding: response.body)
             response = try await ask(server, "GET", "/v1/origins")
-            let listed = try OriginReport.list(decoding: response.body)
-            #expect(listed.map(\.settings.name.text) == ["example", "new"])
+            let listed = try Page<OriginReport>(decoding: response.body).items
+            #expect(listed.map(\.name) == ["example", "new"])
             #expect(listed[1] == added)
-            #expect(listed.map(\.source) == [.file("larder.yaml"), .api])
-            #expect(added.settings.headers["K"] == "***")
+            #expect(listed.map(\.source) == [.file, .api])
+            #expect(listed.map(\.file) == ["larder.yaml", nil])
+            #expect(added.settings.headers?["K"] == "***")
             response = try await ask(
                 server,
                 "PUT",
@@ -55,7 +57,7 @@ struct OriginTests {
             )
             #expect(response.status == 200)
             let replaced = try OriginReport(decoding: response.body)
-            #expect(replaced.settings.baseURL == (try WebURL("https://newer.example")))
+            #expect(replaced.baseURL == "https://newer.example/")
             response = try await ask(
                 server,
                 "PUT",
@@ -109,14 +111,14 @@ struct OriginTests {
     func offline() async throws {
         try await ServerFixture.run { server in
             var response = try await ask(server, "POST", "/v1/origins/example/offline")
-            #expect(try OriginReport(decoding: response.body).isOfflineByHand)
+            #expect(try OriginReport(decoding: response.body).condition.offlineByHand)
             let fetch = "/v1/fetch?url=https%3A%2F%2Fapi.example.com%2Fx"
             #expect(try await refusal(server, "GET", fetch) == "503 offline")
             let check = try await refusal(server, "POST", "/v1/origins/example/check")
             #expect(check == "503 offline")
             #expect(server.upstream.asked.all.isEmpty)
             response = try await ask(server, "POST", "/v1/origins/example/online", "{}")
-            #expect(try !OriginReport(decoding: response.body).isOfflineByHand)
+            #expect(try !OriginReport(decoding: response.body).condition.offlineByHand)
             server.upstream.answer(try ServerFixture.url("/x"), with: .json("[1]"))
             #expect(try await ask(server, "GET", fetch).status == 200)
         }
@@ -134,7 +136,7 @@ struct OriginTests {
             report = try OriginCheckReport(decoding: response.body)
             #expect(response.status == 200)
             #expect(report.status == nil)
-            #expect(report.problem?.kind == .unreachable)
+            #expect(report.problem?.type == "urn:larder:unreachable")
         }
     }
 
@@ -184,7 +186,7 @@ struct OriginTests {
                 try await client.seen(#""type":"error""#)
                 server.server.drain()
                 let hints = try await client.response().frames().compactMap { frame -> String? in
-                    if case .error(let problem) = frame { problem.hint } else { nil }
+                    if case .error(let error) = frame { error.problem.hint } else { nil }
                 }
                 #expect(hints == [words + "with: cachectl origin online example"])
             }

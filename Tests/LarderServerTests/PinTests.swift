@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderStore
 import LarderTestSupport
@@ -15,13 +16,13 @@ struct PinTests {
             #expect(pinned.status == 201)
             let item = try PinItem(decoding: pinned.body)
             #expect(item.state == .held)
-            #expect(item.byteCount == 3)
+            #expect(item.bytes == 3)
             let again = try await client.ask("PUT", "/v1/pins/a")
             #expect(again.status == 204)
             let read = try await client.ask("GET", "/v1/entries/a")
             #expect(read.text == "one")
             let list = try await client.ask("GET", "/v1/pins")
-            #expect(try PinPage(decoding: list.body) == PinPage(items: [item], next: nil))
+            #expect(try Page<PinItem>(decoding: list.body) == Page(items: [item]))
             let deleted = try await client.ask("DELETE", "/v1/entries/a")
             #expect(try deleted.problem().kind == .pinned)
             let replaced = try await client.ask("PUT", "/v1/entries/a", body: Array("two".utf8))
@@ -89,14 +90,14 @@ struct PinTests {
             var ids: [String] = []
             var target = "/v1/pins?limit=2"
             while true {
-                let page = try PinPage(decoding: try await client.ask("GET", target).body)
-                ids += page.items.map(\.id.text)
+                let page = try Page<PinItem>(decoding: try await client.ask("GET", target).body)
+                ids += page.items.map(\.id)
                 guard let next = page.next else { break }
                 target = "/v1/pins?limit=2&cursor=\(next)"
             }
             #expect(ids == ["a", "b", "c"])
             let work = try await client.ask("GET", "/v1/pins?account=work")
-            #expect(try PinPage(decoding: work.body).items.map(\.id.text) == ["w"])
+            #expect(try Page<PinItem>(decoding: work.body).items.map(\.id) == ["w"])
             #expect(try await client.ask("DELETE", "/v1/pins/w").status == 404)
         }
     }

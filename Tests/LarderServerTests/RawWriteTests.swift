@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -49,12 +50,12 @@ struct RawWriteTests {
             #expect(response.status == 202)
             #expect(response.headers["Preference-Applied"] == "respond-async")
             #expect(response.headers["Content-Type"] == "application/json")
-            let receipt = try ModifierReceipt(decoding: response.body)
+            let receipt: ModifierReceipt = try response.value()
             #expect(receipt.state == .queued)
             #expect(response.headers["Location"] == "/v1/modifiers/\(receipt.id)")
             let shown = try await view(server, "/a?x=1")
             #expect(shown.text == #"{"n":1.0}"#)
-            #expect(shown.headers["Larder-Pending-Ids"] == receipt.id.text)
+            #expect(shown.headers["Larder-Pending-Ids"] == receipt.id)
             let sent = try await server.upstream.asked.element(0)
             #expect(sent.method == "PUT")
             #expect(sent.url == url)
@@ -65,7 +66,7 @@ struct RawWriteTests {
                 ]
             )
             gate.open()
-            #expect(try await settled(server, receipt.id).state == .confirmed)
+            #expect(try await settled(server, ModifierID(receipt.id)).state == .confirmed)
             #expect(try await view(server, "/a?x=1").text == #"{"n":1.0}"#)
         }
     }

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderTestSupport
 import LarderWire
@@ -14,7 +15,7 @@ struct StatsTests {
     }
 
     private func requests(_ report: StatsReport, _ family: RouteFamily) -> [Int64]? {
-        report.requests.first { $0.family == family.name }?.byClass
+        report.requests.first { $0.family == family.name }?.counts
     }
 
     @Test("Requests count by family and by how they were answered")
@@ -68,8 +69,8 @@ struct StatsTests {
             }
             let hit = try await stats(client).latencies.hit
             #expect(hit.count == count)
-            let (median, longest) = (try #require(hit.median), try #require(hit.max))
-            #expect(median > .zero && median <= longest)
+            let (median, longest) = (try #require(hit.p50Ms), try #require(hit.maxMs))
+            #expect(median > 0 && median <= longest)
         }
     }
 

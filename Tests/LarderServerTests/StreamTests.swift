@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderJSON
 import LarderModel
 import LarderServer
@@ -30,7 +31,7 @@ struct StreamTests {
                 for event in stream.events {
                     let frame = try FetchFrame(line: Array(event.data.utf8))
                     #expect(frame.type == event.type)
-                    #expect(frame.revision.map { String($0.number) } == event.id)
+                    #expect(frame.revision.map { String($0) } == event.id)
                 }
             }
         }
@@ -61,9 +62,9 @@ struct StreamTests {
                     "GET \(query("/42", "&follow=true")) HTTP/1.1\r\nHost: x\r\n\r\n"
                 )
             } else {
-                var command = FetchCommand(url: url)
-                command.follows = true
-                let body = command.encodedJSON()
+                var command = FetchCommand(url: url.text)
+                command.options.follow = true
+                let body = APIEncoder().encode(command)
                 let head =
                     "POST /v1/fetch HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.count)\r\n\r\n"
                 try await follower.send(Array(head.utf8) + body)
@@ -192,7 +193,7 @@ struct StreamTests {
         try await ServerFixture.run { server in
             let client = try await server.connect()
             for (more, name) in [
-                ("follow=1", "follow"), ("partial=1", "partial"), ("normalize=1", "normalize"),
+                ("follow=yes", "follow"), ("partial=2", "partial"), ("normalize=", "normalize"),
             ] {
                 let response = try await client.ask("GET", query("/42", "&\(more)"))
                 #expect(response.status == 400)

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderTestSupport
 import LarderWire
@@ -15,7 +16,7 @@ struct UnreadTests {
     private func begun(_ client: RawClient) async throws -> Int64 {
         let response = try await client.ask("GET", "/v1/stats")
         let report = try StatsReport(decoding: response.body)
-        return report.requests.reduce(0) { $0 + $1.byClass.reduce(0, +) }
+        return report.requests.reduce(0) { $0 + $1.counts.reduce(0, +) }
     }
 
     @Test(

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderServer
 import LarderTestSupport
@@ -43,8 +44,8 @@ struct WatchTests {
             let frames = try frames(try await watcher.response())
             #expect(frames.map(\.type) == ["bookmark", "put", "put", "delete", "end"])
             guard case .put(let own) = frames[1], case .put(let foreign) = frames[2] else { return }
-            #expect((own.revision.number, own.isOwn) == (first, true))
-            #expect((foreign.revision.number, foreign.isOwn) == (second, false))
+            #expect((own.rev, own.isOwn) == (first, true))
+            #expect((foreign.rev, foreign.isOwn) == (second, nil))
         }
     }
 
@@ -93,23 +94,23 @@ struct WatchTests {
             let client = try await server.connect()
             let rev = try await put(client, "a", "1")
             var command = WatchCommand()
-            command.ids = try (0..<900).map { try EntryID("none\($0)") } + [EntryID("a")]
-            command.listsFirst = true
-            command.timeout = .zero
+            command.ids = (0..<900).map { "none\($0)" } + ["a"]
+            (command.options.initial, command.options.timeout) = (true, .zero)
             let answer = try await client.ask(
                 "POST",
                 "/v1/watch",
                 ["Accept: application/jsonl"],
-                body: command.encodedJSON()
+                body: APIEncoder().encode(command)
             )
             let frames = try frames(answer)
-            var put = WatchFrame.EntryEvent(
-                revision: Revision(rev),
-                id: try EntryID("a"),
-                source: "client"
+            let put = ChangeFrame(
+                Revision(rev),
+                try EntryID("a"),
+                source: "client",
+                isInitial: true
             )
-            put.isInitial = true
-            #expect(frames.prefix(2) == [.put(put), .bookmark(Revision(rev), isInitialDone: true)])
+            let bookmark = BookmarkFrame(Revision(rev), isInitialDone: true)
+            #expect(frames.prefix(2) == [.put(put), .bookmark(bookmark)])
         }
     }
 

@@ -20,7 +20,7 @@ package final class ClientFetch: Sendable {
     }
 
     /// Runs it to its end, with a reader of the calling task's own.
-    func run(_ command: FetchCommand, as scope: Scope, at engine: Engine) async {
+    func run(_ command: FetchOrder, as scope: Scope, at engine: Engine) async {
         do {
             let reader = try engine.store.makeReader()
             let refusal = await engine.fetch(
@@ -30,8 +30,8 @@ package final class ClientFetch: Sendable {
                 interest: interest,
                 emit: { frame in
                     reader.endTransaction()
-                    if case .heartbeat(let revision) = frame {
-                        self.beats.record(revision)
+                    if case .heartbeat(let beat) = frame {
+                        self.beats.record(beat.revision)
                         return true
                     }
                     self.frames.record(frame)

@@ -1,7 +1,7 @@
-package import LarderEngine
+package import LarderAPI
+import LarderEngine
 package import LarderModel
 package import LarderStore
-package import LarderWire
 
 extension Engine {
     /// The row of an entry that is kept whole, as it lies, whatever modifiers make of it; nil for a
@@ -10,7 +10,7 @@ extension Engine {
         _ id: EntryID,
         _ scope: ScopeKey,
         _ reader: StoreReader,
-        now: Timestamp,
+        now: LarderModel.Timestamp,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
         let found = try view(of: id, for: scope, reader, now: now, as: .base) { row, _ in
@@ -26,8 +26,8 @@ extension Engine {
         of id: EntryID,
         _ scope: ScopeKey,
         _ reader: StoreReader,
-        now: Timestamp,
-        as form: ShownForm = .view
+        now: LarderModel.Timestamp,
+        as form: ShownView = .view
     ) throws(StoreError) -> String? {
         var plain: String?
         let isPlain = plainRow(of: id, for: scope, reader, now: now) { row in

@@ -96,10 +96,10 @@ package struct EngineFixture: @unchecked Sendable {
         _ url: WebURL,
         _ policy: FetchPolicy? = nil,
         as scope: Scope = Self.scope,
-        _ adjust: (inout FetchCommand) -> Void = { _ in },
+        _ adjust: (inout FetchOrder) -> Void = { _ in },
         reading read: @escaping @Sendable (FetchFrame) async -> Bool = { _ in true }
     ) -> ClientFetch {
-        var command = FetchCommand(url: url)
+        var command = FetchOrder(url: url)
         command.policy = policy
         adjust(&command)
         let fetch = ClientFetch(read)
@@ -116,7 +116,7 @@ package struct EngineFixture: @unchecked Sendable {
         _ url: WebURL,
         _ policy: FetchPolicy? = nil,
         as scope: Scope = Self.scope,
-        _ adjust: (inout FetchCommand) -> Void = { _ in }
+        _ adjust: (inout FetchOrder) -> Void = { _ in }
     ) async throws -> FetchResult {
         try await start(url, policy, as: scope, adjust).result()
     }

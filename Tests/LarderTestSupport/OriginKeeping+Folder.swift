@@ -1,6 +1,9 @@
+package import LarderAPI
 import LarderConfiguration
-import LarderEngine
+package import LarderEngine
+package import LarderModel
 import LarderUpstream
+import LarderWire
 
 extension OriginKeeping {
     /// As the daemon keeps origins, with a test's directory as its state directory.
@@ -10,5 +13,28 @@ extension OriginKeeping {
             checkTLS: TLSMaterial.fault
         )
         self.init(read: folder.read, save: folder.save, remove: folder.remove)
+    }
+}
+
+extension OriginCommand {
+    package init(_ origin: OriginSettings) {
+        self.init(name: origin.name.text, settings: OriginDefinition(origin))
+    }
+
+    /// A name, and the keys of an origin as JSON.
+    package init(_ name: String, json: String) throws {
+        self.init(name: name, settings: try OriginDefinition(decoding: Array(json.utf8)))
+    }
+}
+
+extension Origins {
+    package func add(_ command: OriginCommand) async throws -> OriginReport {
+        try await add(OriginName(command: command.name), command.settings)
+    }
+
+    package func replace(
+        _ command: OriginCommand
+    ) async throws -> (report: OriginReport, isNew: Bool) {
+        try await replace(OriginName(command: command.name), command.settings)
     }
 }

@@ -1,3 +1,4 @@
+import LarderAPI
 package import LarderModel
 
 /// One answer as it came over a socket, taken apart by the rules of RFC 9112 alone.
@@ -8,6 +9,11 @@ package struct RawResponse: Equatable, Sendable {
     package var body: [UInt8]
 
     package var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The body, in which no member may be unknown.
+    package func value<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+        try APIDecoder(.strict).decode(type, from: body)
+    }
 
     /// The lines of a stream.
     package var lines: [String] { text.split(separator: "\n").map(String.init) }

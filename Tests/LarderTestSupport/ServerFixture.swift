@@ -1,4 +1,5 @@
 import Glibc
+import LarderAPI
 package import LarderEngine
 package import LarderModel
 package import LarderServer
@@ -110,7 +111,7 @@ package final class ServerFixture: Sendable {
             administrators: administrators
         )
         configuration.takesPlainReads = Self.takesPlainReads
-        configuration.reload = { _ in ReloadReport(isTaken: true, file: nil) }
+        configuration.reload = { _ in ReloadReport(.taken, file: nil) }
         server = Server(configuration, engine: engine, eventLoopGroup: loops)
     }
 
@@ -121,7 +122,7 @@ package final class ServerFixture: Sendable {
     }
 
     /// An entity of it.
-    package func entity(_ key: String) throws -> EntityName {
+    package func entity(_ key: String) throws -> LarderModel.EntityName {
         EntityName(try EntityKey(key), of: try OriginName("example"))
     }
 

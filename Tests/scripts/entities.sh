@@ -172,8 +172,8 @@ expect_equal "an id comes first" "0|a note" "$code|$(<"$work/out")"
 run get --key User:7
 expect_equal "--key says that it is one" "0|$(user Offline)" "$code|$(<"$work/out")"
 run get --origin local User:7 --json
-expect_equal "as JSON it is the frames of a fetch" "0 User:7 local end" \
-    "$code $(jq --raw-output '(.entry | select(.) | .key, .origin), select(.type == "end").type' \
+expect_equal "as JSON it is the frames of a fetch" "0 local/User:7 end" \
+    "$code $(jq --raw-output '(.entry | select(.) | .id), select(.type == "end").type' \
         "$work/out" | xargs)"
 run get User:99
 expect_match "nothing under id or key is a miss" "^3\|.*nothing is cached under" \

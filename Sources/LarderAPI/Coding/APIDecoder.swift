@@ -17,10 +17,15 @@ package struct APIDecoder: Sendable {
     }
 
     package var mode: Mode
-    package var depthMax = Limits.jsonDepthMax
+    package var depthMax: Int
 
+    /// An answer has values of clients and origins within its own objects, so it may be deeper.
     package init(_ mode: Mode) {
         self.mode = mode
+        switch mode {
+        case .strict: depthMax = Limits.jsonDepthMax
+        case .lenient: depthMax = Limits.frameDepthMax
+        }
     }
 
     package func decode<Value: Decodable>(

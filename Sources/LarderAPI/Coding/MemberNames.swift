@@ -55,7 +55,7 @@ func memberName(of key: some CodingKey) -> String {
 /// A word begins at a capital letter after a small one or a digit, and at the last of several
 /// capital letters before a small one: `urlTTLText` is `url_ttl_text`. An `s` after an
 /// abbreviation belongs to it: `pendingIDs` is `pending_ids`.
-func snakeCase(_ name: String) -> String {
+package func snakeCase(_ name: String) -> String {
     let letters = Array(name.utf8)
     var text: [UInt8] = []
     for (index, letter) in letters.enumerated() {

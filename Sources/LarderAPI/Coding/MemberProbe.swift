@@ -8,8 +8,23 @@ protocol WireUnion {}
 ///
 /// The coding keys that the compiler makes cannot be listed. A type with an `init(from:)` of its
 /// own may refuse such values. Then only the names up to there are known, as of a ``WireUnion``.
-final class MemberProbe: Decoder {
-    private var names: [String] = []
+package final class MemberProbe: Decoder {
+    package struct Member {
+        package let name: String
+        /// Nil if the type was not told.
+        package var type: (any Decodable.Type)?
+        package var isOptional = false
+    }
+
+    private var members: [Member] = []
+    private var names: [String] { members.map(\.name) }
+
+    /// The members of a type, in the order of its declaration.
+    package static func members(of type: any Decodable.Type) -> [Member] {
+        let probe = MemberProbe()
+        _ = try? type.init(from: probe)
+        return probe.members
+    }
 
     static func names<Value: Decodable>(of type: Value.Type) -> (names: [String], isWhole: Bool) {
         let probe = MemberProbe()
@@ -21,19 +36,26 @@ final class MemberProbe: Decoder {
         }
     }
 
-    var codingPath: [any CodingKey] { [] }
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
+    package var codingPath: [any CodingKey] { [] }
+    package var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
+    package func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
         KeyedDecodingContainer(Members<Key>(probe: self))
     }
 
-    func unkeyedContainer() -> any UnkeyedDecodingContainer { NoElements() }
-    func singleValueContainer() -> any SingleValueDecodingContainer { NoValue() }
+    package func unkeyedContainer() -> any UnkeyedDecodingContainer { NoElements() }
+    package func singleValueContainer() -> any SingleValueDecodingContainer { NoValue() }
 
-    private func note(_ key: some CodingKey) {
+    private func note(
+        _ key: some CodingKey,
+        _ type: (any Decodable.Type)? = nil,
+        isOptional: Bool = false
+    ) {
         let name = memberName(of: key)
-        if names.last != name { names.append(name) }
+        if members.last?.name != name { members.append(Member(name: name)) }
+        guard let type else { return }
+        members[members.count - 1].type = type
+        members[members.count - 1].isOptional = isOptional
     }
 
     fileprivate static func placeholder<Value: Decodable>(_ type: Value.Type) throws -> Value {
@@ -73,8 +95,29 @@ final class MemberProbe: Decoder {
         }
 
         func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-            probe.note(key)
+            probe.note(key, type)
             return try placeholder(type)
+        }
+
+        func decodeIfPresent<Value: Decodable>(
+            _ type: Value.Type,
+            forKey key: Key
+        ) throws -> Value? {
+            probe.note(key, type, isOptional: true)
+            return nil
+        }
+
+        // The compiler takes a function of its own for each of these.
+        func decodeIfPresent(_: Bool.Type, forKey key: Key) -> Bool? { absent(key) }
+        func decodeIfPresent(_: String.Type, forKey key: Key) -> String? { absent(key) }
+        func decodeIfPresent(_: Double.Type, forKey key: Key) -> Double? { absent(key) }
+        func decodeIfPresent(_: Int.Type, forKey key: Key) -> Int? { absent(key) }
+        func decodeIfPresent(_: Int64.Type, forKey key: Key) -> Int64? { absent(key) }
+        func decodeIfPresent(_: UInt32.Type, forKey key: Key) -> UInt32? { absent(key) }
+
+        private func absent<Value: Decodable>(_ key: Key) -> Value? {
+            probe.note(key, Value.self, isOptional: true)
+            return nil
         }
 
         func nestedContainer<Nested: CodingKey>(

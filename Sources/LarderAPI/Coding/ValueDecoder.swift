@@ -146,6 +146,16 @@ private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try decoder.state.read(type, try node(key), path(key))
     }
 
+    /// A query has no objects, so a member that is one is not among its parameters.
+    func decodeIfPresent<Value: Decodable>(
+        _ type: Value.Type,
+        forKey key: Key
+    ) throws -> Value? {
+        if decoder.state.source == .query, type is any NamedMembers.Type { return nil }
+        guard contains(key), try !decodeNil(forKey: key) else { return nil }
+        return try decode(type, forKey: key)
+    }
+
     // The usual types, which most members have, without the way through a generic function.
 
     func decode(_ type: String.Type, forKey key: Key) throws -> String {

@@ -1,3 +1,5 @@
+package import LarderModel
+
 /// A line of a fetch.
 ///
 /// A stream ends with ``end(_:)``; without it, the stream was cut off.
@@ -34,6 +36,33 @@ public enum BatchFrame: Equatable, Sendable {
     case other(OtherFrame)
 }
 
+extension FetchFrame: StreamFrame {
+    package var parts: FrameParts {
+        switch self {
+        case .snapshot(let frame): ("snapshot", frame)
+        case .unchanged(let frame): ("unchanged", frame)
+        case .deleted(let frame): ("deleted", frame)
+        case .error(let frame): ("error", frame)
+        case .origin(let frame): ("origin", frame)
+        case .heartbeat(let frame): ("heartbeat", frame)
+        case .end(let frame): ("end", frame)
+        case .other(let frame): (frame.type, NoMembers())
+        }
+    }
+}
+
+extension BatchFrame: StreamFrame {
+    package var parts: FrameParts {
+        switch self {
+        case .snapshot(let frame): ("snapshot", frame)
+        case .miss(let frame): ("miss", frame)
+        case .deleted(let frame): ("deleted", frame)
+        case .end(let frame): ("end", frame)
+        case .other(let frame): (frame.type, NoMembers())
+        }
+    }
+}
+
 extension FetchFrame: Codable, WireUnion {
     /// Reads a frame of any type.
     public init(from decoder: any Decoder) throws {
@@ -53,16 +82,7 @@ extension FetchFrame: Codable, WireUnion {
 
     /// Writes the type, then the members of the frame.
     public func encode(to encoder: any Encoder) throws {
-        switch self {
-        case .snapshot(let frame): try FrameType("snapshot").encode(frame, to: encoder)
-        case .unchanged(let frame): try FrameType("unchanged").encode(frame, to: encoder)
-        case .deleted(let frame): try FrameType("deleted").encode(frame, to: encoder)
-        case .error(let frame): try FrameType("error").encode(frame, to: encoder)
-        case .origin(let frame): try FrameType("origin").encode(frame, to: encoder)
-        case .heartbeat(let frame): try FrameType("heartbeat").encode(frame, to: encoder)
-        case .end(let frame): try FrameType("end").encode(frame, to: encoder)
-        case .other(let frame): try frame.encode(to: encoder)
-        }
+        try encodeMembers(to: encoder)
     }
 }
 
@@ -82,39 +102,18 @@ extension BatchFrame: Codable, WireUnion {
 
     /// Writes the type, then the members of the frame.
     public func encode(to encoder: any Encoder) throws {
-        switch self {
-        case .snapshot(let frame): try FrameType("snapshot").encode(frame, to: encoder)
-        case .miss(let frame): try FrameType("miss").encode(frame, to: encoder)
-        case .deleted(let frame): try FrameType("deleted").encode(frame, to: encoder)
-        case .end(let frame): try FrameType("end").encode(frame, to: encoder)
-        case .other(let frame): try frame.encode(to: encoder)
-        }
-    }
-}
-
-/// The first member of each frame.
-struct FrameType: Codable {
-    var type: String
-
-    init(_ type: String) {
-        self.type = type
-    }
-
-    /// Writes the type, then the members of a frame.
-    func encode(_ frame: some Encodable, to encoder: any Encoder) throws {
-        try encode(to: encoder)
-        try frame.encode(to: encoder)
+        try encodeMembers(to: encoder)
     }
 }
 
 /// A frame that only a newer daemon knows.
-public struct OtherFrame: Codable, Equatable, Sendable {
+public struct OtherFrame: Equatable, Sendable {
     /// Type of the frame.
     public var type: String
 }
 
 /// An entry at one moment.
-public struct SnapshotFrame: Codable, Equatable, Sendable {
+public struct SnapshotFrame: RevisionFrame, Equatable {
     /// Source of the answer.
     public var source: AnswerSource
     /// Revision of the entry.
@@ -135,6 +134,21 @@ public struct SnapshotFrame: Codable, Equatable, Sendable {
     @OmittedWhenNil public var missing: [String]?
     /// The entry.
     public var entry: FrameEntry
+
+    package init(
+        source: AnswerSource,
+        revision: Revision,
+        isStale: Bool,
+        age: Duration,
+        entry: FrameEntry
+    ) {
+        self.source = source
+        rev = revision.number
+        stale = isStale
+        ageMs = age.milliseconds
+        (pending, pendingIDs, failed, complete) = (0, [], 0, true)
+        self.entry = entry
+    }
 }
 
 /// An entry with its body.
@@ -155,74 +169,147 @@ public struct FrameEntry: Codable, Equatable, Sendable {
     @OmittedWhenNil public var bodyB64: String?
     /// The path of the body, if it is too large for a frame.
     @OmittedWhenNil public var bodyHref: String?
+
+    package init(
+        id: EntryID,
+        status: Int,
+        mediaType: String?,
+        etag: String,
+        storedAt: LarderModel.Timestamp,
+        body: FrameBody
+    ) {
+        (self.id, self.status) = (id.description, status)
+        (self.mediaType, self.etag) = (mediaType, etag)
+        self.storedAt = Timestamp(storedAt)
+        switch body {
+        case .json(let bytes): self.body = RawJSON(unchecked: RawJSON.onOneLine(bytes))
+        case .bytes(let bytes): bodyB64 = Base64.encode(bytes)
+        case .href(let path): bodyHref = path
+        }
+    }
+}
+
+/// A body in one of the three members that a frame has for it.
+package enum FrameBody: Equatable, Sendable {
+    /// A valid JSON text.
+    case json([UInt8])
+    case bytes([UInt8])
+    /// The path where the exact bytes are.
+    case href(String)
 }
 
 /// The origin has what the client was shown.
-public struct UnchangedFrame: Codable, Equatable, Sendable {
+public struct UnchangedFrame: RevisionFrame, Equatable {
     /// Always `network`.
     public var source: AnswerSource
     /// Revision of the entry.
     public var rev: Int64
     /// Status of the origin's answer: 304, or 200 with the same bytes.
     public var status: Int
+
+    package init(revision: Revision, status: Int) {
+        (source, rev, self.status) = (.network, revision.number, status)
+    }
 }
 
 /// The URL is gone.
-public struct DeletedFrame: Codable, Equatable, Sendable {
+public struct DeletedFrame: RevisionFrame, Equatable {
     /// Source of the deletion.
     public var source: AnswerSource
     /// Revision of the deletion.
     public var rev: Int64
     /// 404 or 410.
     public var status: Int
+
+    package init(source: AnswerSource = .network, revision: Revision, status: Int) {
+        (self.source, rev, self.status) = (source, revision.number, status)
+    }
 }
 
 /// The network failed after an answer of the cache.
-public struct ErrorFrame: Codable, Equatable, Sendable {
+public struct ErrorFrame: FrameMembers, Equatable {
     /// Always `network`.
     public var source: AnswerSource
     /// The problem.
-    public var problem: ProblemReport
+    public var problem: Problem
+
+    package init(_ problem: Problem) {
+        (source, self.problem) = (.network, problem)
+    }
 }
 
 /// An origin is in another state.
-public struct OriginFrame: Codable, Equatable, Sendable {
+public struct OriginFrame: RevisionFrame, Equatable {
     /// Revision up to which everything was told.
     public var rev: Int64
     /// Name of the origin.
     public var origin: String
     /// The state.
     public var state: OriginState
+
+    package init(_ revision: Revision, _ origin: OriginName, state: String) {
+        rev = revision.number
+        (self.origin, self.state) = (origin.text, OriginState(rawValue: state))
+    }
 }
 
 /// The stream is alive.
-public struct HeartbeatFrame: Codable, Equatable, Sendable {
+public struct HeartbeatFrame: RevisionFrame, Equatable {
     /// Revision up to which everything was told.
     public var rev: Int64
+
+    package init(_ revision: Revision) {
+        rev = revision.number
+    }
 }
 
 /// Nothing is cached under an id.
-public struct MissFrame: Codable, Equatable, Sendable {
+public struct MissFrame: FrameMembers, Equatable {
     /// The id.
     public var id: String
+
+    package init(_ id: EntryID) {
+        self.id = id.text
+    }
 }
 
 /// An entry is deleted.
-public struct CachedDeletionFrame: Codable, Equatable, Sendable {
+public struct CachedDeletionFrame: FrameMembers, Equatable {
     /// Id of the entry.
     public var id: String
     /// The deletion.
     @Flattened public var deletion: DeletedFrame
+
+    package var resumption: Int64? { deletion.rev }
+
+    package init(_ id: EntryID, _ deletion: DeletedFrame) {
+        (self.id, self.deletion) = (id.text, deletion)
+    }
 }
 
 /// Nothing follows.
-public struct EndFrame: Codable, Equatable, Sendable {
+public struct EndFrame: FrameMembers, Equatable {
     /// The last word on the fetch.
     public var outcome: FetchOutcome
     /// Revision of the last frame.
     @OmittedWhenNil public var rev: Int64?
     /// Times of the parts of the answer.
     public var timing: FetchTiming
+
+    package var resumption: Int64? { rev }
+
+    package init(
+        outcome: FetchOutcome,
+        revision: Revision? = nil,
+        cacheTime: Duration? = nil,
+        networkTime: Duration? = nil
+    ) {
+        (self.outcome, rev) = (outcome, revision?.number)
+        timing = FetchTiming(
+            cacheMs: cacheTime?.tenthsOfMilliseconds,
+            networkMs: networkTime?.tenthsOfMilliseconds
+        )
+    }
 }
 
 /// Times in milliseconds.

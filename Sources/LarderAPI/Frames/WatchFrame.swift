@@ -1,3 +1,5 @@
+package import LarderModel
+
 /// A line of a watch.
 public enum WatchFrame: Equatable, Sendable {
     /// An entry or an entity has another value.
@@ -24,6 +26,24 @@ public enum WatchFrame: Equatable, Sendable {
     case other(OtherFrame)
 }
 
+extension WatchFrame: StreamFrame {
+    package var parts: FrameParts {
+        switch self {
+        case .put(let frame): ("put", frame)
+        case .delete(let frame): ("delete", frame)
+        case .evict(let frame): ("evict", frame)
+        case .modifier(let frame): ("modifier", frame)
+        case .origin(let frame): ("origin", frame)
+        case .auth(let frame): ("auth", frame)
+        case .bookmark(let frame): ("bookmark", frame)
+        case .lagged(let frame): ("lagged", frame)
+        case .heartbeat(let frame): ("heartbeat", frame)
+        case .end(let frame): ("end", frame)
+        case .other(let frame): (frame.type, NoMembers())
+        }
+    }
+}
+
 extension WatchFrame: Codable, WireUnion {
     /// Reads a frame of any type.
     public init(from decoder: any Decoder) throws {
@@ -46,19 +66,7 @@ extension WatchFrame: Codable, WireUnion {
 
     /// Writes the type, then the members of the frame.
     public func encode(to encoder: any Encoder) throws {
-        switch self {
-        case .put(let frame): try FrameType("put").encode(frame, to: encoder)
-        case .delete(let frame): try FrameType("delete").encode(frame, to: encoder)
-        case .evict(let frame): try FrameType("evict").encode(frame, to: encoder)
-        case .modifier(let frame): try FrameType("modifier").encode(frame, to: encoder)
-        case .origin(let frame): try FrameType("origin").encode(frame, to: encoder)
-        case .auth(let frame): try FrameType("auth").encode(frame, to: encoder)
-        case .bookmark(let frame): try FrameType("bookmark").encode(frame, to: encoder)
-        case .lagged(let frame): try FrameType("lagged").encode(frame, to: encoder)
-        case .heartbeat(let frame): try FrameType("heartbeat").encode(frame, to: encoder)
-        case .end(let frame): try FrameType("end").encode(frame, to: encoder)
-        case .other(let frame): try frame.encode(to: encoder)
-        }
+        try encodeMembers(to: encoder)
     }
 }
 
@@ -68,10 +76,14 @@ public struct WatchReport: Codable, Equatable, Sendable {
     public var rev: Int64
     /// The changes, none if the time is over.
     public var events: [WatchFrame]
+
+    package init(rev: Int64, events: [WatchFrame]) {
+        (self.rev, self.events) = (rev, events)
+    }
 }
 
 /// An entry or an entity has another value, or is deleted.
-public struct ChangeFrame: Codable, Equatable, Sendable {
+public struct ChangeFrame: FrameMembers, Equatable {
     /// Revision of the change.
     public var rev: Int64
     /// The entry or entity.
@@ -103,10 +115,30 @@ public struct ChangeFrame: Codable, Equatable, Sendable {
         case initial
         case more
     }
+
+    package var resumption: Int64? { initial == true || more == true ? nil : rev }
+
+    package init(
+        _ revision: Revision,
+        _ id: EntryID,
+        source: String,
+        cause: String? = nil,
+        changed: [EntityKey] = [],
+        isOwn: Bool = false,
+        coalesced: Int = 1,
+        isInitial: Bool = false,
+        hasMore: Bool = false
+    ) {
+        (rev, target) = (revision.number, TargetName(id))
+        (self.source, self.cause) = (source, cause)
+        self.changed = changed.isEmpty ? nil : changed.map(\.text)
+        (self.isOwn, initial, more) = (isOwn.ifTrue, isInitial.ifTrue, hasMore.ifTrue)
+        self.coalesced = coalesced > 1 ? coalesced : nil
+    }
 }
 
 /// An entry or an entity was evicted.
-public struct EvictFrame: Codable, Equatable, Sendable {
+public struct EvictFrame: FrameMembers, Equatable {
     /// Revision of the eviction.
     public var rev: Int64
     /// The entry or entity.
@@ -126,10 +158,23 @@ public struct EvictFrame: Codable, Equatable, Sendable {
         case isOwn = "self"
         case more
     }
+
+    package var resumption: Int64? { more == true ? nil : rev }
+
+    package init(
+        _ revision: Revision,
+        _ id: EntryID,
+        reason: String,
+        isOwn: Bool = false,
+        hasMore: Bool = false
+    ) {
+        (rev, target, self.reason) = (revision.number, TargetName(id), reason)
+        (self.isOwn, more) = (isOwn.ifTrue, hasMore.ifTrue)
+    }
 }
 
 /// A modifier has another state.
-public struct ModifierFrame: Codable, Equatable, Sendable {
+public struct ModifierFrame: FrameMembers, Equatable {
     /// Revision of the change.
     public var rev: Int64
     /// Id of the modifier.
@@ -173,10 +218,41 @@ public struct ModifierFrame: Codable, Equatable, Sendable {
         case isOwn = "self"
         case more
     }
+
+    package var resumption: Int64? { more == true ? nil : rev }
+
+    package init(
+        _ revision: Revision,
+        _ change: LarderModel.ModifierChange,
+        isOwn: Bool = false,
+        hasMore: Bool = false
+    ) {
+        rev = revision.number
+        id = change.id.text
+        state = ModifierState(rawValue: change.state.rawValue)
+        reason = change.reason.map { ModifierReason(rawValue: $0.rawValue) }
+        switch change.mark {
+        case .stalled: stalled = true
+        case .dropped: dropped = true
+        case .answered: answered = true
+        case nil: break
+        }
+        let names = ModifierTargetName.list(change.targets)
+        switch change.state {
+        case .dead where change.mark != .dropped, .cancelled where change.mark != .dropped:
+            reverted = names.targets
+        case .held, .queued, .inFlight, .confirmed, .accepted, .retryWait, .unknown, .conflict,
+            .authWait, .dead, .cancelled:
+            targets = names.targets
+        }
+        origin = names.origin
+        problem = change.problem.isEmpty ? nil : RawJSON(unchecked: change.problem)
+        (self.isOwn, more) = (isOwn.ifTrue, hasMore.ifTrue)
+    }
 }
 
 /// An account needs a credential at an origin, or has it.
-public struct AuthFrame: Codable, Equatable, Sendable {
+public struct AuthFrame: RevisionFrame, Equatable {
     /// Revision up to which everything was told.
     public var rev: Int64
     /// Name of the origin.
@@ -185,31 +261,57 @@ public struct AuthFrame: Codable, Equatable, Sendable {
     public var account: String
     /// Whether the credential is needed.
     public var state: String
+
+    package init(
+        _ revision: Revision,
+        _ origin: OriginName,
+        _ account: AccountName,
+        state: String
+    ) {
+        rev = revision.number
+        (self.origin, self.account, self.state) = (origin.text, account.text, state)
+    }
 }
 
 /// Everything up to a revision was told.
-public struct BookmarkFrame: Codable, Equatable, Sendable {
+public struct BookmarkFrame: RevisionFrame, Equatable {
     /// The revision.
     public var rev: Int64
     /// Whether everything was told that there was when the watch began; omitted if not.
     @OmittedWhenNil public var initialDone: Bool?
+
+    package init(_ revision: Revision, isInitialDone: Bool) {
+        (rev, initialDone) = (revision.number, isInitialDone.ifTrue)
+    }
 }
 
 /// The client was too slow.
-public struct LaggedFrame: Codable, Equatable, Sendable {
+public struct LaggedFrame: FrameMembers, Equatable {
     /// Revision of the first change that was not told.
     public var rev: Int64
     /// The value of `since` that asks for what was not told.
     public var droppedAfter: Int64
+
+    package var resumption: Int64? { droppedAfter }
+
+    package init(_ revision: Revision, droppedAfter: Revision) {
+        (rev, self.droppedAfter) = (revision.number, droppedAfter.number)
+    }
 }
 
 /// Nothing follows.
-public struct WatchEndFrame: Codable, Equatable, Sendable {
+public struct WatchEndFrame: FrameMembers, Equatable {
     /// Why the stream ends.
     public var outcome: WatchOutcome
     /// The value of `since` that asks for what follows; omitted if the first list was not told to
     /// its end.
     @OmittedWhenNil public var rev: Int64?
+
+    package var resumption: Int64? { rev }
+
+    package init(_ outcome: WatchOutcome, _ revision: Revision?) {
+        (self.outcome, rev) = (outcome, revision?.number)
+    }
 }
 
 /// Why a watch ends.

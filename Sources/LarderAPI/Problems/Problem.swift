@@ -67,9 +67,6 @@ public struct Problem: Error, Codable, Equatable, Sendable {
     }
 }
 
-/// The name that ``Problem`` had while another type had it.
-public typealias ProblemReport = Problem
-
 extension Problem {
     package static let mediaType = "application/problem+json"
 

@@ -2,6 +2,10 @@
 public struct CheckReport: Codable, Equatable, Sendable {
     /// Findings, one for each subject.
     public var findings: [Finding]
+
+    package init(findings: [Finding]) {
+        self.findings = findings
+    }
 }
 
 /// A subject that the daemon checked.
@@ -14,6 +18,13 @@ public struct Finding: Codable, Equatable, Sendable {
     public var detail: String
     /// The command or step that helps; null if none is needed.
     public var fix: String?
+
+    package init(_ subject: String, _ state: FindingState, _ detail: String, fix: String? = nil) {
+        self.subject = subject
+        self.state = state
+        self.detail = detail
+        self.fix = fix
+    }
 }
 
 /// The state of a subject that the daemon checked.
@@ -45,13 +56,18 @@ public struct ReloadReport: Codable, Equatable, Sendable {
     /// Absolute path of the configuration file; null if there is none and the defaults count.
     public var file: String?
     /// Keys that have changed and are in force; an origin is `origins.NAME`.
-    public var taken: [String]
+    public var taken: [String] = []
     /// Keys that have changed and count after the next start.
-    public var needsRestart: [String]
+    public var needsRestart: [String] = []
     /// Why the configuration is refused, one sentence each, with file, line and column.
-    public var refused: [String]
+    public var refused: [String] = []
     /// Parts that are valid and that an operator should look at, one sentence each.
-    public var warnings: [String]
+    public var warnings: [String] = []
+
+    package init(_ state: ReloadState, file: String?) {
+        self.state = state
+        self.file = file
+    }
 }
 
 /// Whether a configuration is in force.
@@ -75,25 +91,29 @@ public struct ReloadState: WireEnum {
 /// The result of a purge.
 public struct PurgeReport: Codable, Equatable, Sendable {
     /// Number of entries and entities that were removed, pinned ones included.
-    public var entries: Int
+    public var entries = 0
     /// Accounted size of those.
-    public var bytes: Int64
+    public var bytes: Int64 = 0
     /// Number of modifiers: unsettled ones and dead letters.
-    public var modifiers: Int
+    public var modifiers = 0
+
+    package init() {}
 }
 
 /// The result of an eviction, or of a dry run.
 public struct EvictReport: Codable, Equatable, Sendable {
     /// Number of entries and entities that were evicted.
-    public var evicted: Int
+    public var evicted = 0
     /// Accounted size of those.
-    public var bytes: Int64
+    public var bytes: Int64 = 0
     /// Number of entries that were selected and are protected.
-    public var skipped: Int
+    public var skipped = 0
     /// Ids of evicted entries; with ``entities`` at most 10,000.
-    public var ids: [String]
+    public var ids: [String] = []
     /// Names of evicted entities.
-    public var entities: [EntityName]
+    public var entities: [EntityName] = []
+
+    package init() {}
 }
 
 /// An entity by its key and origin.
@@ -102,4 +122,9 @@ public struct EntityName: Codable, Hashable, Sendable {
     public var key: String
     /// Name of the origin.
     public var origin: String
+
+    package init(key: String, origin: String) {
+        self.key = key
+        self.origin = origin
+    }
 }

@@ -1,3 +1,5 @@
+package import LarderModel
+
 /// A row of a list: an entry without its bytes.
 public struct EntryItem: Codable, Equatable, Sendable {
     /// Id of the entry.
@@ -34,6 +36,45 @@ public struct EntryItem: Codable, Equatable, Sendable {
     public var pinned: Bool
     /// `modifier` if unsettled modifiers made or deleted the entry, else `cache`.
     public var source: AnswerSource
+
+    /// An entry at a moment, in a row of this size.
+    package init(
+        _ entry: Entry,
+        size: Int64,
+        lastUsed: Int64,
+        pinned: Bool = false,
+        source: AnswerSource = .cache,
+        now: LarderModel.Timestamp
+    ) {
+        id = entry.id.text
+        kind = EntryKind(entry.kind)
+        origin = entry.origin?.text
+        status = entry.status
+        mediaType = entry.mediaType
+        bytes = entry.body.byteCount
+        self.size = size
+        storedAt = Timestamp(entry.storedAt)
+        self.lastUsed = lastUsed
+        freshUntil = entry.freshUntil.map { Timestamp($0) }
+        stale = entry.isStale(at: now)
+        rev = entry.revision.number
+        etag = entry.entityTag
+        self.pinned = pinned
+        self.source = source
+    }
+
+    /// Names the owner of the row.
+    package mutating func tell(_ owner: Scope) { (scope, account) = owner.members }
+}
+
+extension Scope {
+    /// The members `scope` and `account`; shared rows have no account.
+    fileprivate var members: (scope: String, account: String?) {
+        switch self {
+        case .own(let uid, let account): ("uid:\(uid)", account.text)
+        case .shared: ("shared", nil)
+        }
+    }
 }
 
 /// Kind of an entry.
@@ -57,6 +98,17 @@ public struct EntryKind: WireEnum {
     /// A value, known or not.
     public init(rawValue: String) {
         self.rawValue = rawValue
+    }
+
+    package init(_ kind: LarderModel.EntryKind) {
+        self =
+            switch kind {
+            case .blob: .blob
+            case .fetched: .fetched
+            case .tombstone: .tombstone
+            case .variants: .variants
+            case .entity: .entity
+            }
     }
 }
 
@@ -106,4 +158,27 @@ public struct EntityItem: Codable, Equatable, Sendable {
     public var source: AnswerSource
     /// Revision of the entity.
     public var rev: Int64
+
+    /// An entity in a row of this size; nil for an entry that is not an entity.
+    package init?(
+        _ entry: Entry,
+        size: Int64,
+        lastUsed: Int64,
+        source: AnswerSource = .cache
+    ) {
+        guard let entity = entry.id.entity else { return nil }
+        name = EntityName(key: entity.key.text, origin: entity.origin.text)
+        kind = .entity
+        type = entity.key.type
+        deleted = entry.kind == .tombstone
+        bytes = entry.body.byteCount
+        self.size = size
+        storedAt = Timestamp(entry.storedAt)
+        self.lastUsed = lastUsed
+        self.source = source
+        rev = entry.revision.number
+    }
+
+    /// Names the owner of the row.
+    package mutating func tell(_ owner: Scope) { (scope, account) = owner.members }
 }

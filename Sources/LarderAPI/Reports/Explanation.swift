@@ -1,3 +1,5 @@
+package import LarderModel
+
 /// All that is known of an entry, without its bytes.
 public struct EntryExplanation: Codable, Equatable, Sendable {
     /// The entry as lists have it.
@@ -21,9 +23,21 @@ public struct EntryExplanation: Codable, Equatable, Sendable {
     /// Objects that are entities by their type or place and have no key.
     public var keyless: Keyless
     /// Number of entities that have a name twice with different values, of which the last counts.
-    public var repeated: Int
+    public var repeated = 0
     /// Effects of unsettled modifiers.
     @Flattened public var pending: PendingExplanation
+
+    /// An entry that is stored whole, for no reason that is known, and that no modifier changes.
+    package init(_ item: EntryItem, of entry: Entry, protectedBy: [String]) {
+        self.item = item
+        lastModified = entry.lastModified
+        headers = entry.headers.fields.map { HeaderField(name: $0.name, value: $0.value) }
+        digest = entry.body.digest.text
+        self.protectedBy = protectedBy
+        form = .whole
+        keyless = Keyless(count: 0)
+        pending = PendingExplanation()
+    }
 }
 
 /// All that is known of an entity.
@@ -42,6 +56,20 @@ public struct EntityExplanation: Codable, Equatable, Sendable {
     public var referencedBy: References
     /// Entities that it refers to.
     public var refersTo: References
+
+    /// An entity that nothing protects.
+    package init(
+        _ item: EntityItem,
+        pending: PendingExplanation,
+        referencedBy: References,
+        refersTo: References
+    ) {
+        self.item = item
+        protectedBy = []
+        self.pending = pending
+        self.referencedBy = referencedBy
+        self.refersTo = refersTo
+    }
 }
 
 /// A header field.
@@ -76,6 +104,11 @@ public struct Keyless: Codable, Equatable, Sendable {
     public var count: Int
     /// JSON pointer to the first of them.
     public var sample: String?
+
+    package init(count: Int, sample: String? = nil) {
+        self.count = count
+        self.sample = sample
+    }
 }
 
 /// References to an entity, or from it.
@@ -84,6 +117,11 @@ public struct References: Codable, Equatable, Sendable {
     public var count: Int
     /// The first 100 of them.
     public var items: [Reference]
+
+    package init(count: Int, items: [Reference]) {
+        self.count = count
+        self.items = items
+    }
 }
 
 /// The other end of a reference.
@@ -93,6 +131,11 @@ public struct Reference: Codable, Equatable, Sendable {
     /// Members that the entry shows; between two entities, the members of the one that have the
     /// other.
     public var members: [String]
+
+    package init(_ target: EntryID, members: [String]) {
+        self.target = TargetName(target)
+        self.members = members
+    }
 }
 
 /// An entry by its id, or an entity by its key and origin.
@@ -109,25 +152,53 @@ public struct TargetName: Codable, Hashable, Sendable {
         self.id = id
     }
 
-    /// An entity.
-    public init(key: String, origin: String) {
+    /// An entity; without an origin, of the only one that has entities.
+    public init(key: String, origin: String? = nil) {
         self.key = key
         self.origin = origin
+    }
+
+    package init(_ id: EntryID) {
+        if let entity = id.entity {
+            self.init(key: entity.key.text, origin: entity.origin.text)
+        } else {
+            self.init(id: id.text)
+        }
+    }
+}
+
+extension TargetName: CustomStringConvertible {
+    /// The id, or origin and key: `example/User:7`.
+    public var description: String {
+        id ?? [origin, key].compactMap(\.self).joined(separator: "/")
     }
 }
 
 /// Effects of unsettled modifiers on an entry or an entity.
 public struct PendingExplanation: Codable, Equatable, Sendable {
     /// Number of modifiers.
-    public var pending: Int
+    public var pending = 0
     /// The last answer of the origin; null without modifiers.
     public var base: ViewReport?
     /// The value that clients see; null without modifiers.
     public var view: ViewReport?
     /// The modifiers in their order, at most 1,000.
-    public var modifiers: [PendingStep]
+    public var modifiers: [PendingStep] = []
     /// Whether some modifiers or views are left out.
-    public var truncated: Bool
+    public var truncated = false
+
+    /// Without modifiers, of an entity its value.
+    package init(pending: Int = 0, base: ViewReport? = nil, view: ViewReport? = nil) {
+        self.pending = pending
+        self.base = base
+        self.view = view
+    }
+
+    /// About how long its JSON is.
+    package var byteCount: Int {
+        let views = [base, view] + modifiers.flatMap { [$0.after, $0.without] }
+        return views.reduce(0) { $0 + ($1?.byteCount ?? 0) }
+    }
 }
 
 /// A modifier and its effect on an entry.
@@ -144,6 +215,12 @@ public struct PendingStep: Codable, Equatable, Sendable {
     public var after: ViewReport?
     /// The value that clients would see without this modifier; null if that is too large to tell.
     public var without: ViewReport?
+
+    package init(id: String, state: ModifierState, effect: String) {
+        self.id = id
+        self.state = state
+        self.effect = effect
+    }
 }
 
 /// The value of a target, as clients see it.
@@ -161,6 +238,28 @@ public struct ViewReport: Codable, Equatable, Sendable {
     public init(state: ViewState) {
         self.state = state
     }
+
+    package static let unknown = ViewReport(state: .unknown)
+    package static let deleted = ViewReport(state: .deleted)
+
+    /// A value that is one JSON text.
+    package static func json(_ bytes: [UInt8], isComplete: Bool) -> ViewReport {
+        var report = ViewReport(state: .value)
+        report.complete = isComplete
+        report.body = RawJSON(unchecked: RawJSON.onOneLine(bytes))
+        return report
+    }
+
+    /// Any other value, by its length.
+    package static func bytes(_ count: Int) -> ViewReport {
+        var report = ViewReport(state: .value)
+        report.complete = true
+        report.bytes = count
+        return report
+    }
+
+    /// About how long its JSON is.
+    package var byteCount: Int { (body?.bytes.count ?? 0) + 32 }
 }
 
 /// Whether a target shows a value.

@@ -1,6 +1,6 @@
 /// The answer of a daemon that serves.
 public struct Health: Codable, Equatable, Sendable {
-    /// Always `ok`: a daemon that does not serve answers with a ``ProblemReport``.
+    /// Always `ok`: a daemon that does not serve answers with a ``Problem``.
     public var status: HealthStatus
 
     /// A report with this status.

@@ -1,3 +1,6 @@
+import LarderJSON
+package import LarderModel
+
 /// A modifier: its request, its state and what it changes.
 public struct ModifierReport: Codable, Equatable, Sendable {
     /// Id of the modifier.
@@ -40,6 +43,73 @@ public struct ModifierReport: Codable, Equatable, Sendable {
     @OmittedWhenNil public var before: NamedValues<ViewReport>?
     /// Views of the targets with it; of a dead letter, as they were when it died.
     @OmittedWhenNil public var after: NamedValues<ViewReport>?
+
+    package init(
+        id: String,
+        state: LarderModel.ModifierState,
+        reason: LarderModel.ModifierReason?,
+        lanes: [Lane],
+        targets: [EntryID],
+        request: ModifierRequest,
+        attempts: Int,
+        of scope: Scope,
+        acceptedAt: LarderModel.Timestamp,
+        revision: Revision
+    ) {
+        self.id = id
+        self.state = ModifierState(state)
+        self.reason = reason.map { ModifierReason(rawValue: $0.rawValue) }
+        marks = []
+        self.lanes = lanes.map(\.text)
+        (self.targets, origin) = ModifierTargetName.list(targets)
+        self.request = request
+        self.attempts = attempts
+        dependants = []
+        (uid, account) = (scope.uid ?? 0, scope.account.text)
+        self.acceptedAt = Timestamp(acceptedAt)
+        rev = revision.number
+    }
+
+    /// Whether it is settled, or counts as confirmed for clients that wait.
+    public var isDone: Bool { state.isSettled || marks.contains(.answered) }
+
+    /// About how long its JSON is.
+    package var byteCount: Int {
+        let views = (before?.members ?? []) + (after?.members ?? [])
+        return views.reduce(0) { $0 + $1.value.byteCount }
+    }
+
+    /// Tells what each target shows without the modifier and with it.
+    package mutating func tell(_ effects: [ModifierEffectReport]) {
+        guard !effects.isEmpty else { return }
+        let names = effects.map { effect in
+            guard let entity = effect.target.entity else { return effect.target.text }
+            return entity.origin.text == origin ? entity.key.text : entity.description
+        }
+        before = NamedValues(zip(names, effects).map { .init($0, $1.before) })
+        after = NamedValues(zip(names, effects).map { .init($0, $1.after) })
+    }
+}
+
+/// The view of a target without a modifier and with it.
+package struct ModifierEffectReport: Sendable {
+    package var target: EntryID
+    package var before: ViewReport
+    package var after: ViewReport
+
+    package init(_ target: EntryID, before: ViewReport, after: ViewReport) {
+        (self.target, self.before, self.after) = (target, before, after)
+    }
+}
+
+/// Reports of several modifiers, in the order of the request.
+public struct ModifierReports: Codable, Equatable, Sendable {
+    /// Reports, one for each modifier.
+    public var modifiers: [ModifierReport]
+
+    package init(modifiers: [ModifierReport]) {
+        self.modifiers = modifiers
+    }
 }
 
 /// The answer to an accepted modifier.
@@ -52,12 +122,38 @@ public struct ModifierReceipt: Codable, Equatable, Sendable {
     public var rev: Int64
     /// Time when it was settled, if it was accepted before.
     @OmittedWhenNil public var settledAt: Timestamp?
+
+    package init(
+        id: ModifierID,
+        state: ModifierState,
+        revision: Revision,
+        settledAt: Timestamp? = nil
+    ) {
+        (self.id, self.state, rev) = (id.text, state, revision.number)
+        self.settledAt = settledAt
+    }
+
+    /// Printed without the coder; a test compares both.
+    package func encodedJSON() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("id", id)
+            json.member("state", state.rawValue)
+            json.member("rev", rev)
+            if let settledAt { json.member("settled_at", settledAt.text) }
+        }
+        return json.bytes
+    }
 }
 
 /// The answer to several modifiers, in the order of the request.
 public struct ModifierReceipts: Codable, Equatable, Sendable {
     /// Receipts, one for each modifier.
     public var modifiers: [ModifierReceipt]
+
+    package init(modifiers: [ModifierReceipt]) {
+        self.modifiers = modifiers
+    }
 }
 
 /// State of a modifier.
@@ -97,6 +193,13 @@ public struct ModifierState: WireEnum {
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
+
+    package init(_ state: LarderModel.ModifierState) {
+        rawValue = state.rawValue
+    }
+
+    /// Whether the modifier has left the queue.
+    public var isSettled: Bool { [.confirmed, .dead, .cancelled].contains(self) }
 }
 
 /// Why a modifier was settled without being confirmed.
@@ -160,6 +263,18 @@ public enum ModifierTargetName: Hashable, Sendable {
     case name(TargetName)
 }
 
+extension ModifierTargetName {
+    /// Targets as a report has them, and the origin of the keys among them.
+    static func list(_ ids: [EntryID]) -> (targets: [ModifierTargetName], origin: String?) {
+        let origin = ids.lazy.compactMap(\.entity).first?.origin
+        let targets = ids.map { id in
+            id.entity?.origin == origin
+                ? ModifierTargetName.text(id.entity?.key.text ?? id.text) : .name(TargetName(id))
+        }
+        return (targets, origin?.text)
+    }
+}
+
 extension ModifierTargetName: Codable {
     /// Reads a text or an object.
     public init(from decoder: any Decoder) throws {
@@ -191,6 +306,11 @@ public struct ModifierRequest: Codable, Equatable, Sendable {
     public var bodyBytes: Int
     /// The key that tells a repeated request from another.
     public var idempotencyKey: String
+
+    package init(method: String, url: String, bodyBytes: Int, idempotencyKey: String) {
+        (self.method, self.url, self.bodyBytes) = (method, url, bodyBytes)
+        self.idempotencyKey = idempotencyKey
+    }
 }
 
 /// Why a modifier is not sent now.
@@ -201,6 +321,10 @@ public struct ModifierWait: Codable, Equatable, Sendable {
     public var name: String?
     /// Time when the wait ends; null if no time ends it.
     public var until: Timestamp?
+
+    package init(reason: String, name: String? = nil, until: LarderModel.Timestamp? = nil) {
+        (self.reason, self.name, self.until) = (reason, name, until.map { Timestamp($0) })
+    }
 }
 
 /// The last answer of the origin to a modifier.
@@ -214,4 +338,20 @@ public struct ModifierAnswer: Codable, Equatable, Sendable {
     /// Status of the first answer that left open whether the modifier was applied; null without
     /// one.
     public var unclearStatus: Int?
+
+    package init(
+        status: Int,
+        body: [UInt8] = [],
+        at: LarderModel.Timestamp,
+        unclearStatus: Int? = nil
+    ) {
+        (self.status, self.at, self.unclearStatus) = (status, Timestamp(at), unclearStatus)
+        self.body = .null
+        quote(body)
+    }
+
+    /// Quotes the first ``Limits/quotedBodyBytesMax`` bytes of the origin's body.
+    package mutating func quote(_ body: [UInt8]) {
+        self.body = RawJSON(quoting: Array(body.prefix(Limits.quotedBodyBytesMax)))
+    }
 }

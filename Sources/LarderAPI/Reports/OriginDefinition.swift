@@ -54,6 +54,9 @@ public struct OriginTLS: Codable, Equatable, Sendable {
     public var clientCert: String?
     /// Key of ``clientCert``.
     public var clientKey: String?
+
+    /// Every default.
+    public init() {}
 }
 
 /// How an origin's answers are fetched and kept.
@@ -70,6 +73,9 @@ public struct OriginFetch: Codable, Equatable, Sendable {
     public var ttl: Duration?
     /// Whether answers with `Cache-Control: no-store` are stored.
     public var storeNoStore: Bool?
+
+    /// Every default.
+    public init() {}
 }
 
 /// When a fetch asks the network, and when it shows the cached answer.
@@ -118,6 +124,9 @@ public struct OriginModifiers: Codable, Equatable, Sendable {
     public var stalledAfter: Int?
     /// Rules by which a 2xx with a JSON body is a refusal; at most 16.
     public var refusedIf: [OriginRefusalRule]?
+
+    /// Every default.
+    public init() {}
 }
 
 /// How a request says that it repeats another.
@@ -126,6 +135,9 @@ public struct OriginIdempotency: Codable, Equatable, Sendable {
     public var header: String?
     /// Whether the origin promises to do requests with the same key only once.
     public var honoured: Bool?
+
+    /// Every default.
+    public init() {}
 }
 
 /// The meaning of the body of a 2xx to a modifier.

@@ -8,6 +8,9 @@ public struct OriginNormalize: Codable, Equatable, Sendable {
     ///
     /// Where one fits, ``byType`` does not count.
     public var paths: [OriginPathRule]?
+
+    /// Every default.
+    public init() {}
 }
 
 /// Members that have an object's type and id.

@@ -14,6 +14,21 @@ public struct OriginReport: Codable, Equatable, Sendable {
     ///
     /// Values of headers and the user of a proxy are `***`.
     public var settings: OriginDefinition
+
+    package init(
+        name: String,
+        source: OriginSource,
+        file: String?,
+        condition: OriginCondition,
+        settings: OriginDefinition
+    ) {
+        self.name = name
+        baseURL = settings.baseURL
+        self.source = source
+        self.file = file
+        self.condition = condition
+        self.settings = settings
+    }
 }
 
 /// How an origin is doing.
@@ -32,6 +47,12 @@ public struct OriginCondition: Codable, Equatable, Sendable {
     ///
     /// Omitted if it is another user's and the client is not an administrator.
     @OmittedWhenNil public var restsFor: String?
+
+    package init(state: OriginState, since: Timestamp?, offlineByHand: Bool = false) {
+        self.state = state
+        self.since = since
+        self.offlineByHand = offlineByHand
+    }
 }
 
 /// Where an origin is configured.
@@ -93,5 +114,12 @@ public struct OriginCheckReport: Codable, Equatable, Sendable {
     /// Version of TLS, with the certificate verified: `TLS 1.3`; null without TLS.
     public var tls: String?
     /// Why the origin counts as not answering; null if it answered.
-    public var problem: ProblemReport?
+    public var problem: Problem?
+
+    package init(name: String, url: String, latencyMs: Double, peerIsProxy: Bool) {
+        self.name = name
+        self.url = url
+        self.latencyMs = latencyMs
+        self.peerIsProxy = peerIsProxy
+    }
 }

@@ -1,23 +1,25 @@
 /// The sizes of what the cache holds, with each part's 1,000 largest groups; the sums are exact.
 public struct UsageReport: Codable, Equatable, Sendable {
     /// Entries in the scope of the request.
-    @Flattened public var rows: UsageSum
+    @Flattened public var rows = UsageSum()
     /// The same for each kind of entry, the largest first.
-    public var byKind: [UsageOfKind]
+    public var byKind: [UsageOfKind] = []
     /// The same for each origin, the largest first.
-    public var byOrigin: [UsageOfOrigin]
+    public var byOrigin: [UsageOfOrigin] = []
     /// The same for each user and account, the largest first; empty in a request for one scope.
-    public var byUser: [UsageOfUser]
+    public var byUser: [UsageOfUser] = []
     /// The whole cache and its limits.
-    public var cache: CacheUsage
+    public var cache = CacheUsage()
     /// Parts of answers that entries share.
-    public var normalized: NormalizedUsage
+    public var normalized = NormalizedUsage()
     /// Pins of the scope, and the limit of all pins.
-    public var pins: PinUsage
+    public var pins = PinUsage()
     /// The database files.
-    public var files: [FileUsage]
+    public var files: [FileUsage] = []
     /// The file system that has the cache's file.
-    public var disk: DiskUsage
+    public var disk = DiskUsage()
+
+    package init() {}
 }
 
 /// A number of entries and their size.
@@ -28,6 +30,12 @@ public struct UsageSum: Codable, Equatable, Sendable {
     public var bytes: Int64
     /// The size of their bodies.
     public var bodyBytes: Int64
+
+    package init(entries: Int64 = 0, bytes: Int64 = 0, bodyBytes: Int64 = 0) {
+        self.entries = entries
+        self.bytes = bytes
+        self.bodyBytes = bodyBytes
+    }
 }
 
 /// Entries of one kind.
@@ -36,6 +44,11 @@ public struct UsageOfKind: Codable, Equatable, Sendable {
     public var kind: String?
     /// Number and size of the entries.
     @Flattened public var rows: UsageSum
+
+    package init(kind: String?, rows: UsageSum) {
+        self.kind = kind
+        self.rows = rows
+    }
 }
 
 /// Entries of one origin.
@@ -44,6 +57,11 @@ public struct UsageOfOrigin: Codable, Equatable, Sendable {
     public var origin: String?
     /// Number and size of the entries.
     @Flattened public var rows: UsageSum
+
+    package init(origin: String?, rows: UsageSum) {
+        self.origin = origin
+        self.rows = rows
+    }
 }
 
 /// Entries of one user and account, or all shared entries.
@@ -54,26 +72,36 @@ public struct UsageOfUser: Codable, Equatable, Sendable {
     public var account: String?
     /// Number and size of the entries.
     @Flattened public var rows: UsageSum
+
+    package init(scope: String, account: String?, rows: UsageSum) {
+        self.scope = scope
+        self.account = account
+        self.rows = rows
+    }
 }
 
 /// The accounted size of the cache and its limits.
 public struct CacheUsage: Codable, Equatable, Sendable {
     /// Accounted size of all entries.
-    public var bytes: Int64
+    public var bytes: Int64 = 0
     /// Limit of the accounted size as the disk allows it now.
-    public var maxBytes: Int64
+    public var maxBytes: Int64 = 0
     /// Limit of the accounted size as configured.
-    public var budgetBytes: Int64
+    public var budgetBytes: Int64 = 0
+
+    package init() {}
 }
 
 /// Parts of answers that entries share.
 public struct NormalizedUsage: Codable, Equatable, Sendable {
     /// Entities.
-    public var entities: UsageCount
+    public var entities = UsageCount()
     /// Skeletons of answers; a skeleton of several scopes counts in each.
-    public var skeletons: UsageCount
+    public var skeletons = UsageCount()
     /// References; part of the sizes of the rows that refer.
-    public var references: UsageCount
+    public var references = UsageCount()
+
+    package init() {}
 }
 
 /// A number of things and their size.
@@ -82,20 +110,27 @@ public struct UsageCount: Codable, Equatable, Sendable {
     public var count: Int64
     /// Accounted size of those.
     public var bytes: Int64
+
+    package init(count: Int64 = 0, bytes: Int64 = 0) {
+        self.count = count
+        self.bytes = bytes
+    }
 }
 
 /// Pins and their limit.
 public struct PinUsage: Codable, Equatable, Sendable {
     /// Number of pins in the scope.
-    public var count: Int64
+    public var count: Int64 = 0
     /// Number of those that wait for their origins.
-    public var waiting: Int64
+    public var waiting: Int64 = 0
     /// Accounted size of the pins in the scope.
-    public var bytes: Int64
+    public var bytes: Int64 = 0
     /// Accounted size of all users' pins.
-    public var totalBytes: Int64
+    public var totalBytes: Int64 = 0
     /// Limit of ``totalBytes``.
-    public var maxBytes: Int64
+    public var maxBytes: Int64 = 0
+
+    package init() {}
 }
 
 /// A database file.
@@ -108,6 +143,13 @@ public struct FileUsage: Codable, Equatable, Sendable {
     public var walBytes: Int64
     /// Size of its free pages; null if they were not counted.
     public var freeBytes: Int64?
+
+    package init(name: String, bytes: Int64, walBytes: Int64, freeBytes: Int64? = nil) {
+        self.name = name
+        self.bytes = bytes
+        self.walBytes = walBytes
+        self.freeBytes = freeBytes
+    }
 }
 
 /// The file system that has the cache's file.
@@ -115,5 +157,7 @@ public struct DiskUsage: Codable, Equatable, Sendable {
     /// Free bytes; null if the file system does not tell.
     public var freeBytes: Int64?
     /// Bytes that the daemon leaves free.
-    public var minFreeBytes: Int64
+    public var minFreeBytes: Int64 = 0
+
+    package init() {}
 }

@@ -28,7 +28,7 @@ public struct ModifierCommand: Codable, Equatable, Sendable {
     @OmittedWhenNil public var afterUnknown: UnknownRule?
 
     /// A modifier with nothing but its changes.
-    public init(changes: [ModifierChange]) {
+    public init(changes: [ModifierChange]? = nil) {
         self.changes = changes
     }
 }

@@ -1,7 +1,21 @@
 /// A fetch: the parameters of a GET, the body of a POST.
 public struct FetchCommand: Codable, Equatable, Sendable {
     /// The URL, which belongs to an origin.
+    ///
+    /// - Example: https://api.example.com/articles/42
     public var url: String
+    /// How it is fetched.
+    @Flattened public var options: FetchOptions
+
+    /// A fetch, without options by the origin's settings.
+    public init(url: String, options: FetchOptions = FetchOptions()) {
+        self.url = url
+        self.options = options
+    }
+}
+
+/// How a URL is fetched; what has no value is as the origin's settings say.
+public struct FetchOptions: Codable, Equatable, Sendable {
     /// When the network is asked; without it, as the origin's settings say.
     @OmittedWhenNil public var policy: FetchPolicy?
     /// Time for which the cached answer is held back.
@@ -34,9 +48,9 @@ public struct FetchCommand: Codable, Equatable, Sendable {
     /// They are at most 64 with 16,384 bytes.
     @OmittedWhenNil public var headers: NamedValues<String>?
 
-    /// A fetch by the origin's settings.
-    public init(url: String) {
-        self.url = url
+    /// Options that leave all but the policy to the origin's settings.
+    public init(policy: FetchPolicy? = nil) {
+        self.policy = policy
     }
 }
 
@@ -79,6 +93,14 @@ public struct WatchQuery: Codable, Equatable, Sendable {
     /// A watch of all entries.
     public init() {
         options = WatchOptions()
+    }
+}
+
+extension WatchCommand {
+    package init(_ query: WatchQuery) {
+        since = query.since
+        (ids, keys, origin, prefixes) = (query.id, query.key, query.origin, query.prefix)
+        options = query.options
     }
 }
 

@@ -15,62 +15,44 @@ struct AdministrationRoutes {
         self.loop = loop
     }
 
-    func answer(_ route: AdministrationRoute) async throws(Problem) {
-        switch route {
-        case .evict: try await evict()
-        case .status:
-            try refuseParameters()
-            var report = await engine.monitor.status(
-                connections: exchange.server.connections.count,
-                for: try exchange.you
-            )
-            report.configuration = exchange.server.configuration
-            await exchange.respond(report.encoded())
-        case .usage: try await usage()
-        case .check: try await check()
-        case .reload: try await reload()
-        case .purge: try await purge()
-        case .stats:
-            try refuseParameters()
-            await exchange.respond(try await exchange.stats().encoded())
-        case .live:
-            try refuseParameters()
-            try await exchange.respond(with: Health())
-        case .ready: try await ready()
-        case .document:
-            try refuseParameters()
-            await exchange.respond(APIDocument.bytes)
-        }
+    func status() async throws(Problem) {
+        var report = await engine.monitor.status(
+            connections: exchange.server.connections.count,
+            for: try exchange.you
+        )
+        report.configuration = exchange.server.configuration
+        try await exchange.respond(with: report)
     }
 
-    private func evict() async throws(Problem) {
-        try refuseParameters()
+    func evict() async throws(Problem) {
         let command = try await exchange.command { json throws(Problem) in
-            try EvictCommand(json: json)
+            try EvictCommand.withoutNull(json)
         }
-        let rows = try exchange.rows(command.scope, for: command.use)
-        if command.scope == .shared, !command.isDryRun {
+        let order = try EvictOrder(command)
+        let selection = try ScopeSelection(command.rows)
+        let rows = try exchange.rows(selection, for: command.use)
+        if selection == .shared, !order.isDryRun {
             try exchange.requireAdministrator(
                 "\(command.use) scope=shared",
                 refusing: "what is shared is seen by all users, so that none of them may evict it"
             )
         }
-        let report = try await engine.eviction.evict(command, rows, client: try exchange.client)
-        await exchange.respond(report.encoded())
+        let report = try await engine.eviction.evict(order, rows, client: try exchange.client)
+        try await exchange.respond(
+            with: report,
+            byteCount: (report.ids.count + report.entities.count) << 8
+        )
     }
 
-    private func usage() async throws(Problem) {
-        var parameters = try QueryParameters(exchange.query)
-        let selection = try parameters.takeScope()
-        try parameters.refuseRest()
-        let rows = try exchange.rows(selection, for: "usage")
-        await exchange.respond(try await engine.monitor.usage(rows).encoded())
+    func usage() async throws(Problem) {
+        let query: ScopeQuery = try exchange.parameters()
+        let rows = try exchange.rows(try ScopeSelection(query), for: "usage")
+        try await exchange.respond(with: engine.monitor.usage(rows))
     }
 
-    private func purge() async throws(Problem) {
-        var parameters = try QueryParameters(exchange.query)
-        let selection = try parameters.takeScope()
-        try parameters.refuseRest()
+    func purge() async throws(Problem) {
+        let query: ScopeQuery = try exchange.parameters()
+        let selection = try ScopeSelection(query)
         guard case .user = selection else {
             throw Problem(
                 .badRequest,
@@ -78,37 +60,43 @@ struct AdministrationRoutes {
                 hint: "Give scope=uid:N, and account=NAME for one account of theirs."
             )
         }
-        try exchange.requireAdministrator()
         let rows = try exchange.rows(selection, for: "purge")
-        await exchange.respond(
-            try await engine.purge.run(rows, interest: exchange.interest).encoded()
-        )
+        try await exchange.respond(with: engine.purge.run(rows, interest: exchange.interest))
     }
 
-    private func check() async throws(Problem) {
-        try refuseParameters()
-        try exchange.requireAdministrator("check")
-        await exchange.respond(try await engine.monitor.examine(daemonUID: geteuid()).encoded())
+    func check() async throws(Problem) {
+        exchange.log(use: "check")
+        try await exchange.respond(with: engine.monitor.examine(daemonUID: geteuid()))
     }
 
-    private func reload() async throws(Problem) {
-        try refuseParameters()
-        try exchange.requireAdministrator("reload")
+    func reload() async throws(Problem) {
+        exchange.log(use: "reload")
         guard let report = await exchange.server.reload() else {
             throw Problem(.unsupported, "this daemon was started without a configuration")
         }
-        await exchange.respond(report.encoded())
+        try await exchange.respond(with: report)
     }
 
     /// Ready means that a read of the store succeeds.
-    private func ready() async throws(Problem) {
-        try refuseParameters()
+    func ready() async throws(Problem) {
         try await engine.monitor.checkStore()
         try await exchange.respond(with: Health())
     }
+}
 
-    private func refuseParameters() throws(Problem) {
-        let parameters = try QueryParameters(exchange.query)
-        try parameters.refuseRest()
+extension EvictCommand {
+    /// Reads a body in which no member is null: a member that is left out by mistake would make an
+    /// eviction do more.
+    fileprivate static func withoutNull(_ json: [UInt8]) throws(Problem) -> EvictCommand {
+        let (command, null): (EvictCommand, String?)
+        do throws(APIDecodingError) {
+            command = try APIDecoder(.strict).decode(EvictCommand.self, from: json)
+            let members = try APIDecoder(.strict).decode(NamedValues<RawJSON>.self, from: json)
+            null = members.members.first { $0.value == .null }?.name
+        } catch {
+            throw Problem(error)
+        }
+        guard let null else { return command }
+        throw Problem(.badRequest, "the member '\(null)' is null", hint: "Leave it out.")
     }
 }

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -16,31 +17,31 @@ struct EntityRoutes {
         self.loop = loop
     }
 
-    func answer(_ route: EntityRoute) async throws(Problem) {
-        switch route {
-        case .list: try await list()
-        case .read(let key): try await read(key)
-        case .put(let key): try await put(key)
-        case .remove(let key): try await remove(key)
-        case .explain(let key): try await explain(key)
-        }
+    func list() async throws(Problem) {
+        let query: EntityListQuery = try exchange.parameters()
+        let selection = try ScopeSelection(query.rows)
+        let rows = try exchange.rows(selection, for: query.use)
+        let name = try OriginName?(command: query.origin)
+        let origin = try engine.entities.origin(name, for: exchange.peer.uid)
+        let tellsOwners = selection.isOthers
+        let page = try await engine.entities.list(query, origin, rows, tellsOwners: tellsOwners)
+        try await exchange.respond(with: page, byteCount: page.items.count << 10)
     }
 
-    private func list() async throws(Problem) {
-        let command = try EntityListCommand(query: exchange.query)
-        let rows = try exchange.rows(command.scope, for: command.use)
-        let origin = try engine.entities.origin(command.origin, for: exchange.peer.uid)
-        let page = try await engine.entities.list(command, origin, rows)
-        try await exchange.respond(page)
-    }
-
-    private func read(_ key: EntityKey) async throws(Problem) {
-        let command = try EntityCommand(query: exchange.query)
-        let name = try name(key, command.origin)
-        let scope = exchange.scope(command.account)
-        guard let view = try await engine.entities.read(name, command, scope) else {
-            throw Problem.miss(name)
+    func read(_ key: EntityKey) async throws(Problem) {
+        let query: EntityQuery = try exchange.parameters()
+        let name = try name(key, query.origin)
+        let scope = exchange.scope(try AccountName(command: query.account))
+        let depth = query.expand ?? 0
+        guard (0...Limits.entityExpansionMax).contains(depth) else {
+            throw Problem(
+                .badRequest,
+                "expand: '\(depth)' is not a number from 0 to \(Limits.entityExpansionMax)"
+            )
         }
+        let form = query.show ?? .view
+        let view = try await engine.entities.read(name, as: form, expanding: depth, scope)
+        guard let view else { throw Problem.miss(name) }
         switch view.content {
         case .deleted: throw .deleted("'\(name)'", by: view.source)
         case .made(let entry, let bytes):
@@ -60,24 +61,21 @@ struct EntityRoutes {
         }
     }
 
-    private func explain(_ key: EntityKey) async throws(Problem) {
-        var parameters = try QueryParameters(exchange.query)
-        let origin = try parameters.takeOrigin()
-        let selection = try parameters.takeScope()
-        try parameters.refuseRest()
-        let name = try name(key, origin)
-        let scope = try exchange.row(selection, for: "explain \(name)")
+    func explain(_ key: EntityKey) async throws(Problem) {
+        let query: EntityExplanationQuery = try exchange.parameters()
+        let name = try name(key, query.origin)
+        let scope = try exchange.row(try ScopeSelection(query.rows), for: "explain \(name)")
         let interest = exchange.interest
         guard let explanation = try await engine.entities.explain(name, scope, interest: interest)
         else {
             throw Problem.miss(name)
         }
-        try await exchange.respond(explanation)
+        try await exchange.respond(with: explanation, byteCount: explanation.pending.byteCount)
     }
 
     // MARK: Writing
 
-    private func put(_ key: EntityKey) async throws(Problem) {
+    func put(_ key: EntityKey) async throws(Problem) {
         let (name, scope) = try place(key)
         let limit = min(Limits.entityBytesMax, Int(clamping: engine.store.maxEntryBytes))
         let receipt = try await engine.entities.set(
@@ -92,7 +90,7 @@ struct EntityRoutes {
         )
     }
 
-    private func remove(_ key: EntityKey) async throws(Problem) {
+    func remove(_ key: EntityKey) async throws(Problem) {
         let (name, scope) = try place(key)
         let revision = try await engine.entities.delete(name, scope, client: try exchange.client)
         await exchange.writer.respond(.noContent, ["Larder-Rev": String(revision.number)])
@@ -100,15 +98,14 @@ struct EntityRoutes {
 
     /// The entity and the scope of a route that takes no parameter but `origin` and `account`.
     private func place(_ key: EntityKey) throws(Problem) -> (EntityName, ScopeKey) {
-        var parameters = try QueryParameters(exchange.query)
-        let origin = try parameters.takeOrigin()
-        let account = try parameters.takeAccount()
-        try parameters.refuseRest()
-        return (try name(key, origin), exchange.scope(account))
+        let query: EntityWriteQuery = try exchange.parameters()
+        let account = try AccountName(command: query.account)
+        return (try name(key, query.origin), exchange.scope(account))
     }
 
-    private func name(_ key: EntityKey, _ origin: OriginName?) throws(Problem) -> EntityName {
-        try engine.entities.name(key, of: origin, for: exchange.peer.uid)
+    private func name(_ key: EntityKey, _ origin: String?) throws(Problem) -> EntityName {
+        let origin = try OriginName?(command: origin)
+        return try engine.entities.name(key, of: origin, for: exchange.peer.uid)
     }
 }
 

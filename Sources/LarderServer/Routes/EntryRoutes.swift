@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -16,57 +17,44 @@ struct EntryRoutes {
         self.loop = loop
     }
 
-    func answer(_ route: EntryRoute) async throws(Problem) {
-        switch route {
-        case .list: try await list()
-        case .read(let id): try await read(id)
-        case .put(let id): try await put(id)
-        case .remove(let id): try await remove(id)
-        case .explain(let id): try await explain(id)
-        case .batch: try await batch()
-        }
+    func list() async throws(Problem) {
+        let query: EntryListQuery = try exchange.parameters()
+        let selection = try ScopeSelection(query.rows)
+        let rows = try exchange.rows(selection, for: query.use)
+        let page = try await engine.entries.list(query, rows, tellsOwners: selection.isOthers)
+        try await exchange.respond(with: page, byteCount: page.items.count << 10)
     }
 
-    private func list() async throws(Problem) {
-        let command = try EntryListCommand(query: exchange.query)
-        let rows = try exchange.rows(command.scope, for: command.use)
-        let page = try await engine.entries.list(command, rows)
-        try await exchange.respond(page)
-    }
-
-    private func explain(_ id: EntryID) async throws(Problem) {
-        var parameters = try QueryParameters(exchange.query)
-        let selection = try parameters.takeScope()
-        try parameters.refuseRest()
-        let scope = try exchange.row(selection, for: "explain \(id)")
+    func explain(_ id: EntryID) async throws(Problem) {
+        let query: ScopeQuery = try exchange.parameters()
+        let scope = try exchange.row(try ScopeSelection(query), for: "explain \(id)")
         let interest = exchange.interest
         guard let explanation = try await engine.entries.explain(id, scope, interest: interest)
         else {
             throw Problem.miss(id)
         }
-        try await exchange.respond(explanation)
+        try await exchange.respond(with: explanation, byteCount: explanation.pending.byteCount)
     }
 
-    private func batch() async throws(Problem) {
-        let parameters = try QueryParameters(exchange.query)
-        try parameters.refuseRest()
-        let command = try await exchange.command { json throws(Problem) in
-            try BatchCommand(json: json)
+    func batch() async throws(Problem) {
+        let command: BatchCommand = try await exchange.command()
+        let ids = try await exchange.work(onBytes: command.ids.count << 10) { () throws(Problem) in
+            try [EntryID](batch: command.ids)
         }
-        let scope = exchange.scope(command.account)
+        let scope = exchange.scope(try AccountName(command: command.account))
         guard FrameFormat.isArrayNamed(in: exchange.accepted) else {
             let stream = FrameStream(exchange)
-            try await engine.entries.batch(command, scope) { frame in await stream.send(frame) }
+            try await engine.entries.batch(ids, scope) { frame in await stream.send(frame) }
             return await stream.end()
         }
         let array = FrameArray(exchange)
-        try await engine.entries.batch(command, scope) { frame in array.take(frame) }
+        try await engine.entries.batch(ids, scope) { frame in array.take(frame) }
         try await array.end()
     }
 
     // MARK: Reading
 
-    private func read(_ id: EntryID) async throws(Problem) {
+    func read(_ id: EntryID) async throws(Problem) {
         for _ in 0..<Limits.replacedReadsMax {
             switch try await EntryReply.read(id, exchange.head, exchange.peer, loop, engine) {
             case .whole(let status, let headers, let body, at: _):
@@ -84,12 +72,12 @@ struct EntryRoutes {
 
     // MARK: Writing
 
-    private func put(_ id: EntryID) async throws(Problem) {
-        var parameters = try QueryParameters(exchange.query)
-        let scope = exchange.scope(try parameters.takeAccount())
-        let ttl = try parameters.take("ttl").map { text throws(Problem) in try Self.ttl(text) }
-        let isPinned = try parameters.takeBool("pin") ?? false
-        try parameters.refuseRest()
+    func put(_ id: EntryID) async throws(Problem) {
+        let query: PutQuery = try exchange.parameters()
+        let scope = exchange.scope(try AccountName(command: query.account))
+        if let ttl = query.ttl, ttl <= .zero {
+            throw Problem(.badRequest, "ttl: '\(ttl.unitText)' is not longer than nothing")
+        }
         try RequestHeaderRules.refusePart(exchange.fields, status: 400)
         try refuseTooLarge()
         let place = try exchange.enterUpload()
@@ -98,8 +86,8 @@ struct EntryRoutes {
             id,
             scope,
             mediaType: exchange.head.headers.first(name: "Content-Type"),
-            ttl: ttl,
-            isPinned: isPinned,
+            ttl: query.ttl,
+            isPinned: query.pin ?? false,
             client: try exchange.client,
             conditions: exchange.conditions
         )
@@ -133,21 +121,10 @@ struct EntryRoutes {
         )
     }
 
-    private static func ttl(_ text: String) throws(Problem) -> Duration {
-        do throws(ModelError) {
-            let ttl = try Duration(unit: text)
-            guard ttl > .zero else { throw .badDuration(text) }
-            return ttl
-        } catch {
-            throw Problem(.badRequest, "ttl: \(error.message)")
-        }
-    }
-
-    private func remove(_ id: EntryID) async throws(Problem) {
+    func remove(_ id: EntryID) async throws(Problem) {
         try RequestHeaderRules.refusePart(exchange.fields, status: 400)
-        var parameters = try QueryParameters(exchange.query)
-        let selection = try parameters.takeScope()
-        try parameters.refuseRest()
+        let query: ScopeQuery = try exchange.parameters()
+        let selection = try ScopeSelection(query)
         let scope: ScopeKey
         switch selection {
         case .own(let account): scope = exchange.scope(account)
@@ -165,6 +142,24 @@ struct EntryRoutes {
         )
         guard wasThere else { throw Problem.miss(id) }
         await exchange.writer.respond(.noContent)
+    }
+}
+
+extension [EntryID] {
+    /// The ids of a batch, each once.
+    fileprivate init(batch texts: [String]) throws(Problem) {
+        guard (1...Limits.batchIDsMax).contains(texts.count) else {
+            throw Problem(
+                .badRequest,
+                "ids: \(texts.count) are given, 1 to \(Limits.batchIDsMax) are taken",
+                hint: "Ask for the rest in another batch."
+            )
+        }
+        self = try texts.map { text throws(Problem) in try EntryID(command: text, of: "ids") }
+        var seen: Set<EntryID> = []
+        if let twice = first(where: { !seen.insert($0).inserted }) {
+            throw Problem(.badRequest, "ids: '\(twice)' is given twice")
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderWire
 import NIOHTTP1
@@ -12,12 +13,8 @@ struct FetchRoutes {
         self.loop = loop
     }
 
-    func answer(_ route: FetchRoute) async throws(Problem) {
-        let command =
-            switch route {
-            case .byBody: try await commandOfBody()
-            case .byQuery: try FetchCommand(query: exchange.query)
-            }
+    func answer(byQuery: Bool) async throws(Problem) {
+        let command = try FetchOrder(try await command(byQuery: byQuery))
         guard FrameFormat.isArrayNamed(in: exchange.accepted) else {
             let stream = FrameStream(exchange)
             try await fetch(command) { frame in await stream.send(frame) }
@@ -36,7 +33,7 @@ struct FetchRoutes {
     }
 
     private func fetch(
-        _ command: FetchCommand,
+        _ command: FetchOrder,
         emit: @escaping (FetchFrame) async -> Bool
     ) async throws(Problem) {
         let refusal = await exchange.engine.fetch(
@@ -52,16 +49,20 @@ struct FetchRoutes {
 
     /// An error frame with a request id of its own.
     private func named(_ frame: FetchFrame) -> FetchFrame {
-        guard case .error(var problem) = frame else { return frame }
-        problem = exchange.told(problem)
-        problem.requestID = exchange.server.nextRequestID()
-        return .error(problem)
+        guard case .error(var error) = frame else { return frame }
+        error.problem = exchange.told(error.problem)
+        error.problem.requestID = exchange.server.nextRequestID()
+        return .error(error)
     }
 
     /// A POST takes its parameters in the body only.
-    private func commandOfBody() async throws(Problem) -> FetchCommand {
-        let parameters = try QueryParameters(exchange.query)
-        try parameters.refuseRest()
-        return try await exchange.command { json throws(Problem) in try FetchCommand(json: json) }
+    private func command(byQuery: Bool) async throws(Problem) -> FetchCommand {
+        guard byQuery else { return try await exchange.command() }
+        return try exchange.parameters(hint: Self.encodeHint)
     }
+
+    private static let encodeHint = """
+        If it is part of the URL, the URL was not percent-encoded: \
+        curl -G --data-urlencode url=URL …/v1/fetch
+        """
 }

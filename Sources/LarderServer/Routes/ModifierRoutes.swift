@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -13,23 +14,10 @@ struct ModifierRoutes {
         self.exchange = exchange
     }
 
-    func answer(_ route: ModifierRoute) async throws(Problem) {
-        switch route {
-        case .accept: try await accept()
-        case .list: try await list()
-        case .show(let id): try await show(id)
-        case .remove(let id): try await remove(id)
-        case .retry(let id): try await retry(id)
-        case .pause(let lane): try await setPaused(lane, true)
-        case .resume(let lane): try await setPaused(lane, false)
-        }
-    }
-
     /// 202 once they are on disk; with `wait`, 200 if they are settled by then.
-    private func accept() async throws(Problem) {
-        var parameters = try QueryParameters(exchange.query)
-        let wait = try parameters.takeWait("wait")
-        try parameters.refuseRest()
+    func accept() async throws(Problem) {
+        let query: WaitQuery = try exchange.parameters()
+        let wait = try query.wait?.checked("wait")
         let (command, byteCount) = try await exchange.command { json throws(Problem) in
             (try ModifiersCommand(json: json), json.count)
         }
@@ -44,10 +32,14 @@ struct ModifierRoutes {
         guard let wait, let only = receipts.first, !command.isList else {
             return try await exchange.respond(receipts, of: command, scope)
         }
-        let location: HTTPHeaders = ["Location": PercentCoding.modifierPath(only.id)]
-        let report = try await settled(only.id, scope, wait)
-        let status: HTTPResponseStatus = report.isDone ? .ok : .accepted
-        try await exchange.respond(report, location, status: status)
+        let id = try only.modifierID
+        let report = try await settled(id, scope, wait)
+        try await exchange.respond(
+            with: report,
+            byteCount: report.byteCount,
+            ["Location": PercentCoding.modifierPath(id)],
+            status: report.isDone ? .ok : .accepted
+        )
     }
 
     /// What it is once it is settled or the time is over; it was accepted, also when the daemon ends.
@@ -69,57 +61,53 @@ struct ModifierRoutes {
         }
     }
 
-    private func list() async throws(Problem) {
+    func list() async throws(Problem) {
         let command = try ModifierListCommand(query: exchange.query)
         let rows = try exchange.rows(command.scope, for: command.use)
         let page = try await engine.modifiers.list(command, rows, interest: exchange.interest)
-        try await exchange.respond(page)
+        try await exchange.respond(with: page, byteCount: page.items.count << 10)
     }
 
-    private func show(_ id: ModifierID) async throws(Problem) {
-        var parameters = try QueryParameters(exchange.query)
-        let wait = try parameters.takeWait("wait")
-        let scope = try exchange.row(try parameters.takeScope(), for: "show modifier \(id)")
-        try parameters.refuseRest()
+    func show(_ id: ModifierID) async throws(Problem) {
+        let query: ModifierQuery = try exchange.parameters()
+        let wait = try query.wait?.checked("wait")
+        let scope = try exchange.row(try ScopeSelection(query.rows), for: "show modifier \(id)")
         let report = try await engine.modifiers.modifier(
             id,
             scope,
             wait: wait,
             interest: exchange.interest
         )
-        try await exchange.respond(report)
+        try await exchange.respond(with: report, byteCount: report.byteCount)
     }
 
-    private func remove(_ id: ModifierID) async throws(Problem) {
-        var parameters = try QueryParameters(exchange.query)
-        let scope = try exchange.row(try parameters.takeScope(), for: "remove modifier \(id)")
-        let isDiscarding = try parameters.takeBool("discard") ?? false
-        let mayDrop = try parameters.takeBool("drop") ?? true
-        try parameters.refuseRest()
+    func remove(_ id: ModifierID) async throws(Problem) {
+        let query: ModifierRemovalQuery = try exchange.parameters()
+        let scope = try exchange.row(try ScopeSelection(query.rows), for: "remove modifier \(id)")
         let interest = exchange.interest
         try await engine.modifiers.remove(
             id,
             scope,
-            discarding: isDiscarding,
-            dropping: mayDrop,
+            discarding: query.discard ?? false,
+            dropping: query.drop ?? true,
             interest: interest
         )
         await exchange.writer.respond(.noContent)
     }
 
-    private func retry(_ id: ModifierID) async throws(Problem) {
-        var parameters = try QueryParameters(exchange.query)
-        let scope = try exchange.row(try parameters.takeScope(), for: "retry modifier \(id)")
-        try parameters.refuseRest()
+    func retry(_ id: ModifierID) async throws(Problem) {
+        let query: ScopeQuery = try exchange.parameters()
+        let scope = try exchange.row(try ScopeSelection(query), for: "retry modifier \(id)")
         let receipt = try await engine.modifiers.retry(id, scope, interest: exchange.interest)
-        await exchange.respond(receipt.encoded(), status: .accepted)
+        await exchange.respond(receipt.encodedJSON(), status: .accepted)
     }
 
-    private func setPaused(_ lane: Lane, _ isPaused: Bool) async throws(Problem) {
-        var parameters = try QueryParameters(exchange.query)
-        let selection = try parameters.takeScope()
-        try parameters.refuseRest()
-        let scope = try exchange.row(selection, for: "\(isPaused ? "pause" : "resume") \(lane)")
+    func setPaused(_ lane: Lane, _ isPaused: Bool) async throws(Problem) {
+        let query: ScopeQuery = try exchange.parameters()
+        let scope = try exchange.row(
+            try ScopeSelection(query),
+            for: "\(isPaused ? "pause" : "resume") \(lane)"
+        )
         try await engine.modifiers.setLane(lane, scope, isPaused: isPaused)
         await exchange.writer.respond(.noContent)
     }
@@ -130,7 +118,7 @@ extension Exchange {
     /// reused id is no silent nothing.
     func respond(
         _ receipts: [ModifierReceipt],
-        of command: ModifiersCommand,
+        of command: LarderWire.ModifiersCommand,
         _ scope: ScopeKey,
         _ headers: HTTPHeaders = HTTPHeaders()
     ) async throws(Problem) {
@@ -139,17 +127,32 @@ extension Exchange {
         var reports: [ModifierReport] = []
         if isSettled {
             for receipt in receipts {
-                reports.append(try await engine.modifiers.modifier(receipt.id, scope))
+                reports.append(
+                    try await engine.modifiers.modifier(try receipt.modifierID, scope)
+                )
             }
         }
         guard let only = receipts.first, !command.isList else {
-            let body =
-                isSettled
-                ? ModifierReport.encoded(reports) : ModifierReceipt.encoded(receipts)
-            return await respond(body, headers, status: isSettled ? .ok : .accepted)
+            if isSettled {
+                return try await respond(with: ModifierReports(modifiers: reports), headers)
+            }
+            let receipts = ModifierReceipts(modifiers: receipts)
+            return try await respond(with: receipts, headers, status: .accepted)
         }
-        headers.add(name: "Location", value: PercentCoding.modifierPath(only.id))
-        let body = reports.first?.encoded() ?? only.encoded()
-        await respond(body, headers, status: isSettled ? .ok : .accepted)
+        headers.add(name: "Location", value: PercentCoding.modifierPath(try only.modifierID))
+        if let report = reports.first { return try await respond(with: report, headers) }
+        await respond(only.encodedJSON(), headers, status: .accepted)
+    }
+}
+
+extension ModifierReceipt {
+    fileprivate var modifierID: ModifierID {
+        get throws(Problem) {
+            do throws(ModelError) {
+                return try ModifierID(id)
+            } catch {
+                throw Problem(error)
+            }
+        }
     }
 }

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderWire
@@ -12,85 +13,61 @@ struct OriginRoutes {
         self.exchange = exchange
     }
 
-    func answer(_ route: OriginRoute) async throws(Problem) {
-        let parameters = try QueryParameters(exchange.query)
-        try parameters.refuseRest()
-        switch route {
-        case .list:
-            let reports = engine.origins.reports(for: try exchange.you)
-            await exchange.respond(OriginReport.encoded(reports))
-        case .add: try await add()
-        case .replace(let name): try await replace(name)
-        case .remove(let name): try await remove(name)
-        case .setOffline(let name): try await set(name, isOffline: true)
-        case .setOnline(let name): try await set(name, isOffline: false)
-        case .check(let name): try await check(name)
-        }
+    func list() async throws(Problem) {
+        let reports = engine.origins.reports(for: try exchange.you)
+        try await exchange.respond(with: Page(items: reports))
     }
 
-    private func add() async throws(Problem) {
-        try exchange.requireAdministrator()
-        let command = try await exchange.command { json throws(Problem) in
-            try OriginCommand(json: json)
-        }
-        exchange.log(use: "origin add \(command.name)")
-        await respondCreated(try await engine.origins.add(command))
+    func add() async throws(Problem) {
+        let command: OriginCommand = try await exchange.command()
+        let name = try OriginName(command: command.name)
+        exchange.log(use: "origin add \(name)")
+        await respondCreated(try await engine.origins.add(name, command.settings))
     }
 
-    private func replace(_ name: OriginName) async throws(Problem) {
-        try exchange.requireAdministrator("origin replace \(name)")
-        let command = try await exchange.command { json throws(Problem) in
-            try OriginCommand(name, json: json)
-        }
-        let (report, isNew) = try await engine.origins.replace(command)
+    func replace(_ name: OriginName) async throws(Problem) {
+        exchange.log(use: "origin replace \(name)")
+        let definition: OriginDefinition = try await exchange.command()
+        let (report, isNew) = try await engine.origins.replace(name, definition)
         if isNew {
             await respondCreated(report)
         } else {
-            await exchange.respond(report.encoded())
+            try await exchange.respond(with: report)
         }
     }
 
     private func respondCreated(_ report: OriginReport) async {
         let headers: HTTPHeaders = [
             "Content-Type": "application/json",
-            "Location": "/v1/origins/\(PercentCoding.encode(report.settings.name.text))",
+            "Location": "/v1/origins/\(PercentCoding.encode(report.name))",
         ]
-        await exchange.writer.respond(.created, headers, body: report.encoded())
+        await exchange.writer.respond(.created, headers, body: APIEncoder().encode(report))
     }
 
-    private func remove(_ name: OriginName) async throws(Problem) {
-        try exchange.requireAdministrator("origin rm \(name)")
+    func remove(_ name: OriginName) async throws(Problem) {
+        exchange.log(use: "origin rm \(name)")
         try await engine.origins.remove(name)
         await exchange.writer.respond(.noContent, [:], body: [])
     }
 
-    private func set(_ name: OriginName, isOffline: Bool) async throws(Problem) {
-        try exchange.requireAdministrator("origin \(isOffline ? "offline" : "online") \(name)")
-        try await refuseBody()
+    func set(_ name: OriginName, isOffline: Bool) async throws(Problem) {
+        exchange.log(use: "origin \(isOffline ? "offline" : "online") \(name)")
+        let _: NoMembers = try await exchange.command(orNothing: true)
         let report = try await engine.origins.setOffline(name, isOffline, for: exchange.peer.uid)
-        await exchange.respond(report.encoded())
+        try await exchange.respond(with: report)
     }
 
-    private func check(_ name: OriginName) async throws(Problem) {
-        try exchange.requireAdministrator("origin check \(name)")
-        let command = try await checkCommand()
+    func check(_ name: OriginName) async throws(Problem) {
+        exchange.log(use: "origin check \(name)")
+        let command: OriginCheckCommand = try await exchange.command(orNothing: true)
         let report = try await engine.origins.check(
             name,
             path: command.path,
             for: exchange.peer.uid
         )
-        await exchange.respond(report.encoded())
+        try await exchange.respond(with: report)
     }
 
-    /// Nothing can be said in a body here; an empty object says nothing.
-    private func refuseBody() async throws(Problem) {
-        let command = try await checkCommand()
-        guard command.path == nil else {
-            throw Problem(.unknownMember, "unknown member 'path', there are none")
-        }
-    }
-
-    private func checkCommand() async throws(Problem) -> OriginCheckCommand {
-        try await exchange.command { json throws(Problem) in try OriginCheckCommand(json: json) }
-    }
+    /// A command that says everything in its path.
+    private struct NoMembers: Decodable {}
 }

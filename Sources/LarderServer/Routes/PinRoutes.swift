@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderWire
@@ -12,34 +13,26 @@ struct PinRoutes {
         self.exchange = exchange
     }
 
-    func answer(_ route: PinRoute) async throws(Problem) {
-        switch route {
-        case .list: try await list()
-        case .pin(let id): try await pin(id)
-        case .unpin(let id): try await unpin(id)
-        }
-    }
-
-    private func list() async throws(Problem) {
-        let command = try PinListCommand(query: exchange.query)
-        let page = try await engine.pins.list(command, exchange.scope(command.account))
-        try await exchange.respond(page)
+    func list() async throws(Problem) {
+        let query: PinListQuery = try exchange.parameters()
+        let scope = exchange.scope(try AccountName(command: query.account))
+        let page = try await engine.pins.list(query.page, scope)
+        try await exchange.respond(with: page, byteCount: page.items.count << 10)
     }
 
     /// 201 or 204 once it is synced, 202 while it waits for its origin.
-    private func pin(_ id: EntryID) async throws(Problem) {
-        var parameters = try QueryParameters(exchange.query)
-        let scope = exchange.scope(try parameters.takeAccount())
-        let wait = try parameters.takeWait("wait")
-        try parameters.refuseRest()
+    func pin(_ id: EntryID) async throws(Problem) {
+        let query: PinQuery = try exchange.parameters()
+        let scope = exchange.scope(try AccountName(command: query.account))
+        let wait = try query.wait?.checked("wait")
         try await refuseBody()
         switch try await engine.pins.pin(id, scope, wait: wait, interest: exchange.interest) {
         case .held(let item, isNew: true):
-            await exchange.respond(item.encoded(), status: .created)
+            try await exchange.respond(with: item, status: .created)
         case .held(_, isNew: false):
             await exchange.writer.respond(.noContent)
         case .waiting(let item):
-            await exchange.respond(item.encoded(), status: .accepted)
+            try await exchange.respond(with: item, status: .accepted)
         }
     }
 
@@ -54,7 +47,7 @@ struct PinRoutes {
         }
     }
 
-    private func unpin(_ id: EntryID) async throws(Problem) {
+    func unpin(_ id: EntryID) async throws(Problem) {
         guard try await engine.pins.unpin(id, exchange.scope()) else {
             throw Problem(.miss, "'\(id)' is not pinned", hint: "GET /v1/pins lists what is.")
         }

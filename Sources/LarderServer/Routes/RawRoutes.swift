@@ -5,26 +5,8 @@ import LarderWire
 import NIOCore
 import NIOHTTP1
 
-/// What can be asked under `/o/{origin}`.
-enum RawRoute: Equatable {
-    case read
-    /// To be sent as a modifier.
-    case write
-}
-
 /// `/o/{origin}/{path}`: an origin's answer as one body, for clients that can only set a base URL.
 struct RawRoutes {
-    static let patterns = [
-        RoutePattern(
-            RawCommand.pathPrefix + "{origin}/{path}",
-            [
-                (.GET, { _ in .raw(.read) }), (.POST, { _ in .raw(.write) }),
-                (.PUT, { _ in .raw(.write) }), (.PATCH, { _ in .raw(.write) }),
-                (.DELETE, { _ in .raw(.write) }),
-            ]
-        )
-    ]
-
     private let exchange: Exchange
     private let loop: LoopReader
     private var writer: ResponseWriter { exchange.writer }
@@ -34,17 +16,10 @@ struct RawRoutes {
         self.loop = loop
     }
 
-    func answer(_ route: RawRoute) async throws(Problem) {
-        switch route {
-        case .read: try await read()
-        case .write: try await write()
-        }
-    }
-
     // MARK: Writing
 
     /// 202 once the request is on disk as a modifier; 200 where it was before, and is settled.
-    private func write() async throws(Problem) {
+    func write() async throws(Problem) {
         let command = try RawWriteCommand(
             method: exchange.head.method.rawValue,
             uri: exchange.head.uri,
@@ -74,7 +49,7 @@ struct RawRoutes {
 
     // MARK: Reading
 
-    private func read() async throws(Problem) {
+    func read() async throws(Problem) {
         let command = try RawCommand(uri: exchange.head.uri, headers: exchange.fields)
         let reply = try await exchange.engine.raw(
             command,

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderWire
@@ -11,12 +12,8 @@ struct WatchRoutes {
         self.exchange = exchange
     }
 
-    func answer(_ route: WatchRoute) async throws(Problem) {
-        var command =
-            switch route {
-            case .byBody: try await commandOfBody()
-            case .byQuery: try WatchCommand(query: exchange.query)
-            }
+    func answer(byQuery: Bool) async throws(Problem) {
+        var command = try WatchOrder(try await command(byQuery: byQuery))
         if let last = exchange.head.headers.first(name: "Last-Event-ID") {
             try command.takeLastEventID(last)
         }
@@ -34,7 +31,7 @@ struct WatchRoutes {
         await stream.end()
     }
 
-    private func poll(_ command: WatchCommand) async throws(Problem) {
+    private func poll(_ command: WatchOrder) async throws(Problem) {
         let report = try await exchange.engine.watches.poll(
             command,
             scope: exchange.scope(command.account),
@@ -44,14 +41,14 @@ struct WatchRoutes {
         await exchange.writer.respond(
             .ok,
             ["Content-Type": "application/json", "Cache-Control": "no-store", "Vary": "Accept"],
-            body: report.encoded()
+            body: APIEncoder().encode(report)
         )
     }
 
     /// A POST takes its parameters in the body only.
-    private func commandOfBody() async throws(Problem) -> WatchCommand {
-        let parameters = try QueryParameters(exchange.query)
-        try parameters.refuseRest()
-        return try await exchange.command { json throws(Problem) in try WatchCommand(json: json) }
+    private func command(byQuery: Bool) async throws(Problem) -> WatchCommand {
+        guard byQuery else { return try await exchange.command() }
+        let query: WatchQuery = try exchange.parameters()
+        return WatchCommand(query)
     }
 }

@@ -1,11 +1,10 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderConfiguration
 import LarderJSON
 import LarderModel
 import LarderWire
-
-import struct LarderClient.OriginDefinition
 
 /// `cachectl origin add`.
 struct OriginAdd: AsyncParsableCommand {
@@ -103,34 +102,36 @@ struct OriginAdd: AsyncParsableCommand {
 
     func run() async throws {
         var definition = definition
-        definition.headers = try await fields()
+        definition.headers = NamedValues(try await fields())
         definition.proxy = try await proxyURL()
         definition.normalize = try rules()
         let complete = definition
         let origin = try await options.withClient { client in
-            try await client.addOrigin(complete, replacing: replace)
+            try await client.addOrigin(name, complete, replacing: replace)
         }
         let console = Console()
         if options.json {
-            try console.write(origin.report.encoded() + [UInt8(ascii: "\n")])
+            try console.write(json: origin)
         } else {
             console.remark("added \(origin.name) (\(origin.baseURL))")
         }
     }
 
     private var definition: OriginDefinition {
-        var definition = OriginDefinition(name: name, baseURL: url)
-        definition.allowsPrivate = allowPrivate || isPrivate
+        var definition = OriginDefinition(baseURL: url)
+        definition.allowPrivate = allowPrivate || isPrivate
         definition.redirectHosts = redirectHosts
-        definition.isShared = shared
-        definition.caFile = caFile.map(InputFile.absolutePath)
-        definition.clientCertificate = clientCert.map(InputFile.absolutePath)
-        definition.clientKey = clientKey.map(InputFile.absolutePath)
+        definition.scope = shared ? .shared : .user
+        var files = OriginTLS()
+        files.caFile = caFile.map(InputFile.absolutePath)
+        files.clientCert = clientCert.map(InputFile.absolutePath)
+        files.clientKey = clientKey.map(InputFile.absolutePath)
+        definition.tls = files
         return definition
     }
 
-    private func fields() async throws -> [OriginDefinition.Header] {
-        var fields: [OriginDefinition.Header] = []
+    private func fields() async throws -> [NamedValues<String>.Member] {
+        var fields: [NamedValues<String>.Member] = []
         for argument in headers {
             for (index, line) in try await SecretLines.read(argument).enumerated() {
                 guard line.contains(":") else {
@@ -142,7 +143,7 @@ struct OriginAdd: AsyncParsableCommand {
                 }
                 let name = line.prefix(while: { $0 != ":" })
                 let value = line.dropFirst(name.count + 1).drop(while: { $0 == " " })
-                fields.append(.init(name: String(name), value: String(value)))
+                fields.append(.init(String(name), String(value)))
             }
         }
         return fields
@@ -160,15 +161,17 @@ struct OriginAdd: AsyncParsableCommand {
         return lines[0]
     }
 
-    private func rules() throws -> JSON? {
-        guard let normalize else { return byType ? ["by_type": true] : nil }
-        let rules: NormalizeRules
+    private func rules() throws -> OriginNormalize? {
+        guard let normalize else {
+            var rules = OriginNormalize()
+            rules.byType = .standard
+            return byType ? rules : nil
+        }
         do throws(ConfigurationError) {
-            rules = try NormalizeRules.load(file: normalize)
+            return OriginNormalize(try NormalizeRules.load(file: normalize))
         } catch {
             throw CommandFailure(.failed, error.description)
         }
-        return JSON(try JSONValue(parsing: rules.encoded()))
     }
 
     /// Whether the URL itself says that the server lives on loopback or a private address.

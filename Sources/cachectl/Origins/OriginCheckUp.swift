@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderWire
 
@@ -28,7 +29,7 @@ struct OriginCheckUp: AsyncParsableCommand {
         let check = try await options.withClient { try await $0.checkOrigin(name, path: path) }
         let console = Console()
         if options.json {
-            try console.write(check.report.encoded() + [UInt8(ascii: "\n")])
+            try console.write(json: check)
         } else {
             try console.lines(lines(check).lines)
         }
@@ -36,18 +37,17 @@ struct OriginCheckUp: AsyncParsableCommand {
         throw CommandFailure(.nothingToShow, problem.detail, hint: problem.hint)
     }
 
-    private func lines(_ check: OriginCheck) -> Table {
+    private func lines(_ check: OriginCheckReport) -> Table {
         var table = Table(alignsRight: [false, false])
         table.add("url", check.url)
         if let status = check.status { table.add("status", "\(status)") }
-        let milliseconds = (check.latency / .milliseconds(1) * 10).rounded() / 10
-        table.add("took", "\(milliseconds) ms")
+        table.add("took", "\(check.latencyMs) ms")
         if let peer = check.peer {
-            table.add(check.report.isPeerProxy ? "proxy" : "address", peer)
+            table.add(check.peerIsProxy ? "proxy" : "address", peer)
         }
-        if let version = check.httpVersion { table.add("protocol", version) }
+        if let version = check.protocol { table.add("protocol", version) }
         if check.peer != nil {
-            table.add("tls", check.tlsVersion.map { "\($0), certificate verified" } ?? "none")
+            table.add("tls", check.tls.map { "\($0), certificate verified" } ?? "none")
         }
         return table
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
 import LarderWire
@@ -26,7 +27,7 @@ struct OriginList: AsyncParsableCommand {
         let origins = try await options.withClient { try await $0.origins() }
         let console = Console()
         if options.json {
-            for origin in origins { try console.write(origin.report.encoded() + [newline]) }
+            for origin in origins { try console.write(json: origin) }
         } else if console.isTerminalOut {
             try console.lines(table(origins, console).lines)
         } else {
@@ -37,9 +38,7 @@ struct OriginList: AsyncParsableCommand {
         }
     }
 
-    private var newline: UInt8 { UInt8(ascii: "\n") }
-
-    private func table(_ origins: [Origin], _ console: Console) -> Table {
+    private func table(_ origins: [OriginReport], _ console: Console) -> Table {
         var table = Table(alignsRight: Array(repeating: false, count: 8))
         if !origins.isEmpty {
             table.add("NAME", "URL", "STATE", "SINCE", "FROM", "SCOPE", "RESTS UNTIL", "FOR")
@@ -48,19 +47,14 @@ struct OriginList: AsyncParsableCommand {
         return table
     }
 
-    private func fields(_ origin: Origin) -> [String] {
-        let source =
-            switch origin.source {
-            case .file(let path): path
-            case .api: "api"
-            case .implicit: "implicit"
-            }
+    private func fields(_ origin: OriginReport) -> [String] {
+        let condition = origin.condition
         return [
             origin.name, origin.baseURL,
-            origin.isOfflineByHand ? "offline-by-hand" : origin.state.rawValue,
-            origin.report.since?.rfc3339 ?? "-", source,
-            origin.report.settings.scope.rawValue,
-            origin.report.restsUntil?.rfc3339 ?? "-", origin.report.restsFor?.text ?? "-",
+            condition.offlineByHand ? "offline-by-hand" : condition.state.rawValue,
+            condition.since?.text ?? "-", origin.file ?? origin.source.rawValue,
+            origin.settings.scope?.rawValue ?? "-",
+            condition.restsUntil?.text ?? "-", condition.restsFor ?? "-",
         ]
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderWire
 
@@ -27,7 +28,7 @@ struct OriginOnline: AsyncParsableCommand {
         }
         let console = Console()
         if options.json {
-            try console.write(origin.report.encoded() + [UInt8(ascii: "\n")])
+            try console.write(json: origin)
         } else {
             console.remark("\(origin.name) is set online")
         }

@@ -18,14 +18,3 @@ struct LaneChoice: ParsableArguments {
 
     func scope(_ options: GlobalOptions) -> EntryScope { options.scope(ofUser: uid) }
 }
-
-extension Modifier.Lane {
-    /// As the API spells it.
-    var text: String {
-        switch self {
-        case .target(let id): "id:\(EntryArgument(id).rowID)"
-        case .entity(let entity): "key:\(entity.origin)/\(entity.key)"
-        case .name(let name): "name:\(name)"
-        }
-    }
-}

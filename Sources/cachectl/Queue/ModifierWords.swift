@@ -21,25 +21,28 @@ struct ModifierWords {
     }
 
     /// Since it was accepted.
-    var age: String { Words.span(now.since(report.acceptedAt)) }
+    var age: String { Words.age(report.acceptedAt) }
 
     /// `PATCH https://api.example.com/articles/42`.
-    var request: String { "\(report.method) \(report.url)" }
+    var request: String { "\(report.request.method) \(report.request.url)" }
 
     /// `1000`, `1000/work`.
-    var owner: String { EntryOwner.user(report.uid, account: report.account.text).words }
+    var owner: String { EntryOwner.user(report.uid, account: report.account).words }
 
     /// `its next attempt, in 12 s`; nil where nothing keeps it.
     var wait: String? {
         guard let wait = report.waitingFor else { return nil }
-        let end = wait.until.map { ", in \(Words.span($0.since(now)))" } ?? ""
+        let end =
+            wait.until.map {
+                ", in \(Words.span(Timestamp(milliseconds: $0.milliseconds).since(now)))"
+            } ?? ""
         return thing(wait) + end
     }
 
     /// The status that the server last answered; nil where it did not.
     var status: String? { report.answer.map { String($0.status) } }
 
-    private func thing(_ wait: ModifierReport.Wait) -> String {
+    private func thing(_ wait: ModifierWait) -> String {
         let name = wait.name ?? "its lane"
         return switch wait.reason {
         case "hold": "the end of its hold"
@@ -64,18 +67,35 @@ struct ModifierWords {
     }
 }
 
+extension Timestamp {
+    fileprivate init(_ moment: LarderAPI.Timestamp) {
+        self.init(milliseconds: moment.milliseconds)
+    }
+}
+
+extension ModifierTargetName {
+    /// The id, or an entity's origin and key; `origin` is that of keys without one.
+    func words(of origin: String?) -> String {
+        switch self {
+        case .text(let text): origin.map { "\($0)/\(text)" } ?? text
+        case .name(let name): name.description
+        }
+    }
+}
+
 extension ViewReport {
     /// What a target shows, its JSON cut off at a length that leaves it on a screen.
     var words: String {
-        switch self {
-        case .unknown: "nothing is known"
-        case .deleted: "it is gone"
-        case .bytes(let count): "\(count) bytes"
-        case .json(let bytes, let isComplete):
-            String(decoding: bytes.prefix(Self.shownBytesMax), as: UTF8.self)
-                + (bytes.count > Self.shownBytesMax ? "…, \(bytes.count) bytes" : "")
-                + (isComplete ? "" : "    (the rest is not known)")
+        switch state {
+        case .deleted: return "it is gone"
+        case .value: break
+        default: return "nothing is known"
         }
+        guard let body else { return "\(bytes ?? 0) bytes" }
+        let count = body.bytes.count
+        return String(decoding: body.bytes.prefix(Self.shownBytesMax), as: UTF8.self)
+            + (count > Self.shownBytesMax ? "…, \(count) bytes" : "")
+            + (complete == false ? "    (the rest is not known)" : "")
     }
 
     private static let shownBytesMax = 1_000

@@ -39,7 +39,7 @@ struct QueueDrop: AsyncParsableCommand {
                 options: options
             )
             try await round.run(of: client, on: console) { report, scope throws(LarderError) in
-                try await drop(report.id.text, scope, client)
+                try await drop(report.id, scope, client)
             }
         }
     }

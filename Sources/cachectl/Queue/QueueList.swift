@@ -38,7 +38,7 @@ struct QueueList: AsyncParsableCommand {
         help: ArgumentHelp("Only those in a state: queued, dead, conflict, …", valueName: "state"),
         transform: stateArgument
     )
-    var state: ModifierState?
+    var state: LarderAPI.ModifierState?
 
     @Option(
         help: ArgumentHelp(
@@ -93,41 +93,39 @@ struct QueueList: AsyncParsableCommand {
             scope: try whose.scope(options)
         )
         let now = WallClock.now()
-        func words(_ status: ModifierStatus) -> ModifierWords {
-            ModifierWords(status.report, now: now)
-        }
+        func words(_ report: ModifierReport) -> ModifierWords { ModifierWords(report, now: now) }
         return try await console.list(
             list,
             upTo: limit,
-            json: options.json ? { $0.report.encoded() } : nil,
+            json: options.json ? { APIEncoder().encode($0) } : nil,
             fields: fields,
             columns: [
                 Column("STATE") { words($0).state },
                 Column("AGE", alignsRight: true) { words($0).age },
-                Column("TRIES", alignsRight: true) { String($0.report.attempts) },
+                Column("TRIES", alignsRight: true) { String($0.attempts) },
                 Column("HTTP", alignsRight: true) { words($0).status ?? "-" },
             ] + (whose.areOthers ? [Column("USER") { words($0).owner }] : []) + [
                 Column("WRITES") { words($0).request },
                 Column("WAITS FOR") { words($0).wait ?? "" },
                 Column("ID") { $0.id },
             ],
-            where: { state == nil || $0.report.state == state }
+            where: { state == nil || $0.state == state }
         )
     }
 
     private var selection: ModifierSelection {
         if settled { return .settled }
-        return state.map { .state(ModifierStatus.State($0)) } ?? .open
+        return state.map { .state($0) } ?? .open
     }
 
-    private func fields(_ status: ModifierStatus) -> [String] {
-        let report = status.report
+    private func fields(_ report: ModifierReport) -> [String] {
         let wait = report.waitingFor
         var fields = [
-            report.id.text, report.state.rawValue, report.reason?.rawValue ?? "-",
-            report.acceptedAt.rfc3339, String(report.attempts), report.method, report.url,
+            report.id, report.state.rawValue, report.reason?.rawValue ?? "-",
+            report.acceptedAt.text, String(report.attempts), report.request.method,
+            report.request.url,
             wait.map { [$0.reason, $0.name].compactMap(\.self).joined(separator: " ") } ?? "-",
-            wait?.until?.rfc3339 ?? "-", report.answer.map { String($0.status) } ?? "-",
+            wait?.until?.text ?? "-", report.answer.map { String($0.status) } ?? "-",
         ]
         if whose.areOthers { fields.append(ModifierWords(report, now: WallClock.now()).owner) }
         return fields

@@ -30,15 +30,15 @@ struct QueuePause: AsyncParsableCommand {
         }
         if !isUsed {
             let console = Console()
-            console.note("no write that is known has used the lane \(lane.text)")
+            console.note("no write that is known has used the lane \(lane)")
             console.note(line: "See the lanes of a write: cachectl queue show ID")
         }
-        try options.report("paused", lane.text)
+        try options.report("paused", lane)
     }
 
     /// Whether a write of the queue or of the history is of the lane.
     private static func isUsed(
-        _ lane: Modifier.Lane,
+        _ lane: String,
         _ scope: EntryScope,
         _ client: LarderClient
     ) async throws -> Bool {

@@ -25,6 +25,6 @@ struct QueueResume: AsyncParsableCommand {
             try await client.resumeLane(lane, scope: choice.scope(options))
             return lane
         }
-        try options.report("resumed", lane.text)
+        try options.report("resumed", lane)
     }
 }

@@ -36,7 +36,7 @@ struct QueueRetry: AsyncParsableCommand {
                 options: options
             )
             try await round.run(of: client, on: console) { report, scope throws(LarderError) in
-                try await client.retryModifier(report.id.text, scope: scope)
+                try await client.retryModifier(report.id, scope: scope)
             }
         }
     }
@@ -48,7 +48,7 @@ struct QueueRetry: AsyncParsableCommand {
     ) async throws {
         let accepted = try await client.retryModifier(id, scope: which.scope(options))
         if options.json {
-            try console.write(accepted.receipt.encoded() + [UInt8(ascii: "\n")])
+            try console.write(accepted.encodedJSON() + [UInt8(ascii: "\n")])
         } else {
             console.remark("\(accepted.id) is \(accepted.state.rawValue)")
         }

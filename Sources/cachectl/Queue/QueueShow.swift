@@ -24,14 +24,14 @@ struct QueueShow: AsyncParsableCommand {
     var one: OneModifier
 
     func run() async throws {
-        let status = try await options.withClient { client in
+        let report = try await options.withClient { client in
             try await client.modifier(one.id, scope: one.scope(options))
         }
         let console = Console()
         if options.json {
-            try console.write(status.report.encoded() + [UInt8(ascii: "\n")])
+            try console.write(APIEncoder().encode(report) + [UInt8(ascii: "\n")])
         } else {
-            try console.lines(table(status.report).lines)
+            try console.lines(table(report).lines)
         }
     }
 
@@ -41,32 +41,33 @@ struct QueueShow: AsyncParsableCommand {
         func add(_ name: String, _ value: String?) {
             if let value { table.add(name, value) }
         }
-        add("id", report.id.text)
+        add("id", report.id)
         add("state", words.state)
         add("waits for", words.wait)
-        add("until", report.waitingFor?.until?.rfc3339)
-        add("request", "\(words.request), \(report.bodyByteCount) bytes")
-        add("idempotency key", report.idempotencyKey)
+        add("until", report.waitingFor?.until?.text)
+        add("request", "\(words.request), \(report.request.bodyBytes) bytes")
+        add("idempotency key", report.request.idempotencyKey)
         add("attempts", String(report.attempts))
         if report.nextAttemptAt != report.waitingFor?.until {
-            add("next attempt", report.nextAttemptAt?.rfc3339)
+            add("next attempt", report.nextAttemptAt?.text)
         }
         if let answer = report.answer {
-            add("answer", "\(answer.status), \(answer.at.rfc3339)")
+            add("answer", "\(answer.status), \(answer.at.text)")
             if let unclear = answer.unclearStatus, unclear != answer.status {
                 add("before it", "\(unclear), which leaves open whether it was applied")
             }
-            add("answer's body", ViewReport.json(answer.body, isComplete: true).words)
+            add("answer's body", ViewReport.json(answer.body.bytes, isComplete: true).words)
         }
-        for lane in report.lanes { add("lane", lane.text) }
-        for id in report.dependants { add("needed by", id.text) }
+        for lane in report.lanes { add("lane", lane) }
+        for id in report.dependants { add("needed by", id) }
         add("user", words.owner)
-        add("accepted", "\(report.acceptedAt.rfc3339), \(words.age) ago")
-        add("settled", report.settledAt?.rfc3339)
-        for effect in report.effects {
-            add("target", effect.target.description)
-            add("  without it", effect.before.words)
-            add("  with it", effect.after.words)
+        add("accepted", "\(report.acceptedAt.text), \(words.age) ago")
+        add("settled", report.settledAt?.text)
+        let views = zip(report.before?.members ?? [], report.after?.members ?? [])
+        for ((before, after), target) in zip(views, report.targets) {
+            add("target", target.words(of: report.origin))
+            add("  without it", before.value.words)
+            add("  with it", after.value.words)
         }
         return table
     }

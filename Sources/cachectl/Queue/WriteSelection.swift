@@ -1,7 +1,10 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
 import LarderWire
+
+import struct LarderWire.ModifierReport
 
 /// Which writes a command works on: one by its id, or all in a state, perhaps of one origin.
 struct WriteSelection: ParsableArguments {
@@ -15,7 +18,7 @@ struct WriteSelection: ParsableArguments {
         ),
         transform: stateArgument
     )
-    var state: ModifierState?
+    var state: LarderAPI.ModifierState?
 
     @Option(help: ArgumentHelp("With --state: those that go to this origin.", valueName: "name"))
     var origin: String?
@@ -73,7 +76,7 @@ struct WriteRound {
             }
             for report in reports.prefix(Self.shownMax) {
                 let words = ModifierWords(report, now: WallClock.now())
-                console.note(line: "  \(words.request)    \(report.id.text)")
+                console.note(line: "  \(words.request)    \(report.id)")
             }
             guard console.confirms("\(verb) \(count)?") else {
                 throw CommandFailure(.failed, "nothing was \(outcome)")
@@ -90,9 +93,9 @@ struct WriteRound {
             }
             done += 1
             if options.json {
-                try options.report(outcome, report.id.text)
+                try options.report(outcome, report.id)
             } else if !console.isTerminalOut {
-                try console.line(TerminalText(report.id.text))
+                try console.line(TerminalText(report.id))
             }
         }
         let left = gone > 0 ? ", \(gone) had left already" : ""
@@ -115,7 +118,7 @@ struct WriteRound {
     }
 
     private func scope(of report: ModifierReport) -> EntryScope {
-        selection.uid == nil ? .own : .user(report.uid, account: report.account.text)
+        selection.uid == nil ? .own : .user(report.uid, account: report.account)
     }
 
     /// At most ``Limits/modifiersByHandMax``, and whether there are more.
@@ -126,12 +129,12 @@ struct WriteRound {
         let isMeant = try await filter(client)
         var reports: [ModifierReport] = []
         let list = client.modifiers(
-            .state(ModifierStatus.State(state)),
+            .state(state),
             scope: selection.scope(options)
         )
-        for try await modifier in list where isMeant(modifier.report) {
+        for try await modifier in list where isMeant(modifier) {
             guard reports.count < Limits.modifiersByHandMax else { return (reports, true) }
-            reports.append(modifier.report)
+            reports.append(modifier)
         }
         return (reports, false)
     }
@@ -148,7 +151,7 @@ struct WriteRound {
             (try? WebURL(origin.baseURL)).map { (name: origin.name, url: $0) }
         }
         return { report in
-            guard let url = try? WebURL(report.url) else { return false }
+            guard let url = try? WebURL(report.request.url) else { return false }
             let owner = bases.filter { $0.url.isPrefix(of: url) }
                 .max { $0.url.text.utf8.count < $1.url.text.utf8.count }
             return owner?.name == name

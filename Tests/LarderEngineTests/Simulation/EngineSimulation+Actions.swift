@@ -172,7 +172,7 @@ extension EngineSimulation {
     func fetch(_ path: String, _ policy: FetchPolicy) {
         guard let url = try? WebURL("https://api.example.com" + path) else { return }
         note("fetch \(path) \(policy.rawValue)\(isShared ? " of user \(user)" : "")")
-        var command = FetchCommand(url: url)
+        var command = FetchOrder(url: url)
         command.policy = policy
         let (ready, scope, loop, heard) = (command, scopeKey, daemon.loop, heard)
         let (since, user) = (judge.looks, user)
@@ -274,7 +274,7 @@ extension EngineSimulation {
         let scope = isOfShared ? daemon.store.key(for: .shared) : scopeKey
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in
-                _ = try await engine.eviction.evict(EvictCommand(.ids([id])), .one(scope))
+                _ = try await engine.eviction.evict(EvictOrder(.ids([id])), .one(scope))
             }
         }
         put(.mayBeLost(path, isShared: isOfShared), call)

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderNormalize
 import LarderStore
@@ -29,16 +30,16 @@ extension EngineSimulation {
         sight.pins = try pins()
         sight.told = try list(nil).map { report in
             SimulationJudge.Told(
-                id: report.id.text,
-                state: report.isAnswered ? "answered" : report.state.rawValue,
+                id: report.id,
+                state: report.marks.contains(.answered) ? "answered" : report.state.rawValue,
                 reason: report.state == .dead ? report.reason?.rawValue : nil,
                 attempts: report.attempts,
-                key: report.idempotencyKey
+                key: report.request.idempotencyKey
             )
         }
         for report in try list(.settled).reversed() {
             // One that was dropped may have been settled before.
-            sight.outcomes[report.id.text] = report.state.rawValue
+            sight.outcomes[report.id] = report.state.rawValue
         }
         return sight
     }
@@ -56,17 +57,17 @@ extension EngineSimulation {
     private func pins() throws -> [String: String] {
         let scope = scopeKey
         let items = try answer { engine throws(Problem) in
-            try await engine.pins.list(PinListCommand(), scope).items
+            try await engine.pins.list(PageQuery(), scope).items
         }
         var states: [String: String] = [:]
         for path in Self.paths {
             let id = try Self.id(path)
-            guard let item = items.first(where: { $0.id == id }) else { continue }
+            guard let item = items.first(where: { $0.id == id.text }) else { continue }
             switch item.state {
             case .held: states[path] = "held"
             case .gone: states[path] = "gone"
-            case .waiting, .failed: states[path] = "without bytes"
             case .tooLarge: states[path] = "too large"
+            case _: states[path] = "without bytes"
             }
         }
         return states
@@ -131,7 +132,7 @@ extension EngineSimulation {
             now: now
         )
         defer { reader.endTransaction() }
-        func view(_ form: ShownForm) throws -> (EntryView<Never>?, PlainView) {
+        func view(_ form: ShownView) throws -> (EntryView<Never>?, PlainView) {
             look.form = form
             let found: EntryView<Never>? = try look.view(of: name)
             switch found?.content {

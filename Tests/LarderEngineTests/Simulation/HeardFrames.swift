@@ -1,3 +1,4 @@
+import LarderTestSupport
 import LarderWire
 import Synchronization
 
@@ -22,16 +23,16 @@ struct HeardFrame: Hashable, CustomStringConvertible {
         self.since = since
         switch frame {
         case .snapshot(let snapshot):
-            guard case .json(let bytes) = snapshot.entry.body,
+            guard case .json(let bytes) = snapshot.entry.content,
                 let value = PlainValue(parsing: bytes)
             else { return nil }
-            view = .value(value, isComplete: snapshot.isComplete)
+            view = .value(value, isComplete: snapshot.complete)
             pending = snapshot.pendingIDs
             failed = snapshot.failed
         case .deleted:
             view = .deleted
             (pending, failed) = (nil, nil)
-        case .unchanged, .error, .origin, .heartbeat, .end: return nil
+        case .unchanged, .error, .origin, .heartbeat, .end, .other: return nil
         }
     }
 

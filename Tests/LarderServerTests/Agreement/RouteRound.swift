@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -55,7 +56,7 @@ struct RouteRound: Sendable {
         ]
         let explained = try await client.ask("GET", path + "/explain" + query)
         if explained.status == 200 {
-            let explanation = try EntryExplanation(decoding: explained.body)
+            let explanation = try explained.value(EntryExplanation.self)
             told.append(Telling("explain", explanation))
         } else {
             told.append(try Telling("explain", explained))
@@ -83,7 +84,7 @@ struct RouteRound: Sendable {
         ]
         let explained = try await client.ask("GET", path + "/explain" + query)
         if explained.status == 200 {
-            let explanation = try EntityExplanation(decoding: explained.body)
+            let explanation = try explained.value(EntityExplanation.self)
             told.append(Telling("explain entity", explanation))
         } else {
             told.append(try Telling("explain entity", explained))
@@ -102,7 +103,7 @@ struct RouteRound: Sendable {
         _ policy: FetchPolicy,
         follows: Bool = false
     ) async throws -> Telling {
-        var command = FetchCommand(url: url)
+        var command = FetchOrder(url: url)
         command.policy = policy
         command.account = account
         command.follows = follows
@@ -126,22 +127,23 @@ struct RouteRound: Sendable {
     /// The routes that tell several at once.
     private func tellStreams(_ ids: [EntryID], _ told: inout [EntryID: [Telling]]) async throws {
         let entries = ids.filter { !$0.isEntity }
-        var command = BatchCommand(ids: entries)
-        command.account = account
-        let body = command.encodedJSON()
+        var command = BatchCommand(ids: entries.map(\.text))
+        command.account = account.text
+        let body = APIEncoder().encode(command)
         let batch = try await client.ask("POST", "/v1/entries/batch", body: body)
         for (id, line) in zip(entries, batch.lines) {
             switch try BatchFrame(line: Array(line.utf8)) {
             case .snapshot(let frame): told[id, default: []].append(Telling("batch", frame))
-            case .deleted(_, let frame): told[id, default: []].append(Telling("batch", frame))
+            case .deleted(let frame):
+                told[id, default: []].append(Telling("batch", frame.deletion))
             case .miss: told[id, default: []].append(Telling("batch", miss: true))
-            case .end: throw UnexpectedAnswer(text: batch.text)
+            case .end, .other: throw UnexpectedAnswer(text: batch.text)
             }
         }
-        var watch = WatchCommand()
+        var watch = WatchOrder()
         watch.ids = ids
         let named = try await listed(watch)
-        var byPrefix = WatchCommand()
+        var byPrefix = WatchOrder()
         byPrefix.prefixes = [ServerFixture.baseURL]
         let listed = try await listed(byPrefix)
         for id in ids {
@@ -156,7 +158,7 @@ struct RouteRound: Sendable {
     }
 
     /// What a watch lists first.
-    private func listed(_ watch: WatchCommand) async throws -> [EntryID: WatchFrame.EntryEvent] {
+    private func listed(_ watch: WatchOrder) async throws -> [EntryID: ChangeFrame] {
         var command = watch
         command.account = account
         command.listsFirst = true
@@ -168,13 +170,16 @@ struct RouteRound: Sendable {
             interest: Interest(),
             emit: { frames in
                 for frame in frames { told.record(frame) }
-                return !frames.contains { if case .bookmark(_, true) = $0 { true } else { false } }
+                return !frames.contains {
+                    if case .bookmark(let mark) = $0 { mark.initialDone == true } else { false }
+                }
             }
         )
         if let refusal { throw refusal }
-        var events: [EntryID: WatchFrame.EntryEvent] = [:]
+        var events: [EntryID: ChangeFrame] = [:]
         for frame in told.all {
-            if case .put(let event) = frame, event.isInitial { events[event.id] = event }
+            guard case .put(let event) = frame, event.initial == true else { continue }
+            events[try event.target.entryID] = event
         }
         return events
     }
@@ -182,13 +187,13 @@ struct RouteRound: Sendable {
 
 extension Telling {
     /// Of what is not shown a list says nothing.
-    fileprivate mutating func take(_ event: WatchFrame.EntryEvent?) {
+    fileprivate mutating func take(_ event: ChangeFrame?) {
         guard let event else {
             self[.isShown] = "false"
             return
         }
         self[.content] = "shown"
-        self[.rev] = "\(event.revision.number)"
+        self[.rev] = "\(event.rev)"
         self[.made] = "\(event.source == "modifier")"
     }
 }

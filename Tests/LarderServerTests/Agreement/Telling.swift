@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderTestSupport
 import LarderWire
@@ -56,17 +57,17 @@ extension Telling {
         self[.made] = "\(frame.source == .modifier)"
         self[.status] = "\(frame.entry.status)"
         self[.etag] = frame.entry.etag
-        self[.rev] = "\(frame.revision.number)"
-        self[.age] = "\(frame.age.milliseconds / 1_000)"
-        self[.stale] = "\(frame.isStale)"
+        self[.rev] = "\(frame.rev)"
+        self[.age] = "\(frame.ageMs / 1_000)"
+        self[.stale] = "\(frame.stale)"
         self[.pending] = "\(frame.pending)"
         self[.ids] = frame.pendingIDs.joined(separator: ", ")
         self[.failed] = "\(frame.failed)"
-        self[.complete] = "\(frame.isComplete)"
-        self[.missing] = frame.missing.joined(separator: ", ")
-        switch frame.entry.body {
+        self[.complete] = "\(frame.complete)"
+        self[.missing] = (frame.missing ?? []).joined(separator: ", ")
+        switch frame.entry.content {
         case .json(let bytes), .bytes(let bytes): take(bytes)
-        case .href: break
+        case .href, nil: break
         }
     }
 
@@ -75,7 +76,7 @@ extension Telling {
         self[.content] = "deleted"
         self[.made] = "\(frame.source == .modifier)"
         self[.status] = "\(frame.status)"
-        self[.rev] = "\(frame.revision.number)"
+        self[.rev] = "\(frame.rev)"
     }
 
     /// The first frame of a stream, or what came in its place.
@@ -83,7 +84,7 @@ extension Telling {
         switch frame {
         case .snapshot(let frame)?: self.init(route, frame)
         case .deleted(let frame)?: self.init(route, frame)
-        case .unchanged?, .error?, .origin?, .heartbeat?, .end?:
+        case .unchanged?, .error?, .origin?, .heartbeat?, .end?, .other?:
             throw UnexpectedAnswer(text: "\(route) begins with \(String(describing: frame))")
         case nil:
             let kinds: [ProblemKind] = [.miss, .offline]
@@ -132,37 +133,45 @@ extension Telling {
         let item = explanation.item
         self[.content] = item.kind == .tombstone ? "deleted" : "shown"
         self[.status] = "\(item.status)"
-        self[.rev] = "\(item.revision.number)"
+        self[.rev] = "\(item.rev)"
         guard item.kind != .tombstone else { return }
         self[.etag] = item.etag
-        self[.stale] = "\(item.isStale)"
-        self[.bytes] = "\(item.byteCount)"
-        self[.pending] = "\(explanation.pending?.count ?? 0)"
-        self[.ids] = explanation.pending?.steps.map(\.id.text).joined(separator: ", ") ?? ""
-        guard let view = explanation.pending?.view else { return }
+        self[.stale] = "\(item.stale)"
+        self[.bytes] = "\(item.bytes)"
+        self[.pending] = "\(explanation.pending.pending)"
+        self[.ids] = explanation.pending.modifiers.map(\.id).joined(separator: ", ")
+        guard let view = explanation.pending.view else { return }
         take(view)
     }
 
     init(_ route: String, _ explanation: EntityExplanation) {
         self.init(route)
-        self[.content] = explanation.item.isDeleted ? "deleted" : "shown"
-        self[.rev] = "\(explanation.item.revision.number)"
-        guard !explanation.item.isDeleted else { return }
-        self[.pending] = "\(explanation.pending.count)"
-        self[.ids] = explanation.pending.steps.map(\.id.text).joined(separator: ", ")
-        guard explanation.pending.count > 0 else { return }
-        take(explanation.pending.view)
+        self[.content] = explanation.item.deleted ? "deleted" : "shown"
+        self[.rev] = "\(explanation.item.rev)"
+        guard !explanation.item.deleted else { return }
+        self[.pending] = "\(explanation.pending.pending)"
+        self[.ids] = explanation.pending.modifiers.map(\.id).joined(separator: ", ")
+        guard explanation.pending.pending > 0, let view = explanation.pending.view else { return }
+        take(view)
     }
 
     private mutating func take(_ view: ViewReport) {
-        switch view {
+        switch view.state {
         case .unknown: self[.content] = "miss"
         case .deleted: self[.content] = "deleted"
-        case .json(let bytes, let isComplete):
-            take(bytes)
-            self[.complete] = "\(isComplete)"
-        case .bytes(let count): self[.bytes] = "\(count)"
+        default:
+            if let body = view.body {
+                take(body.bytes)
+                self[.complete] = "\(view.complete == true)"
+            } else {
+                self[.bytes] = "\(view.bytes ?? 0)"
+            }
         }
+        if let body = view.body {
+            take(body.bytes)
+            self[.complete] = "\(view.complete == true)"
+        }
+        if let count = view.bytes { self[.bytes] = "\(count)" }
     }
 
     private mutating func take(_ bytes: [UInt8]) {

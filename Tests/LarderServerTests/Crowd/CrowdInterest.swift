@@ -1,5 +1,5 @@
+import LarderAPI
 import LarderModel
-import LarderWire
 
 /// What one of the crowd watches; of ids and prefixes none is everything.
 struct CrowdInterest: Sendable {
@@ -12,14 +12,13 @@ struct CrowdInterest: Sendable {
     /// Told when all is done.
     static let last = "last"
 
-    func command(since: Revision?) throws -> WatchCommand {
+    func command(since: Revision?) -> WatchCommand {
         var command = WatchCommand()
-        command.since = since
-        command.ids = ids
-        command.keys = keys
+        command.since = since?.number
+        command.ids = ids.map(\.text) + (isEverything ? [] : [Self.last])
+        command.keys = keys.map(\.text)
         command.prefixes = prefixes
-        command.types = kinds
-        if !isEverything { command.ids.append(try EntryID(Self.last)) }
+        command.options.types = kinds.isEmpty ? nil : kinds.map { .init(rawValue: $0.rawValue) }
         return command
     }
 

@@ -1,4 +1,5 @@
 import LarderModel
+import LarderTestSupport
 import LarderWire
 
 /// Holds what one of the crowd was told against what was done.
@@ -29,12 +30,16 @@ struct CrowdJudge {
             switch frame {
             case .put(let event), .delete(let event):
                 if case .put = frame { kind = .put } else { kind = .delete }
-                (id, revision, hasMore) = (event.id, event.revision, event.hasMore)
-                (changed, coalesced) = (event.changed, event.coalesced)
+                guard let id = try? event.target.entryID else { return nil }
+                (self.id, revision, hasMore) = (id, Revision(event.rev), event.more == true)
+                changed = (event.changed ?? []).compactMap { try? EntityKey($0) }
+                coalesced = event.coalesced ?? 1
             case .evict(let event):
                 kind = .evict
-                (id, revision, hasMore) = (event.id, event.revision, event.hasMore)
-            case .modifier, .origin, .auth, .bookmark, .lagged, .heartbeat, .end: return nil
+                guard let id = try? event.target.entryID else { return nil }
+                (self.id, revision, hasMore) = (id, Revision(event.rev), event.more == true)
+            case .modifier, .origin, .auth, .bookmark, .lagged, .heartbeat, .end, .other:
+                return nil
             }
         }
     }

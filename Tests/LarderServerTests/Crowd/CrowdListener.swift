@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderTestSupport
 import LarderWire
@@ -54,7 +55,7 @@ struct CrowdListener: Sendable {
     private mutating func begin(since: Revision?) async throws {
         bytes = []
         parts.append(Part(since: since))
-        let body = try interest.command(since: since).encodedJSON()
+        let body = APIEncoder().encode(interest.command(since: since))
         let head = "POST /v1/watch HTTP/1.0\r\nHost: x\r\nContent-Length: \(body.count)\r\n\r\n"
         try await client.send(Array(head.utf8) + body)
         let end = Array("\r\n\r\n".utf8)
@@ -81,7 +82,7 @@ struct CrowdListener: Sendable {
                     let frame = try WatchFrame(line: Array(line))
                     parts[parts.count - 1].frames.append(frame)
                     guard case .put(let event) = frame else { continue }
-                    if event.id.text == CrowdInterest.last { hasHeardLast = true }
+                    if event.target.id == CrowdInterest.last { hasHeardLast = true }
                 }
                 bytes.removeFirst(end + 1)
                 return true
@@ -115,7 +116,7 @@ struct CrowdListener: Sendable {
     private mutating func over(_ end: Part.End) -> Revision? {
         var part = parts.removeLast()
         part.end = end
-        let whole = part.frames.lastIndex { $0.resumption != nil }
+        let whole = part.frames.lastIndex { $0.revision != nil }
         part.frames.removeLast(part.frames.count - (whole.map { $0 + 1 } ?? 0))
         parts.append(part)
         return part.frames.last?.resumption ?? part.since

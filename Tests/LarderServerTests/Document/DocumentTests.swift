@@ -1,8 +1,7 @@
+import Foundation
 import LarderJSON
 import LarderModel
 import LarderTestSupport
-import LarderWire
-import NIOHTTP1
 import Testing
 
 @testable import LarderServer
@@ -15,7 +14,7 @@ struct DocumentTests {
         api = try DocumentedAPI()
     }
 
-    @Test("It is served as it stands in the tree, byte for byte")
+    @Test("It is served as it is in the tree, byte for byte")
     func served() async throws {
         #expect(APIDocument.bytes == (try DocumentedAPI.bytes()))
         try await ServerFixture.run { server in
@@ -27,37 +26,18 @@ struct DocumentTests {
         }
     }
 
-    @Test("Every route of the server is in it, and no other")
-    func routes() {
-        let served = Route.patterns.flatMap { pattern in
-            pattern.methods.map { "\($0.method.rawValue) \(pattern.template)" }
+    @Test("It is what scripts/generate-openapi writes")
+    func generated() throws {
+        let script = Process()
+        script.executableURL = DocumentedAPI.tree.appending(path: "scripts/generate-openapi")
+        script.arguments = ["--check"]
+        let bin = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        script.environment = ProcessInfo.processInfo.environment.merging(["LARDER_BIN": bin.path]) {
+            $1
         }
-        #expect(Set(api.operations.map(\.description)) == Set(served))
-        #expect(api.operations.count == served.count)
-    }
-
-    @Test("Every problem is in it with title and status, and no other")
-    func problems() throws {
-        let listed = try #require(api.resolved(.reference("ProblemType"))["oneOf"]?.elements)
-        let types = listed.compactMap { $0["const"]?.string }
-        #expect(types == ProblemKind.allCases.map { "urn:larder:\($0.rawValue)" })
-        for (kind, entry) in zip(ProblemKind.allCases, listed) {
-            #expect(entry["title"]?.string == kind.title)
-            #expect(entry["x-status"]?.integer == Int64(kind.status), "\(kind)")
-            #expect(entry["x-retryable"]?.bool == kind.isRetryable, "\(kind)")
-        }
-    }
-
-    @Test("Words to choose from are those that the commands take")
-    func choices() throws {
-        func words(_ schema: JSONValue?) -> [String]? {
-            schema?["enum"]?.elements?.compactMap(\.string)
-        }
-        let policies = api.resolved(.reference("FetchPolicy"))
-        #expect(words(policies) == FetchPolicy.allCases.map(\.rawValue))
-        let list = try #require(api.operations.first { $0.description == "GET /v1/entries" })
-        let sort = list.parameters.first { $0["name"]?.string == "sort" }
-        #expect(words(sort?["schema"]) == EntrySort.allCases.map(\.rawValue))
+        try script.run()
+        script.waitUntilExit()
+        #expect(script.terminationStatus == 0, "run scripts/generate-openapi")
     }
 
     @Test("Every reference leads somewhere, and every named part is used")
@@ -79,23 +59,26 @@ struct DocumentTests {
         }
     }
 
-    @Test("An example of a parameter is one that its schema allows")
-    func parameterExamples() throws {
+    @Test("Answers in the golden files are as documented")
+    func goldenAnswers() throws {
         let judge = SchemaJudge(api: api)
-        for operation in api.operations {
-            for parameter in operation.parameters {
-                let name = parameter["name"]?.string ?? ""
-                let example = try #require(parameter["example"], "\(operation) \(name)")
-                let schema = try #require(parameter["schema"], "\(operation) \(name)")
-                #expect(judge.complaints(example, schema, at: "\(operation) \(name)") == [])
-            }
+        for section in try GoldenBytesTests.sections() {
+            guard let method = section.method, !section.body.isEmpty, section.status < 400,
+                let path = GoldenBytesTests.template(of: section.target, among: api.paths),
+                let operation = api.operations.first(where: {
+                    $0.path == path && $0.method == method
+                })
+            else { continue }
+            let response = operation.response(section.status)
+            let place = "\(operation): \(section.title)"
+            let lines = section.body.split(separator: "\n").map { Array($0.utf8) }
+            let isFrames = response?["content"]?["application/jsonl"] != nil
+            guard isFrames ? lines[0].starts(with: Array("{\"type\"".utf8)) : lines.count == 1,
+                let value = try? lines.map({ try JSONValue(parsing: $0) })
+            else { continue }
+            let type = isFrames ? "application/jsonl" : "application/json"
+            guard let schema = response?["content"]?[type]?["schema"] else { continue }
+            for value in value { #expect(judge.complaints(value, schema, at: place) == []) }
         }
-    }
-}
-
-extension JSONValue {
-    /// A reference to a named schema.
-    static func reference(_ schema: String) -> JSONValue {
-        .object([JSONMember(name: "$ref", value: .string("#/components/schemas/\(schema)"))])
     }
 }

@@ -11,10 +11,11 @@ struct DocumentedAPI {
         root = try JSONValue(parsing: try Self.bytes())
     }
 
+    static let tree = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
     static func bytes() throws -> [UInt8] {
-        let tree = URL(filePath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        return Array(try Data(contentsOf: tree.appending(path: "schema/openapi.json")))
+        Array(try Data(contentsOf: tree.appending(path: "schema/openapi.json")))
     }
 
     /// What a `$ref` stands for, or the value itself.
@@ -26,8 +27,7 @@ struct DocumentedAPI {
         }
     }
 
-    /// The named schemas.
-    var schemas: [JSONMember] { root["components"]?["schemas"]?.members ?? [] }
+    var paths: [String] { root["paths"]?.members?.map(\.name) ?? [] }
 
     /// Every method of every path.
     var operations: [DocumentedOperation] {
@@ -81,11 +81,14 @@ struct DocumentedOperation: CustomStringConvertible {
             }
     }
 
-    /// The schema of a JSON body; nil where there is none.
-    var bodySchema: JSONValue? { body?["content"]?["application/json"]?["schema"] }
+    /// The schemas of a JSON body, several where it may have several types.
+    var bodySchemas: [JSONValue] {
+        let schema = body?["content"]?["application/json"]?["schema"]
+        return schema?["oneOf"]?.elements ?? [schema].compactMap { $0 }
+    }
 
-    /// An example of a body that may be any bytes; nil where there is no such body, or none is given.
-    var bytesExample: JSONValue? { body?["content"]?["*/*"]?["example"] }
+    /// An example of a body; nil where there is no body, or none is given.
+    var exampleBody: JSONValue? { body?["content"]?.members?.first?.value["example"] }
 
     /// The path with an example in the place of its parameter, and the query that it needs.
     var exampleTarget: String {
@@ -119,6 +122,9 @@ struct DocumentedOperation: CustomStringConvertible {
 }
 
 extension JSONValue {
+    /// The value as JSON.
+    var json: String { String(decoding: bytes, as: UTF8.self) }
+
     /// A string, or a number as it stands in a query.
     fileprivate var text: String? { string ?? integer.map { String($0) } }
 }

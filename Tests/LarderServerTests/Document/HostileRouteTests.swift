@@ -16,12 +16,12 @@ struct HostileRouteTests {
 
     private var commands: [(operation: DocumentedOperation, schema: JSONValue)] {
         api.operations.compactMap { operation in
-            operation.bodySchema.map { (operation, api.resolved($0)) }
+            operation.bodySchemas.first.map { (operation, api.resolved($0)) }
         }
     }
 
-    private func example(_ schema: JSONValue) throws -> [JSONMember] {
-        try #require(schema["examples"]?.elements?.first?.members)
+    private func example(_ operation: DocumentedOperation) throws -> [JSONMember] {
+        try #require(operation.exampleBody?.members)
     }
 
     @Test("A member of another type, or out of its range, is refused")
@@ -36,7 +36,7 @@ struct HostileRouteTests {
             for (operation, schema) in commands {
                 for property in schema["properties"]?.members ?? [] {
                     for value in wrong where !judge.complaints(value, property.value).isEmpty {
-                        var body = try example(schema).filter { $0.name != property.name }
+                        var body = try example(operation).filter { $0.name != property.name }
                         body.append(JSONMember(name: property.name, value: value))
                         let bytes = Array(JSONValue.object(body).json.utf8)
                         let target = operation.exampleTarget
@@ -53,9 +53,9 @@ struct HostileRouteTests {
     func badBodies() async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()
-            for (operation, schema) in commands {
-                let example = JSONValue.object(try example(schema)).json
-                let first = try #require(try self.example(schema).first)
+            for (operation, _) in commands {
+                let example = JSONValue.object(try example(operation)).json
+                let first = try #require(try self.example(operation).first)
                 let twice = JSONValue.object([first]).json.dropLast() + "," + example.dropFirst()
                 let isNeeded = operation.body?["required"]?.bool == true
                 for body in (isNeeded ? [""] : []) + [
@@ -188,8 +188,7 @@ struct HostileRouteTests {
     private func request(_ operation: DocumentedOperation) -> [UInt8] {
         let head = "\(operation.method) \(operation.endingTarget) HTTP/1.1\r\nHost: x\r\n"
         guard operation.body != nil else { return Array("\(head)\r\n".utf8) }
-        let schema = operation.bodySchema.map(api.resolved)
-        let body = schema?["examples"]?.elements?.first?.json ?? "bytes"
+        let body = operation.exampleBody?.json ?? "bytes"
         return Array("\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
     }
 

@@ -29,7 +29,7 @@ extension GoldenBytesTests {
         try checkGolden(try GoldenFrames.text(), "frames.txt")
     }
 
-    private static func sections() throws -> [GoldenFile.Section] {
+    static func sections() throws -> [GoldenFile.Section] {
         let names = [
             "daemon.http", "entities.http", "entries.http", "fetch.http", "frames.txt",
             "modifiers.http", "origins.http", "pins.http", "problems.txt", "raw.http",
@@ -58,7 +58,7 @@ extension GoldenBytesTests {
 
     /// The path of the document that a target is of; of two that fit, the one with more of its
     /// text.
-    private static func template(of target: String, among templates: [String]) -> String? {
+    static func template(of target: String, among templates: [String]) -> String? {
         let path = target.prefix { $0 != "?" }
         let fitting = templates.filter { template in
             guard !template.hasPrefix("/o/") else { return path.hasPrefix("/o/") }

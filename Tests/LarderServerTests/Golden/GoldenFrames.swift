@@ -29,9 +29,13 @@ enum GoldenFrames {
             [
                 .unchanged(UnchangedFrame(revision: Revision(7), status: 304)),
                 .deleted(DeletedFrame(revision: Revision(8), status: 410)),
-                .error(Problem(.timeout, "https://api.example.com did not answer in time")),
-                .origin(Revision(9), try origin, state: "offline"),
-                .heartbeat(Revision(10)),
+                .error(
+                    ErrorFrame(
+                        Problem(.timeout, "https://api.example.com did not answer in time")
+                    )
+                ),
+                .origin(OriginFrame(Revision(9), try origin, state: "offline")),
+                .heartbeat(HeartbeatFrame(Revision(10))),
                 .end(EndFrame(outcome: .network, revision: Revision(10))),
                 .end(
                     EndFrame(
@@ -47,34 +51,35 @@ enum GoldenFrames {
     private static var watch: [WatchFrame] {
         get throws {
             let entity = EntryID(EntityName(try EntityKey("User:7"), of: try origin))
-            var put = WatchFrame.EntryEvent(
-                revision: Revision(7),
-                id: try EntryID("https://api.example.com/42"),
+            let put = ChangeFrame(
+                Revision(7),
+                try EntryID("https://api.example.com/42"),
                 source: "network",
-                cause: "entities"
+                cause: "entities",
+                changed: [try EntityKey("User:7")],
+                isOwn: true,
+                coalesced: 3,
+                isInitial: true,
+                hasMore: true
             )
-            put.changed = [try EntityKey("User:7")]
-            put.isOwn = true
-            put.coalesced = 3
-            put.isInitial = true
-            put.hasMore = true
-            var evict = WatchFrame.EvictionEvent(revision: Revision(8), id: entity, reason: "size")
-            evict.isOwn = true
-            evict.hasMore = true
+            let evict = EvictFrame(Revision(8), entity, reason: "size", isOwn: true, hasMore: true)
+            let id = try EntryID("a")
             return [
                 .put(put),
-                .put(.init(revision: Revision(7), id: entity, source: "client")),
-                .delete(.init(revision: Revision(8), id: try EntryID("a"), source: "client")),
+                .put(ChangeFrame(Revision(7), entity, source: "client")),
+                .delete(ChangeFrame(Revision(8), id, source: "client")),
                 .evict(evict),
-                .evict(.init(revision: Revision(9), id: try EntryID("a"), reason: "client")),
-                .origin(Revision(10), try origin, state: "online"),
-                .auth(Revision(11), try origin, try AccountName("work"), state: "needed"),
-                .bookmark(Revision(12), isInitialDone: true),
-                .bookmark(Revision(12), isInitialDone: false),
-                .lagged(Revision(13), droppedAfter: Revision(12)),
-                .heartbeat(Revision(14)),
-                .end(.timeout, Revision(14)),
-                .end(.shutdown, nil),
+                .evict(EvictFrame(Revision(9), id, reason: "client")),
+                .origin(OriginFrame(Revision(10), try origin, state: "online")),
+                .auth(
+                    AuthFrame(Revision(11), try origin, try AccountName("work"), state: "needed")
+                ),
+                .bookmark(BookmarkFrame(Revision(12), isInitialDone: true)),
+                .bookmark(BookmarkFrame(Revision(12), isInitialDone: false)),
+                .lagged(LaggedFrame(Revision(13), droppedAfter: Revision(12))),
+                .heartbeat(HeartbeatFrame(Revision(14))),
+                .end(WatchEndFrame(.timeout, Revision(14))),
+                .end(WatchEndFrame(.shutdown, nil)),
             ]
         }
     }
@@ -82,10 +87,12 @@ enum GoldenFrames {
     private static var batch: [BatchFrame] {
         get throws {
             [
-                .miss(try EntryID("a")),
+                .miss(MissFrame(try EntryID("a"))),
                 .deleted(
-                    try EntryID("b"),
-                    DeletedFrame(source: .cache, revision: Revision(7), status: 410)
+                    CachedDeletionFrame(
+                        try EntryID("b"),
+                        DeletedFrame(source: .cache, revision: Revision(7), status: 410)
+                    )
                 ),
                 .end(EndFrame(outcome: .cache, revision: Revision(8))),
             ]

@@ -1,0 +1,231 @@
+extension Route {
+    static let modifiers: [Route] = [
+        Route(
+            .listModifiers,
+            "GET /v1/modifiers",
+            query: ModifierListQuery.self,
+            access: .owner,
+            [.json(Page<ModifierReport>.self)],
+            "Lists modifiers in the order in which they were accepted."
+        ),
+        Route(
+            .acceptModifiers,
+            "POST /v1/modifiers",
+            query: WaitQuery.self,
+            headers: [.larderClient],
+            body: .json(
+                [ModifierCommand.self, ModifiersCommand.self],
+                example:
+                    #"{"id":"like-42","changes":[{"target":{"id":"https://api.example.com/articles/42"},"#
+                    + #""effect":{"type":"merge","value":{"liked":true}}}]}"#
+            ),
+            [
+                .json(200, ModifierReport.self, Page<ModifierReport>.self, headers: [.location]),
+                .json(202, ModifierReceipt.self, ModifierReceipts.self, headers: [.location]),
+            ],
+            problems: [
+                .unknownOrigin, .originNeeded, .modifierExists, .noRequest, .unsupported,
+                .queueFull, .diskFull,
+            ],
+            """
+            Accepts modifiers, all or none: they show now and are sent as soon as the network allows. \
+            202: they are on disk. 200: with `wait`, or given before, they are settled.
+            """
+        ),
+        Route(
+            .retryModifier,
+            "POST /v1/modifiers/{modifier}/retry",
+            query: ScopeQuery.self,
+            access: .owner,
+            [.json(202, ModifierReceipt.self)],
+            problems: modifierProblems,
+            """
+            Queues a modifier again that waits or has failed. A failed one goes to the end of the queue \
+            with another idempotency key.
+            """
+        ),
+        Route(
+            .showModifier,
+            "GET /v1/modifiers/{modifier}",
+            query: ModifierQuery.self,
+            access: .owner,
+            [.json(ModifierReport.self)],
+            problems: [.noSuchModifier],
+            "Tells the state of a modifier and what it changes, as long as the history has it."
+        ),
+        Route(
+            .removeModifier,
+            "DELETE /v1/modifiers/{modifier}",
+            query: ModifierRemovalQuery.self,
+            access: .owner,
+            [.empty(204)],
+            problems: modifierProblems,
+            """
+            Cancels a modifier of which no byte can have left, with those that depend on it; or drops a \
+            failed one.
+            """
+        ),
+        Route(
+            .pauseLane,
+            "POST /v1/lanes/{lane}/pause",
+            query: ScopeQuery.self,
+            access: .owner,
+            [.empty(204)],
+            "Pauses a lane: nothing of it is sent until it is resumed, across restarts."
+        ),
+        Route(
+            .resumeLane,
+            "POST /v1/lanes/{lane}/resume",
+            query: ScopeQuery.self,
+            access: .owner,
+            [.empty(204)],
+            "Resumes a paused lane."
+        ),
+    ]
+
+    private static let modifierProblems: [ProblemKind] = [
+        .noSuchModifier, .alreadySent, .alreadySettled, .notApplied, .overloaded,
+    ]
+
+    static let administration: [Route] = [
+        Route(
+            .evict,
+            "POST /v1/evict",
+            headers: [.larderClient],
+            body: .json([EvictCommand.self], example: #"{"ids":["notes/1"],"dry_run":true}"#),
+            access: .owner,
+            [.json(EvictReport.self)],
+            """
+            Evicts entries, or tells which would be. With `scope` shared it is for administrators unless \
+            it is a dry run.
+            """
+        ),
+        Route(
+            .status,
+            "GET /v1/status",
+            [.json(StatusReport.self)],
+            "Tells the state of the daemon."
+        ),
+        Route(
+            .stats,
+            "GET /v1/stats",
+            [.json(StatsReport.self)],
+            "Tells counters and latencies since the daemon's start."
+        ),
+        Route(
+            .usage,
+            "GET /v1/usage",
+            query: ScopeQuery.self,
+            access: .owner,
+            [.json(UsageReport.self)],
+            "Adds up the sizes of entries, pins and files."
+        ),
+        Route(
+            .check,
+            "POST /v1/check",
+            access: .administrators,
+            [.json(CheckReport.self)],
+            problems: [.overloaded],
+            """
+            Checks the daemon's files, their permissions, its reserves and its clock, within 30 s, one \
+            check at a time.
+            """
+        ),
+        Route(
+            .reload,
+            "POST /v1/reload",
+            access: .administrators,
+            [.json(ReloadReport.self)],
+            "Reads the configuration again, as SIGHUP does. All of it is taken or nothing."
+        ),
+        Route(
+            .purge,
+            "POST /v1/purge",
+            query: PurgeQuery.self,
+            access: .administrators,
+            [.json(PurgeReport.self)],
+            problems: [.inUse],
+            """
+            Removes all that is kept of a user or of one account: entries, entities, pins, modifiers and \
+            their history. Modifiers that were not sent are lost.
+            """
+        ),
+        Route(
+            .live,
+            "GET /v1/health/live",
+            [.json(Health.self)],
+            "Tells that the daemon answers."
+        ),
+        Route(
+            .ready,
+            "GET /v1/health/ready",
+            [.json(Health.self)],
+            problems: [.storage],
+            "Tells that a read of the store succeeds."
+        ),
+        Route(
+            .document,
+            "GET /v1/openapi.json",
+            [.json(RawJSON.self)],
+            "Returns this document."
+        ),
+    ]
+
+    static let raw: [Route] = [
+        Route(
+            .raw,
+            "GET /o/{origin}/{path}",
+            headers: [.cacheControl, .larderAccount, .ifNoneMatch, .ifModifiedSince],
+            [
+                .bytes(headers: [.cacheStatus, .larderPending]),
+                .empty(304, headers: [.cacheStatus, .larderPending]),
+            ],
+            problems: fetchProblemsOfRaw,
+            """
+            Returns an origin's answer as one body, for clients that can only set a base URL: \
+            `/o/NAME` is the origin's base URL. The client's other header fields and the query \
+            go to the origin. Another status of the origin comes with its body.
+            """
+        ),
+        rawWrite(.rawPost, "POST", "Nothing changes here until the origin has answered."),
+        rawWrite(.rawPut, "PUT", "The body replaces what is shown under the URL."),
+        rawWrite(
+            .rawPatch,
+            "PATCH",
+            "A JSON Merge Patch or a JSON Patch of 1 MiB at most shows now."
+        ),
+        rawWrite(.rawDelete, "DELETE", "The URL shows as deleted now."),
+    ]
+
+    private static let fetchProblemsOfRaw: [ProblemKind] = [
+        .unknownOrigin, .miss, .deleted, .unreachable, .captive, .redirectRefused,
+        .addressRefused, .badAnswer, .offline, .timeout,
+    ]
+
+    private static func rawWrite(_ name: RouteName, _ method: String, _ text: String) -> Route {
+        Route(
+            name,
+            "\(method) /o/{origin}/{path}",
+            headers: [.prefer, .larderAccount],
+            body: method == "DELETE" ? .none : .bytes("Any bytes, or none, up to 16 MiB."),
+            [
+                .json(
+                    200,
+                    ModifierReport.self,
+                    headers: [.location, .preferenceApplied]
+                ),
+                .json(
+                    202,
+                    ModifierReceipt.self,
+                    headers: [.location, .preferenceApplied]
+                ),
+            ],
+            problems: [.unknownOrigin, .methodNotAllowed, .modifierExists],
+            """
+            Accepts the request as a modifier, which is sent as soon as the network allows. \(text) \
+            `Idempotency-Key`, or the header that the origin's settings name, is the modifier's \
+            id. `Authorization` and `Cookie` are refused.
+            """
+        )
+    }
+}

@@ -1,0 +1,295 @@
+extension Route {
+    /// All routes, the busiest first: of two paths that fit a request, the first counts.
+    package static let table: [Route] =
+        entries + entities + streams + modifiers + pins + origins + administration + raw
+
+    private static let entries: [Route] = [
+        Route(
+            .readBatch,
+            "POST /v1/entries/batch",
+            body: .json([BatchCommand.self], example: #"{"ids":["notes/1"]}"#),
+            [.frames(BatchFrame.self)],
+            """
+            Reads several entries as they are at one moment. The network is not asked. Bodies over \
+            16 MiB in all have a `body_href`. 16 batches, 8 of one user, run at a time.
+            """
+        ),
+        Route(
+            .explainEntry,
+            "GET /v1/entries/{id}/explain",
+            query: ScopeQuery.self,
+            access: .owner,
+            [.json(EntryExplanation.self)],
+            problems: [.miss],
+            "Tells all that is known of an entry, without its bytes."
+        ),
+        Route(
+            .readEntry,
+            "GET /v1/entries/{id}",
+            query: EntryQuery.self,
+            headers: [.ifNoneMatch],
+            [.bytes(headers: entryHeaders), .empty(304, headers: [.etag, .larderRev])],
+            problems: [.miss, .deleted],
+            "Reads the bytes of an entry, with their media type. The network is not asked."
+        ),
+        Route(
+            .putEntry,
+            "PUT /v1/entries/{id}",
+            query: PutQuery.self,
+            headers: [.ifMatch, .ifNoneMatch, .larderClient],
+            body: .bytes("Any bytes, or none, up to `cache.max_entry_bytes`."),
+            [
+                .empty(201, headers: [.etag, .larderRev]),
+                .empty(204, headers: [.etag, .larderRev]),
+            ],
+            problems: [
+                .originID, .preconditionFailed, .entryTooLarge, .cacheFull, .diskFull,
+            ],
+            """
+            Stores bytes with their Content-Type under an id of the client's own. 201: the id is new. \
+            Content-Range and Content-Encoding are refused.
+            """
+        ),
+        Route(
+            .removeEntry,
+            "DELETE /v1/entries/{id}",
+            query: ScopeQuery.self,
+            headers: [.ifMatch, .ifNoneMatch, .larderClient],
+            access: .owner,
+            [.empty(204)],
+            problems: [.miss, .pinned, .preconditionFailed, .notPermitted],
+            """
+            Removes an entry; a fetched one is fetched again when it is asked for. The row of a shared \
+            origin that all users see is removed with `scope=shared`, by administrators.
+            """
+        ),
+        Route(
+            .listEntries,
+            "GET /v1/entries",
+            query: EntryListQuery.self,
+            access: .owner,
+            [.json(Page<EntryItem>.self)],
+            "Lists entries without their bytes."
+        ),
+    ]
+
+    private static let entryHeaders: [HeaderName] = [
+        .etag, .age, .lastModified, .cacheStatus, .larderRev, .larderPending,
+    ]
+
+    private static let entities: [Route] = [
+        Route(
+            .explainEntity,
+            "GET /v1/entities/{key}/explain",
+            query: EntityExplanationQuery.self,
+            access: .owner,
+            [.json(EntityExplanation.self)],
+            problems: [.originNeeded, .miss],
+            "Tells all that is known of an entity."
+        ),
+        Route(
+            .readEntity,
+            "GET /v1/entities/{key}",
+            query: EntityQuery.self,
+            headers: [.ifNoneMatch],
+            [
+                .json(200, RawJSON.self, headers: entryHeaders),
+                .empty(304, headers: [.etag, .larderRev]),
+            ],
+            problems: [.originNeeded, .miss, .deleted],
+            """
+            Reads an entity as compact JSON with every member that an answer has brought. A reference \
+            to another entity is its key as a string, or null if it was evicted, which \
+            `Larder-Complete: false` says. The network is not asked.
+            """
+        ),
+        Route(
+            .setEntity,
+            "PUT /v1/entities/{key}",
+            query: EntityWriteQuery.self,
+            headers: [.larderClient],
+            body: .bytes("A JSON object, up to 4 MiB.", example: #"{"id":7,"name":"Ada"}"#),
+            [.empty(201, headers: [.larderRev]), .empty(204, headers: [.larderRev])],
+            problems: [.originNeeded],
+            """
+            Takes an object as if the origin had sent it now. Every answer with the entity shows it. \
+            Members that are not in it stay. 201: the entity is new. Nothing is sent to the \
+            origin.
+            """
+        ),
+        Route(
+            .deleteEntity,
+            "DELETE /v1/entities/{key}",
+            query: EntityWriteQuery.self,
+            headers: [.larderClient],
+            [.empty(204, headers: [.larderRev])],
+            problems: [.originNeeded],
+            "Takes an entity as deleted by the origin. Answers with it show it by the rule for its type."
+        ),
+        Route(
+            .listEntities,
+            "GET /v1/entities",
+            query: EntityListQuery.self,
+            access: .owner,
+            [.json(Page<EntityItem>.self)],
+            problems: [.originNeeded],
+            "Lists an origin's entities by their keys, without their values, deleted ones too."
+        ),
+    ]
+
+    private static let fetchProblems: [ProblemKind] = [
+        .unknownOrigin, .miss, .deleted, .notAcceptable, .unreachable, .captive,
+        .originStatus, .redirectRefused, .addressRefused, .badAnswer, .offline, .timeout,
+    ]
+
+    private static let streams: [Route] = [
+        Route(
+            .fetchByQuery,
+            "GET /v1/fetch",
+            query: FetchCommand.self,
+            headers: [.larderClient],
+            [.frames(FetchFrame.self)],
+            problems: fetchProblems,
+            """
+            Fetches a URL: the cached answer, then the origin's. Frames are JSON Lines, or events if \
+            Accept has `text/event-stream`, or one array for `application/json`. A stream \
+            without `end` was cut off.
+            """
+        ),
+        Route(
+            .fetchByBody,
+            "POST /v1/fetch",
+            headers: [.larderClient],
+            body: .json(
+                [FetchCommand.self],
+                example:
+                    #"{"url":"https://api.example.com/articles/42","policy":"network-first","timeout":"10s"}"#
+            ),
+            [.frames(FetchFrame.self)],
+            problems: fetchProblems,
+            "Fetches a URL with header fields for the origin. Frames are as of a GET."
+        ),
+        Route(
+            .watchByQuery,
+            "GET /v1/watch",
+            query: WatchQuery.self,
+            headers: [.larderClient, .lastEventID],
+            [.frames(WatchFrame.self, document: WatchReport.self)],
+            problems: [.sinceTooOld],
+            """
+            Watches what changes. With `timeout`, and if Accept names no stream, it is a long poll with \
+            one JSON document. Without `id`, `key` and `prefix` every entry and entity is \
+            watched. A client comes back with the `rev` of the last frame that has one and \
+            neither `initial` nor `more`.
+            """
+        ),
+        Route(
+            .watchByBody,
+            "POST /v1/watch",
+            headers: [.larderClient, .lastEventID],
+            body: .json([WatchCommand.self], example: #"{"ids":["notes/1"],"timeout":"0ms"}"#),
+            [.frames(WatchFrame.self, document: WatchReport.self)],
+            problems: [.sinceTooOld],
+            "Watches what changes, with a long list of ids."
+        ),
+    ]
+
+    private static let pins: [Route] = [
+        Route(
+            .listPins,
+            "GET /v1/pins",
+            query: PinListQuery.self,
+            [.json(Page<PinItem>.self)],
+            "Lists pins by their ids."
+        ),
+        Route(
+            .pin,
+            "PUT /v1/pins/{id}",
+            query: PinQuery.self,
+            [.json(201, PinItem.self), .json(202, PinItem.self), .empty(204)],
+            problems: [.unknownOrigin, .miss, .pinsFull],
+            """
+            Pins an entry, which is then never evicted. 201: its bytes are on disk; 204: they were \
+            before; 202: it waits for its origin. A pin that the origin refuses stays.
+            """
+        ),
+        Route(
+            .unpin,
+            "DELETE /v1/pins/{id}",
+            query: AccountQuery.self,
+            [.empty(204)],
+            problems: [.miss],
+            "Makes a pinned entry an ordinary one."
+        ),
+    ]
+
+    private static let origins: [Route] = [
+        Route(
+            .listOrigins,
+            "GET /v1/origins",
+            [.json(Page<OriginReport>.self)],
+            "Lists the origins; `next` is null."
+        ),
+        Route(
+            .addOrigin,
+            "POST /v1/origins",
+            body: .json(
+                [OriginCommand.self],
+                example: #"{"name":"news","base_url":"https://news.example.com"}"#
+            ),
+            access: .administrators,
+            [.json(201, OriginReport.self, headers: [.location])],
+            problems: [.originExists],
+            "Adds an origin."
+        ),
+        Route(
+            .setOriginOffline,
+            "POST /v1/origins/{name}/offline",
+            access: .administrators,
+            [.json(OriginReport.self)],
+            problems: [.noSuchOrigin],
+            "Sets an origin offline: no request leaves for it until it is set online."
+        ),
+        Route(
+            .setOriginOnline,
+            "POST /v1/origins/{name}/online",
+            access: .administrators,
+            [.json(OriginReport.self)],
+            problems: [.noSuchOrigin],
+            "Sets an origin online."
+        ),
+        Route(
+            .checkOrigin,
+            "POST /v1/origins/{name}/check",
+            body: .json(
+                [OriginCheckCommand.self],
+                example: #"{"path":"/articles/42"}"#,
+                isRequired: false
+            ),
+            access: .administrators,
+            [.json(OriginCheckReport.self)],
+            problems: [.noSuchOrigin],
+            "Asks an origin now, and stores nothing."
+        ),
+        Route(
+            .replaceOrigin,
+            "PUT /v1/origins/{name}",
+            body: .json(
+                [OriginDefinition.self],
+                example: #"{"base_url":"https://files.example.com"}"#
+            ),
+            access: .administrators,
+            [.json(OriginReport.self), .json(201, OriginReport.self, headers: [.location])],
+            problems: [.originInFile],
+            "Adds an origin, or replaces one that was added by a request."
+        ),
+        Route(
+            .removeOrigin,
+            "DELETE /v1/origins/{name}",
+            access: .administrators,
+            [.empty(204)],
+            problems: [.noSuchOrigin, .originInFile],
+            "Removes an origin that was added by a request; its entries stay."
+        ),
+    ]
+}

@@ -1,0 +1,62 @@
+import AsyncHTTPClient
+import LarderModel
+import LarderWire
+import NIOCore
+
+/// A frame and the line that it came on, without its end.
+package struct FrameLine<Frame: Sendable>: Sendable {
+    package let bytes: [UInt8]
+    package let frame: Frame
+}
+
+/// Reads the frames of one answer, a frame a line.
+struct FrameReader<Frame: Decodable & Sendable> {
+    private var body: HTTPClientResponse.Body.AsyncIterator
+    private var splitter = LineSplitter()
+    /// The answer breaks off if the client goes.
+    private let client: LarderClient
+
+    init(_ request: SocketRequest, of client: LarderClient) async throws(LarderError) {
+        body = try await client.connection.send(request).body.makeAsyncIterator()
+        self.client = client
+    }
+
+    /// The next frame of any type; an answer that ends has broken off.
+    mutating func next() async throws(LarderError) -> FrameLine<Frame> {
+        while true {
+            if let bytes = try splitter.next() {
+                do throws(APIDecodingError) {
+                    let frame = try APIDecoder(.lenient).decode(Frame.self, from: bytes)
+                    return FrameLine(bytes: bytes, frame: frame)
+                } catch {
+                    throw .badAnswer(error.message)
+                }
+            }
+            guard let chunk = try await body.nextChunk() else { throw .cutOff }
+            splitter.append(chunk)
+        }
+    }
+
+    /// Reads what follows the last frame, so that the connection can be used again.
+    mutating func drain() async {
+        // A connection that breaks now is no loss.
+        while let chunk = try? await body.nextChunk(), !chunk.isEmpty {}
+        withExtendedLifetime(client) {}
+    }
+}
+
+extension HTTPClientResponse.Body.AsyncIterator {
+    /// The next bytes of the body; nil at its end.
+    mutating func nextChunk() async throws(LarderError) -> ByteBufferView? {
+        do {
+            if let buffer = try await next(isolation: #isolation) {
+                return buffer.readableBytesView
+            }
+        } catch {
+            throw LarderError(error)
+        }
+        // A cancelled task's sequence just ends.
+        guard !Task.isCancelled else { throw .cancelled }
+        return nil
+    }
+}

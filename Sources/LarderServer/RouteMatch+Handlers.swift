@@ -1,0 +1,66 @@
+import LarderAPI
+import LarderEngine
+import LarderWire
+
+extension RouteMatch {
+    /// Answers a request, or says why not.
+    func answer(_ exchange: Exchange, _ loop: LoopReader) async throws(Problem) {
+        if route.query == nil, !route.passesQuery {
+            try exchange.refuseParameters()
+        }
+        if route.access == .administrators { try exchange.requireAdministrator() }
+        var entries: EntryRoutes { EntryRoutes(exchange, loop) }
+        var entities: EntityRoutes { EntityRoutes(exchange, loop) }
+        var modifiers: ModifierRoutes { ModifierRoutes(exchange) }
+        var pins: PinRoutes { PinRoutes(exchange) }
+        var origins: OriginRoutes { OriginRoutes(exchange) }
+        var administration: AdministrationRoutes { AdministrationRoutes(exchange, loop) }
+        switch name {
+        case .readBatch: try await entries.batch()
+        case .explainEntry: try await entries.explain(try id)
+        case .readEntry: try await entries.read(try id)
+        case .putEntry: try await entries.put(try id)
+        case .removeEntry: try await entries.remove(try id)
+        case .listEntries: try await entries.list()
+        case .explainEntity: try await entities.explain(try key)
+        case .readEntity: try await entities.read(try key)
+        case .setEntity: try await entities.put(try key)
+        case .deleteEntity: try await entities.remove(try key)
+        case .listEntities: try await entities.list()
+        case .fetchByQuery, .fetchByBody:
+            try await FetchRoutes(exchange, loop).answer(byQuery: name == .fetchByQuery)
+        case .watchByQuery, .watchByBody:
+            try await WatchRoutes(exchange).answer(byQuery: name == .watchByQuery)
+        case .listModifiers: try await modifiers.list()
+        case .acceptModifiers: try await modifiers.accept()
+        case .retryModifier: try await modifiers.retry(try modifier)
+        case .showModifier: try await modifiers.show(try modifier)
+        case .removeModifier: try await modifiers.remove(try modifier)
+        case .pauseLane: try await modifiers.setPaused(try lane, true)
+        case .resumeLane: try await modifiers.setPaused(try lane, false)
+        case .listPins: try await pins.list()
+        case .pin: try await pins.pin(try id)
+        case .unpin: try await pins.unpin(try id)
+        case .listOrigins: try await origins.list()
+        case .addOrigin: try await origins.add()
+        case .setOriginOffline: try await origins.set(try origin, isOffline: true)
+        case .setOriginOnline: try await origins.set(try origin, isOffline: false)
+        case .checkOrigin: try await origins.check(try origin)
+        case .replaceOrigin: try await origins.replace(try origin)
+        case .removeOrigin: try await origins.remove(try origin)
+        case .evict: try await administration.evict()
+        case .status: try await administration.status()
+        case .stats: try await exchange.respond(with: exchange.stats())
+        case .usage: try await administration.usage()
+        case .check: try await administration.check()
+        case .reload: try await administration.reload()
+        case .purge: try await administration.purge()
+        case .live: try await exchange.respond(with: Health())
+        case .ready: try await administration.ready()
+        case .document: await exchange.respond(APIDocument.bytes)
+        case .raw: try await RawRoutes(exchange, loop).read()
+        case .rawPost, .rawPut, .rawPatch, .rawDelete:
+            try await RawRoutes(exchange, loop).write()
+        }
+    }
+}
