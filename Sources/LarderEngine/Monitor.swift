@@ -9,7 +9,7 @@ package final class Monitor: EnginePart {
     let context: EngineContext
     let started: Duration
     var maxBytes: Int64 { store.limits.maxBytes.bytes }
-    private let version: String
+    package let version: String
     /// What the configuration has to say beside the store, for status.
     private let findings: Mutex<[String]>
     private let meter = Mutex(HitMeter())

@@ -57,6 +57,9 @@ extension RouteMatch {
         case .purge: try await administration.purge()
         case .live: try await exchange.respond(with: Health())
         case .ready: try await administration.ready()
+        case .version:
+            let version = exchange.engine.monitor.version
+            try await exchange.respond(with: VersionReport(version: version))
         case .document: await exchange.respond(APIDocument.bytes)
         case .raw: try await RawRoutes(exchange, loop).read()
         case .rawPost, .rawPut, .rawPatch, .rawDelete:

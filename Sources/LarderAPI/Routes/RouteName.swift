@@ -9,6 +9,6 @@ package enum RouteName: Int, Sendable, CaseIterable {
     case listPins, pin, unpin
     case listOrigins, addOrigin, setOriginOffline, setOriginOnline, checkOrigin
     case replaceOrigin, removeOrigin
-    case evict, status, stats, usage, check, reload, purge, live, ready, document
+    case evict, status, stats, usage, check, reload, purge, live, ready, version, document
     case raw, rawPost, rawPut, rawPatch, rawDelete
 }

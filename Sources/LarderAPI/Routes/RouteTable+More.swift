@@ -164,6 +164,12 @@ extension Route {
             "Tells that a read of the store succeeds."
         ),
         Route(
+            .version,
+            "GET /v1/version",
+            [.json(VersionReport.self)],
+            "Tells the version of the daemon."
+        ),
+        Route(
             .document,
             "GET /v1/openapi.json",
             [.json(RawJSON.self)],
