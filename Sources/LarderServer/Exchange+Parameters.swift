@@ -31,6 +31,7 @@ extension Exchange {
 
     /// Refuses every parameter.
     func refuseParameters() throws(Problem) {
+        guard !query.isEmpty else { return }
         let _: NoParameters = try parameters()
     }
 

@@ -5,10 +5,8 @@ import LarderWire
 extension RouteMatch {
     /// Answers a request, or says why not.
     func answer(_ exchange: Exchange, _ loop: LoopReader) async throws(Problem) {
-        if route.query == nil, !route.passesQuery {
-            try exchange.refuseParameters()
-        }
-        if route.access == .administrators { try exchange.requireAdministrator() }
+        if checks.refusesParameters { try exchange.refuseParameters() }
+        if checks.isForAdministrators { try exchange.requireAdministrator() }
         var entries: EntryRoutes { EntryRoutes(exchange, loop) }
         var entities: EntityRoutes { EntityRoutes(exchange, loop) }
         var modifiers: ModifierRoutes { ModifierRoutes(exchange) }

@@ -31,7 +31,20 @@ struct RouteMatch: Equatable {
         throw allowed.isEmpty ? .notFound : .notAllowed(allowed)
     }
 
-    var route: Route { Route.byName[name.rawValue] }
+    /// What is checked before the handler of a route: a row of the table takes longer to copy.
+    struct Checks {
+        let refusesParameters: Bool
+        let isForAdministrators: Bool
+    }
+
+    private static let checksByName = Route.byName.map { route in
+        Checks(
+            refusesParameters: route.query == nil && !route.passesQuery,
+            isForAdministrators: route.access == .administrators
+        )
+    }
+
+    var checks: Checks { Self.checksByName[name.rawValue] }
     var family: RouteFamily { RouteFamily.byName[name.rawValue] }
 
     var id: EntryID { get throws(Problem) { try PercentCoding.id(inPath: parameter) } }

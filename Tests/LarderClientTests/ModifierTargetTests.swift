@@ -12,7 +12,9 @@ struct ModifierTargetTests {
             let receipt = try ModifierWriteTests.receipt()
             daemon.answer("/v1/modifiers", with: .reply(202, body: receipt.encodedJSON()))
             try await client.write(modifier)
-            command = try LarderWire.ModifiersCommand(json: try #require(daemon.requests.all.first).body)
+            command = try LarderWire.ModifiersCommand(
+                json: try #require(daemon.requests.all.first).body
+            )
         }
         return try #require(command)
     }

@@ -38,7 +38,9 @@ package struct APIDecoder: Sendable {
         } catch {
             throw .notJSON(error)
         }
-        return try decode(type, node, DecodingState(mode, .json, json))
+        let state = DecodingState(mode, .json, json)
+        defer { state.giveNamesBack() }
+        return try decode(type, node, state)
     }
 
     /// Reads what follows the `?` of a target.
@@ -46,7 +48,9 @@ package struct APIDecoder: Sendable {
         _ type: Value.Type = Value.self,
         query: Substring
     ) throws(APIDecodingError) -> Value {
-        try decode(type, WireNode(query: query), DecodingState(mode, .query, []))
+        let state = DecodingState(mode, .query, [])
+        defer { state.giveNamesBack() }
+        return try decode(type, WireNode(query: query), state)
     }
 
     /// The names of the members that a type has, in the order of its declaration.
@@ -102,20 +106,24 @@ final class DecodingState {
     let source: APIDecodingError.Source
     /// The bytes that the ranges of nodes are offsets of.
     private let json: [UInt8]
-    private var names: [ObjectIdentifier: MemberNames] = [:]
+    private var names: NamesOfTypes
 
     init(_ mode: APIDecoder.Mode, _ source: APIDecodingError.Source, _ json: [UInt8]) {
         self.mode = mode
         self.source = source
         self.json = json
+        names = NamesOfTypes.taken()
     }
 
     func names<Key: CodingKey>(of type: Key.Type) -> MemberNames {
-        if let names = names[ObjectIdentifier(type)] { return names }
+        if let names = names.byKeys[ObjectIdentifier(type)] { return names }
         let new = MemberNames(of: type)
-        names[ObjectIdentifier(type)] = new
+        names.byKeys[ObjectIdentifier(type)] = new
         return new
     }
+
+    /// Leaves the names to the next decoder; this one is not used after it.
+    func giveNamesBack() { names.giveBack() }
 
     func read<Value: Decodable>(
         _ type: Value.Type,

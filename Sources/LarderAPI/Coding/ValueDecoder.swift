@@ -16,6 +16,8 @@ final class ValueDecoder: Decoder {
     let node: WireNode
     let path: WirePath
     private var asked: [String] = []
+    /// Whether no member comes twice, as far as the mode asks for that.
+    private var areDistinct = false
     private var form = Form.object
     private var nested: [ValueDecoder] = []
     private var index: [JSONName: Int] = [:]
@@ -65,11 +67,25 @@ final class ValueDecoder: Decoder {
         guard case .object(let members) = node.content else {
             throw state.wrong(node, path, "an object")
         }
-        guard state.mode == .strict, Set(members.map { JSONName($0.name) }).count < members.count
-        else { return members }
+        guard state.mode == .strict, !areDistinct, let twice = Self.repeated(in: members) else {
+            areDistinct = true
+            return members
+        }
+        throw .repeatedMember(twice, in: path.text, state.source)
+    }
+
+    /// The first name that comes a second time.
+    private static func repeated(in members: [WireNode.Member]) -> String? {
+        guard members.count > scannedMax else {
+            for (place, member) in members.enumerated() {
+                if members[..<place].contains(where: { $0.name.hasSameBytes(as: member.name) }) {
+                    return member.name
+                }
+            }
+            return nil
+        }
         var seen: Set<JSONName> = []
-        let twice = members.first { !seen.insert(JSONName($0.name)).inserted }
-        throw .repeatedMember(twice?.name ?? "", in: path.text, state.source)
+        return members.first { !seen.insert(JSONName($0.name)).inserted }?.name
     }
 
     /// The value of the last member of this name, which counts as known from now on.
@@ -108,13 +124,25 @@ final class ValueDecoder: Decoder {
     private func unknownMember(beside others: [String]) -> APIDecodingError? {
         guard state.mode == .strict, form == .object, case .object(let members) = node.content
         else { return nil }
+        guard let unknown = unknown(of: members, beside: others) else {
+            return nested.lazy.compactMap { $0.unknownMember() }.first
+        }
         var known = others
         var names = Set(others.map(JSONName.init))
         for name in asked where names.insert(JSONName(name)).inserted { known.append(name) }
-        if let unknown = members.first(where: { !names.contains(JSONName($0.name)) }) {
-            return .unknownMember(unknown.name, in: path.text, known: known, state.source)
+        return .unknownMember(unknown, in: path.text, known: known, state.source)
+    }
+
+    /// The first name that is neither among `others` nor was asked for.
+    private func unknown(of members: [WireNode.Member], beside others: [String]) -> String? {
+        guard members.count > Self.scannedMax else {
+            return members.first { member in
+                !(asked.contains { $0.hasSameBytes(as: member.name) }
+                    || others.contains { $0.hasSameBytes(as: member.name) })
+            }?.name
         }
-        return nested.lazy.compactMap { $0.unknownMember() }.first
+        let names = Set((others + asked).map(JSONName.init))
+        return members.first { !names.contains(JSONName($0.name)) }?.name
     }
 }
 
