@@ -14,6 +14,8 @@ final class CacheWriter {
     let now: @Sendable () -> Timestamp
     var state: CacheWriterState
     var file: CacheFile?
+    /// An entity of `state.db`, which cached answers show too.
+    var durableEntity: (TargetName) throws(StoreError) -> KnownEntity? = { _ in nil }
     var recreations = RecreationLimit()
     let reserve: Reserve
     var bounds = CacheRoom.Bounds()

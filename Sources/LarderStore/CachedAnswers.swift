@@ -251,6 +251,9 @@ struct CachedAnswers {
         let rebuilding = RowRebuilding(ofBasesIn: row, cache.shared)
         return try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
             guard let name = id.entity else { return nil }
+            // Where `state.db` has it, the cache has none, or what it was.
+            let durable = try cache.durableEntity(TargetName(row.scope, id))
+            if let durable { return durable }
             let found = try find(name, in: row.scope)
             return found.row.map { old in
                 KnownEntity(held: found.held, revision: old.revision, storedAt: row.entry.storedAt)

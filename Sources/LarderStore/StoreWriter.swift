@@ -28,6 +28,10 @@ final class StoreWriter: WriterPart {
         cacheWriter = cache
         self.revisions = revisions
         lastSeen = revisions.last
+        cache.durableEntity = { [unowned self] (name) throws(StoreError) in
+            guard cacheWriter.shared.residency.covers(name.scope, name.id) else { return nil }
+            return try self.state.reader.withEntry(name.scope, name.id) { $0.entity } ?? nil
+        }
     }
 
     var state: StateWriter {

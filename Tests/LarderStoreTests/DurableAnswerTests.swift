@@ -125,6 +125,21 @@ struct DurableAnswerTests {
         try await fixture.store.requireInvariants()
     }
 
+    @Test("A cached answer whose entity is in state.db can be written to and pinned")
+    func entityIsDurable() async throws {
+        try await fixture.put("feed", Self.feed)
+        try await fixture.temporary.accept("one", EntryID(try fixture.name("B:1")).text)
+        try await pin(fixture, "feed")
+        let shown = try await fixture.shown("feed")
+        #expect(try await fixture.temporary.unpin("feed"))
+        try await fixture.store.maintain()
+        #expect(try await fixture.shown("feed") == shown)
+        try await fixture.temporary.accept("two", "feed")
+        #expect(try await fixture.shown("feed") == shown)
+        try fixture.loseCache()
+        #expect(try await fixture.shown("feed") == shown)
+    }
+
     @Test("An entity of two pinned answers stays until the second one is unpinned")
     func twoAnswers() async throws {
         try await fixture.put("feed", Self.feed)
