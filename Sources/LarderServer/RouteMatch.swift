@@ -31,7 +31,7 @@ struct RouteMatch: Equatable {
         throw allowed.isEmpty ? .notFound : .notAllowed(allowed)
     }
 
-    /// What is checked before the handler of a route: a row of the table takes longer to copy.
+    /// The checks before the handler of a route; copying the row of the table takes longer.
     struct Checks {
         let refusesParameters: Bool
         let isForAdministrators: Bool

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The names of the members of the types that were read, which one decoder has at a time.
 ///
-/// To make them anew took a third of the time of a command.
+/// A decoder that made its names itself spent a third of its time on it (perf, 64 clients).
 struct NamesOfTypes: @unchecked Sendable {
     /// By the type of the coding keys.
     var byKeys: [ObjectIdentifier: MemberNames] = [:]
