@@ -73,7 +73,7 @@ def kinds(rig):
                 for name in names:
                     entry = rig.entry(origin, name).removeprefix("/v1/entries/")
                     daemon.command("PUT", "/v1/pins/" + entry)
-        daemon.command("POST", "/v1/origins/documents/offline")
+        daemon.set_offline(True)
         for name in range(IDS, 2 * IDS, 100):
             daemon.command("POST", "/v1/modifiers", rig.merge(rig.url("documents", name)))
         # Whole entries, with those who watch them.
@@ -191,9 +191,9 @@ def put(rig):
 def accepts(rig, daemon, clients, count):
     """Modifiers for targets of their own, whose bases are cached, while nothing can be sent."""
     first = rig.numbers(count)
-    daemon.command("POST", "/v1/origins/documents/online")
+    daemon.set_offline(False)
     rig.numbered.rate(daemon, load.CONNECTIONS, first, count, "/o/documents/{n}")
-    daemon.command("POST", "/v1/origins/documents/offline")
+    daemon.set_offline(True)
     return rig.numbered.rate(daemon, clients, first, count, "/v1/modifiers", **as_modifier(rig))
 
 
@@ -205,7 +205,7 @@ def as_modifier(rig):
 def drained(daemon):
     """Sends what waits; the seconds that it took."""
     begun = time.monotonic()
-    daemon.command("POST", "/v1/origins/documents/online")
+    daemon.set_offline(False)
     while daemon.command("GET", "/v1/modifiers?state=unsettled&limit=1&wait=30s")["items"]:
         if time.monotonic() - begun > 300:
             raise Broken("what was accepted is not sent within 300 s")
@@ -263,7 +263,7 @@ def put_beside(rig):
     with rig.daemons("beside") as daemons:
         urls = rig.urls("put", (f"/v1/entries/bench-{number}" for number in range(IDS)))
         for daemon in daemons.values():
-            daemon.command("POST", "/v1/origins/documents/offline")
+            daemon.set_offline(True)
 
         def beside(daemon):
             writers = rig.numbered.start(daemon, 16, rig.numbers(100_000), 100_000, "/v1/modifiers",

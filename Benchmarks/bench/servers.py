@@ -113,10 +113,10 @@ class Larder(Server):
         base = f"http://localhost:{origin_port}"
         origins = {
             origin: {"base_url": f"{base}/{origin}/", "allow_private": True}
-            for origin in ["documents", "whole", "rebuilt", "ten", "shared"]
+            for origin in ["documents", "whole", "rebuilt", "ten"]
         }
+        self.shared = f"{base}/shared/"
         origins["rebuilt"]["normalize"] = origins["ten"]["normalize"] = {"by_type": True}
-        origins["shared"]["scope"] = "shared"
         configuration = {
             "sockets": {"api": self.socket},
             "storage": {
@@ -135,9 +135,27 @@ class Larder(Server):
     def arguments(self):
         return [self.program, "--config", self.configuration]
 
+    def start(self):
+        super().start()
+        # By the version's own program: the key of the configuration has changed.
+        self.cachectl("origin", "add", "shared", self.shared, "--shared", "--replace")
+        return self
+
+    def cachectl(self, *arguments):
+        """Runs the `cachectl` that belongs to the daemon."""
+        program = os.path.join(os.path.dirname(self.program), "cachectl")
+        done = subprocess.run(
+            [program, *arguments, "--socket", self.socket], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Broken(f"cachectl {' '.join(arguments)}: {done.stderr.strip()}")
+
+    def set_offline(self, is_offline):
+        """Sets the origin of the documents offline or online."""
+        self.cachectl("origin", "offline" if is_offline else "online", "documents")
+
     def is_ready(self):
         try:
-            return ask(self.socket, "GET", "/v1/health/ready")[0] == 200
+            return ask(self.socket, "GET", "/v1/status")[0] == 200
         except OSError:
             return False
 

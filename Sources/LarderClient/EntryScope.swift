@@ -25,13 +25,13 @@ public enum EntryOwner: Hashable, Sendable {
     case everybody
 
     /// The owner of a row; nil in lists of the client's own rows.
-    init?(scope: String?, account: String?) {
-        guard let scope else { return nil }
-        guard scope.hasPrefix("uid:"), let uid = UInt32(scope.dropFirst(4)) else {
+    init?(user: UInt32?, account: String?, shared: Bool?) {
+        guard let user else {
+            guard shared == true else { return nil }
             self = .everybody
             return
         }
-        self = .user(uid, account: account ?? "default")
+        self = .user(user, account: account ?? "default")
     }
 
     init(_ scope: Scope) {
@@ -44,12 +44,12 @@ public enum EntryOwner: Hashable, Sendable {
 
 extension EntryItem {
     /// The owner of the row; nil in lists of the client's own rows.
-    public var owner: EntryOwner? { EntryOwner(scope: scope, account: account) }
+    public var owner: EntryOwner? { EntryOwner(user: user, account: account, shared: shared) }
 }
 
 extension EntityItem {
     /// The owner of the row; nil in lists of the client's own rows.
-    public var owner: EntryOwner? { EntryOwner(scope: scope, account: account) }
+    public var owner: EntryOwner? { EntryOwner(user: user, account: account, shared: shared) }
 }
 
 extension LarderClient {

@@ -26,7 +26,7 @@ extension FetchUpdate {
         case .snapshot(let snapshot): self = .snapshot(Snapshot(snapshot, client: client))
         case .unchanged: self = .unchanged
         case .deleted: self = .deleted
-        case .error(let error): self = .failed(error.problem)
+        case .problem(let frame): self = .failed(frame.problem)
         case .origin(let origin): self = .origin(origin)
         case .heartbeat, .other: return nil
         case .end(let end): self = .end(end.outcome)

@@ -48,7 +48,7 @@ package struct FrameLines: AsyncSequence, Sendable {
                 switch line.frame {
                 case .heartbeat, .other: continue
                 case .end: state = .ended(reader)
-                case .snapshot, .unchanged, .deleted, .error, .origin: state = .reading(reader)
+                case .snapshot, .unchanged, .deleted, .problem, .origin: state = .reading(reader)
                 }
                 return line
             }

@@ -32,8 +32,8 @@ extension LarderClient {
     public func write(all modifiers: [Modifier]) async throws(LarderError) -> [ModifierReceipt] {
         let account = try accountName()
         let command = LarderAPI.ModifiersCommand(modifiers: modifiers.map { $0.of(account, time) })
-        let receipts: ModifierReceipts = try await submit(command)
-        return receipts.modifiers
+        let receipts: Page<ModifierReceipt> = try await submit(command)
+        return receipts.items
     }
 
     /// Writes, and waits a while for what comes of it.

@@ -21,21 +21,21 @@ extension LarderClient {
     ///   - definition: The keys of the origin.
     ///   - replacing: Whether one of the same name that was added before is replaced.
     /// - Returns: The origin as the daemon has it.
-    /// - Throws: `urn:larder:origin-exists` where the name or the address is another's.
+    /// - Throws: `urn:larder:origin-exists` where the address is another's, and
+    ///   `urn:larder:precondition-failed` where there is one of the name.
     @discardableResult
     public func addOrigin(
         _ name: String,
         _ definition: OriginDefinition,
         replacing: Bool = false
     ) async throws(LarderError) -> OriginReport {
-        let path = originPath(try originName(name))
-        let command = OriginCommand(name: name, settings: definition)
         var request = SocketRequest(
-            posting: replacing ? APIEncoder().encode(definition) : APIEncoder().encode(command),
-            to: replacing ? path : "/v1/origins",
+            posting: APIEncoder().encode(definition),
+            to: originPath(try originName(name)),
             timeLimit: Limits.reportTime
         )
-        if replacing { request.method = .PUT }
+        request.method = .PUT
+        if !replacing { request.headers.add(name: "If-None-Match", value: "*") }
         return try await connection.send(request)
     }
 
@@ -67,8 +67,13 @@ extension LarderClient {
         _ name: String,
         offline isOffline: Bool
     ) async throws(LarderError) -> OriginReport {
-        let path = originPath(try originName(name)) + (isOffline ? "/offline" : "/online")
-        return try await connection.send(SocketRequest(.POST, path, timeLimit: Limits.reportTime))
+        var request = SocketRequest(
+            posting: APIEncoder().encode(OriginChange(offline: isOffline)),
+            to: originPath(try originName(name)),
+            timeLimit: Limits.reportTime
+        )
+        request.method = .PATCH
+        return try await connection.send(request)
     }
 
     /// Has the daemon ask an origin now, whatever its state, and store nothing; for

@@ -1,3 +1,4 @@
+public import LarderAPI
 import LarderModel
 import LarderWire
 import NIOHTTP1
@@ -29,84 +30,96 @@ extension LarderClient {
         }
     }
 
-    /// Takes a modifier back, and with it those that depend on it; a dead one is dropped.
+    /// Retries, cancels, drops or discards a modifier.
     ///
     /// - Parameters:
-    ///   - id: Its name.
-    ///   - mayDrop: Whether a dead one is dropped; else it is refused as settled.
+    ///   - action: What is done.
+    ///   - id: Id of the modifier.
     ///   - scope: Whose it is.
+    /// - Returns: Its state then; nil if it is forgotten.
     /// - Throws: ``LarderError/tooLate(_:)`` where bytes of it may have left, or it is settled;
-    ///   ``LarderError/miss(_:)`` where there is none of this name.
-    public func cancelModifier(
-        _ id: String,
-        dropping mayDrop: Bool = true,
-        scope: EntryScope = .own
-    ) async throws(LarderError) {
-        try await removeModifier(id, ["drop": mayDrop ? nil : "false"], scope)
-    }
-
-    /// Gives a modifier up that may have reached the server: it becomes a dead one, and what the
-    /// server has is asked for again.
-    ///
-    /// - Parameters:
-    ///   - id: Its name.
-    ///   - scope: Whose it is.
-    /// - Throws: ``LarderError/tooLate(_:)`` while it is being sent, or after it was settled;
-    ///   ``LarderError/miss(_:)`` where there is none of this name.
-    public func discardModifier(
-        _ id: String,
-        scope: EntryScope = .own
-    ) async throws(LarderError) {
-        try await removeModifier(id, ["discard": "true"], scope)
-    }
-
-    /// Has a modifier sent again as soon as it is its turn: one that is dead, or waits for its next
-    /// attempt, a decision or a credential.
-    ///
-    /// A dead one takes its place behind all others.
-    ///
-    /// - Parameters:
-    ///   - id: Its name.
-    ///   - scope: Whose it is.
-    /// - Returns: How it stands with it then.
-    /// - Throws: ``LarderError/tooLate(_:)`` while it is being sent, or after it was confirmed or
-    ///   cancelled; ``LarderError/miss(_:)`` where there is none of this name.
+    ///   ``LarderError/miss(_:)`` where there is none of this id.
     @discardableResult
-    public func retryModifier(
-        _ id: String,
+    public func act(
+        _ action: ModifierAction,
+        onModifier id: String,
         scope: EntryScope = .own
-    ) async throws(LarderError) -> ModifierReceipt {
-        let path = PercentCoding.modifierPath(try modifierID(id)) + "/retry"
-        let target = try scopedTarget(path, scope)
+    ) async throws(LarderError) -> LarderAPI.ModifierState? {
+        let command = ModifierActionCommand(action, ids: [try modifierID(id).text])
+        guard let result = try await act(command, scope).items.first else {
+            throw .badAnswer("nothing is told of '\(id)'")
+        }
+        if let problem = result.problem { throw LarderError.problem(problem) }
+        return result.state
+    }
+
+    /// Retries, cancels, drops or discards all modifiers in a state.
+    ///
+    /// - Parameters:
+    ///   - action: What is done.
+    ///   - state: Which.
+    ///   - origin: Only those that go to this origin.
+    ///   - scope: Whose.
+    /// - Returns: The result for each, page by page; nothing is done before they are iterated.
+    public func act(
+        _ action: ModifierAction,
+        onModifiersIn state: LarderAPI.ModifierState,
+        of origin: String? = nil,
+        scope: EntryScope = .own
+    ) -> Pages<ModifierActionResult> {
+        Pages { cursor throws(LarderError) in
+            var command = ModifierActionCommand(action, state: state, origin: origin)
+            command.cursor = cursor
+            let page = try await self.act(command, scope)
+            return (page.items, page.next)
+        }
+    }
+
+    private func act(
+        _ command: ModifierActionCommand,
+        _ scope: EntryScope
+    ) async throws(LarderError) -> Page<ModifierActionResult> {
+        var command = command
+        command.rows = try rows(of: scope)
+        // Each is on disk before the daemon answers.
+        let path = "/v1/modifiers/actions"
         return try await connection.send(
-            SocketRequest(.POST, target, timeLimit: Limits.reportTime)
+            SocketRequest(posting: APIEncoder().encode(command), to: path)
         )
     }
 
-    /// Sends nothing of a lane until it is resumed, also after the daemon was started anew.
+    /// Pauses a lane, also across restarts of the daemon, or resumes it.
     ///
     /// - Parameters:
-    ///   - lane: `name:NAME`, `id:ID`, `key:ORIGIN/KEY`.
+    ///   - lane: `name:NAME` or `id:ID`.
+    ///   - isPaused: Whether nothing of it is sent.
     ///   - scope: Whose.
     /// - Throws: ``LarderError/notPermitted(_:)`` for others' lanes.
-    public func pauseLane(
+    public func setLane(
         _ lane: String,
+        paused isPaused: Bool,
         scope: EntryScope = .own
     ) async throws(LarderError) {
-        try await setLane(lane, "pause", scope)
+        let checked = try LarderError.checking(.badRequest) { () throws(ModelError) in
+            try Lane(lane)
+        }
+        var request = SocketRequest(
+            posting: APIEncoder().encode(LaneCommand(paused: isPaused)),
+            to: try scopedTarget(PercentCoding.lanePath(checked), scope),
+            timeLimit: Limits.reportTime
+        )
+        request.method = .PUT
+        _ = try await connection.report(request)
     }
 
-    /// Sends what waits in a lane that was paused.
+    /// The lanes that are paused.
     ///
-    /// - Parameters:
-    ///   - lane: `name:NAME`, `id:ID`, `key:ORIGIN/KEY`.
-    ///   - scope: Whose.
+    /// - Parameter scope: Whose.
     /// - Throws: ``LarderError/notPermitted(_:)`` for others' lanes.
-    public func resumeLane(
-        _ lane: String,
-        scope: EntryScope = .own
-    ) async throws(LarderError) {
-        try await setLane(lane, "resume", scope)
+    public func pausedLanes(scope: EntryScope = .own) async throws(LarderError) -> [LaneItem] {
+        let target = try scopedTarget("/v1/lanes", scope)
+        let request = SocketRequest(.GET, target, timeLimit: Limits.reportTime)
+        return try await connection.send(request, answer: Page<LaneItem>.self).items
     }
 
     private func removeModifier(
@@ -116,17 +129,5 @@ extension LarderClient {
     ) async throws(LarderError) {
         let path = try modifierTarget(id, parameters, scope)
         _ = try await connection.report(SocketRequest(.DELETE, path, timeLimit: Limits.reportTime))
-    }
-
-    private func setLane(
-        _ lane: String,
-        _ step: String,
-        _ scope: EntryScope
-    ) async throws(LarderError) {
-        let checked = try LarderError.checking(.badRequest) { () throws(ModelError) in
-            try Lane(lane)
-        }
-        let path = try scopedTarget(PercentCoding.lanePath(checked, step), scope)
-        _ = try await connection.report(SocketRequest(.POST, path, timeLimit: Limits.reportTime))
     }
 }

@@ -117,7 +117,7 @@ extension LarderClient {
     /// Has the daemon look at its files, their permissions and its clock; for administrators.
     ///
     /// It may take half a minute; one runs at a time.
-    package func check() async throws(LarderError) -> CheckReport {
+    package func check() async throws(LarderError) -> [Finding] {
         try await connection.send(SocketRequest(.POST, "/v1/check", timeLimit: Limits.reportTime))
     }
 

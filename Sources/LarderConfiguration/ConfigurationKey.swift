@@ -70,7 +70,7 @@ enum OriginKey: String, CaseIterable {
     case baseURL = "base_url"
     case allowPrivate = "allow_private"
     case redirectHosts = "redirect_hosts"
-    case scope
+    case shared
     case proxy
     case tls
     case headers

@@ -5,7 +5,7 @@ private struct OriginParts {
     var baseURL: (url: WebURL, place: ConfigurationPlace)?
     var allowPrivate = false
     var redirectHosts: [HostPort] = []
-    var scope = OriginScope.user
+    var isShared = false
     var proxy: ProxySettings?
     var tls = TLSSettings()
     var headers = HeaderFields()
@@ -17,7 +17,7 @@ private struct OriginParts {
         var origin = OriginSettings(name: name, baseURL: baseURL)
         origin.allowPrivate = allowPrivate
         origin.redirectHosts = redirectHosts
-        origin.scope = scope
+        origin.isShared = isShared
         origin.proxy = proxy
         origin.tls = tls
         origin.headers = headers
@@ -72,8 +72,8 @@ extension ConfigurationReader {
         case .allowPrivate:
             set(&parts.allowPrivate, item, at: path, Setting.truth)
         case .redirectHosts: parts.redirectHosts = redirectHosts(item, at: path)
-        case .scope:
-            set(&parts.scope, item, at: path, Setting.choice)
+        case .shared:
+            set(&parts.isShared, item, at: path, Setting.truth)
         case .proxy: parts.proxy = proxy(item, at: path)
         case .tls: parts.tls = tls(item, at: "\(path).tls")
         case .headers: parts.headers = headers(item, at: "\(path).headers")

@@ -150,9 +150,8 @@ package final class Engine: Sendable {
         interest: Interest
     ) async throws(Problem) -> RawReply? {
         let (url, origin) = try command.place(context, scope)
-        try origin.refuseConfigured(command.headers)
-        var fetch = FetchOrder(url: url)
-        fetch.headers = command.headers
+        var order = FetchOrder(url: url)
+        order.headers = command.headers
         let rules = RawRules(
             origin.fetch.policy,
             control: command.cacheControl,
@@ -162,8 +161,47 @@ package final class Engine: Sendable {
             ifNoneMatch: command.ifNoneMatch,
             ifModifiedSince: command.ifModifiedSince
         )
-        let request = FetchRequest(fetch, origin: origin, raw: rules)
-        let printer = RawPrinter(clock: clock, url: url, rules: rules, conditions: conditions)
+        return try await reply(to: order, origin, rules, conditions, scope, reader, interest)
+    }
+
+    /// Answers a fetch with one body as ``raw(_:scope:reader:interest:)`` does; `fields` are those of
+    /// the client's request, of which Cache-Control and its conditions count.
+    package func get(
+        _ order: FetchOrder,
+        fields: HeaderFields,
+        scope: ScopeKey,
+        reader: StoreReader,
+        interest: Interest
+    ) async throws(Problem) -> RawReply? {
+        let rules = RawRules(
+            order.policy ?? .networkFirst,
+            control: fields.list("Cache-Control") ?? ""
+        )
+        let conditions = RawConditions(
+            ifNoneMatch: fields.list("If-None-Match"),
+            ifModifiedSince: fields["If-Modified-Since"]
+        )
+        let origin = try context.origin(of: order.url, in: scope)
+        return try await reply(to: order, origin, rules, conditions, scope, reader, interest)
+    }
+
+    private func reply(
+        to order: FetchOrder,
+        _ origin: OriginSettings,
+        _ rules: RawRules,
+        _ conditions: RawConditions,
+        _ scope: ScopeKey,
+        _ reader: StoreReader,
+        _ interest: Interest
+    ) async throws(Problem) -> RawReply? {
+        try origin.refuseConfigured(order.headers)
+        let request = FetchRequest(order, origin: origin, raw: rules)
+        let printer = RawPrinter(
+            clock: clock,
+            url: order.url,
+            rules: rules,
+            conditions: conditions
+        )
         return try await run(request, printer, scope, reader, interest).reply
     }
 

@@ -158,8 +158,7 @@ extension EntityItem {
     init?(_ view: ListedView) {
         self.init(
             view.entry,
-            size: view.row.size,
-            lastUsed: view.row.lastUsed,
+            accountedBytes: view.row.size,
             source: view.source
         )
     }

@@ -133,8 +133,7 @@ extension EntryItem {
     init(_ entry: Entry, in row: ListedRow?, _ source: AnswerSource, now: Timestamp) {
         self.init(
             entry,
-            size: row?.size ?? 0,
-            lastUsed: row?.lastUsed ?? 0,
+            accountedBytes: row?.size ?? 0,
             pinned: row?.isPinned ?? false,
             source: source,
             now: now

@@ -107,7 +107,7 @@ private struct EvictionRun {
             cursor = last.cursor
             var wanted = page[...]
             if let goal {
-                var left = before - report.bytes - goal
+                var left = before - report.accountedBytes - goal
                 let skipped = try await context.store.skipped(page)
                 let end = page.indices.first { index in
                     guard left > 0 else { return true }
@@ -158,7 +158,7 @@ private struct EvictionRun {
         }
         guard hasBytes else { return }
         report.evicted += 1
-        report.bytes += row.size
+        report.accountedBytes += row.size
         report.add(row.name.id)
     }
 
@@ -173,7 +173,7 @@ private struct EvictionRun {
             receipt = try await context.store.evict(candidates, client: client)
         }
         report.evicted += receipt.evicted.count
-        report.bytes += receipt.bytes
+        report.accountedBytes += receipt.bytes
         report.skipped += receipt.skipped
         for candidate in receipt.evicted { report.add(candidate.id) }
     }

@@ -81,7 +81,7 @@ extension Entries {
         let reasons = [
             store.pins.isPinned(scope, id) ? "pinned" : nil,
             store.modifiers.isTarget(scope, id) ? "targeted" : nil,
-            store.protections(scope, id) > holders ? "in-flight" : nil,
+            store.protections(scope, id) > holders ? "in_flight" : nil,
             holders > 0 ? "followed" : nil,
         ].compactMap { $0 }
         var explanation = EntryExplanation(item, of: found.entry, protectedBy: reasons)

@@ -91,7 +91,7 @@ struct FramePrinter: FetchPrinter {
             return await emit(.snapshot(SnapshotFrame(answer, bytes, for: scope, now: now)))
         case .unchanged(let frame): return await emit(.unchanged(frame))
         case .deleted(let frame, _): return await emit(.deleted(frame))
-        case .failed(let failure): return await emit(.error(ErrorFrame(failure.problem)))
+        case .failed(let failure): return await emit(.problem(ProblemFrame(failure.problem)))
         case .origin(let revision, let state):
             return await emit(.origin(OriginFrame(revision, request.origin.name, state: state)))
         case .heartbeat(let revision): return await emit(.heartbeat(HeartbeatFrame(revision)))

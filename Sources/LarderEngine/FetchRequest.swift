@@ -50,7 +50,7 @@ struct FetchRequest: Sendable {
     /// Whether its answer may be everybody's: its origin says so, and nothing that it carries can be
     /// a credential of its client's own.
     var isShareable: Bool {
-        origin.scope == .shared && !FlightRules.mayHoldCredential(command.headers)
+        origin.isShared && !FlightRules.mayHoldCredential(command.headers)
     }
 
     /// What is shown for it: under the URL, or under the id that its headers lead to.

@@ -330,7 +330,7 @@ extension ModifierWait {
         case .offline(let end): self.init(reason: "offline", until: moment(end))
         case .captive(let end): self.init(reason: "captive", until: moment(end))
         case .trial: self.init(reason: "offline")
-        case .setOffline: self.init(reason: "set-offline")
+        case .setOffline: self.init(reason: "set_offline")
         case .rest(let end): self.init(reason: "rest", until: end.map(moment))
         case .turn: self.init(reason: "turn")
         case .answer: self.init(reason: "answer")

@@ -248,14 +248,15 @@ package struct Modifiers: EnginePart {
     // MARK: By hand
 
     /// Cancels a modifier, gives it up, or drops a dead letter, unless that is not meant; it is on
-    /// disk when this returns.
+    /// disk when this returns. True if it was a dead letter, which is forgotten now.
+    @discardableResult
     package func remove(
         _ id: ModifierID,
         _ scope: ScopeKey,
         discarding isDiscarding: Bool,
         dropping mayDrop: Bool = true,
         interest: Interest = Interest()
-    ) async throws(Problem) {
+    ) async throws(Problem) -> Bool {
         let (number, report) = try await reports.report(id, scope)
         guard report.state != .dead || !mayDrop else {
             let now = clock.now()
@@ -263,7 +264,7 @@ package struct Modifiers: EnginePart {
                 await store.modifiers.drop(number, of: scope, now: now)
             )
             guard isDropped else { throw .noSuchModifier(id) }
-            return
+            return true
         }
         guard !report.state.isSettled else { throw .alreadySettled(report) }
         var isTaken = false
@@ -278,6 +279,7 @@ package struct Modifiers: EnginePart {
             guard isTaken, try await isSettled(number) else { return nil }
             return ()
         }
+        return false
     }
 
     /// Waits until `look` finds that what was asked of a modifier is written down.
@@ -357,6 +359,14 @@ package struct Modifiers: EnginePart {
                 "'\(report.id)' is \(report.state.rawValue): it is sent as soon as it can be",
                 hint: "See what it waits for with GET /v1/modifiers/ID."
             )
+        }
+    }
+
+    /// The paused lanes of a scope, at most ``Limits/pausedLanesMax`` of each user.
+    package func pausedLanes(_ scopes: RowScopes) async throws(Problem) -> [LaneItem] {
+        try await storing(await store.modifiers.pausedLanes()).compactMap { scope, lane in
+            guard scopes.covers(scope), case .own(let uid, let account) = scope else { return nil }
+            return LaneItem(lane: lane.text, paused: true, user: uid, account: account.text)
         }
     }
 

@@ -8,7 +8,7 @@ extension Monitor {
     /// warnings.
     ///
     /// It ends within ``Limits/checkTime``; one runs at a time.
-    package func examine(daemonUID: UInt32) async throws(Problem) -> CheckReport {
+    package func examine(daemonUID: UInt32) async throws(Problem) -> [Finding] {
         store.upkeep.want()
         let (files, latest) = try await storingAll { () async throws(StoreError) in
             let files = try await store.files.check { [clock] in
@@ -32,7 +32,7 @@ extension Monitor {
         }
         let warnings = warnings(store.totals)
         findings += warnings.map { .init("status", .warning, $0, fix: "See: cachectl status") }
-        return CheckReport(findings: findings)
+        return findings
     }
 }
 
@@ -182,12 +182,12 @@ extension Monitor {
     ///
     /// However long the queue is, this reads no more than the lanes that are paused.
     func findings(for asker: ClientStatus?) async -> [Finding] {
-        let own = asker.flatMap { $0.administrator ? nil : $0.uid }
+        let own = asker.flatMap { $0.administrator ? nil : $0.user }
         let writes = store.modifiers.totals.waitingForPerson
         let pins = store.pins.totals.failed
         var findings: [Finding] = []
         for uid in Set(writes.keys).union(pins.keys).sorted() where own == nil || own == uid {
-            let whose = Whose(uid: uid, isAsker: uid == asker?.uid)
+            let whose = Whose(uid: uid, isAsker: uid == asker?.user)
             for state in ModifierState.waitingForPerson {
                 guard let count = writes[uid]?[state] else { continue }
                 findings.append(Finding(count, state, whose))
@@ -199,7 +199,7 @@ extension Monitor {
         do throws(StoreError) {
             for (scope, lane) in try await store.modifiers.pausedLanes() {
                 guard let uid = scope.uid, own == nil || own == uid else { continue }
-                let whose = Whose(uid: uid, isAsker: uid == asker?.uid)
+                let whose = Whose(uid: uid, isAsker: uid == asker?.user)
                 findings.append(Finding(paused: lane, of: scope, whose))
                 if findings.count == Limits.statusFindingsMax { break }
             }

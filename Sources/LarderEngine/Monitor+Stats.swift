@@ -68,12 +68,12 @@ extension Monitor {
         report.byUser = usage.byScope.compactMap { group in
             guard let scope = group.name.flatMap(Scope.init(text:)) else { return nil }
             return UsageOfUser(
-                scope: scope.uid.map { "uid:\($0)" } ?? "shared",
+                user: scope.uid,
                 account: scope.uid == nil ? nil : scope.account.text,
                 rows: UsageSum(group.rows)
             )
         }
-        report.cache.bytes = totals.bytes
+        report.cache.accountedBytes = totals.bytes
         report.cache.maxBytes = maxBytes
         report.cache.budgetBytes = totals.budget
         report.normalized.entities = UsageCount(usage.normalized.entities)
@@ -81,8 +81,8 @@ extension Monitor {
         report.normalized.references = UsageCount(usage.normalized.references)
         report.pins.count = usage.pins.count
         report.pins.waiting = usage.pins.waiting
-        report.pins.bytes = usage.pins.bytes
-        report.pins.totalBytes = pins.bytes
+        report.pins.accountedBytes = usage.pins.bytes
+        report.pins.totalAccountedBytes = pins.bytes
         report.pins.maxBytes = pins.maxBytes
         report.files = store.files.lengths.map {
             FileUsage(name: $0.name, bytes: $0.bytes, walBytes: $0.walBytes)
@@ -96,13 +96,13 @@ extension Monitor {
 
 extension UsageSum {
     fileprivate init(_ rows: UsageRows) {
-        self.init(entries: rows.entries, bytes: rows.bytes, bodyBytes: rows.bodyBytes)
+        self.init(entries: rows.entries, accountedBytes: rows.bytes, bodyBytes: rows.bodyBytes)
     }
 }
 
 extension UsageCount {
     fileprivate init(_ part: NormalizedUsage.Count) {
-        self.init(count: part.count, bytes: part.bytes)
+        self.init(count: part.count, accountedBytes: part.bytes)
     }
 }
 
@@ -155,7 +155,7 @@ struct FetchTally {
         switch frame {
         case .snapshot(let frame): source = frame.source == .network ? "network" : "cache"
         case .end(let frame): outcome = frame.outcome.rawValue
-        case .unchanged, .deleted, .error, .origin, .heartbeat, .other: break
+        case .unchanged, .deleted, .problem, .origin, .heartbeat, .other: break
         }
     }
 

@@ -53,7 +53,7 @@ package final class Monitor: EnginePart {
         report.version = version
         report.uptime = (now - started).components.seconds
         report.state = warnings.isEmpty ? .ok : .degraded
-        report.cache.bytes = totals.bytes
+        report.cache.accountedBytes = totals.bytes
         report.cache.maxBytes = maxBytes
         report.cache.entries = Int(totals.entries)
         report.cache.databaseBytes = files.database
@@ -65,7 +65,7 @@ package final class Monitor: EnginePart {
         report.cache.hitRate.tenMinutes = rates[1]
         report.cache.hitRate.sixtyMinutes = rates[2]
         report.pins.count = Int(pins.count)
-        report.pins.bytes = pins.bytes
+        report.pins.accountedBytes = pins.bytes
         report.pins.maxBytes = pins.maxBytes
         report.pins.waiting = Int(pins.waiting)
         report.connections = connections
@@ -137,7 +137,7 @@ extension Monitor {
         queue.unsettled = totals.byState.values.reduce(0, +) - queue.dead
         queue.stalled = totals.stalled
         queue.maxModifiers = totals.maxModifiers
-        queue.bytes = totals.bytes
+        queue.accountedBytes = totals.bytes
         queue.maxBytes = totals.maxBytes
         var warnings: [String] = []
         if totals.stalled > 0 {

@@ -267,7 +267,7 @@ extension OriginStates {
     func restEnd(of origin: OriginName, for scope: Scope) -> Duration? {
         let now = clock.monotonic()
         let isShared =
-            context.hasSharedOrigins && context.origins[origin]?.settings.scope == .shared
+            context.hasSharedOrigins && context.origins[origin]?.settings.isShared == true
         let health = context.health[origin]
         let ends = [
             health?.restEnd(of: scope, now: now),
@@ -291,16 +291,16 @@ extension OriginStates {
         var condition = OriginCondition(
             state: isOffline ? .offline : .init(rawValue: health.state.rawValue),
             since: health.state == .unknown && !isOffline ? nil : .init(health.since),
-            offlineByHand: isOffline
+            offline: isOffline
         )
         let rests = health.rests.filter { $0.value > now }
         let known = rests.filter { rest in
             guard let asker, !asker.administrator, let uid = rest.key.uid else { return true }
-            return uid == asker.uid
+            return uid == asker.user
         }
         if let last = (known.isEmpty ? rests : known).max(by: { $0.value < $1.value }) {
-            condition.restsUntil = .init(clock.now().advanced(by: last.value - now))
-            condition.restsFor = known.isEmpty ? nil : last.key.text
+            condition.retryAfterUntil = .init(clock.now().advanced(by: last.value - now))
+            condition.retryAfterFor = known.isEmpty ? nil : last.key.userAndAccount
         }
         return condition
     }

@@ -38,7 +38,7 @@ package struct OriginTable: Sendable {
         self.owner = owner
         byLength = known.map(\.settings)
             .sorted { $0.baseURL.path.utf8.count > $1.baseURL.path.utf8.count }
-        let shared = known.filter { $0.settings.scope == .shared }
+        let shared = known.filter { $0.settings.isShared }
         sharedAddresses = Set(shared.map(\.settings.baseURL.originText))
         byName = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
         entityRules = byName.compactMapValues { $0.settings.normalize.map(EntityRules.init) }
@@ -121,13 +121,13 @@ package struct OriginTable: Sendable {
     ///
     /// An answer that varies has its URL before a space; no URL has one.
     package func sharesRow(of id: EntryID) -> Bool {
-        if let entity = id.entity { return byName[entity.origin]?.settings.scope == .shared }
+        if let entity = id.entity { return byName[entity.origin]?.settings.isShared == true }
         guard sharedAddresses.contains(where: { id.text.utf8.starts(with: $0.utf8) }) else {
             return false
         }
         let text = String(Substring(id.text.utf8.prefix { $0 != UInt8(ascii: " ") }))
         guard let url = try? WebURL(text), url.text == text else { return false }
-        return origin(of: url)?.scope == .shared
+        return origin(of: url)?.isShared == true
     }
 
     package func with(_ origin: KnownOrigin) -> OriginTable {

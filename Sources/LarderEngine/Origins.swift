@@ -25,6 +25,17 @@ package struct Origins: EnginePart {
             .sorted { $0.name < $1.name }
     }
 
+    /// One of ``reports(for:)``.
+    package func report(
+        _ name: OriginName,
+        for asker: ClientStatus?
+    ) throws(Problem) -> OriginReport {
+        guard let report = reports(for: asker).first(where: { $0.name == name.text }) else {
+            throw Problem(.noSuchOrigin, "there is no origin '\(name)'")
+        }
+        return report
+    }
+
     private func report(_ origin: KnownOrigin, for asker: ClientStatus? = nil) -> OriginReport {
         let condition = context.originStates.condition(of: origin.name, toldTo: asker)
         let (source, file): (LarderAPI.OriginSource, String?) =
@@ -44,28 +55,22 @@ package struct Origins: EnginePart {
 
     // MARK: Changes
 
-    /// Adds an origin; a name or an address that is another's is refused.
-    package func add(
+    /// Adds an origin, or replaces one that was added before; an address that is another's is
+    /// refused.
+    package func put(
         _ name: OriginName,
-        _ definition: OriginDefinition
-    ) async throws(Problem) -> OriginReport {
-        let origin = try await changing { () throws(Problem) in
-            guard context.origins[name] == nil else {
-                throw Problem(.originExists, "there is an origin '\(name)' already")
-            }
-            return try put(name, definition)
-        }
-        return report(origin)
-    }
-
-    package func replace(
-        _ name: OriginName,
-        _ definition: OriginDefinition
+        _ definition: OriginDefinition,
+        mayReplace: Bool = true
     ) async throws(Problem) -> (report: OriginReport, isNew: Bool) {
         let (origin, isNew) = try await changing { () throws(Problem) in
-            let old = context.origins[name]
-            if let old { try refuseFixed(old) }
-            return (try put(name, definition), old == nil)
+            if let old = context.origins[name] {
+                guard mayReplace else {
+                    throw Problem(.preconditionFailed, "there is an origin '\(name)' already")
+                }
+                try refuseFixed(old)
+            }
+            let isNew = context.origins[name] == nil
+            return (try save(name, definition), isNew)
         }
         return (report(origin), isNew)
     }
@@ -134,7 +139,7 @@ package struct Origins: EnginePart {
         return try result.get()
     }
 
-    private func put(
+    private func save(
         _ name: OriginName,
         _ definition: OriginDefinition
     ) throws(Problem) -> KnownOrigin {

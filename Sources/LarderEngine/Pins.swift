@@ -173,7 +173,7 @@ extension PinItem {
             origin: pin.origin?.text,
             pinnedAt: .init(pin.pinnedAt)
         )
-        bytes = pin.entry?.body.byteCount
+        bodyBytes = pin.entry?.body.byteCount
         storedAt = (pin.entry?.storedAt).map { .init($0) }
         rev = pin.entry?.revision.number
         problem = pin.trouble.map { "urn:larder:\($0.problem)" }

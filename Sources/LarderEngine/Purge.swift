@@ -36,7 +36,7 @@ package struct Purge: EnginePart {
         for _ in 0..<Limits.purgeRoundsMax {
             let evicted = try await Eviction(context: context).evict(command, scopes)
             report.entries += evicted.evicted
-            report.bytes += evicted.bytes
+            report.accountedBytes += evicted.accountedBytes
             isInUse = evicted.skipped > 0
             try await storing(await store.maintain())
             guard evicted.evicted > 0 else { break }
@@ -74,7 +74,7 @@ package struct Purge: EnginePart {
                     left = item.id
                     continue
                 }
-                let scope = store.key(for: .own(uid: item.uid, account: account))
+                let scope = store.key(for: .own(uid: item.user, account: account))
                 do throws(Problem) {
                     try await modifiers.remove(id, scope, discarding: true, interest: interest)
                     removed[scope, default: []].insert(id)

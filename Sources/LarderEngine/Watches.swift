@@ -78,10 +78,10 @@ package struct Watches: EnginePart {
             throw Problem(
                 .badRequest,
                 "initial: it is for streams, and this is a long poll",
-                hint: "Leave timeout out, or accept application/jsonl."
+                hint: "Accept application/jsonl or text/event-stream."
             )
         }
-        var report = WatchReport(rev: command.since?.number ?? 0, events: [])
+        var report = WatchReport(rev: command.since?.number ?? 0, items: [])
         let refusal = await watch(
             command,
             scope: scope,
@@ -93,7 +93,7 @@ package struct Watches: EnginePart {
                 for frame in frames {
                     if let revision = frame.revision { report.rev = revision }
                     if case .end = frame { continue }
-                    report.events.append(frame)
+                    report.items.append(frame)
                 }
                 return false
             }

@@ -1,5 +1,8 @@
 /// What rows of a file may say: a disk can hold any number, and what lies beyond these is damage.
 extension Limits {
+    /// Paused lanes of a user, in all accounts.
+    package static let pausedLanesMax = 1_000
+
     /// Part of the queue and of the pins that one user alone may have.
     package static let aloneShare = 0.9
     /// Revisions that a file may name: whole in every JSON reader's numbers, and far from the end of

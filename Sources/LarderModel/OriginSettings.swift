@@ -7,7 +7,7 @@ package struct OriginSettings: Equatable, Sendable {
     /// Where else its redirects may lead.
     package var redirectHosts: [HostPort] = []
     /// Whose its answers are.
-    package var scope = OriginScope.user
+    package var isShared = false
     /// What its connections go through.
     package var proxy: ProxySettings?
     package var tls = TLSSettings()

@@ -32,6 +32,14 @@ package enum Scope: Hashable, Sendable {
         case .shared: "shared"
         }
     }
+
+    /// As reports name it: `1000/work`, `shared`.
+    package var userAndAccount: String {
+        switch self {
+        case .own(let uid, let account): "\(uid)/\(account.text)"
+        case .shared: "shared"
+        }
+    }
 }
 
 /// Whose credential a request uses at an origin; `default` unless the client names one.

@@ -358,9 +358,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         meter.answered(family, head.status)
         if head.status.code >= 300 { putArrived = nil }
         var head = head
-        if !head.headers.contains(name: "Date") {
-            head.headers.add(name: "Date", value: loop.date(at: server.engine.clock.now()))
-        }
+        head.headers.addGeneral(date: loop.date(at: server.engine.clock.now()))
         switch machine.answerBegan() {
         case .announceClose: head.headers.add(name: "Connection", value: "close")
         case .nothing: break

@@ -1,5 +1,6 @@
 import Glibc
 import LarderWire
+import NIOHTTP1
 
 /// The 503 answer to a client whose connection the server does not take.
 ///
@@ -20,7 +21,8 @@ struct ConnectionRefusal: Sendable {
         let body = Problem(.overloaded, detail, hint: hint).encoded()
         let head = [
             "HTTP/1.1 503 Service Unavailable", "Content-Type: \(Problem.mediaType)",
-            "Content-Length: \(body.count)", "Retry-After: 1", "Connection: close", "", "",
+            "Content-Length: \(body.count)", "Retry-After: 1", "Server: \(HTTPHeaders.server)",
+            "Connection: close", "", "",
         ]
         bytes = Array(head.joined(separator: "\r\n").utf8) + body
     }

@@ -74,7 +74,7 @@ enum EntryReply: Sendable {
             _ loop: LoopReader,
             _ engine: Engine
         ) throws(Problem) {
-            let (account, form) = try EntryReply.parameters(head.query)
+            let (account, form) = try EntryReply.parameters(head)
             let now = engine.clock.now()
             self.id = id
             self.head = head
@@ -112,11 +112,11 @@ enum EntryReply: Sendable {
     }
 
     private static func parameters(
-        _ query: Substring?
+        _ head: HTTPRequestHead
     ) throws(Problem) -> (AccountName, ShownView) {
-        guard let query else { return (.default, .view) }
-        let parameters: EntryQuery = try Exchange.parameters(query)
-        return (try AccountName(command: parameters.account), parameters.show ?? .view)
+        var query = EntryQuery()
+        if let text = head.query { query = try Exchange.parameters(text) }
+        return (try AccountName(command: head.account(query.account)), query.show ?? .view)
     }
 
     /// The answer where modifiers have made the bytes.
@@ -145,7 +145,7 @@ enum EntryReply: Sendable {
     ) -> (HTTPResponseStatus, HTTPHeaders) {
         let tag = entry.entityTag
         var headers = HTTPHeaders()
-        headers.add(name: "Date", value: date)
+        headers.addGeneral(date: date)
         headers.add(name: "Content-Type", value: entry.mediaType ?? "application/octet-stream")
         headers.add(name: "ETag", value: tag)
         headers.add(name: "Last-Modified", value: entry.storedAt.httpDate)
@@ -197,8 +197,8 @@ enum EntryReply: Sendable {
         _ now: Timestamp
     ) -> HTTPHeaders {
         var headers = HTTPHeaders()
-        headers.reserveCapacity(12)
-        headers.add(name: "Date", value: date)
+        headers.reserveCapacity(13)
+        headers.addGeneral(date: date)
         headers.add(name: "Content-Type", value: row.mediaType ?? "application/octet-stream")
         headers.add(name: "ETag", value: tag)
         let storedAt = row.storedAt

@@ -24,7 +24,7 @@ extension Exchange {
                 try PeerGroups(of: peer, on: writer.channel)
             }
             return ClientStatus(
-                uid: peer.uid,
+                user: peer.uid,
                 groups: Array(groups.all.sorted().prefix(Limits.toldGroupsMax)),
                 administrator: try isByAdministrator
             )
@@ -58,7 +58,7 @@ extension Exchange {
             throw Problem(
                 .badRequest,
                 "scope: one row is asked for, which has one scope",
-                hint: "Give scope=uid:N, and account=NAME unless it is the default one."
+                hint: "Give scope=user:N, and account=NAME unless it is the default one."
             )
         }
         return scope

@@ -24,6 +24,15 @@ final class FieldBytesHandler: ChannelOutboundHandler, RemovableChannelHandler {
 }
 
 extension HTTPHeaders {
+    /// What the daemon is, as every answer tells it (RFC 9110 10.2.4).
+    static let server = "larderd/\(Version.text)"
+
+    /// Adds the fields of every answer, apart from those that it has.
+    mutating func addGeneral(date: String) {
+        if !contains(name: "Date") { add(name: "Date", value: date) }
+        if !contains(name: "Server") { add(name: "Server", value: Self.server) }
+    }
+
     /// Whether a value may stand for bytes that are not UTF-8.
     var mayHoldFieldBytes: Bool { contains { $0.value.utf8.contains(0xF4) } }
 }

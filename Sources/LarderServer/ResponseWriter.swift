@@ -47,6 +47,9 @@ struct ResponseWriter: Sendable {
         var headers = headers
         headers.replaceOrAdd(name: "Content-Type", value: Problem.mediaType)
         headers.replaceOrAdd(name: "Cache-Control", value: "no-store")
+        if problem.status == 503, !headers.contains(name: "Retry-After") {
+            headers.add(name: "Retry-After", value: "1")
+        }
         await respond(
             HTTPResponseStatus(statusCode: problem.status),
             headers,

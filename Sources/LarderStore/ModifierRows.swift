@@ -249,6 +249,14 @@ struct ModifierRows {
     }
 
     func setPaused(_ scope: ScopeKey, _ lane: Lane, _ isPaused: Bool) throws(StoreError) {
+        if isPaused, let uid = scope.scope.uid {
+            let count = try state.connection.statement(
+                "SELECT count(*) AS count FROM paused_lane WHERE scope > :first AND scope < :end",
+                (":first", "\(uid):"),
+                (":end", "\(uid);")
+            ).first { row in row.integer("count") }
+            guard count ?? 0 < Limits.pausedLanesMax else { throw .overloaded }
+        }
         let statement = try state.connection.statement(
             isPaused
                 ? "INSERT OR IGNORE INTO paused_lane (scope, lane) VALUES (:scope, :lane)"

@@ -10,6 +10,10 @@ package enum FrameFormat: CaseIterable, Sendable {
     /// `event` is the type, `id` the revision, `data` the JSON; heartbeats are comments.
     case eventStream
 
+    /// The id of the last event of a stream; a browser that comes back with it gets 204, so that it
+    /// does not come back again.
+    package static let endID = "end"
+
     package var mediaType: String {
         switch self {
         case .jsonLines: "application/jsonl"
@@ -50,7 +54,8 @@ package enum FrameFormat: CaseIterable, Sendable {
         case .eventStream where frame.isHeartbeat: return Array(":\n\n".utf8)
         case .eventStream:
             var event = Array("event: \(frame.type)\n".utf8)
-            if let revision = frame.revision { event += Array("id: \(revision)\n".utf8) }
+            let id = frame.isLast ? Self.endID : frame.revision.map { String($0) }
+            if let id { event += Array("id: \(id)\n".utf8) }
             event += Array("data: ".utf8)
             event += frame.encodedJSON()
             event += [UInt8(ascii: "\n"), UInt8(ascii: "\n")]

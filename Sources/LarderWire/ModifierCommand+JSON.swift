@@ -10,7 +10,12 @@ private struct Given: Decodable {
 
 extension ModifiersCommand {
     /// Reads the body of `POST /v1/modifiers`, and refuses every unknown member.
-    package init(json: [UInt8]) throws(Problem) {
+    ///
+    /// `account` gives the account of a modifier, by what its member says.
+    package init(
+        json: [UInt8],
+        account: (String?) throws(Problem) -> String? = { $0 }
+    ) throws(Problem) {
         let given: Given
         do throws(APIDecodingError) {
             given = try APIDecoder(.strict).decode(from: json)
@@ -18,7 +23,9 @@ extension ModifiersCommand {
             throw Problem(error)
         }
         guard let list = given.modifiers else {
-            self.init(try ModifierCommand(given.modifier))
+            var modifier = given.modifier
+            modifier.account = try account(modifier.account)
+            self.init(try ModifierCommand(modifier))
             return
         }
         guard given.modifier == LarderAPI.ModifierCommand() else {
@@ -34,7 +41,9 @@ extension ModifiersCommand {
             )
         }
         let modifiers = try list.checkedElements("modifiers") { modifier throws(Problem) in
-            try ModifierCommand(modifier)
+            var modifier = modifier
+            modifier.account = try account(modifier.account)
+            return try ModifierCommand(modifier)
         }
         guard Set(modifiers.map(\.account)).count == 1 else {
             throw Problem(
@@ -85,10 +94,10 @@ extension ModifierCommand {
             "expires",
             in: .milliseconds(1)...Limits.modifierLifetimeMax
         )
-        guard given.attempts ?? 1 > 0 else {
-            throw Problem(.badRequest, "attempts: a whole number from 1 on is needed")
+        guard given.maxAttempts ?? 1 > 0 else {
+            throw Problem(.badRequest, "max_attempts: a whole number from 1 on is needed")
         }
-        attemptsMax = given.attempts
+        attemptsMax = given.maxAttempts
         afterUnknown = given.afterUnknown.flatMap { .init(rawValue: $0.rawValue) }
         // Conflicts are settled as refusals, so only what says the same is taken.
         for (name, text, only) in [
@@ -153,7 +162,7 @@ extension ModifierCommand {
         if !dependsOn.isEmpty { json.member("depends_on", dependsOn.map(\.text)) }
         if let hold { json.member("hold", hold.unitText) }
         if let expires { json.member("expires", expires.unitText) }
-        if let attemptsMax { json.member("attempts", attemptsMax) }
+        if let attemptsMax { json.member("max_attempts", attemptsMax) }
         if let afterUnknown { json.member("after_unknown", afterUnknown.rawValue) }
     }
 }
@@ -250,7 +259,7 @@ extension String? {
 
 extension Array {
     /// The elements that `check` makes of these; a refusal names the place.
-    fileprivate func checkedElements<Value>(
+    package func checkedElements<Value>(
         _ name: String,
         _ check: (Element) throws(Problem) -> Value
     ) throws(Problem) -> [Value] {

@@ -47,8 +47,11 @@ package struct ModifierListCommand: Equatable, Sendable {
     package init() {}
 
     /// Reads the parameters, and refuses every other.
-    package init(query: Substring) throws(Problem) {
-        let given: ModifierListQuery
+    package init(
+        query: Substring,
+        account: (String?) throws(Problem) -> String? = { $0 }
+    ) throws(Problem) {
+        var given: ModifierListQuery
         do throws(APIDecodingError) {
             given = try APIDecoder(.strict).decode(query: query)
         } catch {
@@ -67,6 +70,7 @@ package struct ModifierListCommand: Equatable, Sendable {
         guard wait == nil || selection == .unsettled else {
             throw Problem(.badRequest, "wait: it goes with state=unsettled")
         }
+        given.rows.account = try account(given.rows.account)
         scope = try ScopeSelection(given.rows)
     }
 }

@@ -48,9 +48,9 @@ extension PercentCoding {
         "/v1/modifiers/" + encode(id.text)
     }
 
-    /// The path under which a lane is paused or resumed: `/v1/lanes/{lane}/{step}`.
-    package static func lanePath(_ lane: Lane, _ step: String) -> String {
-        "/v1/lanes/" + encode(lane.text) + "/" + step
+    /// The path of a lane: `/v1/lanes/{lane}`.
+    package static func lanePath(_ lane: Lane) -> String {
+        "/v1/lanes/" + encode(lane.text)
     }
 
     package static func modifierID(inPath rest: Substring) throws(Problem) -> ModifierID {

@@ -1,10 +1,10 @@
 import LarderJSON
 package import LarderModel
 
-/// Whose rows a list, an inspection or an eviction is about: `scope=own|shared|uid:N|all`.
+/// Whose rows a list, an inspection or an eviction is about: `scope=own|shared|user:N|all`.
 ///
 /// `account` says which account within `own`, where it is the default one without it, and within
-/// `uid:N`, where without it all of them count. Other than `own` and `shared` is for administrators.
+/// `user:N`, where without it all of them count. Other than `own` and `shared` is for administrators.
 package enum ScopeSelection: Equatable, Sendable {
     case own(AccountName)
     case shared
@@ -17,13 +17,13 @@ package enum ScopeSelection: Equatable, Sendable {
             self = .own(account ?? .default)
             return
         }
-        if scope.hasPrefix("uid:"), let uid = Scope.uid(scope.dropFirst(4)) {
+        if scope.hasPrefix("user:"), let uid = Scope.uid(scope.dropFirst(5)) {
             self = .user(uid, account)
             return
         }
         let everybodys = [ScopeSelection.shared, .all]
         guard let selection = everybodys.first(where: { $0.text == scope }) else {
-            throw Problem(.badRequest, "scope: '\(scope)' is none of own, shared, uid:N, all")
+            throw Problem(.badRequest, "scope: '\(scope)' is none of own, shared, user:N, all")
         }
         guard account == nil else {
             throw Problem(.badRequest, "account: it does not go with scope=\(scope)")
@@ -46,7 +46,7 @@ package enum ScopeSelection: Equatable, Sendable {
         switch self {
         case .own: "own"
         case .shared: "shared"
-        case .user(let uid, _): "uid:\(uid)"
+        case .user(let uid, _): "user:\(uid)"
         case .all: "all"
         }
     }

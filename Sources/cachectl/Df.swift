@@ -63,8 +63,8 @@ struct Df: AsyncParsableCommand {
         var table = Table(alignsRight: [false, false])
         table.add(
             "cache",
-            "\(Words.size(report.cache.bytes)) of \(Words.size(report.cache.maxBytes)) "
-                + "(\(Words.share(report.cache.bytes, of: report.cache.maxBytes)))"
+            "\(Words.size(report.cache.accountedBytes)) of \(Words.size(report.cache.maxBytes)) "
+                + "(\(Words.share(report.cache.accountedBytes, of: report.cache.maxBytes)))"
         )
         if report.cache.budgetBytes < report.cache.maxBytes {
             table.add(
@@ -75,13 +75,13 @@ struct Df: AsyncParsableCommand {
         let rows = report.rows
         table.add(
             options.words(whose),
-            "\(Words.size(rows.bytes)), \(Words.entries(Int(rows.entries))): "
+            "\(Words.size(rows.accountedBytes)), \(Words.entries(Int(rows.entries))): "
                 + "\(Words.size(rows.bodyBytes)) of bodies, "
-                + "\(Words.size(rows.bytes - rows.bodyBytes)) of ids, headers and rows"
+                + "\(Words.size(rows.accountedBytes - rows.bodyBytes)) of ids, headers and rows"
         )
         for kind in report.byKind {
             let entries = Words.entries(Int(kind.rows.entries))
-            table.add("  \(Words.kind(kind.kind))", "\(Words.size(kind.rows.bytes)), \(entries)")
+            table.add("  \(Words.kind(kind.kind))", "\(Words.size(kind.rows.accountedBytes)), \(entries)")
         }
         table.add("normalized", Self.words(report.normalized))
         table.add("pins", Self.words(report.pins))
@@ -102,7 +102,7 @@ struct Df: AsyncParsableCommand {
 
     private static func words(_ normalized: LarderAPI.NormalizedUsage) -> String {
         func words(_ name: String, _ count: UsageCount) -> String {
-            "\(count.count) \(name) (\(Words.size(count.bytes)))"
+            "\(count.count) \(name) (\(Words.size(count.accountedBytes)))"
         }
         return words("entities", normalized.entities) + ", "
             + words("skeletons", normalized.skeletons) + ", "
@@ -111,9 +111,9 @@ struct Df: AsyncParsableCommand {
 
     private static func words(_ pins: PinUsage) -> String {
         let waiting = pins.waiting > 0 ? ", of which \(pins.waiting) waiting" : ""
-        return "\(Words.size(pins.bytes)), \(pins.count == 1 ? "1 pin" : "\(pins.count) pins")"
-            + "\(waiting); all pins: \(Words.size(pins.totalBytes)) of \(Words.size(pins.maxBytes)) "
-            + "(\(Words.share(pins.totalBytes, of: pins.maxBytes)))"
+        return "\(Words.size(pins.accountedBytes)), \(pins.count == 1 ? "1 pin" : "\(pins.count) pins")"
+            + "\(waiting); all pins: \(Words.size(pins.totalAccountedBytes)) of \(Words.size(pins.maxBytes)) "
+            + "(\(Words.share(pins.totalAccountedBytes, of: pins.maxBytes)))"
     }
 
     private func details(_ usage: UsageReport, _ largest: [EntryItem]) -> [Table] {
@@ -128,22 +128,21 @@ struct Df: AsyncParsableCommand {
         var rows = Table(alignsRight: [true, false])
         rows.add("SIZE", "LARGEST")
         for item in largest {
-            rows.add(Words.size(item.size), item.id)
+            rows.add(Words.size(item.accountedBytes), item.id)
         }
         return usage.byUser.isEmpty ? [origins, rows] : [origins, users, rows]
     }
 }
 
 extension UsageSum {
-    fileprivate var sizeAndCount: [String] { [Words.size(bytes), String(entries)] }
+    fileprivate var sizeAndCount: [String] { [Words.size(accountedBytes), String(entries)] }
 }
 
 extension UsageOfUser {
     /// As a person reads it: `1000`, `1000/work`, `everybody`.
     fileprivate var owner: String {
-        guard let account else { return "everybody" }
-        let uid = scope.dropFirst("uid:".count)
-        return account == "default" ? String(uid) : "\(uid)/\(account)"
+        guard let user, let account else { return "everybody" }
+        return account == "default" ? String(user) : "\(user)/\(account)"
     }
 }
 

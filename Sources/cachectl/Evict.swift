@@ -172,7 +172,7 @@ struct Evict: AsyncParsableCommand {
     }
 
     private func summary(_ report: EvictReport) -> String {
-        "\(Words.entries(report.evicted)), \(Words.size(report.bytes))"
+        "\(Words.entries(report.evicted)), \(Words.size(report.accountedBytes))"
     }
 }
 

@@ -66,7 +66,7 @@ struct Examination {
             let groups = you.groups.map { String($0) }.joined(separator: ", ")
             let role = you.administrator ? "an administrator" : "no administrator"
             findings.append(
-                Finding("you", .ok, "uid \(you.uid), groups \(groups); \(role) of this daemon")
+                Finding("you", .ok, "uid \(you.user), groups \(groups); \(role) of this daemon")
             )
         }
         return findings
@@ -94,7 +94,7 @@ struct Examination {
         }
         do throws(LarderError) {
             // What status warns of has been told.
-            findings += try await client.check().findings.filter { $0.subject != "status" }
+            findings += try await client.check().filter { $0.subject != "status" }
         } catch {
             findings.append(Finding("files", .skipped, error.description))
         }

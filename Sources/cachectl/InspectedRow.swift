@@ -59,7 +59,7 @@ private struct Facts {
         if let origin = item.origin { add("origin", origin) }
         add("status", String(item.status))
         add("media type", item.mediaType ?? "-")
-        add("bytes", "\(item.bytes), with its row \(item.size)")
+        add("bytes", "\(item.bodyBytes), with its row \(item.accountedBytes)")
         add("stored", "\(item.storedAt.text), \(Words.age(item.storedAt)) ago")
         if item.kind == .blob {
             add("kept until", item.freshUntil?.text ?? "it is removed or evicted")
@@ -84,7 +84,7 @@ private struct Facts {
         add("key", item.name.key)
         add("origin", item.name.origin)
         add("kind", item.deleted ? "deleted at the origin" : "an entity")
-        add("bytes", "\(item.bytes), with its row \(item.size)")
+        add("bytes", "\(item.bodyBytes), with its row \(item.accountedBytes)")
         add("stored", "\(item.storedAt.text), \(Words.age(item.storedAt)) ago")
         add("revision", String(item.rev))
         if found.pending.pending > 0 { add("to be sent", String(found.pending.pending)) }

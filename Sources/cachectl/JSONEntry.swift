@@ -93,7 +93,7 @@ struct JSONEntry {
 
     private func body(_ item: EntryItem) async throws -> FrameBody {
         let path = FrameBody.href(PercentCoding.entryPath(try EntryID(item.id)))
-        guard item.bytes <= Limits.inlineJSONBytesMax else { return path }
+        guard item.bodyBytes <= Limits.inlineJSONBytesMax else { return path }
         let bytes = try await client.entry(item.id).bytes
         if JSONValidator.accepts(bytes) { return .json(bytes) }
         return bytes.count <= Limits.base64BodyBytesMax ? .bytes(bytes) : path

@@ -80,12 +80,12 @@ struct Ls: AsyncParsableCommand {
             json: options.json ? { APIEncoder().encode($0) } : nil,
             fields: { item in
                 [
-                    item.id, String(item.bytes), String(item.size), item.storedAt.text, state(item),
+                    item.id, String(item.bodyBytes), String(item.accountedBytes), item.storedAt.text, state(item),
                     item.mediaType ?? "-",
                 ] + owner(item.owner)
             },
             columns: [
-                Column("SIZE", alignsRight: true) { Words.size(Int64($0.bytes)) },
+                Column("SIZE", alignsRight: true) { Words.size(Int64($0.bodyBytes)) },
                 Column("AGE", alignsRight: true) { Words.age($0.storedAt) },
                 Column("STATE", state),
                 Column("TYPE") { $0.mediaType ?? "-" },
@@ -100,12 +100,12 @@ struct Ls: AsyncParsableCommand {
             json: options.json ? { APIEncoder().encode($0) } : nil,
             fields: { item in
                 [
-                    item.name.key, String(item.bytes), String(item.size), item.storedAt.text,
+                    item.name.key, String(item.bodyBytes), String(item.accountedBytes), item.storedAt.text,
                     state(item),
                 ] + owner(item.owner)
             },
             columns: [
-                Column("SIZE", alignsRight: true) { Words.size(Int64($0.bytes)) },
+                Column("SIZE", alignsRight: true) { Words.size(Int64($0.bodyBytes)) },
                 Column("AGE", alignsRight: true) { Words.age($0.storedAt) },
                 Column("STATE", state),
             ] + owner(\.owner) + [Column("KEY") { $0.name.key }]

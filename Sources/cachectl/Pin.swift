@@ -16,7 +16,7 @@ struct Pin: AsyncParsableCommand {
             origin refuses or fails, 3 if nothing is cached under an id. - stands for ids from stdin, one a \
             line: all of them are pinned, and the code is that of the first that failed.
 
-            With --list the columns are state (held, waiting, too-large, gone or failed), bytes, \
+            With --list the columns are state (held, waiting, too_large, gone or failed), bytes, \
             time of storing, id and reason, with tabs between them in a pipe.
 
             Example: cachectl pin https://api.example.com/articles/42
@@ -110,14 +110,14 @@ struct Pin: AsyncParsableCommand {
             json: options.json ? { APIEncoder().encode($0) } : nil,
             fields: { pin in
                 [
-                    pin.state.rawValue, pin.bytes.map { String($0) } ?? "-",
+                    pin.state.rawValue, pin.bodyBytes.map { String($0) } ?? "-",
                     pin.storedAt?.text ?? "-", pin.id, pin.reason ?? "-",
                 ]
             },
             columns: [
                 Column("STATE") { $0.state.rawValue },
                 Column("SIZE", alignsRight: true) { pin in
-                    pin.bytes.map { Words.size(Int64($0)) } ?? "-"
+                    pin.bodyBytes.map { Words.size(Int64($0)) } ?? "-"
                 },
                 Column("AGE", alignsRight: true) { pin in
                     pin.storedAt.map {

@@ -42,7 +42,7 @@ struct Purge: AsyncParsableCommand {
         try await options.withClient { client in
             if !yes {
                 let usage = try await client.usage(scope: scope)
-                let size = Words.size(usage.rows.bytes + usage.pins.bytes)
+                let size = Words.size(usage.rows.accountedBytes + usage.pins.accountedBytes)
                 console.note(line: "uid \(uid) has \(usage.rows.entries) entries, \(size)")
                 guard console.confirms("Take all of it away, with the writes that wait?") else {
                     throw CommandFailure(.failed, "nothing was purged")
@@ -54,7 +54,7 @@ struct Purge: AsyncParsableCommand {
             if options.json {
                 try console.write(json: report)
             } else {
-                let words = "\(report.entries) entries, \(Words.size(report.bytes))"
+                let words = "\(report.entries) entries, \(Words.size(report.accountedBytes))"
                 try console.line("purged: \(words), \(report.modifiers) writes")
             }
         }

@@ -36,7 +36,7 @@ struct Status: AsyncParsableCommand {
             report.state == .ok
             ? console.coloured("healthy", .good) : console.coloured("degraded", .bad)
         let share = Words.percent(
-            cache.maxBytes > 0 ? Double(cache.bytes) / Double(cache.maxBytes) : nil
+            cache.maxBytes > 0 ? Double(cache.accountedBytes) / Double(cache.maxBytes) : nil
         )
         var table = Table(alignsRight: [false, false])
         table.add(
@@ -45,7 +45,7 @@ struct Status: AsyncParsableCommand {
         )
         table.add(
             "cache",
-            "\(Words.size(cache.bytes)) of \(Words.size(cache.maxBytes)) (\(share)), "
+            "\(Words.size(cache.accountedBytes)) of \(Words.size(cache.maxBytes)) (\(share)), "
                 + "\(Words.entries(cache.entries)), \(cache.evictions) evicted"
         )
         if report.pins.count > 0 { table.add("pins", describe(report.pins)) }
@@ -69,7 +69,7 @@ struct Status: AsyncParsableCommand {
 
     private func describe(_ pins: PinStatus) -> String {
         let waiting = pins.waiting > 0 ? ", \(pins.waiting) waiting for their origins" : ""
-        return "\(pins.count), \(Words.size(pins.bytes)) of \(Words.size(pins.maxBytes))\(waiting)"
+        return "\(pins.count), \(Words.size(pins.accountedBytes)) of \(Words.size(pins.maxBytes))\(waiting)"
     }
 
     private func describe(_ queue: QueueStatus) -> String {
@@ -79,7 +79,7 @@ struct Status: AsyncParsableCommand {
         if let age = queue.oldestAgeMs {
             words += ", the oldest for \(Words.span(.milliseconds(age)))"
         }
-        return "\(words), \(Words.size(queue.bytes)) of \(Words.size(queue.maxBytes))"
+        return "\(words), \(Words.size(queue.accountedBytes)) of \(Words.size(queue.maxBytes))"
     }
 
     private func lookups(_ cache: CacheStatus) -> String {
@@ -103,9 +103,9 @@ struct Status: AsyncParsableCommand {
             }
         let state = console.coloured(TerminalText(condition.state.rawValue), colour)
         let since = condition.since.map { " since \($0.text)" } ?? ""
-        let byHand = condition.offlineByHand ? " by hand" : ""
-        let account = condition.restsFor.map { " for \($0)" } ?? ""
-        let rest = condition.restsUntil.map { ", to be left alone\(account) until \($0.text)" }
+        let byHand = condition.offline ? " by hand" : ""
+        let account = condition.retryAfterFor.map { " for \($0)" } ?? ""
+        let rest = condition.retryAfterUntil.map { ", no background requests\(account) until \($0.text)" }
         return "\(origin.name) (\(origin.baseURL)): \(state)\(byHand)\(since)\(rest ?? "")"
     }
 }

@@ -17,7 +17,7 @@ import Musl
 /// The daemon's command line.
 @main
 struct Larderd: ParsableCommand {
-    static let version = "0.1.0"
+    static let version = Version.text
 
     static let configuration = CommandConfiguration(
         commandName: "larderd",

@@ -59,7 +59,7 @@ struct EncoderTests {
         #expect(
             text(all) == #"""
                 {"a":false,"b":-128,"c":18446744073709551615,"d":0.5,"e":"é\n","f":[],\#
-                "g":"too-large","h":"1500ms","i":{"b": 1.0, "a": 1e2},"j":{"status":"ok"}}
+                "g":"too_large","h":"1500ms","i":{"b": 1.0, "a": 1e2},"j":{"status":"ok"}}
                 """#
         )
     }

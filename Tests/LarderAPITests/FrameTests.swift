@@ -147,7 +147,7 @@ struct FrameTests {
         }
         var problem = Problem(.originStatus, "d")
         problem.quote(Array(deep.utf8))
-        let frame = FetchFrame.error(ErrorFrame(problem))
+        let frame = FetchFrame.problem(ProblemFrame(problem))
         #expect(try read(frame.encodedLine()) == frame)
     }
 

@@ -85,7 +85,7 @@ struct GoldenTests {
         for title in ["A modifier is accepted", "A dead modifier is tried again"] {
             try check(ModifierReceipt.self, file.section(title))
         }
-        try check(ModifierReceipts.self, file.section("Several are accepted"))
+        try check(Page<ModifierReceipt>.self, file.section("Several are accepted"))
         try check(EntryExplanation.self, file.section("An entry with modifiers is explained"))
     }
 
@@ -95,12 +95,10 @@ struct GoldenTests {
         for title in ["usage", "Usage of all"] {
             try check(UsageReport.self, file.section(title))
         }
-        for title in ["health/live", "health/ready"] {
-            try check(Health.self, file.section(title))
-        }
+        try check(Health.self, file.section("health"))
         try check(StatusReport.self, file.section("status"))
         try check(StatsReport.self, file.section("stats"))
-        try check(CheckReport.self, file.section("A check"))
+        try check(Page<Finding>.self, file.section("A check"))
         try check(ReloadReport.self, file.section("A reload"))
         try check(PurgeReport.self, file.section("A purge"))
         try check(EvictReport.self, file.section("An eviction"))

@@ -213,7 +213,7 @@ struct DownloadTests {
     func lastWord() async throws {
         try await withDaemon { daemon, client in
             let old = try Frames.snapshot(.cache, .bytes([1]))
-            let problem = FetchFrame.error(ErrorFrame(Problem(.timeout, "no answer within 1 s")))
+            let problem = FetchFrame.problem(ProblemFrame(Problem(.timeout, "no answer within 1 s")))
             daemon.answer(
                 "/v1/fetch",
                 with: .frames(
@@ -223,7 +223,7 @@ struct DownloadTests {
                 ),
                 .frames(old, Frames.unchanged, Frames.end(.unchanged)),
                 .frames(old, problem, Frames.end(.error)),
-                .frames(old, .error(ErrorFrame(Self.tooLarge)), Frames.end(.error))
+                .frames(old, .problem(ProblemFrame(Self.tooLarge)), Frames.end(.error))
             )
             daemon.answer(Self.rawPath, with: .reply(200, body: [3]))
             let options = FetchOptions(policy: .cacheThenNetwork)

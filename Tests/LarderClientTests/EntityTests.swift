@@ -22,7 +22,7 @@ struct EntityTests {
             revision: Revision(7),
             body: BodySummary(byteCount: 10, digest: Digest(high: 0, low: 0), isJSON: true)
         )
-        return try #require(EntityItem(entry, size: 300, lastUsed: 5))
+        return try #require(EntityItem(entry, accountedBytes: 300))
     }
 
     @Test("An entity comes by its key, decoded, with what the headers say")
@@ -110,7 +110,7 @@ struct EntityTests {
             #expect(found.map(\.deleted) == [false, true, false])
             #expect(found[0].name.origin == "example")
             #expect(found[0].type == "A")
-            #expect((found[0].bytes, found[0].size) == (10, 300))
+            #expect((found[0].bodyBytes, found[0].accountedBytes) == (10, 300))
             #expect(found[0].rev == 7)
         }
     }

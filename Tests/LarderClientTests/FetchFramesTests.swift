@@ -14,7 +14,7 @@ struct FetchFramesTests {
                 "/v1/fetch",
                 with: OriginAnswer([
                     .fetchHead, .chunk(Array("{\"type\":\"news\",\"rev\":1}\n".utf8)),
-                    .chunk(FetchFrame.error(ErrorFrame(ErrorTests.news)).encodedLine()),
+                    .chunk(FetchFrame.problem(ProblemFrame(ErrorTests.news)).encodedLine()),
                     .chunk(Frames.end(.error).encodedLine()), .chunk([]),
                 ])
             )
@@ -79,7 +79,7 @@ struct FetchFramesTests {
     func otherFrames() async throws {
         try await withDaemon { daemon, client in
             let cached = try Frames.snapshot(.cache, .json(Array("{}".utf8)))
-            let problem = FetchFrame.error(ErrorFrame(Problem(.unreachable, "no route to host")))
+            let problem = FetchFrame.problem(ProblemFrame(Problem(.unreachable, "no route to host")))
             daemon.answer(
                 "/v1/fetch",
                 with: .frames(cached, Frames.unchanged, Frames.end(.unchanged)),

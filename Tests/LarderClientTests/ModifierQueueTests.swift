@@ -110,30 +110,32 @@ struct ModifierQueueTests {
     @Test("What is done by hand goes to its path, with whose it is")
     func paths() async throws {
         try await withDaemon(account: "work") { daemon, client in
-            let receipt = try ModifierWriteTests.receipt("a", .queued).encodedJSON()
             let requests = [
-                "POST /v1/modifiers/a/retry?account=work",
-                "DELETE /v1/modifiers/a?account=work",
-                "DELETE /v1/modifiers/a?discard=true&scope=uid%3A7",
-                "POST /v1/lanes/name%3Aa%20b/pause?account=work",
-                "POST /v1/lanes/id%3Ahttps%3A%2F%2Fa.example%2Fx/resume?scope=uid%3A7&account=b",
+                "POST /v1/modifiers/actions", "POST /v1/modifiers/actions",
+                "POST /v1/modifiers/actions",
+                "PUT /v1/lanes/name%3Aa%20b?account=work",
+                "PUT /v1/lanes/id%3Ahttps%3A%2F%2Fa.example%2Fx?scope=user%3A7&account=b",
                 "GET /v1/modifiers/a?wait=5s&account=work",
             ]
             for request in requests {
                 let path = String(request.split(separator: " ")[1])
-                daemon.answer(path, with: .reply(204))
+                let result = #"{"items":[{"id":"a","state":"queued","problem":null}],"next":null}"#
+                daemon.answer(
+                    path,
+                    with: request.hasPrefix("POST") ? .reply(200, body: Array(result.utf8)) : .reply(204)
+                )
             }
-            daemon.answer("/v1/modifiers/a/retry?account=work", with: .reply(202, body: receipt))
             daemon.answer(
                 "/v1/modifiers/a?wait=5s&account=work",
                 with: .reply(200, body: Self.body(Self.report("a")))
             )
-            #expect(try await client.retryModifier("a").state == .queued)
-            try await client.cancelModifier("a")
-            try await client.discardModifier("a", scope: .user(7))
-            try await client.pauseLane("name:a b")
-            try await client.resumeLane(
+            #expect(try await client.act(.retry, onModifier: "a") == .queued)
+            try await client.act(.cancel, onModifier: "a")
+            try await client.act(.discard, onModifier: "a", scope: .user(7))
+            try await client.setLane("name:a b", paused: true)
+            try await client.setLane(
                 "id:https://a.example/x",
+                paused: false,
                 scope: .user(7, account: "b")
             )
             #expect(try await client.modifier("a", waitingFor: .seconds(5)).id == "a")
@@ -154,7 +156,7 @@ struct ModifierQueueTests {
             var labels: [String] = []
             for _ in 0..<3 {
                 do throws(LarderError) {
-                    try await client.cancelModifier("a")
+                    try await client.act(.cancel, onModifier: "a")
                 } catch .tooLate {
                     labels.append("too late")
                 } catch .miss {

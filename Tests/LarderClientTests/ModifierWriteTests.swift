@@ -29,7 +29,7 @@ struct ModifierWriteTests {
             like.dependsOn = ["a", "b"]
             like.hold = .seconds(10)
             like.expires = .seconds(7 * 86_400)
-            like.attempts = 3
+            like.maxAttempts = 3
             like.afterUnknown = .resend
             let accepted = try await client.write(like)
             #expect(accepted.id == "like-42")
@@ -156,7 +156,7 @@ struct ModifierWriteTests {
                 "/v1/modifiers",
                 with: .reply(
                     202,
-                    body: ModifierQueueTests.body(ModifierReceipts(modifiers: receipts))
+                    body: ModifierQueueTests.body(Page(items: receipts))
                 )
             )
             let accepted = try await client.write(all: [

@@ -34,7 +34,7 @@ struct ObservedTests {
         let daemon = try await ScriptedDaemon()
         let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
         let client = LarderClient(trying: [daemon.path], time: time)
-        let offline = FetchFrame.error(ErrorFrame(Problem(.unreachable, "no network")))
+        let offline = FetchFrame.problem(ProblemFrame(Problem(.unreachable, "no network")))
         daemon.answer(
             "/v1/fetch",
             with: cut(try frame(.cache, 1, isStale: true), Frames.unchanged, Frames.unchanged),

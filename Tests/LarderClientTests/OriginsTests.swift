@@ -34,7 +34,7 @@ struct OriginsTests {
     func add() async throws {
         try await withDaemon { daemon, client in
             let answer = OriginAnswer.reply(201, body: report("a").encoded())
-            daemon.answer("/v1/origins", with: answer)
+            daemon.answer("/v1/origins/a", with: answer)
             daemon.answer("/v1/origins/a", with: answer)
             var definition = OriginDefinition(baseURL: "https://a.example")
             definition.headers = NamedValues([.init("X-Key", "secret")])
@@ -43,10 +43,11 @@ struct OriginsTests {
             #expect(try await client.addOrigin("a", definition) == report("a"))
             try await client.addOrigin("a", definition, replacing: true)
             let requests = daemon.requests.all
-            #expect(requests.map(\.method) == ["POST", "PUT"])
-            let command = try OriginCommand(decoding: requests[0].body)
-            #expect(command == OriginCommand(name: "a", settings: definition))
-            #expect(try OriginDefinition(decoding: requests[1].body) == definition)
+            #expect(requests.map(\.method) == ["PUT", "PUT"])
+            #expect(requests.map { $0.headers["If-None-Match"] } == ["*", nil])
+            for request in requests {
+                #expect(try OriginDefinition(decoding: request.body) == definition)
+            }
         }
     }
 
@@ -54,8 +55,8 @@ struct OriginsTests {
     func paths() async throws {
         try await withDaemon { daemon, client in
             let answer = OriginAnswer.reply(200, body: report("a").encoded())
-            daemon.answer("/v1/origins/a/offline", with: answer)
-            daemon.answer("/v1/origins/a/online", with: answer)
+            daemon.answer("/v1/origins/a", with: answer)
+            daemon.answer("/v1/origins/a", with: answer)
             daemon.answer("/v1/origins/a", with: .reply(204))
             let check = OriginCheckReport(
                 name: "a",
@@ -69,7 +70,8 @@ struct OriginsTests {
             try await client.removeOrigin("a")
             #expect(try await client.checkOrigin("a", path: "/x") == check)
             let requests = daemon.requests.all
-            #expect(requests.map(\.method) == ["POST", "POST", "DELETE", "POST"])
+            #expect(requests.map(\.method) == ["PATCH", "PATCH", "DELETE", "POST"])
+            #expect(requests.prefix(2).map(\.bodyText) == [#"{"offline":true}"#, #"{"offline":false}"#])
             #expect(requests.last?.body == Array(#"{"path":"/x"}"#.utf8))
         }
     }

@@ -21,8 +21,7 @@ struct ReportsTests {
         entry.headers.append("X-A", "1")
         return EntryItem(
             entry,
-            size: 300,
-            lastUsed: 4,
+            accountedBytes: 300,
             now: Timestamp(milliseconds: 1_700_000_001_000)
         )
     }
@@ -47,8 +46,8 @@ struct ReportsTests {
             #expect(first.id == "a")
             #expect(first.kind == .fetched)
             #expect(first.origin == "example")
-            #expect(first.bytes == 12)
-            #expect(first.size == 300)
+            #expect(first.bodyBytes == 12)
+            #expect(first.accountedBytes == 300)
             #expect(first.stale)
             #expect(first.storedAt.milliseconds == 1_700_000_000_000)
         }
@@ -151,7 +150,7 @@ struct ReportsTests {
             everybodys.tell(.shared)
             let page = Page(items: [theirs, everybodys], next: nil)
             daemon.answer(
-                "/v1/entries?limit=1000&scope=uid%3A7&account=work",
+                "/v1/entries?limit=1000&scope=user%3A7&account=work",
                 with: .reply(200, body: APIEncoder().encode(page))
             )
             var owners: [EntryOwner?] = []
@@ -170,7 +169,7 @@ struct ReportsTests {
                 protectedBy: []
             )
             daemon.answer(
-                "/v1/entries/a/explain?scope=uid%3A7",
+                "/v1/entries/a/explain?scope=user%3A7",
                 with: .reply(200, body: APIEncoder().encode(explanation))
             )
             #expect(try await client.explain("a", scope: .user(7)).item.id == "a")

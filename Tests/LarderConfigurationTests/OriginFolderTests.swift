@@ -173,7 +173,7 @@ struct KeptOriginTests {
         try state.write("a b.pem", "pem")
         let json = #"""
             {"base_url": "https://odd.example:8443/v1", "allow_private": true,
-            "redirect_hosts": ["[::1]:80", "null", "1.2.3.4"], "scope": "shared",
+            "redirect_hosts": ["[::1]:80", "null", "1.2.3.4"], "shared": true,
             "proxy": "http://u%3A:p%40%C3%A9@proxy.example:3128",
             "tls": {"ca_file": "PATH", "client_cert": "PATH", "client_key": "PATH"},
             "headers": {"X-Quote": "a \"b\" \\ c: #d é", "null": "~", "X-Number": "017"},

@@ -18,7 +18,7 @@ struct AnsweredWriteTests {
 
     private func setup(_ rules: NormalizeRules? = nil) throws -> EngineSetup {
         try EngineSetup.with { setup in
-            setup.origin.scope = .shared
+            setup.origin.isShared = true
             setup.origin.fetch.ttl = .seconds(3_600)
             if let rules { setup.origin.normalize = rules }
         }

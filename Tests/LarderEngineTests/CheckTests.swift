@@ -14,7 +14,7 @@ struct CheckTests {
 
     private func states() async throws -> [String: FindingState] {
         let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
-        let pairs = report.findings.map { ($0.subject, $0.state) }
+        let pairs = report.map { ($0.subject, $0.state) }
         return Dictionary(pairs) { first, _ in first }
     }
 
@@ -28,7 +28,7 @@ struct CheckTests {
         #expect(write(file, "123", 3) == 3)
         close(file)
         let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
-        let told = report.findings.filter { $0.fix == "rm '\(aside)'" }
+        let told = report.filter { $0.fix == "rm '\(aside)'" }
         #expect(told.map(\.state) == [.warning])
         #expect(told.first?.detail.contains("3 bytes") == true)
         let warnings = await fixture.engine.monitor.status(connections: 0).warnings
@@ -51,12 +51,12 @@ struct CheckTests {
             .path
         try #require(chmod(folder, 0o755) == 0)
         let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
-        let found = try #require(report.findings.first { $0.subject == "permissions" })
+        let found = try #require(report.first { $0.subject == "permissions" })
         #expect(found.state == .warning)
         #expect(found.detail == "\(folder) is open to others: 0755")
         #expect(found.fix == "chmod 0700 '\(folder)'")
         let other = try await fixture.engine.monitor.examine(daemonUID: 4_000_000_001)
-        #expect(other.findings.contains { $0.subject == "permissions" && $0.state == .failed })
+        #expect(other.contains { $0.subject == "permissions" && $0.state == .failed })
     }
 
     @Test("A reserve that is missing, in want of room or obstructed is told with its fix")
@@ -71,7 +71,7 @@ struct CheckTests {
             let paths = folders.map { $0 + "/reserve" }
             func findings() async throws -> [Finding] {
                 let report = try await fixture.engine.monitor.examine(daemonUID: 7)
-                return report.findings.filter { $0.subject == "reserve" }
+                return report.filter { $0.subject == "reserve" }
             }
             let held = paths.map { Finding("reserve", .ok, "\($0) holds 1MiB") }
             #expect(paths.count == 2)

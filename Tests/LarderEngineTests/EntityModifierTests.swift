@@ -423,7 +423,7 @@ extension Trait where Self == RunningEngine {
     fileprivate static var sharedUsers: Self {
         .engine {
             $0.origin.normalize = userRules
-            $0.origin.scope = .shared
+            $0.origin.isShared = true
         }
     }
 }

@@ -137,7 +137,7 @@ struct EntryViewTests {
         case .snapshot(let frame)?: return told(frame)
         case .deleted(let frame)?:
             return Told(text: "deleted \(frame.status)", source: frame.source)
-        case .unchanged?, .error?, .origin?, .heartbeat?, .end?, .other?, nil: return Told()
+        case .unchanged?, .problem?, .origin?, .heartbeat?, .end?, .other?, nil: return Told()
         }
     }
 

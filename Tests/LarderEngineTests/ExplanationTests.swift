@@ -47,7 +47,7 @@ struct ExplanationTests {
         try await accept("m-3", "/a", #"{"type":"add","value":{"/n":5}}"#)
         let explanation = try #require(try await explain("/a"))
         #expect(explanation.protectedBy == ["targeted"])
-        #expect(explanation.item.bytes == 13)
+        #expect(explanation.item.bodyBytes == 13)
         let pending = explanation.pending
         #expect(pending.pending == 3)
         #expect(pending.base == json(#"{"n":1,"m":1}"#))

@@ -53,7 +53,7 @@ struct FollowTests {
         fixture.clock.advance(by: first)
         try await fixture.waitForBody("[2]", of: follower)
         follower.hangUp()
-        let shape = ["cache", "error unreachable", "origin example online", "cache"]
+        let shape = ["cache", "problem unreachable", "origin example online", "cache"]
         #expect(try await follower.result().shape == shape)
         let asked = fixture.upstream.asked.all.map(\.url)
         #expect(asked == [url, url, try fixture.url("/"), url])
@@ -119,7 +119,7 @@ struct FollowTests {
         "A deletion and a failure of the network are told, the stream goes on, and a drain ends it",
         arguments: [
             (ScriptedAnswer.reply(status: 404), "deleted 404"),
-            (.failure(.timedOut(.head)), "error timeout"),
+            (.failure(.timedOut(.head)), "problem timeout"),
         ],
         [true, false]
     )
@@ -149,7 +149,7 @@ struct FollowTests {
         gate.open()
         try await fixture.waitForBody("[2]", of: follower)
         follower.hangUp()
-        #expect(try await follower.result().shape == ["cache", "error timeout", "cache"])
+        #expect(try await follower.result().shape == ["cache", "problem timeout", "cache"])
     }
 
     @Test("Without anything to show there is a plain problem, as always")

@@ -65,7 +65,7 @@ extension FetchResult {
             case .snapshot(let snapshot): snapshot.source.rawValue
             case .unchanged(let unchanged): "unchanged \(unchanged.status)"
             case .deleted(let deleted): "deleted \(deleted.status)"
-            case .error(let error): "error \(error.problem.kind.rawValue)"
+            case .problem(let frame): "problem \(frame.problem.kind.rawValue)"
             case .origin(let origin): "origin \(origin.origin) \(origin.state)"
             case .heartbeat, .other: frame.type
             case .end(let end): "end \(end.outcome.rawValue)"

@@ -283,7 +283,7 @@ struct NormalizedTests {
         let set = try await engine.entities.set(name, json: json, fixture.scope, client: nil)
         let list = try await engine.entries.list(EntryListQuery(), .one(fixture.scope))
         #expect(list.items.map(\.rev) == [set.revision.number])
-        #expect(list.items.map(\.bytes) == [Self.article(1, "Annabella").utf8.count])
+        #expect(list.items.map(\.bodyBytes) == [Self.article(1, "Annabella").utf8.count])
     }
 
     // MARK: Entities by their keys

@@ -49,7 +49,7 @@ struct OriginTableTests {
         }
         let none = OriginTable(origins)
         #expect(try !none.hasSharedOrigins && !none.sharesRow(of: EntryID(id)))
-        origins[0].scope = .shared
+        origins[0].isShared = true
         let table = OriginTable(origins)
         #expect(table.hasSharedOrigins)
         #expect(try table.sharesRow(of: EntryID(id)) == isShared)

@@ -21,7 +21,7 @@ struct PinTests {
         let pinned = try await fixture.pin(url)
         #expect(pinned.isNew == true)
         #expect(pinned.item.state == .held)
-        #expect(pinned.item.bytes == 3)
+        #expect(pinned.item.bodyBytes == 3)
         #expect(pinned.item.origin == "example")
         #expect(try await fixture.pin(url).isNew == false)
         #expect(try await fixture.pins() == [pinned.item])
@@ -271,7 +271,7 @@ struct PinTests {
         command.includesPinned = true
         let report = try await fixture.engine.eviction.evict(command, one)
         #expect(report.ids == ["a"])
-        #expect(report.bytes > 0)
+        #expect(report.accountedBytes > 0)
         #expect(try await fixture.pins().map(\.id) == ["b"])
         #expect(try fixture.bytes("a") == nil)
         #expect(try fixture.bytes("b") == "b")

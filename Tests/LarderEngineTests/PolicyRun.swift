@@ -134,7 +134,7 @@ final class PolicyRun {
         guard network != .gone, let problem = said.refusal else { return said }
         let time = network == .silent ? nil : networkTime
         return FetchResult([
-            remembered, .error(ErrorFrame(problem)), .end(.error, old, network: time),
+            remembered, .problem(ProblemFrame(problem)), .end(.error, old, network: time),
         ])
     }
 
@@ -198,6 +198,6 @@ final class PolicyRun {
 
     private func failed(_ problem: Problem, _ wasShown: Bool, network: Duration?) -> FetchResult {
         guard wasShown else { return .refused(problem) }
-        return FetchResult([.error(ErrorFrame(problem)), .end(.error, old, network: network)])
+        return FetchResult([.problem(ProblemFrame(problem)), .end(.error, old, network: network)])
     }
 }

@@ -90,12 +90,12 @@ struct ProbingTests {
         try await fixture.cache(url, .json("[1]"))
         let asked = fixture.upstream.asked.all.count
         let report = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
-        #expect(report.condition.offlineByHand)
+        #expect(report.condition.offline)
         #expect(report.condition.state == .offline)
         let shown = try await fixture.fetch(url)
-        #expect(shown.shape == ["cache", "error offline", "end error"])
+        #expect(shown.shape == ["cache", "problem offline", "end error"])
         let first = try await fixture.fetch(url, .networkFirst)
-        #expect(first.shape == ["cache", "error offline", "end error"])
+        #expect(first.shape == ["cache", "problem offline", "end error"])
         let miss = try await fixture.fetch(try fixture.url("/b")).refusal
         #expect(miss?.kind == .offline)
         #expect(miss?.status == 503)
@@ -103,7 +103,7 @@ struct ProbingTests {
         #expect(fixture.upstream.asked.all.count == asked)
         let status = await fixture.engine.monitor.status(connections: 0).origins
         #expect(status.map(\.condition.state) == [.offline])
-        #expect(status.map(\.condition.offlineByHand) == [true])
+        #expect(status.map(\.condition.offline) == [true])
 
         _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)
         fixture.upstream.answer(url, with: .json("[2]"))

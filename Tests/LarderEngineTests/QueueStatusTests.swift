@@ -49,7 +49,7 @@ struct QueueStatusTests {
         var queue = await fixture.engine.monitor.status(connections: 0).queue
         #expect(queue.states.members.allSatisfy { $0.value == 0 })
         #expect(queue.oldestAgeMs == nil)
-        #expect(queue.bytes == 0)
+        #expect(queue.accountedBytes == 0)
         _ = try await merge(fixture, "m-1", hold: .seconds(3_600))
         fixture.clock.advance(by: .seconds(5))
         _ = try await merge(fixture, "m-2", hold: .seconds(3_600))
@@ -60,8 +60,8 @@ struct QueueStatusTests {
         #expect(queue.unsettled == 2)
         #expect(queue.dead == 0)
         #expect(queue.oldestAgeMs == 7_000)
-        #expect(queue.bytes == fixture.engine.store.modifiers.totals.bytes)
-        #expect(queue.bytes > 0)
+        #expect(queue.accountedBytes == fixture.engine.store.modifiers.totals.bytes)
+        #expect(queue.accountedBytes > 0)
         #expect(queue.maxModifiers == 100_000)
         #expect(queue.maxBytes == 256 << 20)
         #expect(status.state == .ok)
@@ -90,9 +90,9 @@ struct QueueStatusTests {
     @Test("What waits for a person is a warning with its command, to an administrator of all")
     func waitingForPerson() async throws {
         let id = try await heldAndKnown()
-        let own = ClientStatus(uid: 1_000, groups: [], administrator: false)
-        let other = ClientStatus(uid: 1_001, groups: [], administrator: false)
-        let root = ClientStatus(uid: 0, groups: [], administrator: true)
+        let own = ClientStatus(user: 1_000, groups: [], administrator: false)
+        let other = ClientStatus(user: 1_001, groups: [], administrator: false)
+        let root = ClientStatus(user: 0, groups: [], administrator: true)
         for (state, option) in [
             (ModifierState.unknown, " --discard"), (.conflict, " --discard"),
             (.authWait, " --discard"),

@@ -44,25 +44,25 @@ struct RestTests {
         #expect(report.state == .queued)
         #expect(report.waitingFor?.reason == "rest")
         #expect(report.waitingFor?.until == .init(end))
-        #expect(fixture.engine.origins.reports().map(\.condition.restsUntil) == [.init(end)])
+        #expect(fixture.engine.origins.reports().map(\.condition.retryAfterUntil) == [.init(end)])
         #expect(
-            fixture.engine.origins.reports().map(\.condition.restsFor) == [EngineFixture.scope.text]
+            fixture.engine.origins.reports().map(\.condition.retryAfterFor) == [EngineFixture.scope.userAndAccount]
         )
         #expect(
-            await fixture.engine.monitor.status(connections: 0).origins.map(\.condition.restsUntil)
+            await fixture.engine.monitor.status(connections: 0).origins.map(\.condition.retryAfterUntil)
                 == [.init(end)]
         )
         // Whose account is another's is told that there is one, and not which.
-        let stranger = ClientStatus(uid: 1_001, groups: [], administrator: false)
+        let stranger = ClientStatus(user: 1_001, groups: [], administrator: false)
         let told = fixture.engine.origins.reports(for: stranger)
         #expect(
-            told.map(\.condition.restsUntil) == [.init(end)]
-                && told.map(\.condition.restsFor) == [nil]
+            told.map(\.condition.retryAfterUntil) == [.init(end)]
+                && told.map(\.condition.retryAfterFor) == [nil]
         )
         let status = await fixture.engine.monitor.status(connections: 0, for: stranger).origins
         #expect(
-            status.map(\.condition.restsUntil) == [.init(end)]
-                && status.map(\.condition.restsFor) == [nil]
+            status.map(\.condition.retryAfterUntil) == [.init(end)]
+                && status.map(\.condition.retryAfterFor) == [nil]
         )
         // Another account is another matter.
         let other = Scope.own(uid: 1_001, account: .default)
@@ -79,7 +79,7 @@ struct RestTests {
         fixture.clock.advance(by: .seconds(60))
         let sent = try await fixture.settled(id, wait: .seconds(30))
         #expect(sent.state == .confirmed)
-        #expect(fixture.engine.origins.reports().map(\.condition.restsUntil) == [nil])
+        #expect(fixture.engine.origins.reports().map(\.condition.retryAfterUntil) == [nil])
     }
 
     @Test("A client's own request is tried all the same, a refresh behind an answer is not made")

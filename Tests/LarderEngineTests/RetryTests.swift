@@ -88,7 +88,7 @@ struct RetryTests {
         // No time passes: network_wait is not waited for.
         _ = try await fetch.frames.element(0)
         gate.open()
-        #expect(try await fetch.result().shape == ["cache", "error unreachable", "end error"])
+        #expect(try await fetch.result().shape == ["cache", "problem unreachable", "end error"])
         #expect(fixture.upstream.asked.all.count == asked + 1)
     }
 
@@ -136,7 +136,7 @@ struct RetryTests {
             // Whatever the daemon asks to know whether it is this URL's own way.
             fixture.upstream.answerOthers { _ in answer }
             let got = try await fixture.fetch(url)
-            #expect(got.shape == ["cache", "error captive", "end error"])
+            #expect(got.shape == ["cache", "problem captive", "end error"])
             #expect(await fixture.originState == .captive)
             #expect(try await fixture.cached(url).frames[0].shown == got.frames[0].shown)
         }
@@ -156,7 +156,7 @@ struct RetryTests {
             fixture.upstream.answer(url, with: page)
             fixture.upstream.answerOthers { _ in .reply("no", status: 404) }
             let shape = try await fixture.fetch(url).shape
-            #expect(shape == ["cache", "error bad-answer", "end error"])
+            #expect(shape == ["cache", "problem bad-answer", "end error"])
             #expect(await fixture.originState == .online)
             let others = fixture.upstream.asked.all.map(\.url).filter { $0 != url }
             #expect(others.count == (scheme == "http" ? 1 : 0))

@@ -39,7 +39,7 @@ extension Trait where Self == RunningEngine {
 
     static func sharedEngine(_ rules: NormalizeRules?) -> Self {
         .engine { setup in
-            setup.origin.scope = .shared
+            setup.origin.isShared = true
             setup.origin.fetch.ttl = .seconds(3_600)
             setup.origin.normalize = rules
         }

@@ -35,7 +35,7 @@ struct SharedTests {
         }
         #expect(try await fixture.ids(.shared) == [url.text])
         let report = try await fixture.engine.entries.explain(EntryID(url), fixture.key(bob))
-        #expect(report?.item.scope == "shared")
+        #expect(report?.item.shared == true)
         try await fixture.putBlob("note", "mine", as: alice)
         #expect(try fixture.view(EntryID("note"), bob) == nil)
     }
@@ -359,7 +359,7 @@ struct SharedTests {
         for scope in [alice, bob] { #expect(try fixture.view(url, scope) == "[2, 3]") }
         #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
         let pin = try await fixture.engine.pins.list(PageQuery(), key).items[0]
-        #expect(pin.state == .held && pin.bytes == 6)
+        #expect(pin.state == .held && pin.bodyBytes == 6)
         _ = try await fixture.engine.eviction.evict(
             EvictOrder(.all),
             .one(fixture.engine.store.key(for: .shared))
@@ -382,7 +382,7 @@ struct SharedTests {
         #expect(try fixture.view(url, bob) != "[1]")
         #expect(try await fixture.cached(url, as: bob).lastShown == nil)
         let pin = try await fixture.engine.pins.list(PageQuery(), key).items[0]
-        #expect(pin.state == .gone && pin.bytes == 3)
+        #expect(pin.state == .gone && pin.bodyBytes == 3)
     }
 
     @Test("P-06: an answer that set out before another user's write does not undo it for anybody")
@@ -428,7 +428,7 @@ struct SharedTests {
         try await fixture.cache(url, .json("[1]"), as: alice)
         let context = fixture.engine.context
         var origin = context.origins.known[0]
-        origin.settings.scope = .user
+        origin.settings.isShared = false
         context.replaceOrigins(context.origins.with(origin))
         for scope in [alice, bob] { #expect(try fixture.view(url, scope) == nil) }
         #expect(try await fixture.cached(url, as: bob).refusal?.kind == .miss)

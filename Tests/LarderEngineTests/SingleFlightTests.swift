@@ -63,7 +63,7 @@ struct SingleFlightTests {
             _ = try await long.frames.element(0)
             try await fixture.clock.sleepers(2, until: .seconds(1))
             fixture.clock.advance(by: .seconds(1))
-            #expect(try await short.result().shape == ["cache", "error timeout", "end error"])
+            #expect(try await short.result().shape == ["cache", "problem timeout", "end error"])
             // The longer client's own deadline, and now the flight's.
             try await fixture.clock.sleepers(2, until: .seconds(7))
             gate.open()
@@ -147,7 +147,7 @@ struct SingleFlightTests {
         let other = engine.store.key(for: .own(uid: 77, account: .default))
         #expect(try sendOff(0, other))
         let shape = try await fixture.fetch(url).shape
-        #expect(shape == ["cache", "error overloaded", "end error"])
+        #expect(shape == ["cache", "problem overloaded", "end error"])
         let refusal = Problem(FlightFailure.overloaded, url: url)
         #expect(try await fixture.fetch(fixture.url("/b")) == .refused(refusal))
     }

@@ -61,7 +61,7 @@ struct VariantTests {
             switch frame {
             case .snapshot(let view): shown.record("\(view.text) \(view.pending)")
             case .deleted(let frame): shown.record("deleted \(frame.source)")
-            case .unchanged, .error, .origin, .heartbeat, .end, .other: break
+            case .unchanged, .problem, .origin, .heartbeat, .end, .other: break
             }
             return true
         }

@@ -126,7 +126,7 @@ struct WaitTests {
         )
         try await fixture.clock.sleepers(until: .seconds(62))
         polling.giveUp()
-        #expect(try await report.events.isEmpty)
+        #expect(try await report.items.isEmpty)
         #expect(sleepers().filter { $0 > .seconds(60) } == [])
         #expect(engine.context.sessions.count == 0)
     }

@@ -222,11 +222,11 @@ struct WatchTests {
             )
         }
         let first = try await poll(open)
-        #expect(first.events.isEmpty)
+        #expect(first.items.isEmpty)
         #expect(first.rev < open.number)
         gate.letGo()
         try await fixture.putBlob("own", "1")
-        #expect(try await poll(Revision(first.rev)).events.map(\.name) == ["put own"])
+        #expect(try await poll(Revision(first.rev)).items.map(\.name) == ["put own"])
     }
 
     @Test("A quiet stream is told how far it is, whatever it is about, and which types it asks for")

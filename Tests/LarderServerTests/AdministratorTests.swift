@@ -57,7 +57,7 @@ struct AdministratorTests {
             let client = try await server.connect()
             let response = try await client.ask("GET", "/v1/status")
             let you = try #require(try StatusReport(decoding: response.body).you)
-            #expect(you.uid == getuid())
+            #expect(you.user == getuid())
             #expect(you.groups.contains(getgid()))
             #expect(you.administrator)
         }

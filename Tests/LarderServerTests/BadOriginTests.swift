@@ -170,7 +170,7 @@ private struct Cell: Sendable, CustomStringConvertible {
             }
         case .unchanged: "same"
         case .deleted: "gone"
-        case .error(let error): word(error.problem, "?")
+        case .problem(let frame): word(frame.problem, "?")
         case .origin, .heartbeat, .end, .other: frame.type
         }
     }

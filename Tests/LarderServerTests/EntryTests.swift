@@ -260,7 +260,7 @@ struct EntryTests {
             let response = try await client.ask("GET", "\(try Self.path("a/2"))/explain")
             let explanation = try response.value(EntryExplanation.self)
             #expect(explanation.item.id == "a/2")
-            #expect(explanation.item.bytes == 30)
+            #expect(explanation.item.bodyBytes == 30)
             #expect(explanation.protectedBy.isEmpty)
             #expect(try await client.ask("GET", "/v1/entries/c/explain").status == 404)
         }

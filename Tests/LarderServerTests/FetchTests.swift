@@ -92,8 +92,8 @@ struct FetchTests {
             )
             _ = try await client.ask("GET", query("/42"))
             let third = try await client.ask("GET", query("/42"))
-            #expect(try kinds(third) == ["cache", "error", "end error"])
-            guard case .error(let inFrame) = try third.frames().dropFirst().first else {
+            #expect(try kinds(third) == ["cache", "problem", "end error"])
+            guard case .problem(let inFrame) = try third.frames().dropFirst().first else {
                 Issue.record("no error frame")
                 return
             }
@@ -176,7 +176,7 @@ struct FetchTests {
             case .snapshot(let snapshot): snapshot.source.rawValue
             case .unchanged: "unchanged"
             case .deleted: "deleted"
-            case .error: "error"
+            case .problem: "problem"
             case .origin, .heartbeat, .other: frame.type
             case .end(let end): "end \(end.outcome.rawValue)"
             }

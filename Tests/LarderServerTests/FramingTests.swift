@@ -14,7 +14,7 @@ struct FramingTests {
         ("PUT", put("a", body: "one")),
         ("GET", get("/v1/entries/a")),
         ("HEAD", [UInt8]("HEAD /v1/entries/a HTTP/1.1\r\nHost: x\r\n\r\n".utf8)),
-        ("GET", get("/v1/health/live")),
+        ("GET", get("/v1/health")),
         ("PUT", chunkedPut("b", ["x", "yz", String(repeating: "ü", count: 500)])),
         ("GET", get("/v1/entries/b")),
         ("GET", get("/v1/entries/missing")),
@@ -174,7 +174,7 @@ struct FramingTests {
 
     @Test("Connection: close is obeyed and said, and nothing is taken behind it")
     func close() async throws {
-        for path in ["/v1/entries/missing", "/v1/entries/a", "/v1/health/live"] {
+        for path in ["/v1/entries/missing", "/v1/entries/a", "/v1/health"] {
             try await ServerFixture.run { server in
                 try await server.store("a", [1])
                 let client = try await server.connect()
@@ -195,7 +195,7 @@ struct FramingTests {
             try await server.store("a", [1])
             let url = try ServerFixture.url("/1")
             server.upstream.answer(url, with: .json("1"))
-            for path in ["/v1/entries/a", "/v1/health/live", "/v1/fetch?url=\(url.text)"] {
+            for path in ["/v1/entries/a", "/v1/health", "/v1/fetch?url=\(url.text)"] {
                 for header in ["", "Connection: keep-alive\r\n"] {
                     let client = try await server.connect()
                     try await client.send("GET \(path) HTTP/1.0\r\n\(header)\r\n")
@@ -217,7 +217,7 @@ struct FramingTests {
             try await server.store("a", [1])
             for request in [
                 "GET /v1/entries/a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
-                "GET /v1/health/live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+                "GET /v1/health HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
                 "CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n",
             ] {
                 let client = try await server.connect()

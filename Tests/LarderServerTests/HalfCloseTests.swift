@@ -22,7 +22,7 @@ struct HalfCloseTests {
             let url = try ServerFixture.url("/1")
             server.upstream.answer(url, with: .json("1").held(by: gate))
             try await server.store("a", [7])
-            for path in ["/v1/entries/a", "/v1/health/live", "/v1/openapi.json"] {
+            for path in ["/v1/entries/a", "/v1/health", "/v1/openapi.json"] {
                 let client = try await server.connect()
                 try await client.send(Self.get(path))
                 try await client.endSending()
@@ -116,7 +116,7 @@ struct HalfCloseTests {
             let url = try ServerFixture.url("/1")
             server.upstream.answer(url, with: .json("1").held(by: gate))
             let client = try await server.connect()
-            let good = Self.get("/v1/entries/a") + Self.get("/v1/health/live")
+            let good = Self.get("/v1/entries/a") + Self.get("/v1/health")
             try await client.send(
                 Self.get("/v1/fetch?url=\(url.text)") + good + "no HTTP\r\n\r\n"
                     + Self.get("/v1/entries/a")

@@ -32,7 +32,7 @@ struct HostileInputTests {
             PUT /v1/entries/a?ttl=1h HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n\
             Content-Length: 3\r\n\r\noneGET /v1/entries/a HTTP/1.1\r\nHost: x\r\n\r\n\
             PUT /v1/entries/b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n\
-            GET /v1/health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n
+            GET /v1/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n
             """.utf8
         )
         for _ in 0...Int.random(in: 0..<3, using: &random) {

@@ -78,7 +78,7 @@ struct ListenerTests {
         try await ServerFixture.run { server in
             let before = try await server.connect()
             // It is taken from the queue of the first socket.
-            #expect(try await before.ask("GET", "/v1/health/live").status == 200)
+            #expect(try await before.ask("GET", "/v1/health").status == 200)
             for index in 0..<2 {
                 unlink(server.socketPath)
                 let due = server.clock.monotonic() + Limits.socketCheckTime
@@ -86,8 +86,8 @@ struct ListenerTests {
                 server.clock.advance(by: Limits.socketCheckTime)
                 let line = try await server.log.lines.element(index)
                 #expect(line.contains("is there again"))
-                #expect(try await server.connect().ask("GET", "/v1/health/live").status == 200)
-                #expect(try await before.ask("GET", "/v1/health/live").status == 200)
+                #expect(try await server.connect().ask("GET", "/v1/health").status == 200)
+                #expect(try await before.ask("GET", "/v1/health").status == 200)
             }
         }
     }

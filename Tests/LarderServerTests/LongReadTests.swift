@@ -88,7 +88,7 @@ struct LongReadTests {
                 try await slow.send("GET /v1/entries/\(url) HTTP/1.1\r\nHost: a\r\n\r\n")
                 let note = try await client.ask("GET", "/v1/entries/note")
                 #expect(note.body == [1, 2, 3])
-                let ready = try await client.ask("GET", "/v1/health/ready")
+                let ready = try await client.ask("GET", "/v1/health")
                 #expect(ready.status == 200)
             }
             #expect(try await slow.response().text == "{\"n\":\(Limits.loopChangesMax)}")
@@ -116,7 +116,6 @@ struct LongReadTests {
         LargeCommand(target: "/o/example/large", json: #"["\#(padding)"]"#, status: 202),
         LargeCommand(target: "/v1/entries/batch", json: #"{"ids":["\#(padding)"]}"#, status: 400),
         LargeCommand(target: "/v1/fetch", json: #"{"url":"\#(padding)"}"#, status: 400),
-        LargeCommand(target: "/v1/origins", json: #"{"name":"\#(padding)"}"#, status: 400),
     ]
 
     /// Asks more often than it takes a loop to read a large command.

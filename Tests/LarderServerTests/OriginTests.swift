@@ -32,12 +32,12 @@ struct OriginTests {
     }
 
     private static let body =
-        #"{"name":"new","base_url":"https://new.example","headers":{"K":"v"}}"#
+        #"{"base_url":"https://new.example","headers":{"K":"v"}}"#
 
     @Test("One is added, listed without its secrets, replaced and taken away")
     func life() async throws {
         try await ServerFixture.run { server in
-            var response = try await ask(server, "POST", "/v1/origins", Self.body)
+            var response = try await ask(server, "PUT", "/v1/origins/new", Self.body)
             #expect(response.status == 201)
             #expect(response.headers["Location"] == "/v1/origins/new")
             #expect(!response.text.contains(#""v""#))
@@ -46,6 +46,8 @@ struct OriginTests {
             let listed = try Page<OriginReport>(decoding: response.body).items
             #expect(listed.map(\.name) == ["example", "new"])
             #expect(listed[1] == added)
+            response = try await ask(server, "GET", "/v1/origins/new")
+            #expect(try OriginReport(decoding: response.body) == added)
             #expect(listed.map(\.source) == [.file, .api])
             #expect(listed.map(\.file) == ["larder.yaml", nil])
             #expect(added.settings.headers?["K"] == "***")
@@ -75,14 +77,12 @@ struct OriginTests {
     @Test("What cannot be done is a problem that says why")
     func refused() async throws {
         try await ServerFixture.run { server in
-            _ = try await ask(server, "POST", "/v1/origins", Self.body)
+            _ = try await ask(server, "PUT", "/v1/origins/new", Self.body)
             let cases: [(String, String, String?, String)] = [
-                ("POST", "/v1/origins", Self.body, "409 origin-exists"),
-                ("POST", "/v1/origins", nil, "400 bad-request"),
-                ("POST", "/v1/origins", "[]", "400 bad-request"),
-                ("POST", "/v1/origins", #"{"base_url":"https://a.example"}"#, "400 bad-request"),
-                ("POST", "/v1/origins", #"{"name":"a b"}"#, "400 bad-request"),
-                ("POST", "/v1/origins", #"{"name":"a","x":1}"#, "400 unknown-member"),
+                ("PUT", "/v1/origins/other", Self.body, "409 origin-exists"),
+                ("PUT", "/v1/origins/other", nil, "400 bad-request"),
+                ("PUT", "/v1/origins/other", "[]", "400 bad-request"),
+                ("POST", "/v1/origins", Self.body, "405 method-not-allowed"),
                 ("PUT", "/v1/origins/new", #"{"name":"new"}"#, "400 unknown-member"),
                 ("PUT", "/v1/origins/new", "{}", "400 bad-request"),
                 ("PUT", "/v1/origins/a%20b", "{}", "400 bad-request"),
@@ -90,13 +90,15 @@ struct OriginTests {
                 ("PUT", "/v1/origins/example", #"{"base_url":"http://a"}"#, "409 origin-in-file"),
                 ("DELETE", "/v1/origins/example", nil, "409 origin-in-file"),
                 ("DELETE", "/v1/origins/none", nil, "404 no-such-origin"),
-                ("POST", "/v1/origins/none/offline", nil, "404 no-such-origin"),
+                ("PATCH", "/v1/origins/none", #"{"offline":true}"#, "404 no-such-origin"),
+                ("PATCH", "/v1/origins/new", "{}", "400 bad-request"),
+                ("PATCH", "/v1/origins/new", #"{"offline":1}"#, "400 bad-request"),
+                ("PATCH", "/v1/origins/new", #"{"path":"/"}"#, "400 unknown-member"),
                 ("POST", "/v1/origins/none/check", nil, "404 no-such-origin"),
                 ("POST", "/v1/origins/new/check", #"{"path":1}"#, "400 bad-request"),
                 ("POST", "/v1/origins/new/check", #"{"url":"/"}"#, "400 unknown-member"),
-                ("POST", "/v1/origins/new/offline", #"{"path":"/"}"#, "400 unknown-member"),
                 ("GET", "/v1/origins?x=1", nil, "400 unknown-parameter"),
-                ("GET", "/v1/origins/new", nil, "405 method-not-allowed"),
+                ("GET", "/v1/origins/none", nil, "404 no-such-origin"),
                 ("POST", "/v1/origins/new", "{}", "405 method-not-allowed"),
             ]
             for (method, path, body, expected) in cases {
@@ -110,15 +112,25 @@ struct OriginTests {
     @Test("One is set offline, so that a fetch is 503 at once, and online again")
     func offline() async throws {
         try await ServerFixture.run { server in
-            var response = try await ask(server, "POST", "/v1/origins/example/offline")
-            #expect(try OriginReport(decoding: response.body).condition.offlineByHand)
+            var response = try await ask(
+                server,
+                "PATCH",
+                "/v1/origins/example",
+                #"{"offline":true}"#
+            )
+            #expect(try OriginReport(decoding: response.body).condition.offline)
             let fetch = "/v1/fetch?url=https%3A%2F%2Fapi.example.com%2Fx"
             #expect(try await refusal(server, "GET", fetch) == "503 offline")
             let check = try await refusal(server, "POST", "/v1/origins/example/check")
             #expect(check == "503 offline")
             #expect(server.upstream.asked.all.isEmpty)
-            response = try await ask(server, "POST", "/v1/origins/example/online", "{}")
-            #expect(try !OriginReport(decoding: response.body).condition.offlineByHand)
+            response = try await ask(
+                server,
+                "PATCH",
+                "/v1/origins/example",
+                #"{"offline":false}"#
+            )
+            #expect(try !OriginReport(decoding: response.body).condition.offline)
             server.upstream.answer(try ServerFixture.url("/x"), with: .json("[1]"))
             #expect(try await ask(server, "GET", fetch).status == 200)
         }
@@ -140,11 +152,24 @@ struct OriginTests {
         }
     }
 
+    @Test("An origin that is there is not replaced where the request says so")
+    func onlyAdded() async throws {
+        try await ServerFixture.run { server in
+            let body = Array(Self.body.utf8)
+            for (field, status) in [("*", 201), ("*", 412), (#""tag""#, 400)] {
+                let client = try await server.connect()
+                let headers = ["If-None-Match: \(field)"]
+                let answer = try await client.ask("PUT", "/v1/origins/new", headers, body: body)
+                #expect(answer.status == status, "\(field)")
+            }
+        }
+    }
+
     @Test("Changes are written down as an administrator's")
     func logged() async throws {
         try await ServerFixture.run { server in
-            _ = try await ask(server, "POST", "/v1/origins", Self.body)
-            let uses = server.log.lines.all.filter { $0.contains("use=origin add new") }
+            _ = try await ask(server, "PUT", "/v1/origins/new", Self.body)
+            let uses = server.log.lines.all.filter { $0.contains("use=origin put new") }
             #expect(uses.count == 1)
         }
     }
@@ -183,10 +208,10 @@ struct OriginTests {
                 )
                 let follow = follows ? "&follow=true" : ""
                 try await client.send("GET \(path)\(follow) HTTP/1.1\r\nHost: x\r\n\r\n")
-                try await client.seen(#""type":"error""#)
+                try await client.seen(#""type":"problem""#)
                 server.server.drain()
                 let hints = try await client.response().frames().compactMap { frame -> String? in
-                    if case .error(let error) = frame { error.problem.hint } else { nil }
+                    if case .problem(let frame) = frame { frame.problem.hint } else { nil }
                 }
                 #expect(hints == [words + "with: cachectl origin online example"])
             }
@@ -199,9 +224,8 @@ struct OriginTests {
         try await ServerFixture.run(administrators: .members(of: nobody)) { server in
             #expect(try await ask(server, "GET", "/v1/origins").status == 200)
             for (method, path) in [
-                ("POST", "/v1/origins"), ("PUT", "/v1/origins/new"),
-                ("DELETE", "/v1/origins/example"), ("POST", "/v1/origins/example/offline"),
-                ("POST", "/v1/origins/example/online"), ("POST", "/v1/origins/example/check"),
+                ("PUT", "/v1/origins/new"), ("PATCH", "/v1/origins/example"),
+                ("DELETE", "/v1/origins/example"), ("POST", "/v1/origins/example/check"),
             ] {
                 let found = try await refusal(server, method, path, Self.body)
                 #expect(found == "403 not-permitted", "\(method) \(path)")

@@ -16,7 +16,7 @@ struct PinTests {
             #expect(pinned.status == 201)
             let item = try PinItem(decoding: pinned.body)
             #expect(item.state == .held)
-            #expect(item.bytes == 3)
+            #expect(item.bodyBytes == 3)
             let again = try await client.ask("PUT", "/v1/pins/a")
             #expect(again.status == 204)
             let read = try await client.ask("GET", "/v1/entries/a")
@@ -55,7 +55,7 @@ struct PinTests {
             let status = try await client.ask("GET", "/v1/status")
             let pins = try StatusReport(decoding: status.body).pins
             #expect(pins.count == 2)
-            #expect(pins.bytes > 300_000)
+            #expect(pins.accountedBytes > 300_000)
         }
     }
 

@@ -97,7 +97,7 @@ struct RepetitionTests {
                 let again = try await post(server, write(id))
                 #expect(again.status == 200)
                 #expect(again.headers["Location"] == "/v1/modifiers/\(id)")
-                let told = try again.value(ModifierReport.self)
+                let told = try again.value(ModifierReceipt.self)
                 #expect(told.state == state)
                 #expect(told.settledAt == report.settledAt)
                 #expect(told.settledAt != nil)
@@ -105,13 +105,13 @@ struct RepetitionTests {
             let both = #"{"modifiers":[\#(write("good")),\#(write("bad"))]}"#
             let all = try await post(server, both)
             #expect(all.status == 200)
-            let reports = try JSONValue(parsing: all.body)["modifiers"]?.elements ?? []
+            let reports = try JSONValue(parsing: all.body)["items"]?.elements ?? []
             #expect(reports.map { $0["state"]?.string } == ["confirmed", "dead"])
             #expect(reports.allSatisfy { $0["settled_at"]?.string != nil })
             let mixed = #"{"modifiers":[\#(write("good")),\#(write("new", Self.held))]}"#
             let some = try await post(server, mixed)
             #expect(some.status == 202)
-            let receipts = try some.value(ModifierReceipts.self).modifiers
+            let receipts = try some.value(Page<ModifierReceipt>.self).items
             #expect(receipts.map(\.state) == [.confirmed, .held])
             #expect(receipts.map { $0.settledAt != nil } == [true, false])
             #expect(server.upstream.asked.all.count { $0.method == "POST" } == 2)
@@ -124,7 +124,7 @@ struct RepetitionTests {
             let twin = write("twin", Self.held)
             let answer = try await post(server, #"{"modifiers":[\#(twin),\#(twin)]}"#)
             #expect(answer.status == 202, "\(answer.text)")
-            let receipts = try answer.value(ModifierReceipts.self).modifiers
+            let receipts = try answer.value(Page<ModifierReceipt>.self).items
             #expect(receipts.count == 2)
             #expect(receipts.first == receipts.last)
             let other = #"{"modifiers":[\#(write("x", Self.held)),\#(write("x"))]}"#

@@ -38,7 +38,7 @@ struct RouteTests {
 
     static let allowed: [(path: String, methods: [HTTPMethod])] = [
         ("/v1/fetch", [.GET, .POST]), ("/v1/entries", [.GET, .HEAD]), ("/v1/evict", [.POST]),
-        ("/v1/health/live", [.GET, .HEAD]), ("/v1/openapi.json", [.GET, .HEAD]),
+        ("/v1/health", [.GET, .HEAD]), ("/v1/openapi.json", [.GET, .HEAD]),
         ("/v1/entries/a", [.GET, .HEAD, .PUT, .DELETE]),
         ("/v1/entries/a/explain", [.GET, .HEAD]), ("/v1/pins/a", [.PUT, .DELETE]),
         ("/o/a", [.GET, .HEAD, .POST, .PUT, .PATCH, .DELETE]),
@@ -62,7 +62,7 @@ struct RouteTests {
         "No other path is a route",
         arguments: [
             "", "/", "*", "/v1", "/v1/", "/v1/fetch/", "/v1//fetch", "//v1/fetch", "/V1/fetch",
-            "/v1/entries%2Fa", "/v1/entriesa", "/v2/fetch", "/v1/health", "/v1/health/",
+            "/v1/entries%2Fa", "/v1/entriesa", "/v2/fetch", "/v1/health/live", "/v1/health/",
             "/v1/watched", "/o", "/O/a", "/oa", "/v1/fetch%20", "/v1/%66etch", "v1/fetch",
             "/v1/fetch#", "/v1/status\0",
         ]

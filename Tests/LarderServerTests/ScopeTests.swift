@@ -25,7 +25,7 @@ struct ScopeTests {
 
     @Test("A repeated DELETE never removes the row of all users, which only scope=shared names")
     func removeShared() async throws {
-        let sharing: (inout OriginSettings) -> Void = { $0.scope = .shared }
+        let sharing: (inout OriginSettings) -> Void = { $0.isShared = true }
         try await ServerFixture.run(adjusting: sharing) { server in
             let client = try await server.connect()
             let url = try ServerFixture.url("/a").text
@@ -55,21 +55,21 @@ struct ScopeTests {
             try await server.store("a", [1], kind: .blob)
 
             let all = try items(try await client.ask("GET", "/v1/entries?scope=all&prefix=a"))
-            let owners = Set(all.map { "\($0.scope ?? "") \($0.account ?? "")" })
+            let owners = Set(all.map { "\($0.user.map(String.init) ?? "shared") \($0.account ?? "")" })
             #expect(
                 owners == [
-                    "uid:4000000001 default", "uid:4000000001 work", "shared ",
-                    "uid:\(getuid()) default",
+                    "4000000001 default", "4000000001 work", "shared ",
+                    "\(getuid()) default",
                 ]
             )
-            let user = try await client.ask("GET", "/v1/entries?scope=uid:4000000001")
+            let user = try await client.ask("GET", "/v1/entries?scope=user:4000000001")
             #expect(try items(user).count == 4)
-            let one = try await client.ask("GET", "/v1/entries?scope=uid:4000000001&account=work")
+            let one = try await client.ask("GET", "/v1/entries?scope=user:4000000001&account=work")
             #expect(try items(one).map(\.account) == ["work", "work"])
             let shared = try await client.ask("GET", "/v1/entries?scope=shared")
-            #expect(try items(shared).map(\.scope) == [nil, nil])
+            #expect(try items(shared).map(\.shared) == [nil, nil])
 
-            let path = "/v1/entries/a/explain?scope=uid:4000000001"
+            let path = "/v1/entries/a/explain?scope=user:4000000001"
             #expect(try await client.ask("GET", path).status == 200)
             let several = try await client.ask("GET", "/v1/entries/a/explain?scope=all")
             #expect(try several.problem().kind == .badRequest)
@@ -77,17 +77,17 @@ struct ScopeTests {
             let ids = try await evict(#"{"ids":["b","x"],"scope":"all","dry_run":true}"#, client)
             #expect(ids.ids == ["b", "b", "b"])
             #expect(try await evict(#"{"ids":["b"],"scope":"all"}"#, client).evicted == 3)
-            let theirs = #"{"all":true,"scope":"uid:4000000001"}"#
+            let theirs = #"{"all":true,"scope":"user:4000000001"}"#
             #expect(try await evict(theirs, client).evicted == 2)
             #expect(try await evict(#"{"to_bytes":0,"scope":"all"}"#, client).evicted == 2)
             #expect(
                 server.log.lines.all.filter { $0.contains("administrator") }
                     == [
-                        "list prefix=a scope=all", "list scope=uid:4000000001",
-                        "list scope=uid:4000000001 account=work",
-                        "explain a scope=uid:4000000001 account=default", "explain a scope=all",
+                        "list prefix=a scope=all", "list scope=user:4000000001",
+                        "list scope=user:4000000001 account=work",
+                        "explain a scope=user:4000000001 account=default", "explain a scope=all",
                         "evict ids=b,x dry_run=true scope=all", "evict ids=b scope=all",
-                        "evict all=true scope=uid:4000000001", "evict to_bytes=0 scope=all",
+                        "evict all=true scope=user:4000000001", "evict to_bytes=0 scope=all",
                     ].map { "an administrator's right was used uid=\(getuid()) use=\($0)" }
             )
         }
@@ -100,7 +100,7 @@ struct ScopeTests {
             let client = try await server.connect()
             try await server.store("a", [1], kind: .blob, scope: other)
             try await server.store("s", [1], kind: .blob, scope: .shared)
-            for scope in ["all", "uid:4000000001", "uid:\(getuid())"] {
+            for scope in ["all", "user:4000000001", "user:\(getuid())"] {
                 for path in ["/v1/entries", "/v1/entries/a/explain", "/v1/entries/x/explain"] {
                     let response = try await client.ask("GET", "\(path)?scope=\(scope)")
                     let problem = try response.problem()
@@ -150,7 +150,7 @@ struct ScopeTests {
                 }
                 #expect(found.count == 9)
                 #expect(
-                    Set(found.map { "\($0.scope ?? "") \($0.account ?? "") \($0.id)" }).count == 9
+                    Set(found.map { "\($0.user ?? 0) \($0.account ?? "") \($0.id)" }).count == 9
                 )
             }
             for cursor in ["x", "1", "1/0:default", "%2F%2F"] {

@@ -22,7 +22,7 @@ struct StreamTests {
             server.upstream.answer(url, with: .json(pretty), .json("2"), .reply(status: 403))
             let client = try await server.connect()
             _ = try await client.ask("GET", query("/42"))
-            for expected in [["snapshot", "snapshot", "end"], ["snapshot", "error", "end"]] {
+            for expected in [["snapshot", "snapshot", "end"], ["snapshot", "problem", "end"]] {
                 let response = try await client.ask("GET", query("/42"), [Self.events])
                 #expect(response.headers["Content-Type"] == "text/event-stream")
                 #expect(response.headers["Cache-Control"] == "no-store")

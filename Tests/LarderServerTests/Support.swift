@@ -55,7 +55,7 @@ extension ServerFixture {
     /// A small answer of any route shows that the server serves.
     func expectServing(_ location: SourceLocation = #_sourceLocation) async throws {
         let client = try await connect()
-        let response = try await client.ask("GET", "/v1/health/live")
+        let response = try await client.ask("GET", "/v1/health")
         #expect(response.status == 200, sourceLocation: location)
         await client.hangUp()
     }

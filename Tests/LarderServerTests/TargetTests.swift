@@ -20,7 +20,7 @@ struct TargetTests {
             let client = try await server.connect()
             let response = try await client.ask("GET", target)
             #expect(response.status == status)
-            #expect(try await client.ask("GET", "/v1/health/live").status == 200)
+            #expect(try await client.ask("GET", "/v1/health").status == 200)
         }
     }
 
@@ -66,7 +66,7 @@ struct TargetTests {
     func goodHosts(rest: String) async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()
-            try await client.send("GET /v1/health/live \(rest)")
+            try await client.send("GET /v1/health \(rest)")
             #expect(try await client.response().status == 200)
         }
     }

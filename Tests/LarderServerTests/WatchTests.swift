@@ -49,25 +49,36 @@ struct WatchTests {
         }
     }
 
+    private static let json = ["Accept: application/json"]
+
     @Test("A long poll answers with the first event, or with none when the time is over")
     func poll() async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()
             let first = try await put(client, "a", "1")
             let second = try await put(client, "a", "2")
-            let answer = try await client.ask("GET", "/v1/watch?since=\(first)&timeout=30s")
+            let answer = try await client.ask(
+                "GET",
+                "/v1/watch?since=\(first)&timeout=30s",
+                Self.json
+            )
             #expect(answer.status == 200)
             #expect(answer.headers["Content-Type"] == "application/json")
             let event = #"{"type":"put","rev":\#(second),"id":"a","source":"client"}"#
-            #expect(answer.text == #"{"rev":\#(second),"events":[\#(event)]}"#)
-            let none = try await client.ask("GET", "/v1/watch?since=\(second)&timeout=0ms")
-            #expect(none.text == #"{"rev":\#(second),"events":[]}"#)
+            #expect(answer.text == #"{"items":[\#(event)],"next":null,"rev":\#(second)}"#)
+            let none = try await client.ask(
+                "GET",
+                "/v1/watch?since=\(second)&timeout=0ms",
+                Self.json
+            )
+            #expect(none.text == #"{"items":[],"next":null,"rev":\#(second)}"#)
             let poller = try await server.connect()
             try await poller.send(
-                "GET /v1/watch?since=\(second)&timeout=30s HTTP/1.1\r\nHost: x\r\n\r\n"
+                "GET /v1/watch?since=\(second)&timeout=30s HTTP/1.1\r\nHost: x\r\n"
+                    + "\(Self.json[0])\r\n\r\n"
             )
             let third = try await put(client, "b", "1")
-            #expect(try await poller.response().text.hasPrefix(#"{"rev":\#(third),"#))
+            #expect(try await poller.response().text.hasSuffix(#""rev":\#(third)}"#))
         }
     }
 
@@ -124,8 +135,9 @@ struct WatchTests {
             #expect(problem.kind == .sinceTooOld)
             #expect(problem.oldest != nil)
             for path in ["/v1/watch?types=x", "/v1/watch?id=", "/v1/watch?timeout=0ms&initial=1"] {
-                #expect(try await client.ask("GET", path).status == 400, "\(path)")
+                #expect(try await client.ask("GET", path, Self.json).status == 400, "\(path)")
             }
+            #expect(try await client.ask("GET", "/v1/watch", Self.json).status == 406)
             let answer = try await client.ask("GET", "/v1/watch", ["Larder-Client: a b"])
             #expect(answer.status == 400)
             #expect(try answer.problem().detail.contains("Larder-Client"))

@@ -16,7 +16,15 @@ extension OriginKeeping {
     }
 }
 
-extension OriginCommand {
+/// An origin to put under a name.
+package struct OriginCommand {
+    package var name: String
+    package var settings: OriginDefinition
+
+    package init(name: String, settings: OriginDefinition) {
+        (self.name, self.settings) = (name, settings)
+    }
+
     package init(_ origin: OriginSettings) {
         self.init(name: origin.name.text, settings: OriginDefinition(origin))
     }
@@ -28,13 +36,15 @@ extension OriginCommand {
 }
 
 extension Origins {
+    /// Adds an origin; one of the name is refused.
     package func add(_ command: OriginCommand) async throws -> OriginReport {
-        try await add(OriginName(command: command.name), command.settings)
+        let name = try OriginName(command: command.name)
+        return try await put(name, command.settings, mayReplace: false).report
     }
 
     package func replace(
         _ command: OriginCommand
     ) async throws -> (report: OriginReport, isNew: Bool) {
-        try await replace(OriginName(command: command.name), command.settings)
+        try await put(OriginName(command: command.name), command.settings)
     }
 }

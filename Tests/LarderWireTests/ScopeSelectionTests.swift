@@ -9,8 +9,8 @@ struct ScopeSelectionTests {
         let work = try AccountName("work")
         let cases: [(ScopeSelection, scope: String?, AccountName?)] = [
             (.own(.default), nil, nil), (.own(work), nil, work), (.shared, "shared", nil),
-            (.user(0, nil), "uid:0", nil), (.user(.max, work), "uid:4294967295", work),
-            (.user(7, .default), "uid:7", .default), (.all, "all", nil),
+            (.user(0, nil), "user:0", nil), (.user(.max, work), "user:4294967295", work),
+            (.user(7, .default), "user:7", .default), (.all, "all", nil),
         ]
         for (selection, scope, account) in cases {
             #expect(try ScopeSelection(scope: scope, account: account) == selection)
@@ -23,8 +23,8 @@ struct ScopeSelectionTests {
     @Test(
         "What is no scope is refused by name",
         arguments: [
-            "", "uid", "uid:", "uid:-1", "uid:+1", "uid:01", "uid:4294967296", "uid:1:x",
-            "uid:1e3", "everybody", "ALL", "uid:\u{667}",
+            "", "user", "uid:1", "user:", "user:-1", "user:+1", "user:01", "user:4294967296", "user:1:x",
+            "user:1e3", "everybody", "ALL", "user:\u{667}",
         ]
     )
     func refusals(scope: String) {

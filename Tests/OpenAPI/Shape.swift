@@ -13,7 +13,7 @@ enum Shape: Sendable {
     static let all: [ObjectIdentifier: [Shape]] = [
         ObjectIdentifier(FetchFrame.self): [
             .frame("snapshot", SnapshotFrame.self), .frame("unchanged", UnchangedFrame.self),
-            .frame("deleted", DeletedFrame.self), .frame("error", ErrorFrame.self),
+            .frame("deleted", DeletedFrame.self), .frame("problem", ProblemFrame.self),
             .frame("origin", OriginFrame.self), .frame("heartbeat", HeartbeatFrame.self),
             .frame("end", EndFrame.self),
         ],

@@ -292,7 +292,7 @@ expect_equal "get --json prints the frames of an id" "aGVsbG8K cache" \
     "$(jq --raw-output '.entry.body_b64 // .outcome' "$work/out" | xargs)"
 run inspect note --json --explain
 expect_equal "inspect says what it is" "blob text/plain 6 []" \
-    "$(jq --raw-output '"\(.kind) \(.media_type) \(.bytes) \(.protected_by)"' "$work/out")"
+    "$(jq --raw-output '"\(.kind) \(.media_type) \(.body_bytes) \(.protected_by)"' "$work/out")"
 printf '[1]' >"$work/list.json"
 run put list "$work/list.json" --json
 expect_equal "put --json says what it did" '{"id":"list","outcome":"created"}' "$(<"$work/out")"
@@ -493,11 +493,11 @@ expect_match "df -v says it by origin and names the largest" "^0\|.*ORIGIN.*loca
     "$code|$(tr '\n' ' ' <"$work/out")"
 run df --json
 expect_equal "df --json is the API's, and its sums are those of the rows" \
-    "$("$bin/cachectl" --socket "$socket" ls --json | jq --slurp 'map(.size) | add')" \
-    "$(jq .bytes "$work/out")"
+    "$("$bin/cachectl" --socket "$socket" ls --json | jq --slurp 'map(.accounted_bytes) | add')" \
+    "$(jq .accounted_bytes "$work/out")"
 run df --all-users --json
-expect_equal "df --all-users adds up what status says" "$(status_of .cache.bytes)" \
-    "$(jq '[.by_user[].bytes] | add' "$work/out")"
+expect_equal "df --all-users adds up what status says" "$(status_of .cache.accounted_bytes)" \
+    "$(jq '[.by_user[].accounted_bytes] | add' "$work/out")"
 
 request PUT /v1/pins/doc%2F1
 run pin --wait 1ms "$origin/b.json"
@@ -509,8 +509,8 @@ expect_match "df says apart what is pinned, and what of it waits" \
     "pins +29.* KiB, 2 pins, of which 1 waiting; all pins: 29.* KiB of 1 GiB" "$(<"$work/out")"
 run df --json
 expect_equal "df --json has the sums of status and the lengths of both files" \
-    "$(status_of '.pins | "\(.count) \(.waiting) \(.bytes) \(.max_bytes)"') true true" \
-    "$(jq --raw-output '"\(.pins | "\(.count) \(.waiting) \(.bytes) \(.max_bytes)") \(
+    "$(status_of '.pins | "\(.count) \(.waiting) \(.accounted_bytes) \(.max_bytes)"') true true" \
+    "$(jq --raw-output '"\(.pins | "\(.count) \(.waiting) \(.accounted_bytes) \(.max_bytes)") \(
         [.files[].name] == ["cache.db", "state.db"]) \([.files[].bytes | . > 0] | all)"' "$work/out")"
 
 # What is wrong

@@ -35,7 +35,7 @@ ask_for_rows() {
 }
 # Last of all: what was read before was told by then.
 ask_for_frames() {
-    ask watch GET "/v1/watch?timeout=0ms${since:+&since=$since}"
+    ask watch GET "/v1/watch?timeout=0ms${since:+&since=$since}" header "Accept: application/json"
 }
 lists=(pins unsettled dead settled)
 ask_for_lists() {
@@ -112,7 +112,7 @@ report() {
 
         # Rows and modifiers of which frames have told, before the kill and after; revisions of which
         # somebody has heard.
-        (($live + [$watch[].events[]?])[] | select(.type | IN("put", "delete", "modifier"))
+        (($live + [$watch[].items[]?])[] | select(.type | IN("put", "delete", "modifier"))
             | "told \(.id | key) \(.rev)"),
         ($live[] | select(.type | IN("put", "delete")) | "heard \(.id | key) \(.rev)"),
         ($ma[] | select(.state) | "heard a \(.rev)"), ($me[] | select(.state) | "heard e \(.rev)"),
@@ -145,13 +145,13 @@ check_sums() {
         | [$unsettled.items[].targets[]] as $targets
         | ([["rows", $status.cache.entries,
                 ([$rows[] | select((.pinned or (.id | IN($targets[]))) | not)] | length)],
-            ["bytes", $status.cache.bytes, $usage.bytes],
+            ["bytes", $status.cache.accounted_bytes, $usage.accounted_bytes],
             ["pins", $status.pins.count, ($pins.items | length)],
-            ["pinned bytes", $status.pins.bytes, ([$rows[] | select(.pinned).size] | add // 0)],
+            ["pinned bytes", $status.pins.accounted_bytes, ([$rows[] | select(.pinned).accounted_bytes] | add // 0)],
             ["unsettled", $status.queue.unsettled, ($unsettled.items | length)],
             ["dead", $status.queue.dead, ($dead.items | length)]][]
             | select(.[1] != .[2]) | "\(.[0]) are said to be \(.[1]), there are \(.[2]);"),
-        ($check.findings[] | select(.state == "failed") | "\(.subject): \(.detail);")' \
+        ($check.items[] | select(.state == "failed") | "\(.subject): \(.detail);")' \
         "$work"/got/{entries,status,usage,check,pins,unsettled,dead})
     [[ -z $sums ]]
 }

@@ -27,7 +27,7 @@ def connect():
     return client
 
 def ask(client):
-    client.sendall(b"GET /v1/health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+    client.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
     return client.recv(65536)
 
 first = connect()
@@ -35,7 +35,7 @@ ask(first)
 clients = [connect() for _ in range(70)]
 last = connect()
 try:
-    last.send(b"GET /v1/health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+    last.send(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
 except BrokenPipeError:
     pass
 print(last.recv(65536).decode().replace("\r\n", "|"))
@@ -49,7 +49,7 @@ expect_match "a further client is told 503, why, and what helps" \
 expect_equal "one that has a connection is served" "HTTP/1.1 200" "$(tail -n 1 "$work/told")"
 expect_equal "the log says it once" 1 \
     "$(grep --count 'there are too many connections, clients are refused' "$work/larderd.log")"
-request GET /v1/health/live
+request GET /v1/health
 expect_equal "and once they have gone, others are served" 200 "$status"
 end_daemon TERM
 finish

@@ -101,7 +101,7 @@ list_entries() {
         api --get --data limit=1000 ${cursor:+--data-urlencode "cursor=$cursor"} \
             --output "$work/page" http://larder/v1/entries
         jq --raw-output '.items[].id' "$work/page" >>"$work/listed"
-        sum=$((sum + $(jq '[.items[].size] | add // 0' "$work/page")))
+        sum=$((sum + $(jq '[.items[].accounted_bytes] | add // 0' "$work/page")))
         cursor=$(jq --raw-output '.next // ""' "$work/page")
         [[ -n $cursor ]] || break
     done
@@ -110,7 +110,7 @@ list_entries() {
 expect_nothing_torn() {
     local id torn=()
     list_entries
-    expect_equal "$1: the sum of the sizes is the total" "$sum" "$(status_of .cache.bytes)"
+    expect_equal "$1: the sum of the sizes is the total" "$sum" "$(status_of .cache.accounted_bytes)"
     expect_equal "$1: the number of the rows is the total" "$(wc -l <"$work/listed")" \
         "$(status_of .cache.entries)"
     expect_at_most "$1: the total is within max_bytes" "$(status_of .cache.max_bytes)" "$sum"
@@ -184,14 +184,14 @@ END
 start_daemon
 # Without a put; what is on its way to go has gone some moments after the start.
 fits() {
-    (($(status_of .cache.bytes) <= 2 << 20))
+    (($(status_of .cache.accounted_bytes) <= 2 << 20))
 }
 await 60 fits || true
-expect_at_most "a smaller budget holds from the start" $((2 << 20)) "$(status_of .cache.bytes)"
+expect_at_most "a smaller budget holds from the start" $((2 << 20)) "$(status_of .cache.accounted_bytes)"
 most=0
 evicted_at_least() {
     local evictions bytes
-    read -r evictions bytes < <(status_of '.cache | "\(.evictions) \(.bytes)"')
+    read -r evictions bytes < <(status_of '.cache | "\(.evictions) \(.accounted_bytes)"')
     ((bytes <= most)) || most=$bytes
     ((evictions >= $1))
 }

@@ -459,10 +459,10 @@ end_daemon TERM
 start_daemon
 # What is pinned leaves cache.db in maintenance.
 request GET '/v1/entries?limit=1000'
-held=$(jq '[.items[] | select(.pinned | not).size] | add' "$work/body")
-is_held() { [[ $(status_of .cache.bytes) == "$held" ]]; }
+held=$(jq '[.items[] | select(.pinned | not).accounted_bytes] | add' "$work/body")
+is_held() { [[ $(status_of .cache.accounted_bytes) == "$held" ]]; }
 await 60 is_held || not_ok "min_free_bytes: the cache has what is not pinned" "$held" \
-    "$(status_of .cache.bytes)"
+    "$(status_of .cache.accounted_bytes)"
 leave_free() {
     rm -f "$work/cache/ballast"
     head -c "$(($(free_bytes "$work/cache") - $1))" /dev/zero >"$work/cache/ballast"
@@ -474,11 +474,11 @@ is_bounded() {
 }
 await 90 is_bounded || not_ok "min_free_bytes: the cache is bounded" "a warning" "none"
 expect_equal "min_free_bytes: with more than half of it free nothing goes" "$held" \
-    "$(status_of .cache.bytes)"
+    "$(status_of .cache.accounted_bytes)"
 for ((n = 0; n < 20; n++)); do
     request PUT "$(entry "grown:$n")" --data-binary "@$work/blob"
 done
-expect_at_most "min_free_bytes: it grows no more" "$held" "$(status_of .cache.bytes)"
+expect_at_most "min_free_bytes: it grows no more" "$held" "$(status_of .cache.accounted_bytes)"
 # With less, the cache shrinks.
 leave_free $((3 << 20))
 has_room() {
@@ -486,9 +486,9 @@ has_room() {
 }
 await 90 has_room || not_ok "min_free_bytes: the cache shrinks for others" "4 MiB free" \
     "$(free_bytes "$work/cache") free"
-expect_at_most "min_free_bytes: rows went" "$((held - 1))" "$(status_of .cache.bytes)"
+expect_at_most "min_free_bytes: rows went" "$((held - 1))" "$(status_of .cache.accounted_bytes)"
 expect_match "min_free_bytes: half of them stay" true \
-    "$(status_of ".cache.bytes >= $held / 2 - 100000")"
+    "$(status_of ".cache.accounted_bytes >= $held / 2 - 100000")"
 expect_match "min_free_bytes: status says how many went" 'entries were evicted for it' \
     "$(status_of '.warnings | join("; ")')"
 is_logged() { grep -q 'entries were evicted, as the disk of' "$work/larderd.log"; }

@@ -135,7 +135,7 @@ while open_files() < files + 1000 and time.monotonic() < deadline:
 check("1,000 idle connections are taken", open_files() >= files + 1000, open_files())
 check("others are served meanwhile", is_served())
 check("which cost less than 64 MiB", resident() - before < 64, (before, resident()))
-idle[500].sendall(request("GET", "/v1/health/live"))
+idle[500].sendall(request("GET", "/v1/health"))
 check("each of them can still ask", idle[500].recv(100).startswith(b"HTTP/1.1 200"))
 for client in idle:
     client.close()
@@ -212,7 +212,7 @@ def asked(count):
     client.settimeout(None)
     sender = threading.Thread(target=send, daemon=True, args=(
         client, request("GET", "/v1/openapi.json") * count + request(
-            "GET", "/v1/health/live", None, "Connection: close")))
+            "GET", "/v1/health", None, "Connection: close")))
     sender.start()
     return client
 
@@ -332,7 +332,7 @@ CONVERSATION = [
     request("GET", "http://x/v1/entries/cut"), request("GET", "/v1/entries?prefix=cut"),
     request("POST", "/v1/fetch", b'{"url":"http://nowhere.example/"}'), request("GET", URL),
     request("POST", "/v1/evict", b'{"ids":["cut"],"dry_run":true}'),
-    request("GET", "/v1/health/live"), request("GET", "/v1/health/ready"),
+    request("GET", "/v1/health"),
     request("GET", "/v1/openapi.json"), request("GET", "/nothing"),
     request("DELETE", "/v1/entries/cut"), request("DELETE", "/v1/entries/cut"),
     request("POST", "/v1/evict", b"{]"), request("GET", "/v1/entries/cut?bogus=1", None,

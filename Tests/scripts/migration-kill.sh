@@ -108,7 +108,7 @@ picture() {
         api "http://larder/v1/modifiers?state=$list" | jq --compact-output \
             '.items[] | {id, state, reason, rev, targets}'
     done
-    api http://larder/v1/origins | jq --compact-output '.items[] | [.name, .offline_by_hand]'
+    api http://larder/v1/origins | jq --compact-output '.items[] | [.name, .offline]'
     status_of '{queue: (.queue | del(.oldest_age_ms)), pins, warnings} | tojson'
 }
 

@@ -105,5 +105,18 @@ received_keys() {
 }
 
 set_origin() {
-    request POST "/v1/origins/${2:-local}/$1"
+    local offline=false
+    [[ $1 == online ]] || offline=true
+    request PATCH "/v1/origins/${2:-local}" --header 'Content-Type: application/json' \
+        --data "{\"offline\": $offline}"
+}
+
+# act ACTION ID: an action on a modifier. `status` is 200, or that of its problem.
+act() {
+    request POST /v1/modifiers/actions --header 'Content-Type: application/json' \
+        --data "{\"action\": \"$1\", \"ids\": [\"$2\"]}"
+    [[ $(member '.items[0].problem') == null ]] || {
+        status=$(member '.items[0].problem.status')
+        jq '.items[0].problem' "$work/body" >"$work/problem" && mv "$work/problem" "$work/body"
+    }
 }

@@ -22,7 +22,7 @@ origins:
       by_type: true
       types:
         - {type: Todo, url: "/todo/{id}"}
-  all: {base_url: "$origin/all", allow_private: true, scope: shared, fetch: {ttl: 1h}}
+  all: {base_url: "$origin/all", allow_private: true, shared: true, fetch: {ttl: 1h}}
 END
 start_killable
 

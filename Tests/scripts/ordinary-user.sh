@@ -79,7 +79,7 @@ start_own_daemon() {
     "${user[@]}" "$work/bin/larderd" 2>>"$work/larderd.log" &
     daemon=$!
     await 60 "${user[@]}" curl --silent --fail --output /dev/null --unix-socket "$own_socket" \
-        http://larder/v1/health/ready ||
+        http://larder/v1/health ||
         give_up "an ordinary user's daemon starts" "it is ready" "$(tail -n 5 "$work/larderd.log")"
 }
 

@@ -95,7 +95,7 @@ for code in 408 425 429 500 503; do
     merge "c10-$code" "/busy/$code" '{"n": 2}'
     has_state "case 10: $code is for now" "c10-$code" retry_wait
     expect_equal "case 10: $code leaves the effect shown" '{"n":2}' "$(view "/busy/$code")"
-    request POST "/v1/modifiers/c10-$code/retry"
+    act retry "c10-$code"
     expect_equal "case 10: and after $code a hand has it sent at once" confirmed \
         "$(fate "c10-$code")"
 done
@@ -106,7 +106,7 @@ merge c10-long /busy/500 '{"n": 3}'
 has_state "case 10: Retry-After is a floor" c10-long retry_wait
 expect_match "case 10: which is told" '^(5[0-9][0-9]|600)$' "$(modifier c10-long '
     (.next_attempt_at | sub("\\.[0-9]+"; "") | fromdate) - now | ceil')"
-request POST /v1/modifiers/c10-long/retry
+act retry c10-long
 has_state "case 10: twice" c10-long retry_wait
 stalls() {
     [[ $(modifier c10-long '.marks | join(" ")') == stalled ]]
@@ -128,7 +128,7 @@ expect_equal "case 15: only its lanes wait" confirmed "$(member .state)"
 merge c15-2 /busy/500 '{"m": 1}'
 expect_equal "case 15: as they must" "queued lane" \
     "$(modifier c15-2 '"\(.state) \(.waiting_for.reason)"')"
-request DELETE '/v1/modifiers/c10-long?discard=true'
+act discard 'c10-long'
 expect_equal "case 15: until a hand gives it up" "204 dead discarded" \
     "$status $(fate c10-long)"
 expect_equal "case 15: and they go on" confirmed "$(fate c15-2)"
@@ -137,7 +137,7 @@ expect_equal "case 15: without its dead letter status is well again" "204 ok 0" 
     "$status $(status_of '"\(.state) \(.queue.stalled)"')"
 expect_equal "case 15: without it" '{"n":2,"m":1}' "$(view /busy/500)"
 control '{"prefix": "/doc", "method": "PATCH", "times": 1, "status": 503}'
-merge c15-3 /doc '{"n": 2}' '{"attempts": 1}'
+merge c15-3 /doc '{"n": 2}' '{"max_attempts": 1}'
 expect_equal "case 15: or a rule" "dead attempts" "$(fate c15-3)"
 
 # -- told to wait
@@ -154,7 +154,7 @@ expect_equal "case 10: has its account leave the origin alone, and says so" "que
 request GET /v1/origins
 expect_equal "case 10: for five minutes at most" "limited true" "$(member '
     .items[] | select(.name == "limited")
-    | "\(.name) \((.rests_until | sub("\\.[0-9]+"; "") | fromdate) - now <= 300)"')"
+    | "\(.name) \((.retry_after_until | sub("\\.[0-9]+"; "") | fromdate) - now <= 300)"')"
 expect_match "case 10: cachectl origin list says until when, and for which account" \
     "^[0-9]{4}-[^ ]*Z $(id --user):default$" \
     "$("$bin/cachectl" --socket "$socket" origin list | grep '^limited' \
@@ -165,7 +165,7 @@ expect_match "case 10: and so does cachectl status" \
 fetch "$origin/limited/b" --data policy=network-only
 expect_equal "case 10: but a client's own request is tried" network \
     "$(member 'select(.type == "snapshot").source')"
-request POST /v1/modifiers/c10-told/retry
+act retry c10-told
 expect_equal "case 10: then one is tried, and the others follow it" "confirmed confirmed" \
     "$(fate c10-behind) $(fate c10-told)"
 
@@ -197,7 +197,7 @@ expect_equal "case 11: dead letters are listed, with why and what was answered" 
     "c11-1 refused 413 true, c11-2 parent-failed null false" \
     "$(member '[.items[] | "\(.id) \(.reason) \(.answer.status) \(.answer | tojson
         | contains("too much"))"] | join(", ")')"
-request POST /v1/modifiers/c11-1/retry
+act retry c11-1
 expect_equal "a dead letter is tried again by hand" confirmed "$(fate c11-1)"
 expect_equal "case 21: in its next round, with the next key" "c11-1 c11-3 c11-1.2" \
     "$(received_keys /page)"
@@ -297,14 +297,14 @@ start_daemon
 has_state "case 22: a crash does not decide it" c22-1 unknown
 expect_equal "case 22: it was sent once" c22-1 "$(received_keys /slow)"
 forget
-request POST /v1/modifiers/c22-1/retry
+act retry c22-1
 expect_equal "case 22: a hand sends it again" confirmed "$(fate c22-1)"
 expect_equal "case 21: with the same key" "c22-1 c22-1" "$(received_keys /slow)"
 expect_equal "P-05: by which the origin knows it" c22-1 "$(effect_keys /slow)"
 control '{"prefix": "/slow", "method": "POST", "times": 1, "does": "close"}'
 post c22-2 '{"t": 2}'
 has_state "case 22: a connection that is lost" c22-2 unknown
-request DELETE '/v1/modifiers/c22-2?discard=true'
+act discard 'c22-2'
 expect_equal "case 22: may be given up" "204 dead discarded" "$status $(fate c22-2)"
 shows_soon "case 22: and its target is asked again" /slow/list "$(at_origin GET /slow/list)"
 have /lost '{"n":0}'
@@ -325,7 +325,7 @@ control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 412}'
 merge c22-7 /lost '{"n": 7}' '' '?wait=30s'
 expect_equal "case 22: or it was not" "dead refused 6" \
     "$(member '"\(.state) \(.reason)"') $(view /lost | jq .n)"
-request DELETE '/v1/modifiers/c22-7?drop=false'
+act cancel 'c22-7'
 expect_equal "a cancellation that comes after its death leaves the dead letter" \
     "409 urn:larder:already-settled dead refused" "$status $(member .type) $(fate c22-7)"
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 502}'
@@ -336,7 +336,7 @@ is_refused() { [[ $(modifier c22-8 .answer.status) == 403 ]]; }
 await 30 is_refused || :
 expect_equal "case 22: and both answers are told" "403 502" \
     "$(modifier c22-8 '"\(.answer.status) \(.answer.unclear_status)"')"
-request DELETE '/v1/modifiers/c22-8?discard=true'
+act discard 'c22-8'
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "does": "hold", "applied": true}'
 merge c22-5 /lost '{"n": 3}'
 arrives "case 22: one that is in flight" 1
@@ -372,7 +372,7 @@ send c25-0 POST /portal/box '{"n": 1}' \
     "$(jq --null-input --arg id "$origin/portal/box" '{changes: [{target: {id: $id}, effect: {type: "none"}}]}')"
 has_state "case 25: a POST that may have been answered by the server is not sent again" c25-0 unknown
 expect_equal "case 25: it was sent once" c25-0 "$(received_keys /portal)"
-request DELETE '/v1/modifiers/c25-0?discard=true'
+act discard 'c25-0'
 forget
 have /portal/a '{"n":1}'
 control '{"prefix": "/portal", "type": "text/html", "text": "<html>Sign in</html>"}'
@@ -413,7 +413,7 @@ expect_equal "case 23: nothing is reverted, nothing counted" '{"n":2} 0' \
 fetch "$origin/guarded/b"
 expect_match "case 23: reads go on" 'unchanged 304;end unchanged$|snapshot network;end network$' \
     "$(outline)"
-request POST /v1/modifiers/c23-1/retry
+act retry c23-1
 expect_equal "case 23: resumed by hand" "confirmed confirmed" "$(fate c23-1) $(fate c23-2)"
 have /guarded/c '{"n":1}'
 control '{"prefix": "/guarded", "method": "PATCH", "times": 1, "status": 403}'
@@ -462,5 +462,5 @@ merge s-2 /doc '{"n": 100}' '' '?wait=30s'
 expect_equal "stats count what is accepted, sent, confirmed, dead and taken back" \
     "$(awk '{ print $1 + 2, $2 + 1, $3 + 1, $4 + 1, $5 + 2 }' <<<"$before")" "$(stats_of "$counts")"
 expect_equal "and the daemon lives" 200 "$(api --output /dev/null --write-out '%{http_code}' \
-    http://larder/v1/health/ready)"
+    http://larder/v1/health)"
 finish

@@ -42,7 +42,7 @@ has_state "and in flight until the answer" m-1 in_flight
 request DELETE /v1/modifiers/m-1
 expect_equal "case 18: what is in flight cannot be taken back" "409 urn:larder:already-sent" \
     "$status $(member .type)"
-request DELETE '/v1/modifiers/m-1?discard=true'
+act discard 'm-1'
 expect_equal "nor given up" "409 urn:larder:already-sent" "$status $(member .type)"
 release answer
 expect_equal "it is confirmed" confirmed "$(fate m-1)"
@@ -100,14 +100,14 @@ modify "$(jq --null-input --arg url "$origin/b" '
     {modifiers: [range(1; 4) | {id: "l-\(.)",
         changes: [{target: {id: $url}, effect: {type: "merge", value: {n: .}}}]}]}')"
 expect_equal "several are accepted in their order" "202 l-1 l-2 l-3" \
-    "$status $(member '[.modifiers[].id] | join(" ")')"
+    "$status $(member '[.items[].id] | join(" ")')"
 settles "and confirmed"
 expect_equal "in this order" "l-1 l-2 l-3" "$(effect_keys /b)"
 
 "$bin/cachectl" --socket "$socket" queue list --settled --json --limit 1 >"$work/history"
 expect_equal "the history has who, what, when and the outcome, an object a line" \
     "1 l-3 $(id --user) default PATCH $origin/b $origin/b confirmed null 1 l-3 7 true" \
-    "$(wc --lines <"$work/history") $(jq --raw-output '[.id, .uid, .account, .request.method,
+    "$(wc --lines <"$work/history") $(jq --raw-output '[.id, .user, .account, .request.method,
         .request.url, .targets[0], .state, .reason, .attempts, .request.idempotency_key,
         .request.body_bytes, .accepted_at <= .settled_at] | map(tostring) | join(" ")' \
         "$work/history")"
@@ -229,8 +229,11 @@ arrives "case 14: which comes then" 2
 release answer
 settles "case 14: for all of them"
 
-request POST "/v1/lanes/$(jq --raw-output --null-input --arg lane "id:$origin/e" '$lane | @uri')/pause"
+request PUT "/v1/lanes/$(jq --raw-output --null-input --arg lane "id:$origin/e" '$lane | @uri')" \
+    --header 'Content-Type: application/json' --data '{"paused": true}'
 expect_equal "a lane is paused" 204 "$status"
+request GET /v1/lanes
+expect_equal "and is listed" "id:$origin/e true" "$(member '.items[] | "\(.lane) \(.paused)"')"
 merge p-1 /e '{"n": 1}'
 merge p-2 /f '{"n": 2}' '' '?wait=30s'
 expect_equal "others go on" confirmed "$(member .state)"
@@ -240,7 +243,8 @@ expect_equal "and shows" '{"name":"e","liked":false,"n":1}' "$(view /e)"
 end_daemon TERM
 start_daemon
 expect_equal "a restart keeps the pause" paused "$(modifier p-1 '.marks | join(" ")')"
-request POST "/v1/lanes/$(jq --raw-output --null-input --arg lane "id:$origin/e" '$lane | @uri')/resume"
+request PUT "/v1/lanes/$(jq --raw-output --null-input --arg lane "id:$origin/e" '$lane | @uri')" \
+    --header 'Content-Type: application/json' --data '{"paused": false}'
 expect_equal "until it is resumed" "204 confirmed" "$status $(fate p-1)"
 
 # -- by hand

@@ -122,7 +122,7 @@ else
         "$(tail -n 3 "$work/larderd.log")"
 fi
 expect_equal "and the daemon goes on" "$before 200" \
-    "$daemon $(api --output /dev/null --write-out '%{http_code}' http://larder/v1/health/ready)"
+    "$daemon $(api --output /dev/null --write-out '%{http_code}' http://larder/v1/health)"
 
 # -- secrets that are no arguments
 

@@ -130,7 +130,7 @@ keep_apart() {
 # Who is an administrator, by the kernel's word.
 is_administrator() {
     request GET /v1/status
-    member '"\(.you.uid) \(.you.administrator)"'
+    member '"\(.you.user) \(.you.administrator)"'
 }
 uid=64001
 expect_equal "an ordinary user is no administrator" "64001 false" "$(is_administrator)"
@@ -155,13 +155,13 @@ put note:a three
 scoped() {
     request GET "/v1/entries?prefix=note&scope=$1"
     if ((status == 200)); then
-        member '[.items[] | "\(.id) \(.scope) \(.account)"] | join("; ")'
+        member '[.items[] | "\(.id) \(.user) \(.account)"] | join("; ")'
     else
         printf '%s %s' "$status" "$(member .type)"
     fi
 }
 no="403 urn:larder:not-permitted"
-for scope in all uid:64010 uid:64011; do
+for scope in all user:64010 user:64011; do
     expect_equal "an ordinary user may not list scope=$scope" "$no" "$(scoped "$scope")"
     request GET "$(entry note:a)/explain?scope=$scope"
     expect_equal "nor inspect with scope=$scope" "$no" "$status $(member .type)"
@@ -175,20 +175,20 @@ expect_match "the refusal says how to become an administrator" "usermod -aG 6409
 expect_equal "an ordinary user may list scope=shared" "" "$(scoped shared)"
 groups=64090
 expect_equal "an administrator lists a user's rows" \
-    "note:a uid:64010 default; note:b uid:64010 work" "$(scoped uid:64010)"
-expect_equal "or those of one account" "note:b uid:64010 work" "$(scoped 'uid:64010&account=work')"
+    "note:a 64010 default; note:b 64010 work" "$(scoped user:64010)"
+expect_equal "or those of one account" "note:b 64010 work" "$(scoped 'user:64010&account=work')"
 expect_equal "or everybody's" \
-    "note:a uid:64010 default; note:b uid:64010 work; note:a uid:64011 default" "$(scoped all)"
-request GET "$(entry note:b)/explain?scope=uid:64010&account=work"
-expect_equal "and inspects one" "200 3" "$status $(member .bytes)"
-request GET "$(entry note:b)?scope=uid:64010&account=work"
+    "note:a 64010 default; note:b 64010 work; note:a 64011 default" "$(scoped all)"
+request GET "$(entry note:b)/explain?scope=user:64010&account=work"
+expect_equal "and inspects one" "200 3" "$status $(member .body_bytes)"
+request GET "$(entry note:b)?scope=user:64010&account=work"
 expect_equal "the bytes are not for administrators" "400 urn:larder:unknown-parameter" \
     "$status $(member .type)"
 expect_equal "an administrator evicts a user's rows" "2 note:a note:b" \
-    "$(evict '{"prefix": "note", "scope": "uid:64010"}')"
-expect_equal "and leaves the others'" "note:a uid:64011 default" "$(scoped all)"
+    "$(evict '{"prefix": "note", "scope": "user:64010"}')"
+expect_equal "and leaves the others'" "note:a 64011 default" "$(scoped all)"
 expect_match "each use is logged with the uid" \
-    "an administrator's right was used uid=64011 use=evict prefix=note scope=uid:64010" "$(<"$work/larderd.log")"
+    "an administrator's right was used uid=64011 use=evict prefix=note scope=user:64010" "$(<"$work/larderd.log")"
 expect_equal "by cachectl too" "note:a" \
     "$(setpriv --reuid=64011 --regid=64011 --groups=64090 \
         "$bin/cachectl" --socket "$socket" ls note --all-users | cut --fields=1)"
@@ -233,7 +233,8 @@ for account in default work; do
                 \"target\": {\"id\": \"$origin/$account-$write.json\"},
                 \"effect\": {\"type\": \"put\", \"value\": {\"secret\": \"of 64020\"}}}]}"
     done
-    ask POST "/v1/lanes/name%3Acart/pause"
+    ask PUT "/v1/lanes/name%3Acart" --header 'Content-Type: application/json' \
+        --data '{"paused": true}'
 done
 left_of_it() {
     local account
@@ -257,8 +258,9 @@ expect_match "an administrator purges a uid" '^purged: [0-9]+ entries, .*, 4 wri
 expect_equal "nothing of it is left, by any route" "" "$(left_of_it)"
 account=default
 expect_equal "nor what has changed" "" \
-    "$(api --get --data since="${begin:-0}" --data timeout=100ms http://larder/v1/watch \
-        | jq --raw-output '.events[]? | select(.type != "bookmark") | .id')"
+    "$(api --get --data since="${begin:-0}" --data timeout=100ms \
+        --header "Accept: application/json" http://larder/v1/watch \
+        | jq --raw-output '.items[]? | select(.type != "bookmark") | .id')"
 uid=64090 groups=64090
 for query in "" "?scope=all" "?scope=shared" "?account=work"; do
     ask POST "/v1/purge$query"
@@ -283,7 +285,7 @@ purge_until_done() {
     cut -d, -f 1 "$work/purged"
 }
 expect_equal "until they have ended" "purged: 1 entries" "$(purge_until_done)"
-expect_equal "who came before it has what they had" "note:a uid:64011 default" \
+expect_equal "who came before it has what they had" "note:a 64011 default" \
     "$(uid=64011 groups=64090; scoped all | tr ';' '\n' | grep 64011 | xargs)"
 end_daemon TERM
 expect_equal "the files name it no more" "" "$(for file in "$work"/cache/cache.db "$work"/state/state.db; do

@@ -22,7 +22,7 @@ start_origin
 mode=0666 configure <<END
 access: {admin_group: "64190"}
 origins:
-  local: {base_url: "$origin", allow_private: true, scope: shared, fetch: {ttl: 1h}}
+  local: {base_url: "$origin", allow_private: true, shared: true, fetch: {ttl: 1h}}
 END
 start_daemon
 

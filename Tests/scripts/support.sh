@@ -109,7 +109,7 @@ configure() {
 
 is_ready() {
     kill -0 "$daemon" && [[ $(api --output /dev/null --write-out '%{http_code}' \
-        http://larder/v1/health/ready) == 200 ]]
+        http://larder/v1/health) == 200 ]]
 }
 
 start_daemon() {
@@ -164,7 +164,7 @@ outline() {
     fi
     jq --raw-output 'select(.type != "heartbeat") |
         if .type == "snapshot" then "snapshot \(.source)\(if .stale then " stale" else "" end)"
-        elif .type == "error" then "error \(.problem.type | ltrimstr("urn:larder:"))"
+        elif .type == "problem" then "problem \(.problem.type | ltrimstr("urn:larder:"))"
         elif .type == "end" then "end \(.outcome)"
         else "\(.type) \(.status)" end' "$work/body" | paste --serial --delimiters ';'
 }

@@ -131,7 +131,7 @@ property() {
 
 expect_equal "nothing runs before somebody asks" inactive "$(property ActiveState)"
 expect_equal "the first connection starts the daemon, and is served" 200 \
-    "$(code 20001 http://larder/v1/health/ready)"
+    "$(code 20001 http://larder/v1/health)"
 expect_equal "systemd knows that it is ready" active "$(property ActiveState)"
 expect_equal "and what it does" "serves /run/larder/api.sock" "$(property StatusText)"
 
@@ -143,7 +143,7 @@ expect_equal "and reads it" 200 "$(code 20001 http://larder/v1/entries/a)"
 expect_equal "which another does not see" 404 "$(code 20002 http://larder/v1/entries/a)"
 for uid in 20001 20002; do
     expect_equal "the daemon sees who asks: $uid" "$uid" \
-        "$(as "$uid" http://larder/v1/status | jq .you.uid)"
+        "$(as "$uid" http://larder/v1/status | jq .you.user)"
 done
 stranger=$(inside setpriv --reuid=20003 --regid=20003 --clear-groups \
     curl --silent --unix-socket /run/larder/api.sock http://larder/v1/status; echo "$?")
@@ -184,5 +184,5 @@ inside systemctl stop larder.service
 expect_equal "it ends well when it is told to" "inactive success" \
     "$(property ActiveState) $(property Result)"
 expect_equal "its socket stays, and starts it again" 200 \
-    "$(code 20001 http://larder/v1/health/ready)"
+    "$(code 20001 http://larder/v1/health)"
 finish

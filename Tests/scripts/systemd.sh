@@ -98,7 +98,7 @@ expect_equal "the daemon says what it does while it starts" "STATUS=opens its fi
 expect_equal "and that it is ready, and where" "READY=1 STATUS=serves $socket" \
     "$(sed -n 3p "$told")"
 expect_equal "a client is served at the socket that was passed" 200 \
-    "$(api --output /dev/null --write-out '%{http_code}' http://larder/v1/health/ready)"
+    "$(api --output /dev/null --write-out '%{http_code}' http://larder/v1/health)"
 expect_longest_queue "the queue of the socket is as long as the kernel grants"
 reloads() { (($(grep -c '^RELOADING=1 MONOTONIC_USEC=[1-9][0-9]*$' "$told") == $1)); }
 readies() { (($(grep -c '^READY=1' "$told") == $1)); }
@@ -175,7 +175,7 @@ if command -v systemd-socket-activate >/dev/null; then
     daemon=$!
     await 60 test -S "$socket"
     expect_equal "the first client starts the daemon and is served" 200 \
-        "$(api --output /dev/null --write-out '%{http_code}' http://larder/v1/health/live)"
+        "$(api --output /dev/null --write-out '%{http_code}' http://larder/v1/health)"
     end_daemon TERM
     expect_equal "which ends well" 0 "$ended"
     rm -f "$socket"

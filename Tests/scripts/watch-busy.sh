@@ -110,7 +110,7 @@ printf '%s entries and %s modifiers were answered\n' "$(wc -l <"$work/puts")" \
 decide() {
     local id
     for id in $(api 'http://larder/v1/modifiers?state=unknown' | jq --raw-output '.items[].id'); do
-        request DELETE "/v1/modifiers/$id?discard=true"
+        act discard "$id"
     done
     [[ $(api 'http://larder/v1/modifiers?state=unsettled' | jq '.items | length') == 0 ]]
 }

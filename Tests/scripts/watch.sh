@@ -35,10 +35,12 @@ watch() {
 begins() {
     await 60 has "$1" '"type":' || give_up "a watch says where it begins" "a frame" "nothing"
 }
+# A watch that is a long poll.
+document='Accept: application/json'
 # poll SINCE: what has changed since, in `poll`; the status in `status`.
 poll() {
-    request GET "/v1/watch?since=$1&timeout=0ms"
-    poll=$(jq --raw-output '.events[]? | "\(.type) \(.id)"' "$work/body" | xargs)
+    request GET "/v1/watch?since=$1&timeout=0ms" --header "$document"
+    poll=$(jq --raw-output '.items[]? | "\(.type) \(.id)"' "$work/body" | xargs)
 }
 put() {
     local id=$1 data=$2
@@ -78,23 +80,24 @@ expect_equal "every line of it parses" "$(wc -l <"$work/all")" \
 
 # -- long poll
 
-request GET "/v1/watch?timeout=0ms"
+request GET "/v1/watch?timeout=0ms" --header "$document"
 now=$(member .rev)
-api "http://larder/v1/watch?since=$now&timeout=45s" >"$work/polled" &
+api --header "$document" "http://larder/v1/watch?since=$now&timeout=45s" >"$work/polled" &
 polling=$!
 put note:2 one
 wait "$polling"
 expect_equal "a long poll is answered by the first change" "put note:2 $rev" \
-    "$(jq --raw-output '[.events[0].type, .events[0].id, .rev] | join(" ")' "$work/polled")"
+    "$(jq --raw-output '[.items[0].type, .items[0].id, .rev] | join(" ")' "$work/polled")"
 expect_equal "and by nothing when the time is over" "200 $rev []" \
-    "$(request GET "/v1/watch?since=$rev&timeout=1ms" && echo "$status $(member '.rev, .events' \
+    "$(request GET "/v1/watch?since=$rev&timeout=1ms" --header "$document" && echo "$status $(member '.rev, .items' \
         | xargs)")"
-request GET "/v1/watch?since=999999999&timeout=0ms"
+request GET "/v1/watch?since=999999999&timeout=0ms" --header "$document"
 expect_equal "a revision that was never given is gone" "410 urn:larder:since-too-old" \
     "$status $(member .type)"
-request GET "/v1/watch?since=$first&timeout=0ms" --header "Last-Event-ID: $now"
+request GET "/v1/watch?since=$first&timeout=0ms" --header "$document" \
+    --header "Last-Event-ID: $now"
 expect_equal "what a browser has seen last counts before where it began" "put note:2" \
-    "$(jq --raw-output '.events[] | "\(.type) \(.id)"' "$work/body" | xargs)"
+    "$(jq --raw-output '.items[] | "\(.type) \(.id)"' "$work/body" | xargs)"
 curl --silent --max-time 60 --unix-socket "$socket" --no-buffer \
     --header 'Accept: text/event-stream' "http://larder/v1/watch?since=$now" >"$work/sse" &
 watching=$!

@@ -11,7 +11,7 @@ public enum FetchFrame: Equatable, Sendable {
     /// The URL is gone.
     case deleted(DeletedFrame)
     /// The network failed after an answer of the cache.
-    case error(ErrorFrame)
+    case problem(ProblemFrame)
     /// The origin is in another state.
     case origin(OriginFrame)
     /// The stream is alive.
@@ -42,7 +42,7 @@ extension FetchFrame: StreamFrame {
         case .snapshot(let frame): ("snapshot", frame)
         case .unchanged(let frame): ("unchanged", frame)
         case .deleted(let frame): ("deleted", frame)
-        case .error(let frame): ("error", frame)
+        case .problem(let frame): ("problem", frame)
         case .origin(let frame): ("origin", frame)
         case .heartbeat(let frame): ("heartbeat", frame)
         case .end(let frame): ("end", frame)
@@ -72,7 +72,7 @@ extension FetchFrame: Codable, WireUnion {
             case "snapshot": .snapshot(try SnapshotFrame(from: decoder))
             case "unchanged": .unchanged(try UnchangedFrame(from: decoder))
             case "deleted": .deleted(try DeletedFrame(from: decoder))
-            case "error": .error(try ErrorFrame(from: decoder))
+            case "problem": .problem(try ProblemFrame(from: decoder))
             case "origin": .origin(try OriginFrame(from: decoder))
             case "heartbeat": .heartbeat(try HeartbeatFrame(from: decoder))
             case "end": .end(try EndFrame(from: decoder))
@@ -227,7 +227,7 @@ public struct DeletedFrame: RevisionFrame, Equatable {
 }
 
 /// The network failed after an answer of the cache.
-public struct ErrorFrame: FrameMembers, Equatable {
+public struct ProblemFrame: FrameMembers, Equatable {
     /// Always `network`.
     public var source: AnswerSource
     /// The problem.

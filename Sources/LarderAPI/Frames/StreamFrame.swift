@@ -13,6 +13,8 @@ package protocol FrameMembers: Codable, Sendable {
     /// The revision to come back with after the frame, which is the id of its event; nil without
     /// one.
     var resumption: Int64? { get }
+    /// Whether a client that comes back after the frame is to get nothing more.
+    var isLast: Bool { get }
     /// Writes the members without the coder; false if the frame leaves them to the coder.
     func print(to json: inout JSONWriter) -> Bool
 }
@@ -28,12 +30,14 @@ extension RevisionFrame {
 
 extension FrameMembers {
     package var resumption: Int64? { nil }
+    package var isLast: Bool { false }
     package func print(to json: inout JSONWriter) -> Bool { false }
 }
 
 extension StreamFrame {
     package var type: String { parts.type }
     package var revision: Int64? { parts.members.resumption }
+    package var isLast: Bool { parts.members.isLast }
     package var isHeartbeat: Bool { parts.members is HeartbeatFrame }
 
     /// The JSON of the frame, on one line and without the line's end.
@@ -98,6 +102,8 @@ extension SnapshotFrame {
 }
 
 extension EndFrame {
+    package var isLast: Bool { outcome != .shutdown }
+
     package func print(to json: inout JSONWriter) -> Bool {
         json.member("outcome", outcome.rawValue)
         if let rev { json.member("rev", rev) }

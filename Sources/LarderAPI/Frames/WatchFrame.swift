@@ -72,13 +72,15 @@ extension WatchFrame: Codable, WireUnion {
 
 /// The answer to a long poll.
 public struct WatchReport: Codable, Equatable, Sendable {
+    /// The changes, none if the time is over.
+    public var items: [WatchFrame]
+    /// Always null: ``rev`` asks for what follows.
+    public var next: String?
     /// The value of `since` that asks for what follows.
     public var rev: Int64
-    /// The changes, none if the time is over.
-    public var events: [WatchFrame]
 
-    package init(rev: Int64, events: [WatchFrame]) {
-        (self.rev, self.events) = (rev, events)
+    package init(rev: Int64, items: [WatchFrame]) {
+        (self.rev, self.items) = (rev, items)
     }
 }
 

@@ -121,8 +121,8 @@ extension ProblemKind {
         .title("There is no such origin")
         .hint("See which there are with GET /v1/origins.")
     package static let originExists = ProblemKind("origin-exists", 409)
-        .title("There is such an origin already")
-        .hint("Replace it with PUT /v1/origins/NAME, or choose another name.")
+        .title("The address is another origin's")
+        .hint("Use that origin, or remove it first.")
     package static let originInFile = ProblemKind("origin-in-file", 409)
         .title("The origin stands in a file of the configuration")
         .hint("Change the file, and start the daemon anew.")
@@ -138,7 +138,7 @@ extension ProblemKind {
             "Free space on the daemon's disk; storing goes on by itself, and what is stored is read."
         )
     package static let preconditionFailed = ProblemKind("precondition-failed", 412)
-        .title("The entry is not as the request expects")
+        .title("It is not as the request expects")
         .hint("Read it anew, and give If-Match the ETag that it has now.")
     package static let pinned = ProblemKind("pinned", 409)
         .title("The entry is pinned")
@@ -165,7 +165,7 @@ extension ProblemKind {
         .hint("See which there are with GET /v1/modifiers.")
     package static let alreadySent = ProblemKind("already-sent", 409)
         .title("Bytes of the modifier may have left")
-        .hint("Wait for its answer; once it waits again, ?discard=true gives it up.")
+        .hint("Wait for its answer; once it waits again, POST /v1/modifiers/actions with discard gives it up.")
     package static let alreadySettled = ProblemKind("already-settled", 409)
         .title("The modifier is settled")
         .hint("See what became of it with GET /v1/modifiers/ID.")
@@ -180,7 +180,7 @@ extension ProblemKind {
         .hint("Wait until they are settled, or cancel them: GET /v1/modifiers.")
     package static let notApplied = ProblemKind("not-applied", 409)
         .title("The modifier was not applied")
-        .hint("Send it again with POST /v1/modifiers/ID/retry, or drop it with DELETE.")
+        .hint("Send it again with POST /v1/modifiers/actions, or drop it with DELETE.")
 
     // Nothing is cached.
 

@@ -1,13 +1,3 @@
-/// The daemon's findings about itself.
-public struct CheckReport: Codable, Equatable, Sendable {
-    /// Findings, one for each subject.
-    public var findings: [Finding]
-
-    package init(findings: [Finding]) {
-        self.findings = findings
-    }
-}
-
 /// A subject that the daemon checked.
 public struct Finding: Codable, Equatable, Sendable {
     /// The subject: `cache.db`.
@@ -93,7 +83,7 @@ public struct PurgeReport: Codable, Equatable, Sendable {
     /// Number of entries and entities that were removed, pinned ones included.
     public var entries = 0
     /// Accounted size of those.
-    public var bytes: Int64 = 0
+    public var accountedBytes: Int64 = 0
     /// Number of modifiers: unsettled ones and dead letters.
     public var modifiers = 0
 
@@ -105,7 +95,7 @@ public struct EvictReport: Codable, Equatable, Sendable {
     /// Number of entries and entities that were evicted.
     public var evicted = 0
     /// Accounted size of those.
-    public var bytes: Int64 = 0
+    public var accountedBytes: Int64 = 0
     /// Number of entries that were selected and are protected.
     public var skipped = 0
     /// Ids of evicted entries; with ``entities`` at most 10,000.

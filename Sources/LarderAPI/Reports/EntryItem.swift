@@ -4,10 +4,12 @@ package import LarderModel
 public struct EntryItem: Codable, Equatable, Sendable {
     /// Id of the entry.
     public var id: String
-    /// Owner of the row; only in lists of other users' rows.
-    @OmittedWhenNil public var scope: String?
-    /// Account of the owner, with ``scope``; omitted for a shared row.
+    /// Number of the user whose row it is; only in lists of other users' rows.
+    @OmittedWhenNil public var user: UInt32?
+    /// Name of the account, with ``user``.
     @OmittedWhenNil public var account: String?
+    /// True for a row that all users share; only in lists of other users' rows.
+    @OmittedWhenNil public var shared: Bool?
     /// Kind of the entry.
     public var kind: EntryKind
     /// Name of the origin; null for a client's own entry.
@@ -17,13 +19,11 @@ public struct EntryItem: Codable, Equatable, Sendable {
     /// Media type of the body; null if none was given.
     public var mediaType: String?
     /// Length of the body in bytes.
-    public var bytes: Int
+    public var bodyBytes: Int
     /// Accounted size: body, id, headers and the fixed cost of rows.
-    public var size: Int64
+    public var accountedBytes: Int64
     /// Time when the bytes were stored or confirmed.
     public var storedAt: Timestamp
-    /// Time of the last use, on the logical clock of evictions.
-    public var lastUsed: Int64
     /// Time until which the entry is fresh; null if the answer gave none.
     public var freshUntil: Timestamp?
     /// Whether the entry is not fresh.
@@ -40,8 +40,7 @@ public struct EntryItem: Codable, Equatable, Sendable {
     /// An entry at a moment, in a row of this size.
     package init(
         _ entry: Entry,
-        size: Int64,
-        lastUsed: Int64,
+        accountedBytes: Int64,
         pinned: Bool = false,
         source: AnswerSource = .cache,
         now: LarderModel.Timestamp
@@ -51,10 +50,9 @@ public struct EntryItem: Codable, Equatable, Sendable {
         origin = entry.origin?.text
         status = entry.status
         mediaType = entry.mediaType
-        bytes = entry.body.byteCount
-        self.size = size
+        bodyBytes = entry.body.byteCount
+        self.accountedBytes = accountedBytes
         storedAt = Timestamp(entry.storedAt)
-        self.lastUsed = lastUsed
         freshUntil = entry.freshUntil.map { Timestamp($0) }
         stale = entry.isStale(at: now)
         rev = entry.revision.number
@@ -64,15 +62,15 @@ public struct EntryItem: Codable, Equatable, Sendable {
     }
 
     /// Names the owner of the row.
-    package mutating func tell(_ owner: Scope) { (scope, account) = owner.members }
+    package mutating func tell(_ owner: Scope) { (user, account, shared) = owner.members }
 }
 
 extension Scope {
     /// The members `scope` and `account`; shared rows have no account.
-    fileprivate var members: (scope: String, account: String?) {
+    fileprivate var members: (user: UInt32?, account: String?, shared: Bool?) {
         switch self {
-        case .own(let uid, let account): ("uid:\(uid)", account.text)
-        case .shared: ("shared", nil)
+        case .own(let uid, let account): (uid, account.text, nil)
+        case .shared: (nil, nil, true)
         }
     }
 }
@@ -136,10 +134,12 @@ public struct AnswerSource: WireEnum {
 public struct EntityItem: Codable, Equatable, Sendable {
     /// Key and origin of the entity.
     @Flattened public var name: EntityName
-    /// Owner of the row; only in lists of other users' rows.
-    @OmittedWhenNil public var scope: String?
-    /// Account of the owner, with ``scope``; omitted for a shared row.
+    /// Number of the user whose row it is; only in lists of other users' rows.
+    @OmittedWhenNil public var user: UInt32?
+    /// Name of the account, with ``user``.
     @OmittedWhenNil public var account: String?
+    /// True for a row that all users share; only in lists of other users' rows.
+    @OmittedWhenNil public var shared: Bool?
     /// Always `entity`.
     public var kind: EntryKind
     /// Type of the entity.
@@ -147,13 +147,11 @@ public struct EntityItem: Codable, Equatable, Sendable {
     /// Whether the origin has deleted the entity.
     public var deleted: Bool
     /// Size of the entity in the daemon's own form.
-    public var bytes: Int
+    public var bodyBytes: Int
     /// Accounted size: value, key, references and the fixed cost of rows.
-    public var size: Int64
+    public var accountedBytes: Int64
     /// Time when the entity was stored.
     public var storedAt: Timestamp
-    /// Time of the last use, on the logical clock of evictions.
-    public var lastUsed: Int64
     /// `modifier` if unsettled modifiers made or deleted the entity, else `cache`.
     public var source: AnswerSource
     /// Revision of the entity.
@@ -162,8 +160,7 @@ public struct EntityItem: Codable, Equatable, Sendable {
     /// An entity in a row of this size; nil for an entry that is not an entity.
     package init?(
         _ entry: Entry,
-        size: Int64,
-        lastUsed: Int64,
+        accountedBytes: Int64,
         source: AnswerSource = .cache
     ) {
         guard let entity = entry.id.entity else { return nil }
@@ -171,14 +168,13 @@ public struct EntityItem: Codable, Equatable, Sendable {
         kind = .entity
         type = entity.key.type
         deleted = entry.kind == .tombstone
-        bytes = entry.body.byteCount
-        self.size = size
+        bodyBytes = entry.body.byteCount
+        self.accountedBytes = accountedBytes
         storedAt = Timestamp(entry.storedAt)
-        self.lastUsed = lastUsed
         self.source = source
         rev = entry.revision.number
     }
 
     /// Names the owner of the row.
-    package mutating func tell(_ owner: Scope) { (scope, account) = owner.members }
+    package mutating func tell(_ owner: Scope) { (user, account, shared) = owner.members }
 }

@@ -232,7 +232,7 @@ public struct ViewReport: Codable, Equatable, Sendable {
     /// The value, if it is JSON.
     @OmittedWhenNil public var body: RawJSON?
     /// Length of the value in bytes, if it is not JSON.
-    @OmittedWhenNil public var bytes: Int?
+    @OmittedWhenNil public var bodyBytes: Int?
 
     /// A view without a value.
     public init(state: ViewState) {
@@ -254,7 +254,7 @@ public struct ViewReport: Codable, Equatable, Sendable {
     package static func bytes(_ count: Int) -> ViewReport {
         var report = ViewReport(state: .value)
         report.complete = true
-        report.bytes = count
+        report.bodyBytes = count
         return report
     }
 

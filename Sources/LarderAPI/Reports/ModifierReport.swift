@@ -30,7 +30,7 @@ public struct ModifierReport: Codable, Equatable, Sendable {
     /// Ids of modifiers that depend on it.
     public var dependants: [String]
     /// Number of the user whose modifier it is.
-    public var uid: UInt32
+    public var user: UInt32
     /// Name of the account.
     public var account: String
     /// Time when it was accepted.
@@ -65,7 +65,7 @@ public struct ModifierReport: Codable, Equatable, Sendable {
         self.request = request
         self.attempts = attempts
         dependants = []
-        (uid, account) = (scope.uid ?? 0, scope.account.text)
+        (user, account) = (scope.uid ?? 0, scope.account.text)
         self.acceptedAt = Timestamp(acceptedAt)
         rev = revision.number
     }
@@ -102,16 +102,6 @@ package struct ModifierEffectReport: Sendable {
     }
 }
 
-/// Reports of several modifiers, in the order of the request.
-public struct ModifierReports: Codable, Equatable, Sendable {
-    /// Reports, one for each modifier.
-    public var modifiers: [ModifierReport]
-
-    package init(modifiers: [ModifierReport]) {
-        self.modifiers = modifiers
-    }
-}
-
 /// The answer to an accepted modifier.
 public struct ModifierReceipt: Codable, Equatable, Sendable {
     /// Id of the modifier.
@@ -143,16 +133,6 @@ public struct ModifierReceipt: Codable, Equatable, Sendable {
             if let settledAt { json.member("settled_at", settledAt.text) }
         }
         return json.bytes
-    }
-}
-
-/// The answer to several modifiers, in the order of the request.
-public struct ModifierReceipts: Codable, Equatable, Sendable {
-    /// Receipts, one for each modifier.
-    public var modifiers: [ModifierReceipt]
-
-    package init(modifiers: [ModifierReceipt]) {
-        self.modifiers = modifiers
     }
 }
 

@@ -9,7 +9,7 @@ extension OriginDefinition {
         self.init(baseURL: origin.baseURL.text)
         allowPrivate = origin.allowPrivate
         redirectHosts = origin.redirectHosts.map(\.description)
-        scope = OriginScope(rawValue: origin.scope.rawValue)
+        shared = origin.isShared
         proxy = coversSecrets ? origin.proxy?.maskedText : origin.proxy?.text
         var files = OriginTLS()
         files.caFile = origin.tls.caFile?.path

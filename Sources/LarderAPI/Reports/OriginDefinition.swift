@@ -8,8 +8,8 @@ public struct OriginDefinition: Codable, Equatable, Sendable {
     public var allowPrivate: Bool?
     /// Hosts that redirects may lead to, each with its port if it is not the scheme's.
     public var redirectHosts: [String]?
-    /// Owner of answers to clients that used no credential of their own.
-    public var scope: OriginScope?
+    /// Whether all users share its answers to clients that used no credential of their own.
+    public var shared: Bool?
     /// Proxy of its connections: `http://user:password@proxy.example.com:3128`.
     public var proxy: String?
     /// Files for its TLS connections.
@@ -26,23 +26,6 @@ public struct OriginDefinition: Codable, Equatable, Sendable {
     /// An origin with every default.
     public init(baseURL: String) {
         self.baseURL = baseURL
-    }
-}
-
-/// Owner of an origin's answers.
-public struct OriginScope: WireEnum {
-    /// Each user and account has its own.
-    public static let user = OriginScope(rawValue: "user")
-    /// All users share them.
-    public static let shared = OriginScope(rawValue: "shared")
-    /// Every value that this version knows.
-    public static let known: [OriginScope] = [.user, .shared]
-    /// The value as it travels.
-    public let rawValue: String
-
-    /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
     }
 }
 

@@ -37,21 +37,22 @@ public struct OriginCondition: Codable, Equatable, Sendable {
     public var state: OriginState
     /// Time since which the origin is in this state; null before the first request.
     public var since: Timestamp?
-    /// Whether the origin was set offline, so that no request leaves for it.
-    public var offlineByHand: Bool
-    /// Time until which background requests wait, as the origin asked with Retry-After.
+    /// Whether a person has set the origin offline, so that no request leaves for it.
+    public var offline: Bool
+    /// Time until which background requests wait, as the origin asked with Retry-After; null if it
+    /// did not.
     ///
     /// Of several accounts it is the time of the last; of the client's own, if it has one.
-    @OmittedWhenNil public var restsUntil: Timestamp?
-    /// The account that ``restsUntil`` is of, `UID:ACCOUNT`, or `shared`.
+    public var retryAfterUntil: Timestamp?
+    /// The user and account that ``retryAfterUntil`` is of, `1000/work`, or `shared`.
     ///
-    /// Omitted if it is another user's and the client is not an administrator.
-    @OmittedWhenNil public var restsFor: String?
+    /// Null if it is another user's and the client is not an administrator.
+    public var retryAfterFor: String?
 
-    package init(state: OriginState, since: Timestamp?, offlineByHand: Bool = false) {
+    package init(state: OriginState, since: Timestamp?, offline: Bool = false) {
         self.state = state
         self.since = since
-        self.offlineByHand = offlineByHand
+        self.offline = offline
     }
 }
 

@@ -7,7 +7,7 @@ public struct PinItem: Codable, Equatable, Sendable {
     /// Name of the origin that the entry is fetched from; null for a client's own entry.
     public var origin: String?
     /// Length of the body in bytes; null while there is none.
-    public var bytes: Int?
+    public var bodyBytes: Int?
     /// Time of the request that pinned the entry.
     public var pinnedAt: Timestamp
     /// Time when the bytes were stored; null while there are none.
@@ -36,7 +36,7 @@ public struct PinState: WireEnum {
     /// The entry is fetched as soon as its origin answers.
     public static let waiting = PinState(rawValue: "waiting")
     /// The last answer is larger than the limit; older bytes stay.
-    public static let tooLarge = PinState(rawValue: "too-large")
+    public static let tooLarge = PinState(rawValue: "too_large")
     /// The origin has deleted the entry; the bytes stay.
     public static let gone = PinState(rawValue: "gone")
     /// The origin refuses the entry, or its bytes were damaged.

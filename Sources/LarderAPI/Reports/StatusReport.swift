@@ -53,7 +53,7 @@ public struct StatusState: WireEnum {
 /// The cache, its files and its use since the start.
 public struct CacheStatus: Codable, Equatable, Sendable {
     /// Accounted size, never above ``maxBytes``.
-    public var bytes: Int64 = 0
+    public var accountedBytes: Int64 = 0
     /// Limit of the accounted size.
     public var maxBytes: Int64 = 0
     /// Number of entries.
@@ -97,7 +97,7 @@ public struct PinStatus: Codable, Equatable, Sendable {
     /// Number of pins.
     public var count = 0
     /// Accounted size, never above ``maxBytes``.
-    public var bytes: Int64 = 0
+    public var accountedBytes: Int64 = 0
     /// Limit of the accounted size.
     public var maxBytes: Int64 = 0
     /// Number of pins that wait for their origins.
@@ -121,7 +121,7 @@ public struct QueueStatus: Codable, Equatable, Sendable {
     /// Limit of the number of modifiers.
     public var maxModifiers: Int64 = 0
     /// Accounted size, never above ``maxBytes``.
-    public var bytes: Int64 = 0
+    public var accountedBytes: Int64 = 0
     /// Limit of the accounted size.
     public var maxBytes: Int64 = 0
 
@@ -163,14 +163,14 @@ public struct ConfigurationStatus: Codable, Equatable, Sendable {
 /// The client, as the kernel tells.
 public struct ClientStatus: Codable, Equatable, Sendable {
     /// Number of the user.
-    public var uid: UInt32
+    public var user: UInt32
     /// Numbers of the groups that the client ran in when it connected, in order.
     public var groups: [UInt32]
     /// Whether the client is an administrator of the daemon.
     public var administrator: Bool
 
-    package init(uid: UInt32, groups: [UInt32], administrator: Bool) {
-        self.uid = uid
+    package init(user: UInt32, groups: [UInt32], administrator: Bool) {
+        self.user = user
         self.groups = groups
         self.administrator = administrator
     }

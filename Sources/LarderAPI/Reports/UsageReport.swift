@@ -27,13 +27,13 @@ public struct UsageSum: Codable, Equatable, Sendable {
     /// Number of entries.
     public var entries: Int64
     /// Accounted size of the entries: bodies, ids, headers and the fixed cost of rows.
-    public var bytes: Int64
+    public var accountedBytes: Int64
     /// The size of their bodies.
     public var bodyBytes: Int64
 
-    package init(entries: Int64 = 0, bytes: Int64 = 0, bodyBytes: Int64 = 0) {
+    package init(entries: Int64 = 0, accountedBytes: Int64 = 0, bodyBytes: Int64 = 0) {
         self.entries = entries
-        self.bytes = bytes
+        self.accountedBytes = accountedBytes
         self.bodyBytes = bodyBytes
     }
 }
@@ -66,15 +66,15 @@ public struct UsageOfOrigin: Codable, Equatable, Sendable {
 
 /// Entries of one user and account, or all shared entries.
 public struct UsageOfUser: Codable, Equatable, Sendable {
-    /// The scope as a request names it: `uid:1000`, `shared`.
-    public var scope: String
+    /// Number of the user; null for shared entries.
+    public var user: UInt32?
     /// Name of the account; null for shared entries.
     public var account: String?
     /// Number and size of the entries.
     @Flattened public var rows: UsageSum
 
-    package init(scope: String, account: String?, rows: UsageSum) {
-        self.scope = scope
+    package init(user: UInt32?, account: String?, rows: UsageSum) {
+        self.user = user
         self.account = account
         self.rows = rows
     }
@@ -83,7 +83,7 @@ public struct UsageOfUser: Codable, Equatable, Sendable {
 /// The accounted size of the cache and its limits.
 public struct CacheUsage: Codable, Equatable, Sendable {
     /// Accounted size of all entries.
-    public var bytes: Int64 = 0
+    public var accountedBytes: Int64 = 0
     /// Limit of the accounted size as the disk allows it now.
     public var maxBytes: Int64 = 0
     /// Limit of the accounted size as configured.
@@ -109,11 +109,11 @@ public struct UsageCount: Codable, Equatable, Sendable {
     /// Number of things.
     public var count: Int64
     /// Accounted size of those.
-    public var bytes: Int64
+    public var accountedBytes: Int64
 
-    package init(count: Int64 = 0, bytes: Int64 = 0) {
+    package init(count: Int64 = 0, accountedBytes: Int64 = 0) {
         self.count = count
-        self.bytes = bytes
+        self.accountedBytes = accountedBytes
     }
 }
 
@@ -124,9 +124,9 @@ public struct PinUsage: Codable, Equatable, Sendable {
     /// Number of those that wait for their origins.
     public var waiting: Int64 = 0
     /// Accounted size of the pins in the scope.
-    public var bytes: Int64 = 0
+    public var accountedBytes: Int64 = 0
     /// Accounted size of all users' pins.
-    public var totalBytes: Int64 = 0
+    public var totalAccountedBytes: Int64 = 0
     /// Limit of ``totalBytes``.
     public var maxBytes: Int64 = 0
 

@@ -19,7 +19,7 @@ public struct ModifierCommand: Codable, Equatable, Sendable {
     /// Number of attempts before it fails; without it, no limit.
     ///
     /// - Range: 1...
-    @OmittedWhenNil public var attempts: Int?
+    @OmittedWhenNil public var maxAttempts: Int?
     /// Always `none`.
     @OmittedWhenNil public var ifMatch: String?
     /// Always `rebase`.
@@ -79,6 +79,34 @@ public struct ModifierRequestCommand: Codable, Equatable, Sendable {
     public init(method: String, url: String) {
         self.method = method
         self.url = url
+    }
+}
+
+/// What is to become of a lane.
+public struct LaneCommand: Codable, Equatable, Sendable {
+    /// Whether nothing of the lane is sent until it is resumed.
+    public var paused: Bool
+
+    /// A lane that is paused, or goes on.
+    public init(paused: Bool) {
+        self.paused = paused
+    }
+}
+
+/// A lane of a user and account.
+public struct LaneItem: Codable, Equatable, Sendable {
+    /// The lane: `id:ID` or `name:NAME`.
+    public var lane: String
+    /// Whether nothing of it is sent.
+    public var paused: Bool
+    /// Number of the user.
+    public var user: UInt32
+    /// Name of the account.
+    public var account: String
+
+    package init(lane: String, paused: Bool, user: UInt32, account: String) {
+        (self.lane, self.paused) = (lane, paused)
+        (self.user, self.account) = (user, account)
     }
 }
 

@@ -14,7 +14,7 @@ public struct PageQuery: Codable, Equatable, Sendable {
 
 /// Whose rows.
 public struct ScopeQuery: Codable, Equatable, Sendable {
-    /// `own`, `shared`, `uid:N` or `all`; users and all are for administrators.
+    /// `own`, `shared`, `user:N` with a number, or `all`; users and all are for administrators.
     ///
     /// - Default: own
     @OmittedWhenNil public var scope: String?
@@ -133,17 +133,14 @@ public struct EvictCommand: Codable, Equatable, Sendable {
     }
 }
 
-/// A new origin.
-public struct OriginCommand: Codable, Equatable, Sendable {
-    /// Name of the origin: 1 to 64 letters, digits, `.`, `_` and `-`.
-    public var name: String
-    /// The keys of the origin.
-    @Flattened public var settings: OriginDefinition
+/// A change of an origin's state.
+public struct OriginChange: Codable, Equatable, Sendable {
+    /// Whether no request leaves for the origin, across restarts, until it is set online.
+    public var offline: Bool
 
-    /// An origin with a name and its keys.
-    public init(name: String, settings: OriginDefinition) {
-        self.name = name
-        self.settings = settings
+    /// An origin that is set offline, or online.
+    public init(offline: Bool) {
+        self.offline = offline
     }
 }
 

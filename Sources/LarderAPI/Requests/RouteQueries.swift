@@ -9,9 +9,9 @@ public struct AccountQuery: Codable, Equatable, Sendable {
 
 /// The parameters of a purge.
 public struct PurgeQuery: Codable, Equatable, Sendable {
-    /// The user: `uid:N`.
+    /// The user: `user:N`, with a number.
     ///
-    /// - Example: uid:1000
+    /// - Example: user:1000
     public var scope: String
     /// Name of the account; without it, all accounts.
     @OmittedWhenNil public var account: String?
@@ -101,25 +101,6 @@ public struct ModifierQuery: Codable, Equatable, Sendable {
     @Flattened public var rows: ScopeQuery
 
     /// A read of the client's own modifier.
-    public init() {
-        rows = ScopeQuery()
-    }
-}
-
-/// The parameters of the removal of a modifier.
-public struct ModifierRemovalQuery: Codable, Equatable, Sendable {
-    /// Whether a modifier is given up of which bytes may have left.
-    ///
-    /// - Default: false
-    @OmittedWhenNil public var discard: Bool?
-    /// Whether a failed modifier is dropped.
-    ///
-    /// - Default: true
-    @OmittedWhenNil public var drop: Bool?
-    /// Whose modifier.
-    @Flattened public var rows: ScopeQuery
-
-    /// A removal of the client's own modifier.
     public init() {
         rows = ScopeQuery()
     }

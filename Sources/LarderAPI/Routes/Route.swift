@@ -123,6 +123,7 @@ package enum RouteTag: String, Sendable, CaseIterable {
         self =
             switch words[1] {
             case "lanes": .modifiers
+            case "get": .fetch
             case _ where words[0] == "o": .raw
             case let word: RouteTag(rawValue: String(word)) ?? .administration
             }
@@ -160,7 +161,7 @@ package struct HeaderName: Sendable {
     )
     static let lastEventID = HeaderName(
         "Last-Event-ID",
-        "Revision that a browser saw last; counts before `since`."
+        "Id of the event that a browser saw last: a revision, which counts before `since`, or `end`, which is answered 204."
     )
     static let cacheControl = HeaderName("Cache-Control", "As RFC 9111 has it for requests.")
     static let etag = HeaderName("ETag", "The origin's tag of its own bytes, else a digest.")

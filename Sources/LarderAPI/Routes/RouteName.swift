@@ -2,13 +2,12 @@
 package enum RouteName: Int, Sendable, CaseIterable {
     case readBatch, explainEntry, readEntry, putEntry, removeEntry, listEntries
     case explainEntity, readEntity, setEntity, deleteEntity, listEntities
-    case fetchByQuery, fetchByBody
-    case listModifiers, acceptModifiers, retryModifier, showModifier, removeModifier
-    case pauseLane, resumeLane
+    case get, fetchByQuery, fetchByBody
+    case listModifiers, acceptModifiers, actOnModifiers, showModifier, removeModifier
+    case listLanes, setLane
     case watchByQuery, watchByBody
     case listPins, pin, unpin
-    case listOrigins, addOrigin, setOriginOffline, setOriginOnline, checkOrigin
-    case replaceOrigin, removeOrigin
-    case evict, status, stats, usage, check, reload, purge, live, ready, version, document
+    case listOrigins, showOrigin, changeOrigin, checkOrigin, putOrigin, removeOrigin
+    case evict, status, stats, usage, check, reload, purge, health, version, document
     case raw, rawPost, rawPut, rawPatch, rawDelete
 }

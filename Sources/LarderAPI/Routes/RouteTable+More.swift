@@ -20,8 +20,20 @@ extension Route {
                     + #""effect":{"type":"merge","value":{"liked":true}}}]}"#
             ),
             [
-                .json(200, ModifierReport.self, Page<ModifierReport>.self, headers: [.location]),
-                .json(202, ModifierReceipt.self, ModifierReceipts.self, headers: [.location]),
+                .json(
+                    200,
+                    ModifierReceipt.self,
+                    Page<ModifierReceipt>.self,
+                    ModifierReport.self,
+                    headers: [.location]
+                ),
+                .json(
+                    202,
+                    ModifierReceipt.self,
+                    Page<ModifierReceipt>.self,
+                    ModifierReport.self,
+                    headers: [.location]
+                ),
             ],
             problems: [
                 .unknownOrigin, .originNeeded, .modifierExists, .noRequest, .unsupported,
@@ -29,19 +41,23 @@ extension Route {
             ],
             """
             Accepts modifiers, all or none: they show now and are sent as soon as the network allows. \
-            202: they are on disk. 200: with `wait`, or given before, they are settled.
+            202: they are on disk. 200: they are settled, as they were given before or as `wait` was \
+            long enough. A receipt for each; for one modifier with `wait` its report.
             """
         ),
         Route(
-            .retryModifier,
-            "POST /v1/modifiers/{modifier}/retry",
-            query: ScopeQuery.self,
+            .actOnModifiers,
+            "POST /v1/modifiers/actions",
+            body: .json(
+                [ModifierActionCommand.self],
+                example: #"{"action":"retry","ids":["like-42"]}"#
+            ),
             access: .owner,
-            [.json(202, ModifierReceipt.self)],
-            problems: modifierProblems,
+            [.json(Page<ModifierActionResult>.self)],
+            problems: [.noSuchOrigin],
             """
-            Queues a modifier again that waits or has failed. A failed one goes to the end of the queue \
-            with another idempotency key.
+            Retries, cancels, drops or discards modifiers, by their ids or all in a state, of which \
+            one answer has up to 1,000: `next` asks for the rest. Each modifier has its own result.
             """
         ),
         Route(
@@ -56,30 +72,32 @@ extension Route {
         Route(
             .removeModifier,
             "DELETE /v1/modifiers/{modifier}",
-            query: ModifierRemovalQuery.self,
+            query: ScopeQuery.self,
             access: .owner,
             [.empty(204)],
             problems: modifierProblems,
             """
-            Cancels a modifier of which no byte can have left, with those that depend on it; or drops a \
-            failed one.
+            Drops a modifier: forgets one that has failed, or takes one back of which no byte can have \
+            left, with those that depend on it.
             """
         ),
         Route(
-            .pauseLane,
-            "POST /v1/lanes/{lane}/pause",
+            .listLanes,
+            "GET /v1/lanes",
             query: ScopeQuery.self,
             access: .owner,
-            [.empty(204)],
-            "Pauses a lane: nothing of it is sent until it is resumed, across restarts."
+            [.json(Page<LaneItem>.self)],
+            "Lists the paused lanes; `next` is null."
         ),
         Route(
-            .resumeLane,
-            "POST /v1/lanes/{lane}/resume",
+            .setLane,
+            "PUT /v1/lanes/{lane}",
             query: ScopeQuery.self,
+            body: .json([LaneCommand.self], example: #"{"paused":true}"#),
             access: .owner,
             [.empty(204)],
-            "Resumes a paused lane."
+            problems: [.overloaded],
+            "Pauses or resumes a lane: nothing of a paused lane is sent, across restarts."
         ),
     ]
 
@@ -124,7 +142,7 @@ extension Route {
             .check,
             "POST /v1/check",
             access: .administrators,
-            [.json(CheckReport.self)],
+            [.json(Page<Finding>.self)],
             problems: [.overloaded],
             """
             Checks the daemon's files, their permissions, its reserves and its clock, within 30 s, one \
@@ -151,14 +169,8 @@ extension Route {
             """
         ),
         Route(
-            .live,
-            "GET /v1/health/live",
-            [.json(Health.self)],
-            "Tells that the daemon answers."
-        ),
-        Route(
-            .ready,
-            "GET /v1/health/ready",
+            .health,
+            "GET /v1/health",
             [.json(Health.self)],
             problems: [.storage],
             "Tells that a read of the store succeeds."
@@ -217,7 +229,7 @@ extension Route {
             [
                 .json(
                     200,
-                    ModifierReport.self,
+                    ModifierReceipt.self,
                     headers: [.location, .preferenceApplied]
                 ),
                 .json(

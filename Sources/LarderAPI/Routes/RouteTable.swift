@@ -144,11 +144,26 @@ extension Route {
 
     private static let streams: [Route] = [
         Route(
+            .get,
+            "GET /v1/get",
+            query: FetchCommand.self,
+            headers: [.cacheControl, .ifNoneMatch, .ifModifiedSince],
+            [
+                .bytes(headers: [.cacheStatus, .age, .larderRev, .larderPending]),
+                .empty(304, headers: [.cacheStatus, .larderPending]),
+            ],
+            problems: fetchProblems,
+            """
+            Fetches a URL and returns one body, `network-first` without another policy. Another status \
+            of the origin comes with its body. `follow` and `heartbeat` are of no use here.
+            """
+        ),
+        Route(
             .fetchByQuery,
             "GET /v1/fetch",
             query: FetchCommand.self,
-            headers: [.larderClient],
-            [.frames(FetchFrame.self)],
+            headers: [.larderClient, .lastEventID],
+            [.frames(FetchFrame.self), .empty(204)],
             problems: fetchProblems,
             """
             Fetches a URL: the cached answer, then the origin's. Frames are JSON Lines, or events if \
@@ -177,8 +192,8 @@ extension Route {
             [.frames(WatchFrame.self, document: WatchReport.self)],
             problems: [.sinceTooOld],
             """
-            Watches what changes. With `timeout`, and if Accept names no stream, it is a long poll with \
-            one JSON document. Without `id`, `key` and `prefix` every entry and entity is \
+            Watches what changes. With `timeout`, and if Accept has `application/json`, it is a long \
+            poll with one JSON document. Without `id`, `key` and `prefix` every entry and entity is \
             watched. A client comes back with the `rev` of the last frame that has one and \
             neither `initial` nor `more`.
             """
@@ -231,32 +246,20 @@ extension Route {
             "Lists the origins; `next` is null."
         ),
         Route(
-            .addOrigin,
-            "POST /v1/origins",
-            body: .json(
-                [OriginCommand.self],
-                example: #"{"name":"news","base_url":"https://news.example.com"}"#
-            ),
-            access: .administrators,
-            [.json(201, OriginReport.self, headers: [.location])],
-            problems: [.originExists],
-            "Adds an origin."
-        ),
-        Route(
-            .setOriginOffline,
-            "POST /v1/origins/{name}/offline",
-            access: .administrators,
+            .showOrigin,
+            "GET /v1/origins/{name}",
             [.json(OriginReport.self)],
             problems: [.noSuchOrigin],
-            "Sets an origin offline: no request leaves for it until it is set online."
+            "Returns one origin."
         ),
         Route(
-            .setOriginOnline,
-            "POST /v1/origins/{name}/online",
+            .changeOrigin,
+            "PATCH /v1/origins/{name}",
+            body: .json([OriginChange.self], example: #"{"offline":true}"#),
             access: .administrators,
             [.json(OriginReport.self)],
-            problems: [.noSuchOrigin],
-            "Sets an origin online."
+            problems: [.noSuchOrigin, .overloaded],
+            "Sets an origin offline, so that no request leaves for it, or online again."
         ),
         Route(
             .checkOrigin,
@@ -272,16 +275,20 @@ extension Route {
             "Asks an origin now, and stores nothing."
         ),
         Route(
-            .replaceOrigin,
+            .putOrigin,
             "PUT /v1/origins/{name}",
+            headers: [.ifNoneMatch],
             body: .json(
                 [OriginDefinition.self],
                 example: #"{"base_url":"https://files.example.com"}"#
             ),
             access: .administrators,
             [.json(OriginReport.self), .json(201, OriginReport.self, headers: [.location])],
-            problems: [.originInFile],
-            "Adds an origin, or replaces one that was added by a request."
+            problems: [.originExists, .originInFile, .preconditionFailed],
+            """
+            Adds an origin, or replaces one that was added by a request; with `If-None-Match: *` it \
+            only adds one.
+            """
         ),
         Route(
             .removeOrigin,

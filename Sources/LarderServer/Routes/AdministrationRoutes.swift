@@ -29,7 +29,7 @@ struct AdministrationRoutes {
             try EvictCommand.withoutNull(json)
         }
         let order = try EvictOrder(command)
-        let selection = try ScopeSelection(command.rows)
+        let selection = try exchange.selection(command.rows)
         let rows = try exchange.rows(selection, for: command.use)
         if selection == .shared, !order.isDryRun {
             try exchange.requireAdministrator(
@@ -46,18 +46,18 @@ struct AdministrationRoutes {
 
     func usage() async throws(Problem) {
         let query: ScopeQuery = try exchange.parameters()
-        let rows = try exchange.rows(try ScopeSelection(query), for: "usage")
+        let rows = try exchange.rows(try exchange.selection(query), for: "usage")
         try await exchange.respond(with: engine.monitor.usage(rows))
     }
 
     func purge() async throws(Problem) {
         let query: ScopeQuery = try exchange.parameters()
-        let selection = try ScopeSelection(query)
+        let selection = try exchange.selection(query)
         guard case .user = selection else {
             throw Problem(
                 .badRequest,
                 "a purge is of one user, who is to be named",
-                hint: "Give scope=uid:N, and account=NAME for one account of theirs."
+                hint: "Give scope=user:N, and account=NAME for one account of theirs."
             )
         }
         let rows = try exchange.rows(selection, for: "purge")
@@ -66,7 +66,8 @@ struct AdministrationRoutes {
 
     func check() async throws(Problem) {
         exchange.log(use: "check")
-        try await exchange.respond(with: engine.monitor.examine(daemonUID: geteuid()))
+        let findings = try await engine.monitor.examine(daemonUID: geteuid())
+        try await exchange.respond(with: Page(items: findings))
     }
 
     func reload() async throws(Problem) {
@@ -77,8 +78,8 @@ struct AdministrationRoutes {
         try await exchange.respond(with: report)
     }
 
-    /// Ready means that a read of the store succeeds.
-    func ready() async throws(Problem) {
+    /// The daemon is well if a read of the store succeeds.
+    func health() async throws(Problem) {
         try await engine.monitor.checkStore()
         try await exchange.respond(with: Health())
     }

@@ -19,7 +19,7 @@ struct EntityRoutes {
 
     func list() async throws(Problem) {
         let query: EntityListQuery = try exchange.parameters()
-        let selection = try ScopeSelection(query.rows)
+        let selection = try exchange.selection(query.rows)
         let rows = try exchange.rows(selection, for: query.use)
         let name = try OriginName?(command: query.origin)
         let origin = try engine.entities.origin(name, for: exchange.peer.uid)
@@ -31,7 +31,7 @@ struct EntityRoutes {
     func read(_ key: EntityKey) async throws(Problem) {
         let query: EntityQuery = try exchange.parameters()
         let name = try name(key, query.origin)
-        let scope = exchange.scope(try AccountName(command: query.account))
+        let scope = try exchange.scope(of: query.account)
         let depth = query.expand ?? 0
         guard (0...Limits.entityExpansionMax).contains(depth) else {
             throw Problem(
@@ -64,7 +64,7 @@ struct EntityRoutes {
     func explain(_ key: EntityKey) async throws(Problem) {
         let query: EntityExplanationQuery = try exchange.parameters()
         let name = try name(key, query.origin)
-        let scope = try exchange.row(try ScopeSelection(query.rows), for: "explain \(name)")
+        let scope = try exchange.row(try exchange.selection(query.rows), for: "explain \(name)")
         let interest = exchange.interest
         guard let explanation = try await engine.entities.explain(name, scope, interest: interest)
         else {
@@ -99,8 +99,7 @@ struct EntityRoutes {
     /// The entity and the scope of a route that takes no parameter but `origin` and `account`.
     private func place(_ key: EntityKey) throws(Problem) -> (EntityName, ScopeKey) {
         let query: EntityWriteQuery = try exchange.parameters()
-        let account = try AccountName(command: query.account)
-        return (try name(key, query.origin), exchange.scope(account))
+        return (try name(key, query.origin), try exchange.scope(of: query.account))
     }
 
     private func name(_ key: EntityKey, _ origin: String?) throws(Problem) -> EntityName {

@@ -19,7 +19,7 @@ struct EntryRoutes {
 
     func list() async throws(Problem) {
         let query: EntryListQuery = try exchange.parameters()
-        let selection = try ScopeSelection(query.rows)
+        let selection = try exchange.selection(query.rows)
         let rows = try exchange.rows(selection, for: query.use)
         let page = try await engine.entries.list(query, rows, tellsOwners: selection.isOthers)
         try await exchange.respond(with: page, byteCount: page.items.count << 10)
@@ -27,7 +27,7 @@ struct EntryRoutes {
 
     func explain(_ id: EntryID) async throws(Problem) {
         let query: ScopeQuery = try exchange.parameters()
-        let scope = try exchange.row(try ScopeSelection(query), for: "explain \(id)")
+        let scope = try exchange.row(try exchange.selection(query), for: "explain \(id)")
         let interest = exchange.interest
         guard let explanation = try await engine.entries.explain(id, scope, interest: interest)
         else {
@@ -41,7 +41,7 @@ struct EntryRoutes {
         let ids = try await exchange.work(onBytes: command.ids.count << 10) { () throws(Problem) in
             try [EntryID](batch: command.ids)
         }
-        let scope = exchange.scope(try AccountName(command: command.account))
+        let scope = try exchange.scope(of: command.account)
         guard FrameFormat.isArrayNamed(in: exchange.accepted) else {
             let stream = FrameStream(exchange)
             try await engine.entries.batch(ids, scope) { frame in await stream.send(frame) }
@@ -74,7 +74,7 @@ struct EntryRoutes {
 
     func put(_ id: EntryID) async throws(Problem) {
         let query: PutQuery = try exchange.parameters()
-        let scope = exchange.scope(try AccountName(command: query.account))
+        let scope = try exchange.scope(of: query.account)
         if let ttl = query.ttl, ttl <= .zero {
             throw Problem(.badRequest, "ttl: '\(ttl.unitText)' is not longer than nothing")
         }
@@ -124,7 +124,7 @@ struct EntryRoutes {
     func remove(_ id: EntryID) async throws(Problem) {
         try RequestHeaderRules.refusePart(exchange.fields, status: 400)
         let query: ScopeQuery = try exchange.parameters()
-        let selection = try ScopeSelection(query)
+        let selection = try exchange.selection(query)
         let scope: ScopeKey
         switch selection {
         case .own(let account): scope = exchange.scope(account)

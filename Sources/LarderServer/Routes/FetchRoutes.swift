@@ -14,7 +14,12 @@ struct FetchRoutes {
     }
 
     func answer(byQuery: Bool) async throws(Problem) {
-        let command = try FetchOrder(try await command(byQuery: byQuery))
+        if exchange.head.headers.first(name: "Last-Event-ID") == FrameFormat.endID {
+            return await exchange.writer.respond(.noContent)
+        }
+        var given = try await command(byQuery: byQuery)
+        given.options.account = try exchange.account(given.options.account)
+        let command = try FetchOrder(given)
         guard FrameFormat.isArrayNamed(in: exchange.accepted) else {
             let stream = FrameStream(exchange)
             try await fetch(command) { frame in await stream.send(frame) }
@@ -47,12 +52,12 @@ struct FetchRoutes {
         if let refusal { throw refusal }
     }
 
-    /// An error frame with a request id of its own.
+    /// A problem frame with a request id of its own.
     private func named(_ frame: FetchFrame) -> FetchFrame {
-        guard case .error(var error) = frame else { return frame }
-        error.problem = exchange.told(error.problem)
-        error.problem.requestID = exchange.server.nextRequestID()
-        return .error(error)
+        guard case .problem(var frame) = frame else { return frame }
+        frame.problem = exchange.told(frame.problem)
+        frame.problem.requestID = exchange.server.nextRequestID()
+        return .problem(frame)
     }
 
     /// A POST takes its parameters in the body only.
@@ -61,7 +66,7 @@ struct FetchRoutes {
         return try exchange.parameters(hint: Self.encodeHint)
     }
 
-    private static let encodeHint = """
+    static let encodeHint = """
         If it is part of the URL, the URL was not percent-encoded: \
         curl -G --data-urlencode url=URL …/v1/fetch
         """

@@ -18,8 +18,12 @@ struct ModifierRoutes {
     func accept() async throws(Problem) {
         let query: WaitQuery = try exchange.parameters()
         let wait = try query.wait?.checked("wait")
+        let head = exchange.head
         let (command, byteCount) = try await exchange.command { json throws(Problem) in
-            (try ModifiersCommand(json: json), json.count)
+            let command = try ModifiersCommand(json: json) { account throws(Problem) in
+                try head.account(account)
+            }
+            return (command, json.count)
         }
         let scope = exchange.scope(command.account)
         let client = try exchange.client
@@ -30,7 +34,7 @@ struct ModifierRoutes {
             byteCount: byteCount
         )
         guard let wait, let only = receipts.first, !command.isList else {
-            return try await exchange.respond(receipts, of: command, scope)
+            return try await exchange.respond(receipts, of: command)
         }
         let id = try only.modifierID
         let report = try await settled(id, scope, wait)
@@ -62,7 +66,9 @@ struct ModifierRoutes {
     }
 
     func list() async throws(Problem) {
-        let command = try ModifierListCommand(query: exchange.query)
+        let command = try ModifierListCommand(query: exchange.query) { account throws(Problem) in
+            try exchange.account(account)
+        }
         let rows = try exchange.rows(command.scope, for: command.use)
         let page = try await engine.modifiers.list(command, rows, interest: exchange.interest)
         try await exchange.respond(with: page, byteCount: page.items.count << 10)
@@ -71,7 +77,7 @@ struct ModifierRoutes {
     func show(_ id: ModifierID) async throws(Problem) {
         let query: ModifierQuery = try exchange.parameters()
         let wait = try query.wait?.checked("wait")
-        let scope = try exchange.row(try ScopeSelection(query.rows), for: "show modifier \(id)")
+        let scope = try exchange.row(try exchange.selection(query.rows), for: "show modifier \(id)")
         let report = try await engine.modifiers.modifier(
             id,
             scope,
@@ -82,66 +88,87 @@ struct ModifierRoutes {
     }
 
     func remove(_ id: ModifierID) async throws(Problem) {
-        let query: ModifierRemovalQuery = try exchange.parameters()
-        let scope = try exchange.row(try ScopeSelection(query.rows), for: "remove modifier \(id)")
-        let interest = exchange.interest
-        try await engine.modifiers.remove(
-            id,
-            scope,
-            discarding: query.discard ?? false,
-            dropping: query.drop ?? true,
-            interest: interest
+        let query: ScopeQuery = try exchange.parameters()
+        let scope = try exchange.row(
+            try exchange.selection(query),
+            for: "remove modifier \(id)"
         )
+        _ = try await engine.modifiers.act(.drop, on: id, scope, interest: exchange.interest)
         await exchange.writer.respond(.noContent)
     }
 
-    func retry(_ id: ModifierID) async throws(Problem) {
-        let query: ScopeQuery = try exchange.parameters()
-        let scope = try exchange.row(try ScopeSelection(query), for: "retry modifier \(id)")
-        let receipt = try await engine.modifiers.retry(id, scope, interest: exchange.interest)
-        await exchange.respond(receipt.encodedJSON(), status: .accepted)
+    func act() async throws(Problem) {
+        let command: ModifierActionCommand = try await exchange.command()
+        let order = try ModifierActionOrder(command)
+        let selection = try exchange.selection(command.rows)
+        let use = "\(command.action.rawValue) modifiers"
+        let page: Page<ModifierActionResult>
+        switch order {
+        case .ids(let ids):
+            let scope = try exchange.row(selection, for: use)
+            page = await engine.modifiers.act(
+                command.action,
+                on: ids,
+                scope,
+                interest: exchange.interest
+            )
+        case .list(let list, let origin):
+            page = try await engine.modifiers.act(
+                command.action,
+                on: list,
+                of: origin,
+                try exchange.rows(selection, for: use),
+                interest: exchange.interest
+            )
+        }
+        let told = Page(items: page.items.map(told), next: page.next)
+        try await exchange.respond(with: told, byteCount: told.items.count << 9)
     }
 
-    func setPaused(_ lane: Lane, _ isPaused: Bool) async throws(Problem) {
+    /// A problem of a modifier with a request id of its own.
+    private func told(_ result: ModifierActionResult) -> ModifierActionResult {
+        guard let problem = result.problem else { return result }
+        var result = result
+        result.problem = exchange.told(problem)
+        result.problem?.requestID = exchange.server.nextRequestID()
+        return result
+    }
+
+    func listLanes() async throws(Problem) {
         let query: ScopeQuery = try exchange.parameters()
+        let rows = try exchange.rows(try exchange.selection(query), for: "list lanes")
+        let items = try await engine.modifiers.pausedLanes(rows)
+        try await exchange.respond(with: Page(items: items), byteCount: items.count << 7)
+    }
+
+    func setLane(_ lane: Lane) async throws(Problem) {
+        let query: ScopeQuery = try exchange.parameters()
+        let command: LaneCommand = try await exchange.command()
         let scope = try exchange.row(
-            try ScopeSelection(query),
-            for: "\(isPaused ? "pause" : "resume") \(lane)"
+            try exchange.selection(query),
+            for: "\(command.paused ? "pause" : "resume") \(lane)"
         )
-        try await engine.modifiers.setLane(lane, scope, isPaused: isPaused)
+        try await engine.modifiers.setLane(lane, scope, isPaused: command.paused)
         await exchange.writer.respond(.noContent)
     }
 }
 
 extension Exchange {
-    /// 202 with what was accepted, or 200 with the reports where all of it was settled before: a
-    /// reused id is no silent nothing.
+    /// 202 with what was accepted, or 200 where all of it was settled before: a reused id is no
+    /// silent nothing.
     func respond(
         _ receipts: [ModifierReceipt],
         of command: LarderWire.ModifiersCommand,
-        _ scope: ScopeKey,
         _ headers: HTTPHeaders = HTTPHeaders()
     ) async throws(Problem) {
-        var headers = headers
         let isSettled = receipts.allSatisfy { $0.settledAt != nil }
-        var reports: [ModifierReport] = []
-        if isSettled {
-            for receipt in receipts {
-                reports.append(
-                    try await engine.modifiers.modifier(try receipt.modifierID, scope)
-                )
-            }
-        }
+        let status = isSettled ? HTTPResponseStatus.ok : .accepted
         guard let only = receipts.first, !command.isList else {
-            if isSettled {
-                return try await respond(with: ModifierReports(modifiers: reports), headers)
-            }
-            let receipts = ModifierReceipts(modifiers: receipts)
-            return try await respond(with: receipts, headers, status: .accepted)
+            return try await respond(with: Page(items: receipts), headers, status: status)
         }
+        var headers = headers
         headers.add(name: "Location", value: PercentCoding.modifierPath(try only.modifierID))
-        if let report = reports.first { return try await respond(with: report, headers) }
-        await respond(only.encodedJSON(), headers, status: .accepted)
+        await respond(only.encodedJSON(), headers, status: status)
     }
 }
 

@@ -18,30 +18,26 @@ struct OriginRoutes {
         try await exchange.respond(with: Page(items: reports))
     }
 
-    func add() async throws(Problem) {
-        let command: OriginCommand = try await exchange.command()
-        let name = try OriginName(command: command.name)
-        exchange.log(use: "origin add \(name)")
-        await respondCreated(try await engine.origins.add(name, command.settings))
+    func show(_ name: OriginName) async throws(Problem) {
+        try await exchange.respond(with: engine.origins.report(name, for: try exchange.you))
     }
 
-    func replace(_ name: OriginName) async throws(Problem) {
-        exchange.log(use: "origin replace \(name)")
+    /// 201 for a new one; with `If-None-Match: *` one that is there is not replaced.
+    func put(_ name: OriginName) async throws(Problem) {
+        exchange.log(use: "origin put \(name)")
         let definition: OriginDefinition = try await exchange.command()
-        let (report, isNew) = try await engine.origins.replace(name, definition)
-        if isNew {
-            await respondCreated(report)
-        } else {
-            try await exchange.respond(with: report)
+        let fields = exchange.head.headers["If-None-Match"]
+        guard fields.isEmpty || fields == ["*"] else {
+            throw Problem(.badRequest, "If-None-Match: an origin has no tag, only '*' is taken")
         }
-    }
-
-    private func respondCreated(_ report: OriginReport) async {
-        let headers: HTTPHeaders = [
-            "Content-Type": "application/json",
-            "Location": "/v1/origins/\(PercentCoding.encode(report.name))",
-        ]
-        await exchange.writer.respond(.created, headers, body: APIEncoder().encode(report))
+        let mayReplace = fields.isEmpty
+        let (report, isNew) = try await engine.origins.put(name, definition, mayReplace: mayReplace)
+        guard isNew else { return try await exchange.respond(with: report) }
+        try await exchange.respond(
+            with: report,
+            ["Location": "/v1/origins/\(PercentCoding.encode(report.name))"],
+            status: .created
+        )
     }
 
     func remove(_ name: OriginName) async throws(Problem) {
@@ -50,10 +46,11 @@ struct OriginRoutes {
         await exchange.writer.respond(.noContent, [:], body: [])
     }
 
-    func set(_ name: OriginName, isOffline: Bool) async throws(Problem) {
-        exchange.log(use: "origin \(isOffline ? "offline" : "online") \(name)")
-        let _: NoMembers = try await exchange.command(orNothing: true)
-        let report = try await engine.origins.setOffline(name, isOffline, for: exchange.peer.uid)
+    func change(_ name: OriginName) async throws(Problem) {
+        let change: OriginChange = try await exchange.command()
+        exchange.log(use: "origin \(change.offline ? "offline" : "online") \(name)")
+        let uid = exchange.peer.uid
+        let report = try await engine.origins.setOffline(name, change.offline, for: uid)
         try await exchange.respond(with: report)
     }
 
@@ -67,7 +64,4 @@ struct OriginRoutes {
         )
         try await exchange.respond(with: report)
     }
-
-    /// A command that says everything in its path.
-    private struct NoMembers: Decodable {}
 }

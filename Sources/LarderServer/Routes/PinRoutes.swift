@@ -15,7 +15,7 @@ struct PinRoutes {
 
     func list() async throws(Problem) {
         let query: PinListQuery = try exchange.parameters()
-        let scope = exchange.scope(try AccountName(command: query.account))
+        let scope = try exchange.scope(of: query.account)
         let page = try await engine.pins.list(query.page, scope)
         try await exchange.respond(with: page, byteCount: page.items.count << 10)
     }
@@ -23,7 +23,7 @@ struct PinRoutes {
     /// 201 or 204 once it is synced, 202 while it waits for its origin.
     func pin(_ id: EntryID) async throws(Problem) {
         let query: PinQuery = try exchange.parameters()
-        let scope = exchange.scope(try AccountName(command: query.account))
+        let scope = try exchange.scope(of: query.account)
         let wait = try query.wait?.checked("wait")
         try await refuseBody()
         switch try await engine.pins.pin(id, scope, wait: wait, interest: exchange.interest) {

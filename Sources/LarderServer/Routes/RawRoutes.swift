@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -44,7 +45,7 @@ struct RawRoutes {
             byteCount: byteCount
         )
         let headers: HTTPHeaders = ["Preference-Applied": "respond-async"]
-        try await exchange.respond(receipts, of: accepted, scope, headers)
+        try await exchange.respond(receipts, of: accepted, headers)
     }
 
     // MARK: Reading
@@ -57,6 +58,28 @@ struct RawRoutes {
             reader: loop.reader,
             interest: exchange.interest
         )
+        await answer(with: reply)
+    }
+
+    /// `GET /v1/get`: a fetch with one body.
+    func get() async throws(Problem) {
+        var command: FetchCommand = try exchange.parameters(hint: FetchRoutes.encodeHint)
+        command.options.account = try exchange.account(command.options.account)
+        let order = try FetchOrder(command)
+        guard !order.follows else {
+            throw Problem(.badRequest, "follow: it is for streams: GET /v1/fetch")
+        }
+        let reply = try await exchange.engine.get(
+            order,
+            fields: exchange.fields,
+            scope: exchange.scope(order.account),
+            reader: loop.reader,
+            interest: exchange.interest
+        )
+        await answer(with: reply)
+    }
+
+    private func answer(with reply: RawReply?) async {
         switch reply {
         case .answer(let answer): await send(answer)
         case .problem(let problem, let fields):
@@ -69,9 +92,7 @@ struct RawRoutes {
     private func send(_ answer: RawAnswer) async {
         let status = HTTPResponseStatus(statusCode: answer.status)
         var headers = HTTPHeaders(answer.fields)
-        if !headers.contains(name: "Date") {
-            headers.add(name: "Date", value: loop.date(at: exchange.engine.clock.now()))
-        }
+        headers.addGeneral(date: loop.date(at: exchange.engine.clock.now()))
         switch answer.body {
         case .empty:
             guard await writer.begin(status, headers, isFlushed: false) else { return }

@@ -13,12 +13,22 @@ struct WatchRoutes {
     }
 
     func answer(byQuery: Bool) async throws(Problem) {
-        var command = try WatchOrder(try await command(byQuery: byQuery))
+        var given = try await command(byQuery: byQuery)
+        given.options.account = try exchange.account(given.options.account)
+        var command = try WatchOrder(given)
         if let last = exchange.head.headers.first(name: "Last-Event-ID") {
             try command.takeLastEventID(last)
         }
-        let isStream = FrameFormat.isNamed(in: exchange.accepted)
-        guard command.timeout == nil || isStream else { return try await poll(command) }
+        guard !FrameFormat.isArrayNamed(in: exchange.accepted) else {
+            guard command.timeout != nil else {
+                throw Problem(
+                    .notAcceptable,
+                    "a watch without timeout has no end, and is no application/json",
+                    hint: "Accept application/jsonl or text/event-stream, or give timeout."
+                )
+            }
+            return try await poll(command)
+        }
         let stream = FrameStream(exchange)
         let refusal = await exchange.engine.watches.watch(
             command,

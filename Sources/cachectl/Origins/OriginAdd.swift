@@ -121,7 +121,7 @@ struct OriginAdd: AsyncParsableCommand {
         var definition = OriginDefinition(baseURL: url)
         definition.allowPrivate = allowPrivate || isPrivate
         definition.redirectHosts = redirectHosts
-        definition.scope = shared ? .shared : .user
+        definition.shared = shared
         var files = OriginTLS()
         files.caFile = caFile.map(InputFile.absolutePath)
         files.clientCert = clientCert.map(InputFile.absolutePath)

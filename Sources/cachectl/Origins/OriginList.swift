@@ -41,7 +41,7 @@ struct OriginList: AsyncParsableCommand {
     private func table(_ origins: [OriginReport], _ console: Console) -> Table {
         var table = Table(alignsRight: Array(repeating: false, count: 8))
         if !origins.isEmpty {
-            table.add("NAME", "URL", "STATE", "SINCE", "FROM", "SCOPE", "RESTS UNTIL", "FOR")
+            table.add("NAME", "URL", "STATE", "SINCE", "FROM", "SHARED", "RETRY AFTER", "FOR")
         }
         for origin in origins { table.add(fields(origin)) }
         return table
@@ -51,10 +51,10 @@ struct OriginList: AsyncParsableCommand {
         let condition = origin.condition
         return [
             origin.name, origin.baseURL,
-            condition.offlineByHand ? "offline-by-hand" : condition.state.rawValue,
+            condition.offline ? "offline-by-hand" : condition.state.rawValue,
             condition.since?.text ?? "-", origin.file ?? origin.source.rawValue,
-            origin.settings.scope?.rawValue ?? "-",
-            condition.restsUntil?.text ?? "-", condition.restsFor ?? "-",
+            origin.settings.shared == true ? "yes" : "no",
+            condition.retryAfterUntil?.text ?? "-", condition.retryAfterFor ?? "-",
         ]
     }
 }

@@ -27,7 +27,7 @@ struct ModifierWords {
     var request: String { "\(report.request.method) \(report.request.url)" }
 
     /// `1000`, `1000/work`.
-    var owner: String { EntryOwner.user(report.uid, account: report.account).words }
+    var owner: String { EntryOwner.user(report.user, account: report.account).words }
 
     /// `its next attempt, in 12 s`; nil where nothing keeps it.
     var wait: String? {
@@ -56,7 +56,7 @@ struct ModifierWords {
         case "decision": "a decision: retry or drop it"
         case "offline": "its server, which does not answer"
         case "captive": "its server, behind a captive portal"
-        case "set-offline": "its server, which is set offline"
+        case "set_offline": "its server, which is set offline"
         case "rest": "its server, which has told its account to wait"
         case "turn": "others on their way to its server"
         case "answer": "its answer"
@@ -91,7 +91,7 @@ extension ViewReport {
         case .value: break
         default: return "nothing is known"
         }
-        guard let body else { return "\(bytes ?? 0) bytes" }
+        guard let body else { return "\(bodyBytes ?? 0) bytes" }
         let count = body.bytes.count
         return String(decoding: body.bytes.prefix(Self.shownBytesMax), as: UTF8.self)
             + (count > Self.shownBytesMax ? "…, \(count) bytes" : "")

@@ -26,7 +26,7 @@ struct QueueCancel: AsyncParsableCommand {
         try await options.withClient { client in
             do throws(LarderError) {
                 // A dead one stays: to drop it is another command.
-                try await client.cancelModifier(one.id, dropping: false, scope: scope)
+                try await client.act(.cancel, onModifier: one.id, scope: scope)
             } catch {
                 guard case .tooLate(let problem) = error, problem.kind == .alreadySettled else {
                     throw error

@@ -10,7 +10,7 @@ struct QueueDrop: AsyncParsableCommand {
         abstract: "Gives writes up: such as failed for good, or were not sent.",
         discussion: """
             What depends on one that is not settled goes with it, and is named. With --state it is \
-            all in that state, of --origin where that is given, 10,000 at a time; it asks first on a \
+            all in that state, of --origin where that is given; it asks first on a \
             terminal, and without one needs --yes. What may have reached the server is given up \
             with --discard only: it becomes one that failed, and what the server has is asked for \
             again. Exit code 3 if there is none of this id.
@@ -33,26 +33,13 @@ struct QueueDrop: AsyncParsableCommand {
         try await options.withClient { client in
             if let id = which.id { return try await drop(id, of: client, on: console) }
             let round = WriteRound(
+                action: discard ? .discard : .drop,
                 verb: "Drop",
                 outcome: "dropped",
                 selection: which,
                 options: options
             )
-            try await round.run(of: client, on: console) { report, scope throws(LarderError) in
-                try await drop(report.id, scope, client)
-            }
-        }
-    }
-
-    private func drop(
-        _ id: String,
-        _ scope: EntryScope,
-        _ client: LarderClient
-    ) async throws(LarderError) {
-        if discard {
-            try await client.discardModifier(id, scope: scope)
-        } else {
-            try await client.cancelModifier(id, scope: scope)
+            try await round.run(of: client, on: console)
         }
     }
 
@@ -70,7 +57,7 @@ struct QueueDrop: AsyncParsableCommand {
                 throw CommandFailure(.failed, "nothing was dropped")
             }
         }
-        try await drop(id, scope, client)
+        try await client.act(discard ? .discard : .drop, onModifier: id, scope: scope)
         if options.json || dependants.isEmpty {
             for gone in [id] + dependants { try options.report("dropped", gone) }
         } else {

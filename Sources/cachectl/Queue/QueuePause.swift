@@ -25,7 +25,7 @@ struct QueuePause: AsyncParsableCommand {
         let (lane, isUsed) = try await options.withClient { client in
             let lane = try await choice.lane.lane(client)
             let scope = choice.scope(options)
-            try await client.pauseLane(lane, scope: scope)
+            try await client.setLane(lane, paused: true, scope: scope)
             return (lane, try await Self.isUsed(lane, scope, client))
         }
         if !isUsed {

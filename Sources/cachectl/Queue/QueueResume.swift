@@ -22,7 +22,7 @@ struct QueueResume: AsyncParsableCommand {
     func run() async throws {
         let lane = try await options.withClient { client in
             let lane = try await choice.lane.lane(client)
-            try await client.resumeLane(lane, scope: choice.scope(options))
+            try await client.setLane(lane, paused: false, scope: choice.scope(options))
             return lane
         }
         try options.report("resumed", lane)

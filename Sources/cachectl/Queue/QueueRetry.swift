@@ -11,7 +11,7 @@ struct QueueRetry: AsyncParsableCommand {
         discussion: """
             One that failed for good shows again, and takes its place behind all others. One that \
             waits for its next attempt, a decision or a credential is sent when it is its turn. With \
-            --state it is all in that state, of --origin where that is given, 10,000 at a time; it \
+            --state it is all in that state, of --origin where that is given; it \
             asks first on a terminal, and without one needs --yes. \
             Exit code 3 if there is none of this id.
 
@@ -30,14 +30,13 @@ struct QueueRetry: AsyncParsableCommand {
         try await options.withClient { client in
             if let id = which.id { return try await retry(id, of: client, on: console) }
             let round = WriteRound(
+                action: .retry,
                 verb: "Retry",
                 outcome: "queued",
                 selection: which,
                 options: options
             )
-            try await round.run(of: client, on: console) { report, scope throws(LarderError) in
-                try await client.retryModifier(report.id, scope: scope)
-            }
+            try await round.run(of: client, on: console)
         }
     }
 
@@ -46,11 +45,12 @@ struct QueueRetry: AsyncParsableCommand {
         of client: LarderClient,
         on console: Console
     ) async throws {
-        let accepted = try await client.retryModifier(id, scope: which.scope(options))
+        let scope = which.scope(options)
+        let state = try await client.act(.retry, onModifier: id, scope: scope)
         if options.json {
-            try console.write(accepted.encodedJSON() + [UInt8(ascii: "\n")])
+            try options.report("queued", id)
         } else {
-            console.remark("\(accepted.id) is \(accepted.state.rawValue)")
+            console.remark("\(id) is \(state?.rawValue ?? "gone")")
         }
     }
 }

@@ -43,6 +43,7 @@ struct WriteSelection: ParsableArguments {
 
 /// What is done to writes one after the other, and how it went.
 struct WriteRound {
+    let action: ModifierAction
     /// `Drop`, `Retry`.
     let verb: String
     /// `dropped`, `to be sent again`.
@@ -54,16 +55,15 @@ struct WriteRound {
     /// stay, and are counted.
     func run(
         of client: LarderClient,
-        on console: Console,
-        _ work: (ModifierReport, EntryScope) async throws(LarderError) -> Void
+        on console: Console
     ) async throws {
-        let (reports, isMore) = try await selected(client)
+        guard let state = selection.state else { return }
+        let (reports, isMore) = try await selected(state, client)
         guard !reports.isEmpty else {
             let place = selection.origin.map { " for '\($0)'" } ?? ""
-            let state = selection.state?.rawValue ?? ""
-            return console.note("no write\(place) is in the state '\(state)'")
+            return console.note("no write\(place) is in the state '\(state.rawValue)'")
         }
-        let count = Self.writes(reports.count) + (isMore ? ", the first of more" : "")
+        let count = (isMore ? "at least " : "") + Self.writes(reports.count)
         if !selection.yes {
             guard console.canAsk else {
                 throw CommandFailure(
@@ -71,7 +71,7 @@ struct WriteRound {
                     "there is no terminal to ask on",
                     hint:
                         "\(count) would be \(outcome). Give --yes to do it; see them: cachectl queue "
-                        + "list --state \(selection.state?.rawValue ?? "")"
+                        + "list --state \(state.rawValue)"
                 )
             }
             for report in reports.prefix(Self.shownMax) {
@@ -83,24 +83,29 @@ struct WriteRound {
             }
         }
         var (done, gone, failures) = (0, 0, [CommandFailure]())
-        for report in reports {
-            do throws(LarderError) {
-                try await work(report, scope(of: report))
-            } catch {
+        let results = client.act(
+            action,
+            onModifiersIn: state,
+            of: selection.origin,
+            scope: selection.scope(options)
+        )
+        for try await result in results {
+            if let problem = result.problem {
                 // It may have left with one that it depended on, or by itself.
-                if case .miss = error { gone += 1 } else { failures.append(CommandFailure(error)) }
+                if problem.kind == .noSuchModifier { gone += 1 } else {
+                    failures.append(CommandFailure(.problem(problem)))
+                }
                 continue
             }
             done += 1
             if options.json {
-                try options.report(outcome, report.id)
+                try options.report(outcome, result.id)
             } else if !console.isTerminalOut {
-                try console.line(TerminalText(report.id))
+                try console.line(TerminalText(result.id))
             }
         }
         let left = gone > 0 ? ", \(gone) had left already" : ""
         console.note("\(Self.writes(done)) \(outcome)\(left)")
-        if isMore { console.note("there are more: do it again for the next ones") }
         if let first = failures.first {
             throw CommandFailure(
                 first.code,
@@ -117,15 +122,11 @@ struct WriteRound {
         count == 1 ? "1 write" : "\(count) writes"
     }
 
-    private func scope(of report: ModifierReport) -> EntryScope {
-        selection.uid == nil ? .own : .user(report.uid, account: report.account)
-    }
-
     /// At most ``Limits/modifiersByHandMax``, and whether there are more.
     private func selected(
+        _ state: LarderAPI.ModifierState,
         _ client: LarderClient
     ) async throws -> (reports: [ModifierReport], isMore: Bool) {
-        guard let state = selection.state else { return ([], false) }
         let isMeant = try await filter(client)
         var reports: [ModifierReport] = []
         let list = client.modifiers(

@@ -96,7 +96,7 @@ final class EngineSimulation {
             settings.normalize = NormalizeRules(byType: .standard, types: types)
         }
         let isShared = settings.normalize == nil && Int.random(in: 0..<3, using: &random) == 0
-        if isShared { settings.scope = .shared }
+        if isShared { settings.isShared = true }
         let users = isShared ? Int.random(in: 2..<4, using: &random) : 1
         self.settings = settings
         let honours = settings.modifiers.idempotency.isHonoured
@@ -156,7 +156,7 @@ final class EngineSimulation {
 
     func note(_ text: String) { log.append(text) }
 
-    var isShared: Bool { settings.scope == .shared }
+    var isShared: Bool { settings.isShared }
 
     var judge: SimulationJudge { judges[user] }
 

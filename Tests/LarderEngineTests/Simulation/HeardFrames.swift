@@ -32,7 +32,7 @@ struct HeardFrame: Hashable, CustomStringConvertible {
         case .deleted:
             view = .deleted
             (pending, failed) = (nil, nil)
-        case .unchanged, .error, .origin, .heartbeat, .end, .other: return nil
+        case .unchanged, .problem, .origin, .heartbeat, .end, .other: return nil
         }
     }
 

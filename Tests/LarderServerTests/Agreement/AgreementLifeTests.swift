@@ -16,7 +16,7 @@ struct AgreementLifeTests {
         let isShared = seed % 3 == 2
         let adjust = { (origin: inout OriginSettings) in
             origin.normalize = AgreementTests.rules
-            if isShared { origin.scope = .shared }
+            if isShared { origin.isShared = true }
         }
         try await ServerFixture.run(adjusting: adjust) { server in
             var random = SeededRandom(seed: seed)

@@ -213,7 +213,7 @@ struct AgreementTests {
     @Test("Of everybody's row, with one account's write and without")
     func shared() async throws {
         let adjust = { (origin: inout OriginSettings) in
-            origin.scope = .shared
+            origin.isShared = true
             origin.normalize = Self.rules
         }
         try await ServerFixture.run(adjusting: adjust) { server in
@@ -241,7 +241,7 @@ struct AgreementTests {
 
     @Test("29: what is seen behind a copy that goes has no revision that is older than the copy's")
     func revisionBehindCopy() async throws {
-        let adjust = { (origin: inout OriginSettings) in origin.scope = .shared }
+        let adjust = { (origin: inout OriginSettings) in origin.isShared = true }
         try await ServerFixture.run(adjusting: adjust) { server in
             let life = try await ScriptedLife(server)
             let id = try ScriptedLife.id("/a")

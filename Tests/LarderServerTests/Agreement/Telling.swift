@@ -84,7 +84,7 @@ extension Telling {
         switch frame {
         case .snapshot(let frame)?: self.init(route, frame)
         case .deleted(let frame)?: self.init(route, frame)
-        case .unchanged?, .error?, .origin?, .heartbeat?, .end?, .other?:
+        case .unchanged?, .problem?, .origin?, .heartbeat?, .end?, .other?:
             throw UnexpectedAnswer(text: "\(route) begins with \(String(describing: frame))")
         case nil:
             let kinds: [ProblemKind] = [.miss, .offline]
@@ -137,7 +137,7 @@ extension Telling {
         guard item.kind != .tombstone else { return }
         self[.etag] = item.etag
         self[.stale] = "\(item.stale)"
-        self[.bytes] = "\(item.bytes)"
+        self[.bytes] = "\(item.bodyBytes)"
         self[.pending] = "\(explanation.pending.pending)"
         self[.ids] = explanation.pending.modifiers.map(\.id).joined(separator: ", ")
         guard let view = explanation.pending.view else { return }
@@ -164,14 +164,14 @@ extension Telling {
                 take(body.bytes)
                 self[.complete] = "\(view.complete == true)"
             } else {
-                self[.bytes] = "\(view.bytes ?? 0)"
+                self[.bytes] = "\(view.bodyBytes ?? 0)"
             }
         }
         if let body = view.body {
             take(body.bytes)
             self[.complete] = "\(view.complete == true)"
         }
-        if let count = view.bytes { self[.bytes] = "\(count)" }
+        if let count = view.bodyBytes { self[.bytes] = "\(count)" }
     }
 
     private mutating func take(_ bytes: [UInt8]) {

@@ -96,8 +96,18 @@ extension GoldenBytesTests {
         try await said.ask("A dead modifier is accepted", "POST", "/v1/modifiers", body: body("m2"))
         try await said.ask("Settled ones are listed", "GET", "/v1/modifiers?state=settled")
         try await said.ask("A lane is paused again", "POST", lane + "/pause")
-        try await said.ask("A dead modifier is tried again", "POST", "/v1/modifiers/m2/retry")
-        try await said.ask("A confirmed one is not", "POST", "/v1/modifiers/m1/retry")
+        try await said.ask(
+            "A failed modifier is tried again",
+            "POST",
+            "/v1/modifiers/actions",
+            body: #"{"action":"retry","ids":["m2"]}"#
+        )
+        try await said.ask(
+            "A confirmed one is not",
+            "POST",
+            "/v1/modifiers/actions",
+            body: #"{"action":"retry","ids":["m1"]}"#
+        )
         try await said.ask("It is cancelled", "DELETE", "/v1/modifiers/m2")
         try await said.ask(
             "A modifier is waited for",

@@ -120,6 +120,8 @@ extension GoldenBytesTests {
         )
     }
 
+    private static let json = ["Accept: application/json"]
+
     @Test("Watches")
     func watches() async throws {
         try await Transcript.check("watch.http") { said in
@@ -134,8 +136,8 @@ extension GoldenBytesTests {
             let put = try await client.ask("PUT", "/v1/entries/a", body: [0x32])
             _ = try await client.ask("PUT", "/v1/entries/b", body: [0x31])
             let rev = try #require(put.headers["Larder-Rev"])
-            try await said.ask("A long poll", "GET", "/v1/watch?since=\(rev)&timeout=30s")
-            try await said.ask("A long poll of nothing", "GET", "/v1/watch?timeout=0ms")
+            try await said.ask("A long poll", "GET", "/v1/watch?since=\(rev)&timeout=30s", Self.json)
+            try await said.ask("A long poll of nothing", "GET", "/v1/watch?timeout=0ms", Self.json)
             try await said.ask(
                 "Changes as events",
                 "GET",

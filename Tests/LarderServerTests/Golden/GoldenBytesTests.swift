@@ -21,7 +21,7 @@ struct GoldenBytesTests {
 
     private static let full = #"""
         {"base_url":"https://full.example/v1","allow_private":true,"redirect_hosts":["cdn.example"],\#
-        "scope":"shared","proxy":"http://user:pw@proxy.example:3128","tls":{},\#
+        "shared":true,"proxy":"http://user:pw@proxy.example:3128","tls":{},\#
         "headers":{"X-Key":"secret"},"fetch":{"policy":"network-first","network_wait":"250ms",\#
         "timeout":"20s","connect_timeout":"3s","ttl":"1h","store_no_store":true},\#
         "normalize":{"by_type":{"type":["type"],"id":["id"]},"types":[{"type":"Book",\#
@@ -37,8 +37,8 @@ struct GoldenBytesTests {
         """#
 
     private static func changeOrigins(_ said: Transcript) async throws {
-        let new = #"{"name":"new","base_url":"https://new.example","headers":{"K":"v"}}"#
-        try await said.ask("An origin is added", "POST", "/v1/origins", body: new)
+        let new = #"{"base_url":"https://new.example","headers":{"K":"v"}}"#
+        try await said.ask("An origin is added", "PUT", "/v1/origins/new", body: new)
         try await said.ask("An origin is created", "PUT", "/v1/origins/full", body: full)
         try await said.ask("Origins are listed", "GET", "/v1/origins")
         try await said.ask("The head of the list", "HEAD", "/v1/origins")
@@ -48,7 +48,8 @@ struct GoldenBytesTests {
             "/v1/origins/new",
             body: #"{"base_url":"https://newer.example"}"#
         )
-        try await said.ask("An added origin exists", "POST", "/v1/origins", body: new)
+        try await said.ask("One origin is shown", "GET", "/v1/origins/new")
+        try await said.ask("An address is another's", "PUT", "/v1/origins/twin", body: new)
         try await said.ask(
             "An origin in the file is not replaced",
             "PUT",
@@ -63,7 +64,7 @@ struct GoldenBytesTests {
             "/v1/origins/other",
             body: #"{"base":"https://other.example"}"#
         )
-        try await said.ask("A body is not an object", "POST", "/v1/origins", body: "[]")
+        try await said.ask("A body is not an object", "PUT", "/v1/origins/other", body: "[]")
     }
 
     private static func askOrigins(_ said: Transcript) async throws {

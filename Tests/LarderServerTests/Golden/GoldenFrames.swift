@@ -29,8 +29,8 @@ enum GoldenFrames {
             [
                 .unchanged(UnchangedFrame(revision: Revision(7), status: 304)),
                 .deleted(DeletedFrame(revision: Revision(8), status: 410)),
-                .error(
-                    ErrorFrame(
+                .problem(
+                    ProblemFrame(
                         Problem(.timeout, "https://api.example.com did not answer in time")
                     )
                 ),

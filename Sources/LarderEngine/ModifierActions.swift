@@ -1,0 +1,112 @@
+package import LarderAPI
+package import LarderModel
+package import LarderStore
+package import LarderWire
+
+/// The modifiers of an action, checked.
+package enum ModifierActionOrder {
+    case ids([ModifierID])
+    /// All in a state, and of the origin if one is named.
+    case list(ModifierListCommand, OriginName?)
+
+    package init(_ command: ModifierActionCommand) throws(Problem) {
+        guard let ids = command.ids else {
+            guard let state = command.state else {
+                throw Problem(.badRequest, "'ids' or 'state' is needed")
+            }
+            var list = ModifierListCommand()
+            guard let selection = ModifierListCommand.Selection(text: state.rawValue),
+                case .one = selection
+            else { throw Problem(.badRequest, "state: '\(state.rawValue)' is no state") }
+            (list.selection, list.limit) = (selection, Limits.pageRowsMax)
+            list.cursor = command.cursor
+            self = .list(list, try OriginName?(command: command.origin))
+            return
+        }
+        guard command.state == nil, command.origin == nil, command.cursor == nil else {
+            throw Problem(.badRequest, "'ids' is given with other members that select")
+        }
+        guard (1...Limits.pageRowsMax).contains(ids.count) else {
+            throw Problem(
+                .badRequest,
+                "ids: \(ids.count) are given, 1 to \(Limits.pageRowsMax) are taken"
+            )
+        }
+        self = .ids(
+            try ids.checkedElements("ids") { text throws(Problem) in
+                try Problem.checking { () throws(ModelError) in try ModifierID(text) }
+            }
+        )
+    }
+}
+
+extension Modifiers {
+    /// Does an action on modifiers of an account, one after the other.
+    package func act(
+        _ action: ModifierAction,
+        on ids: [ModifierID],
+        _ scope: ScopeKey,
+        interest: Interest
+    ) async -> Page<ModifierActionResult> {
+        var items: [ModifierActionResult] = []
+        for id in ids { items.append(await result(of: action, on: id, scope, interest)) }
+        return Page(items: items)
+    }
+
+    /// Does an action on a page of modifiers in a state.
+    package func act(
+        _ action: ModifierAction,
+        on list: ModifierListCommand,
+        of origin: OriginName?,
+        _ scopes: RowScopes,
+        interest: Interest
+    ) async throws(Problem) -> Page<ModifierActionResult> {
+        if let origin, context.origins[origin] == nil {
+            throw Problem(.noSuchOrigin, "there is no origin '\(origin)'")
+        }
+        let page = try await self.list(list, scopes, interest: interest)
+        var items: [ModifierActionResult] = []
+        for report in page.items {
+            guard let id = try? ModifierID(report.id), let url = try? WebURL(report.request.url),
+                let account = try? AccountName(report.account),
+                origin == nil || context.origins.origin(of: url)?.name == origin
+            else { continue }
+            let scope = store.key(for: .own(uid: report.user, account: account))
+            items.append(await result(of: action, on: id, scope, interest))
+        }
+        return Page(items: items, next: page.next)
+    }
+
+    private func result(
+        of action: ModifierAction,
+        on id: ModifierID,
+        _ scope: ScopeKey,
+        _ interest: Interest
+    ) async -> ModifierActionResult {
+        do throws(Problem) {
+            let state = try await act(action, on: id, scope, interest: interest)
+            return ModifierActionResult(id: id.text, state: state)
+        } catch {
+            return ModifierActionResult(id: id.text, problem: error)
+        }
+    }
+
+    /// Does an action on a modifier; the state that it has then, nil if it is forgotten.
+    package func act(
+        _ action: ModifierAction,
+        on id: ModifierID,
+        _ scope: ScopeKey,
+        interest: Interest
+    ) async throws(Problem) -> LarderAPI.ModifierState? {
+        if action == .retry { return try await retry(id, scope, interest: interest).state }
+        let isGone = try await remove(
+            id,
+            scope,
+            discarding: action == .discard,
+            dropping: action != .cancel,
+            interest: interest
+        )
+        guard !isGone else { return nil }
+        return action == .discard ? try await modifier(id, scope).state : .cancelled
+    }
+}
