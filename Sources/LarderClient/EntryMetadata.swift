@@ -27,11 +27,7 @@ public struct EntryMetadata: Equatable, Sendable {
     public let cacheStatus: String?
 
     init(id: EntryID, response: HTTPClientResponse) {
-        self.init(name: id.text, response: response)
-    }
-
-    init(name: String, response: HTTPClientResponse) {
-        id = name
+        self.id = id.description
         mediaType = response.text("Content-Type")
         byteCount = response.integer("Content-Length")
         etag = response.text("ETag")
@@ -61,17 +57,10 @@ public struct StreamedEntry: Sendable {
     public let chunks: EntryChunks
 }
 
-extension StreamedEntry {
-    /// One whose bytes are all here.
-    package init(whole entry: CachedEntry) {
-        self.init(metadata: entry.metadata, chunks: EntryChunks(entry.bytes))
-    }
-}
-
 /// A decoded entity, and what is known of it.
 public struct TypedEntity<Value: Sendable>: Sendable {
     /// The value.
     public let value: Value
-    /// All else; its `id` is the key.
+    /// All else that is known of it.
     public let metadata: EntryMetadata
 }

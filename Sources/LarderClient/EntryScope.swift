@@ -47,11 +47,6 @@ extension EntryItem {
     public var owner: EntryOwner? { EntryOwner(user: user, account: account, shared: shared) }
 }
 
-extension EntityItem {
-    /// The owner of the row; nil in lists of the client's own rows.
-    public var owner: EntryOwner? { EntryOwner(user: user, account: account, shared: shared) }
-}
-
 extension LarderClient {
     /// The rows of a scope.
     func rows(of scope: EntryScope) throws(LarderError) -> ScopeQuery {

@@ -97,7 +97,8 @@ extension LarderClient {
         return try await put(id, body: body, mediaType: mediaType, ttl: ttl, isPinned)
     }
 
-    /// Removes a program's own bytes, or forgets an origin's answer.
+    /// Removes a program's own bytes, forgets an origin's answer, or marks an entity as deleted at its
+    /// server.
     ///
     /// - Throws: ``LarderError/miss(_:)`` where there is nothing.
     public func remove(
@@ -154,7 +155,7 @@ extension LarderClient {
     }
 
     func entryID(_ text: String) throws(LarderError) -> EntryID {
-        try LarderError.checking(.badID) { () throws(ModelError) in try EntryID(text) }
+        try LarderError.checking(.badID) { () throws(ModelError) in try EntryID(given: text) }
     }
 
     private func entryTarget(_ id: EntryID) throws(LarderError) -> String {

@@ -76,7 +76,7 @@ extension LarderClient {
     ///
     /// - Parameters:
     ///   - selection: Which.
-    ///   - lane: Only those of a lane: `name:NAME`, `id:ID`, `key:ORIGIN/KEY`.
+    ///   - lane: Only those of a lane: `name:NAME`, `id:ID`.
     ///   - scope: Whose.
     /// - Returns: All of them; nothing is asked before they are iterated.
     public func modifiers(
@@ -100,7 +100,7 @@ extension LarderClient {
     ///
     /// - Parameters:
     ///   - selection: Which.
-    ///   - lane: Only those of a lane: `name:NAME`, `id:ID`, `key:ORIGIN/KEY`.
+    ///   - lane: Only those of a lane: `name:NAME`, `id:ID`.
     ///   - limit: Modifiers in the page, 1 to 1,000.
     ///   - cursor: `next` of the page before.
     ///   - scope: Whose.

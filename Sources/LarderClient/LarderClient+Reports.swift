@@ -4,10 +4,10 @@ import LarderWire
 import NIOHTTP1
 
 extension LarderClient {
-    /// One page of the entries that this user sees.
+    /// One page of the entries that this user sees, or of entities with a prefix of theirs.
     ///
     /// - Parameters:
-    ///   - prefix: Only ids that begin with it.
+    ///   - prefix: Only ids that begin with it, such as `entity:shop/User:`.
     ///   - origin: Only those of this origin.
     ///   - sort: Their order; nil: by id.
     ///   - limit: Rows in the page, 1 to 1,000; nil: 100.

@@ -6,7 +6,7 @@ extension LarderClient {
     ///     var command = WatchCommand()
     ///     command.prefixes = ["https://api.example.com/articles/"]
     ///     for try await event in larder.watch(command) {
-    ///         if case .frame(.put(let change)) = event { reload(change.target) }
+    ///         if case .frame(.put(let change)) = event { reload(change.id) }
     ///     }
     ///
     /// It connects again by itself, with the last revision that it has seen, so that what changes

@@ -2,6 +2,5 @@
 package import LarderModel
 
 // LarderAPI has types of these names, for the wire; here they are the model's.
-package typealias EntityName = LarderModel.EntityName
 package typealias ModifierState = LarderModel.ModifierState
 package typealias Timestamp = LarderModel.Timestamp

@@ -20,31 +20,14 @@ extension LarderAPI.ModifierCommand {
         self.request = request
     }
 
-    /// A write of one change of an entry, by its id, which for a server's is its URL.
+    /// A write of one change of an entry or an entity, by its id.
     ///
     /// - Parameters:
-    ///   - effect: How it alters.
-    ///   - id: Its id.
+    ///   - effect: How it alters; an entity stays a JSON object.
+    ///   - id: A URL, an entity's id, or a program's own.
     ///   - request: What is sent; nil: what follows from the effect.
     public init(_ effect: Effect, on id: String, request: ModifierRequestCommand? = nil) {
         self.init(changes: [.init(effect, on: id)], request: request)
-    }
-
-    /// A write of one change of an entity, by its key, which shows in every answer that has it.
-    ///
-    /// - Parameters:
-    ///   - effect: How it alters; it stays a JSON object.
-    ///   - key: `Type:id`, such as `User:7`.
-    ///   - origin: Whose it is; may be nil while only one origin has rules.
-    ///   - request: What is sent; nil: what follows from the effect.
-    public init(
-        _ effect: Effect,
-        onEntity key: String,
-        origin: String? = nil,
-        request: ModifierRequestCommand? = nil
-    ) {
-        let change = LarderAPI.ModifierChange(effect, onEntity: key, origin: origin)
-        self.init(changes: [change], request: request)
     }
 
     /// The modifier of an account, with an id.
@@ -57,16 +40,9 @@ extension LarderAPI.ModifierCommand {
 }
 
 extension LarderAPI.ModifierChange {
-    /// A change of an entry, by its id, which for a server's is its URL.
+    /// A change of an entry or an entity, by its id.
     public init(_ effect: Modifier.Effect, on id: String) {
         self.init(target: TargetName(id: id), effect: RawJSON(effect.json))
-    }
-
-    /// A change of an entity, by its key, which shows in every answer that has it.
-    ///
-    /// The origin may be nil while only one has rules.
-    public init(_ effect: Modifier.Effect, onEntity key: String, origin: String? = nil) {
-        self.init(target: TargetName(key: key, origin: origin), effect: RawJSON(effect.json))
     }
 }
 

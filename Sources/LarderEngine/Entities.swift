@@ -8,56 +8,10 @@ import LarderWire
 package struct Entities: EnginePart {
     let context: EngineContext
 
-    /// The origin whose entities are meant: the one that is named, else the only one that has rules.
-    package func origin(_ origin: OriginName?, for uid: UInt32?) throws(Problem) -> OriginName {
-        let table = context.origins
-        if let origin {
-            if case .unknown = table.origin(named: origin, for: uid) {
-                throw Problem(.noSuchOrigin, "no origin has the name '\(origin)'")
-            }
-            return origin
-        }
-        let names = table.entityRules.keys.sorted()
-        guard let only = names.first, names.count == 1 else {
-            let list = names.map(\.text).joined(separator: ", ")
-            throw Problem(
-                .originNeeded,
-                names.isEmpty
-                    ? "no origin has rules for entities"
-                    : "more than one origin has entities: \(list)"
-            )
-        }
-        return only
-    }
-
-    package func name(
-        _ key: EntityKey,
-        of origin: OriginName?,
-        for uid: UInt32?
-    ) throws(Problem) -> EntityName {
-        EntityName(key, of: try self.origin(origin, for: uid))
-    }
-
-    /// One entity with all its members, those of others in it as deep as `depth` says; nil for a
-    /// miss.
-    package func read(
-        _ name: EntityName,
-        as form: ShownView = .view,
-        expanding depth: Int = 0,
-        _ scope: ScopeKey
-    ) async throws(Problem) -> EntryView<Never>? {
-        let now = clock.now()
-        let view = try await context.read {
-            [context] reader throws(StoreError) -> EntryView<Never>? in
-            var look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-            look.form = form
-            return try look.view(of: name, expanding: depth)
-        }
-        for place in context.sight(scope, EntryID(name)).scopes {
-            store.noteDirectUse(place, EntryID(name))
-        }
-        context.count(isHit: view != nil)
-        return view
+    /// Refuses an entity of an origin that a client does not know.
+    func refuseUnknownOrigin(of name: EntityName, for uid: UInt32?) throws(Problem) {
+        guard case .unknown = context.origins.origin(named: name.origin, for: uid) else { return }
+        throw Problem(.noSuchOrigin, "no origin has the name '\(name.origin)'")
     }
 
     /// Takes an entity from a client that has learned it elsewhere, as if its origin had said it now.
@@ -124,42 +78,5 @@ package struct Entities: EnginePart {
             )
             return step ?? store.changes.released
         }
-    }
-
-    package func list(
-        _ query: EntityListQuery,
-        _ origin: OriginName,
-        _ scopes: RowScopes,
-        tellsOwners: Bool = false
-    ) async throws(Problem) -> Page<EntityItem> {
-        var filter = RowFilter(scopes)
-        filter.part = .entities
-        guard query.type.map({ EntityKey(type: $0, id: "1") != nil }) != false else {
-            throw Problem(
-                .badRequest,
-                "type: it is empty, or longer than \(Limits.entityKeyBytesMax) bytes"
-            )
-        }
-        filter.prefix = EntryID.entityPrefix(origin, type: query.type)
-        let (cursor, limit) = try query.page.checked()
-        let page = try await storing(
-            await Entries(context: context).page(filter, order: .id, after: cursor, limit: limit)
-        )
-        let items = page.views.compactMap { view in
-            var item = EntityItem(view)
-            if tellsOwners { item?.tell(view.row.scope) }
-            return item
-        }
-        return Page(items: items, next: page.next?.text)
-    }
-}
-
-extension EntityItem {
-    init?(_ view: ListedView) {
-        self.init(
-            view.entry,
-            accountedBytes: view.row.size,
-            source: view.source
-        )
     }
 }

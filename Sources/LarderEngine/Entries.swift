@@ -98,7 +98,8 @@ package struct Entries: EnginePart {
         )
     }
 
-    /// A page of the rows of one scope or several.
+    /// A page of the rows of one scope or several: of entities with a prefix of theirs, else of
+    /// entries.
     ///
     /// `tellsOwners` says whether each row names its owner.
     package func list(
@@ -112,7 +113,7 @@ package struct Entries: EnginePart {
         }
         filter.origin = try OriginName?(command: query.origin)
         filter.shownAt = clock.now()
-        filter.part = .entries
+        filter.part = filter.prefix?.hasPrefix(EntryID.entityMark) == true ? .entities : .entries
         let order = RowOrder(query.sort ?? .id)
         let (cursor, limit) = try query.page.checked()
         let page = try await storingAll { [filter] () async throws(StoreError) in
@@ -273,14 +274,13 @@ extension EntryReader {
         return .snapshot(SnapshotFrame(answer, bytes, for: scope.scope, now: now))
     }
 
-    /// What shows under a row's id; nil where nothing does, or only a row of another scope, unless
-    /// that may be.
-    func listed(_ row: ListedRow, inAnyScope: Bool = false) throws(StoreError) -> ListedView? {
+    /// What shows under a row's id; nil where nothing does, or only a row of another scope.
+    func listed(_ row: ListedRow) throws(StoreError) -> ListedView? {
         let id = row.entry.id
         guard row.isBare || context.hasChanges(scope, id) || mayBeOther(row.entry) else {
             return ListedView(row: row, entry: row.entry, source: .cache)
         }
-        guard let head = try head(of: id), head.place == scope || inAnyScope else { return nil }
+        guard let head = try head(of: id), head.place == scope else { return nil }
         var entry = head.entry
         entry.origin = entry.origin ?? row.entry.origin
         // The list is in the order of what the row says.
@@ -294,7 +294,8 @@ extension EntryReader {
         switch entry.kind {
         case .fetched: entry.origin.map { context.origins.entityRules[$0] != nil } == true
         case .tombstone: context.entity(at: entry.id, in: scope) != nil
-        case .blob, .variants, .entity: false
+        case .entity: true
+        case .blob, .variants: false
         }
     }
 }

@@ -80,7 +80,8 @@ extension Engine {
     /// What is written to a URL shows in its variants, too.
     private func mayBePlain(_ id: EntryID) -> Bool {
         let modifiers = store.modifiers
-        return !(modifiers.hasTargets || modifiers.hasDeadLetters) || Variants.url(of: id) == nil
+        return !id.isEntity
+            && !(modifiers.hasTargets || modifiers.hasDeadLetters) || Variants.url(of: id) == nil
     }
 
     /// Reads what a client sees under an id where it lies, on the reader's own thread, and counts it
@@ -91,10 +92,15 @@ extension Engine {
         _ reader: StoreReader,
         now: Timestamp,
         as form: ShownView = .view,
+        expanding depth: Int = 0,
         row: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
-        let look = EntryReader(context: context, scope: scope, reader: reader, now: now, form: form)
+        var look = EntryReader(context: context, scope: scope, reader: reader, now: now, form: form)
+        look.depth = depth
         let view = try look.view(of: id, row: row)
+        if id.isEntity {
+            for place in context.sight(scope, id).scopes { store.noteDirectUse(place, id) }
+        }
         context.count(isHit: view != nil)
         return view
     }
@@ -112,8 +118,10 @@ struct EntryReader {
     var form = ShownView.view
     /// Whether a normalized answer is shown also where entities of it were evicted.
     var isPartial = false
-    /// Whether an entity's own form is given too; then the read is no use of the row.
-    var isHead = false
+    /// How many references deep the entities in an entity are shown, too.
+    var depth = 0
+    /// Whether the read is a use of the row.
+    var isUse = true
 
     var viewer: EntitySight { form == .base ? .base(of: scope) : .view(of: scope) }
 
@@ -136,7 +144,8 @@ struct EntryReader {
         in sight: Sight? = nil,
         row: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
-        try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
+        if let name = id.entity { return try view(of: name, expanding: depth) }
+        return try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
             var overlay = Overlay.none
             if form == .view {
                 if let changes = try reader.targets.changes(ofVariant: id, scope) {
@@ -163,7 +172,7 @@ struct EntryReader {
 
     func head(of id: EntryID) throws(StoreError) -> EntryHead? {
         var look = self
-        look.isHead = true
+        look.isUse = false
         guard let view = try look.view(of: id, row: { row, _ in row.entry() }) else { return nil }
         return view.entry.map { EntryHead(entry: $0, source: view.source, place: view.place) }
     }
@@ -205,9 +214,7 @@ struct EntryReader {
             switch row.kind {
             case .blob, .fetched: .row(read(row, overlay))
             case .tombstone: row.entry().map { .deleted($0) }
-            // An entity's own form is shown to nobody, but that it is there may be told.
-            case .entity: isHead ? .row(read(row, overlay)) : nil
-            case .variants: nil
+            case .entity, .variants: nil
             }
         }
         let found = try reader.answers.shownRow(
@@ -216,7 +223,7 @@ struct EntryReader {
             for: viewer,
             now: now,
             isPartial: isPartial,
-            isUse: !isHead,
+            isUse: isUse,
             content
         )
         switch found {
@@ -299,7 +306,7 @@ struct EntryReader {
     /// Call it while the reader holds one moment.
     private func base(of id: EntryID, in places: [ScopeKey]) throws(StoreError) -> Base {
         var look = self
-        look.isHead = false
+        look.isUse = true
         for place in places {
             let view = try look.row(id, in: place, .none) { row, _ in ShownAnswer.copy(row) }
             guard let found = (view ?? nil).flatMap(ShownAnswer.init) else { continue }
@@ -364,7 +371,7 @@ extension EntryReader {
     ) throws(StoreError) -> EntryView<Row>? {
         func found(_ key: EntityKey, in place: ScopeKey) throws(StoreError) -> KnownEntity? {
             let id = EntryID(EntityName(key, of: name.origin))
-            return try reader.answers.entity(place, id, for: viewer, now: now)
+            return try reader.answers.entity(place, id, for: viewer, now: now, isUse: isUse)
         }
         guard let known = try found(name.key, in: place) else { return nil }
         // Effects that do not fit leave nothing to show (case 1).

@@ -9,8 +9,6 @@ package struct EvictOrder: Equatable, Sendable {
     package enum Selection: Equatable, Sendable {
         /// 1 to ``Limits/evictIDsMax`` entries and entities.
         case ids([EntryID])
-        /// As many entities; without an origin where only one has rules.
-        case keys([EntityKey], origin: OriginName?)
         case prefix(String)
         case origin(OriginName)
         /// Entries that were stored or confirmed longer ago.
@@ -36,7 +34,7 @@ package struct EvictOrder: Equatable, Sendable {
             throw Problem(
                 .badRequest,
                 found.isEmpty ? "nothing is selected" : "more than one selection is given",
-                hint: "Give exactly one of ids, keys, prefix, origin, older_than, to_bytes and all."
+                hint: "Give exactly one of ids, prefix, origin, older_than, to_bytes and all."
             )
         }
         self.selection = selection
@@ -47,7 +45,12 @@ package struct EvictOrder: Equatable, Sendable {
     private static func selections(_ command: EvictCommand) throws(Problem) -> [Selection] {
         var found: [Selection] = []
         if let ids = command.ids {
-            try check(ids.count, "ids")
+            guard (1...Limits.evictIDsMax).contains(ids.count) else {
+                throw Problem(
+                    .badRequest,
+                    "ids: \(ids.count) are given, 1 to \(Limits.evictIDsMax) are taken"
+                )
+            }
             found.append(
                 .ids(try ids.map { text throws(Problem) in try EntryID(command: text, of: "ids") })
             )
@@ -55,14 +58,7 @@ package struct EvictOrder: Equatable, Sendable {
         if let prefix = command.prefix {
             found.append(.prefix(try EntryID.prefix(command: prefix)))
         }
-        let origin = try OriginName?(command: command.origin)
-        if let keys = command.keys {
-            try check(keys.count, "keys")
-            let keys = try keys.map { text throws(Problem) in try EntityKey(command: text) }
-            found.append(.keys(keys, origin: origin))
-        } else if let origin {
-            found.append(.origin(origin))
-        }
+        if let origin = try OriginName?(command: command.origin) { found.append(.origin(origin)) }
         if let age = command.olderThan { found.append(.olderThan(age)) }
         if let size = command.toBytes { found.append(.toBytes(try Self.size(size))) }
         if let all = command.all {
@@ -70,15 +66,6 @@ package struct EvictOrder: Equatable, Sendable {
             found.append(.all)
         }
         return found
-    }
-
-    private static func check(_ count: Int, _ name: String) throws(Problem) {
-        guard (1...Limits.evictIDsMax).contains(count) else {
-            throw Problem(
-                .badRequest,
-                "\(name): \(count) are given, 1 to \(Limits.evictIDsMax) are taken"
-            )
-        }
     }
 
     /// A text with a unit, or a number of bytes.

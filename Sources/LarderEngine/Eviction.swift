@@ -14,11 +14,6 @@ package struct Eviction: EnginePart {
         _ scopes: RowScopes,
         client: ClientTag? = nil
     ) async throws(Problem) -> EvictReport {
-        var command = command
-        if case .keys(let keys, let origin) = command.selection {
-            let origin = try Entities(context: context).origin(origin, for: nil)
-            command.selection = .ids(keys.map { EntryID(EntityName($0, of: origin)) })
-        }
         let run = EvictionRun(context: context, scopes: scopes, command: command, client: client)
         return try await storingAll { () async throws(StoreError) in
             try await store.flushTouches()
@@ -43,7 +38,6 @@ private struct EvictionRun {
         case .ids(let ids):
             try await evict(ids)
             return report
-        case .keys: preconditionFailure("keys are ids by now")
         case .prefix(let prefix): filter.prefix = prefix
         case .origin(let origin): filter.origin = origin
         case .olderThan(let age):
@@ -181,11 +175,6 @@ private struct EvictionRun {
 
 extension EvictReport {
     fileprivate mutating func add(_ id: EntryID) {
-        guard ids.count + entities.count < Limits.evictedIDsMax else { return }
-        if let entity = id.entity {
-            entities.append(.init(key: entity.key.text, origin: entity.origin.text))
-        } else {
-            ids.append(id.text)
-        }
+        if ids.count < Limits.evictedIDsMax { ids.append(id.description) }
     }
 }

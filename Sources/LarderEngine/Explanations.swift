@@ -5,39 +5,13 @@ import LarderNormalize
 package import LarderStore
 import LarderWire
 
-extension Entities {
-    package func explain(
-        _ name: EntityName,
-        _ scope: ScopeKey,
-        interest: Interest = Interest()
-    ) async throws(Problem) -> EntityExplanation? {
-        let now = clock.now()
-        let id = EntryID(name)
-        let places = context.sight(scope, id).scopes
-        let found = try await context.read {
-            [context] reader throws(StoreError) -> (ScopeKey, EntityExplanation)? in
-            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-            for place in places where !reader.isHidden(id, in: place, from: scope) {
-                let explained = try EntityExplanation(name, in: place, look, interest)
-                if let explained { return (place, explained) }
-            }
-            return nil
-        }
-        guard let (place, found) = found else { return nil }
-        var explanation = found
-        if place.scope == .shared { explanation.item.tell(.shared) }
-        let holders = context.followers.holders(of: id, in: place)
-        if holders > 0 { explanation.protectedBy.append("followed") }
-        return explanation
-    }
-}
-
 extension Entries {
     /// How an entry is kept: what is shown is split once more for what is said of it.
     ///
     /// Nil for an entry that is kept whole without a reason.
     private func form(of entry: Entry, in place: ScopeKey) async throws(Problem) -> Form? {
-        guard let origin = entry.origin, let rules = context.origins.entityRules[origin],
+        guard !entry.id.isEntity, let origin = entry.origin,
+            let rules = context.origins.entityRules[origin],
             let settings = context.origins[origin]?.settings
         else { return nil }
         let now = clock.now()
@@ -58,7 +32,7 @@ extension Entries {
         }
     }
 
-    /// Everything that is known of an entry; nil when there is none, and none shows.
+    /// Everything that is known of an entry or an entity; nil when there is none, and none shows.
     ///
     /// Its members are those of what shows; of a row of which nothing shows, its own. Where `interest`
     /// has ended no more is worked out.
@@ -86,6 +60,7 @@ extension Entries {
         ].compactMap { $0 }
         var explanation = EntryExplanation(item, of: found.entry, protectedBy: reasons)
         explanation.pending = found.pending
+        found.facts?.tell(&explanation)
         if let form = try await form(of: found.entry, in: scope) { form.tell(&explanation) }
         return explanation
     }
@@ -97,6 +72,8 @@ extension Entries {
         let row: ListedRow?
         var source = AnswerSource.cache
         var pending = PendingExplanation()
+        /// Of an entity only.
+        var facts: EntityFacts?
 
         init?(
             _ id: EntryID,
@@ -106,7 +83,7 @@ extension Entries {
         ) throws(StoreError) {
             guard !interest.isGivenUp else { return nil }
             var look = look
-            look.isHead = true
+            look.isUse = false
             let (scope, reader, now) = (look.scope, look.reader, look.now)
             let target = try reader.targets.target(scope, id)
             let view = try look.view(of: id, in: sight) { row, _ in row.entry() }
@@ -119,8 +96,14 @@ extension Entries {
             }
             place = found.map { reader.key(for: $0.scope) } ?? scope
             row = found
-            guard let shown = view?.entry ?? found.flatMap({ $0.isBare ? nil : $0.entry }) else {
+            guard var shown = view?.entry ?? found.flatMap({ $0.isBare ? nil : $0.entry }) else {
                 return nil
+            }
+            if let name = id.entity {
+                // A tombstone is made at each read.
+                shown.storedAt = found?.entry.storedAt ?? shown.storedAt
+                let viewer = EntitySight.base(of: scope)
+                facts = try EntityFacts(name, in: place, for: viewer, reader, now)
             }
             entry = shown
             source = view?.source ?? .cache
@@ -217,52 +200,44 @@ private struct Form: Sendable {
     }
 }
 
-extension EntityExplanation {
-    /// Nil where nothing is known of it in this scope.
-    fileprivate init?(
+/// What the store says of an entity apart from its value.
+private struct EntityFacts: Sendable {
+    private let stamp: EntityStamp?
+    private let refersTo: References
+    private let referencedBy: References
+
+    init(
         _ name: EntityName,
         in place: ScopeKey,
-        _ look: EntryReader,
-        _ interest: Interest
+        for viewer: EntitySight,
+        _ reader: StoreReader,
+        _ now: Timestamp
     ) throws(StoreError) {
-        let (id, reader) = (EntryID(name), look.reader)
-        guard !interest.isGivenUp, let row = try reader.lists.row(place, id),
-            let listed = try look.listed(row, inAnyScope: true), let item = EntityItem(listed)
-        else { return nil }
-        var baseLook = look
-        baseLook.form = .base
-        let viewer = baseLook.viewer
-        let held = try reader.answers.entity(place, id, for: viewer, now: look.now, isUse: false)?
-            .held
-        let base: EntryView<ViewReport>? = try baseLook.view(of: name, expanding: 0)
-        let view = ViewReport(base)
-        var references: [Reference] = []
-        var stamp: EntityStamp?
-        switch held ?? .unknown {
-        case .unknown: break
+        let id = EntryID(name)
+        let known = try reader.answers.entity(place, id, for: viewer, now: now, isUse: false)
+        var references: [LarderNormalize.Reference] = []
+        switch known?.held ?? .unknown {
+        case .unknown: stamp = nil
         case .deleted(let told): stamp = told
         case .present(let body, let told): (references, stamp) = (body.references, told)
         }
-        let target = try reader.targets.target(look.scope, id)
-        let pending = try target.map { target throws(StoreError) in
-            try PendingExplanation(of: target, on: target.base, id, reader, interest)
+        refersTo = References(references) { reference in
+            .init(
+                EntryID(EntityName(reference.key, of: name.origin)),
+                members: reference.place.memberNames(nil)
+            )
         }
-        let referrers = try reader.answers.referrers(place, name)
-        self.init(
-            item,
-            pending: pending ?? PendingExplanation(base: view, view: view),
-            referencedBy: References(referrers) { referrer in
-                .init(referrer.id, members: referrer.place.memberNames(referrer.skeleton))
-            },
-            refersTo: References(references) { reference in
-                .init(
-                    EntryID(EntityName(reference.key, of: name.origin)),
-                    members: reference.place.memberNames(nil)
-                )
-            }
-        )
-        version = stamp?.version.map { RawJSON($0.value) }
-        fetch = stamp?.fetch
+        referencedBy = References(try reader.answers.referrers(place, name)) { referrer in
+            .init(referrer.id, members: referrer.place.memberNames(referrer.skeleton))
+        }
+    }
+
+    func tell(_ explanation: inout EntryExplanation) {
+        explanation.form = .entity
+        explanation.entities = refersTo
+        explanation.referencedBy = referencedBy
+        explanation.version = stamp?.version.map { RawJSON($0.value) }
+        explanation.fetch = stamp?.fetch
     }
 }
 

@@ -5,7 +5,6 @@ package import LarderStrategy
 
 // LarderAPI has types of these names, for the wire; here they are the model's.
 package typealias CacheStatus = LarderStrategy.CacheStatus
-package typealias EntityName = LarderModel.EntityName
 package typealias EntryKind = LarderModel.EntryKind
 package typealias FetchPolicy = LarderModel.FetchPolicy
 package typealias ModifierReason = LarderModel.ModifierReason

@@ -40,7 +40,8 @@ struct ModifierReports: EnginePart {
     ) async throws(StoreError) -> ModifierReport {
         var report = await report(of: whole.modifier)
         report.answer?.quote(whole.answer?.body ?? [])
-        report.tell(try await effects(of: whole, scope))
+        let told = try await targets(of: whole, scope)
+        if !told.isEmpty { report.targets = told }
         if !whole.modifier.state.isSettled {
             let found = try await inapplicable(among: [whole.modifier])
             if found.contains(whole.modifier.number) { report.marks.append(.inapplicable) }
@@ -122,7 +123,7 @@ struct ModifierReports: EnginePart {
         var items = found.map { ModifierReport($0) }
         if case .one(let state) = command.selection { items.removeAll { $0.state != .init(state) } }
         if let lane = lane(of: command, scopes) {
-            items.removeAll { !$0.lanes.contains(lane.text) }
+            items.removeAll { !$0.lanes.contains(lane.description) }
         }
         let next = found.count == limit ? found.last.map { String($0.place) } : nil
         return Page(items: items, next: next)
@@ -174,16 +175,16 @@ struct ModifierReports: EnginePart {
 
     /// Each target's view without the modifier and with it, as they are now; of a dead letter, as
     /// they were when it died.
-    private func effects(
+    private func targets(
         of whole: WholeModifier,
         _ scope: ScopeKey
-    ) async throws(StoreError) -> [ModifierEffectReport] {
+    ) async throws(StoreError) -> [ModifierTarget] {
         guard !whole.modifier.state.isSettled else {
             let stored = { (bytes: [UInt8]?) -> ViewReport in
                 bytes.map { .json($0, isComplete: true) } ?? .unknown
             }
             return whole.changes.map { change in
-                ModifierEffectReport(
+                ModifierTarget(
                     change.id,
                     before: stored(change.before),
                     after: stored(change.after)
@@ -194,21 +195,24 @@ struct ModifierReports: EnginePart {
         let (ids, now) = (whole.modifier.targets, clock.now())
         return try await store.read { [context] reader throws(StoreError) in
             let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-            var effects: [ModifierEffectReport] = []
+            var targets: [ModifierTarget] = []
             for id in ids {
-                guard let target = try reader.targets.target(scope, id) else { continue }
+                guard let target = try reader.targets.target(scope, id) else {
+                    targets.append(ModifierTarget(id))
+                    continue
+                }
                 let base = try look.base(of: target).value
                 let before = Array(target.changes.prefix { $0.number < number })
                 let through = Array(target.changes.prefix { $0.number <= number })
-                effects.append(
-                    ModifierEffectReport(
+                targets.append(
+                    ModifierTarget(
                         id,
                         before: try Self.view(of: id, base, before, reader),
                         after: try Self.view(of: id, base, through, reader)
                     )
                 )
             }
-            return effects
+            return targets
         }
     }
 
@@ -321,8 +325,8 @@ extension ModifierWait {
         func moment(_ due: Duration) -> Timestamp { now.advanced(by: due - monotonic) }
         switch wait {
         case .hold(let end): self.init(reason: "hold", until: moment(end))
-        case .lane(let lane, _): self.init(reason: "lane", name: lane.text)
-        case .pausedLane(let lane): self.init(reason: "paused", name: lane.text)
+        case .lane(let lane, _): self.init(reason: "lane", name: lane.description)
+        case .pausedLane(let lane): self.init(reason: "paused", name: lane.description)
         case .dependency: self.init(reason: "dependency")
         case .backoff(let end): self.init(reason: "backoff", until: moment(end))
         case .credential: self.init(reason: "credential")

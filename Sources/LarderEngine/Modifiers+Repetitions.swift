@@ -19,7 +19,7 @@ extension Modifiers {
             let areSame = try await store.work(onBytes: found.isEmpty ? 0 : byteCount) {
                 command.modifiers.allSatisfy { modifier in
                     guard let submission = modifier.id.flatMap({ found[$0] }) else { return true }
-                    return modifier.named(as: submission.targets).digest == submission.digest
+                    return modifier.digest == submission.digest
                 }
             }
             guard areSame else { throw StoreError.modifierExists }
@@ -100,21 +100,9 @@ extension Modifiers {
 }
 
 extension ModifierCommand {
-    /// By what the same command given again is told from another one; its targets are named in full.
+    /// The digest by which a repeated command is told from another one.
     var digest: Digest {
         BodySummary(of: encodedJSON(), isJSON: true).digest
-    }
-
-    /// The command with the origins of its keys as they were found when it was accepted.
-    fileprivate func named(as targets: [EntryID?]) -> ModifierCommand {
-        var command = self
-        for (place, target) in zip(command.changes.indices, targets) {
-            guard case .key(let key, origin: nil) = command.changes[place].target,
-                let name = target?.entity, name.key == key
-            else { continue }
-            command.changes[place].target = .key(key, origin: name.origin)
-        }
-        return command
     }
 }
 

@@ -79,7 +79,7 @@ package struct Modifiers: EnginePart {
         _ now: Timestamp,
         _ byteCount: Int
     ) async throws(Problem) -> NewModifier {
-        let (command, targets) = try await names.named(command, scope)
+        let targets = try await names.targets(of: command, scope)
         let (url, origin) = try names.address(of: command.request, targets, scope)
         let id = command.id ?? context.modifierID(at: now)
         let (body, mediaType) = try await requestBody(command.request, scope)

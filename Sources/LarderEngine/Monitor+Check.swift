@@ -169,8 +169,8 @@ extension Finding {
         self.init(
             "lane",
             .warning,
-            "the lane '\(lane.text)'\(whose.words) is paused",
-            fix: "Let it go on: cachectl queue resume '\(lane.text)'\(whose.option)\(account)"
+            "the lane '\(lane)'\(whose.words) is paused",
+            fix: "Let it go on: cachectl queue resume '\(lane)'\(whose.option)\(account)"
         )
     }
 }

@@ -26,6 +26,13 @@ package struct Pins: EnginePart {
         wait: Duration? = nil,
         interest: Interest = Interest()
     ) async throws(Problem) -> Answer {
+        guard !id.isEntity else {
+            throw Problem(
+                .badRequest,
+                "'\(id)' is an entity, which cannot be pinned",
+                hint: "Pin an answer that shows it, which keeps its entities too."
+            )
+        }
         let attempt = PinAttempt(context, scope, id)
         let asked = AskedPin()
         switch try await want(id, scope, attempt, asked) {

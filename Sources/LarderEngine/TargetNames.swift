@@ -7,33 +7,25 @@ import LarderWire
 struct TargetNames: EnginePart {
     let context: EngineContext
 
-    /// A modifier's command in which each target has its one name, and the ids of these.
+    /// The one name of each target of a modifier.
     ///
     /// An id that is an entity's own URL by the rules is that entity, so that every view of it shows
     /// what is changed there; but where an effect reaches into another entity, and where modifiers
     /// stand under the id already, it stays what it is.
-    func named(
-        _ command: ModifierCommand,
+    func targets(
+        of command: ModifierCommand,
         _ scope: ScopeKey
-    ) async throws(Problem) -> (command: ModifierCommand, targets: [EntryID]) {
-        var command = command
+    ) async throws(Problem) -> [EntryID] {
+        let entities = Entities(context: context)
         var targets: [EntryID] = []
-        for place in command.changes.indices {
-            let change = command.changes[place]
-            switch change.target {
-            case .id(let id):
-                targets.append(try await name(of: id, change.effect, scope))
-            case .key(let key, let origin):
-                let name = EntityName(
-                    key,
-                    of: try Entities(context: context).origin(origin, for: scope.scope.uid)
-                )
-                command.changes[place].target = .key(key, origin: name.origin)
-                targets.append(EntryID(name))
+        for change in command.changes {
+            if let name = change.target.entity {
+                try entities.refuseUnknownOrigin(of: name, for: scope.scope.uid)
             }
+            targets.append(try await name(of: change.target, change.effect, scope))
         }
         guard Set(targets).count == targets.count else { throw .targetTwice }
-        return (command, targets)
+        return targets
     }
 
     /// A lane by the name that its targets have.

@@ -6,13 +6,9 @@ import LarderWire
 package struct WatchOrder: Equatable, Sendable {
     /// The revision after which changes are told; nil begins now.
     package var since: Revision?
-    /// With ``keys`` at most ``Limits/watchedIDsMax``, and ``Limits/watchedPrefixesMax`` prefixes;
-    /// none of them: every entry.
+    /// At most ``Limits/watchedIDsMax``, and ``Limits/watchedPrefixesMax`` prefixes; none of them:
+    /// every entry.
     package var ids: [EntryID] = []
-    /// Entities of ``origin``.
-    package var keys: [EntityKey] = []
-    /// Nil where only one origin has rules.
-    package var origin: OriginName?
     package var prefixes: [String] = []
     /// The kinds of frames; empty: all.
     package var types: [WatchKind] = []
@@ -30,15 +26,9 @@ package struct WatchOrder: Equatable, Sendable {
         since = try command.since.map { number throws(Problem) in
             try Self.revision(number, String(number), "since")
         }
-        let (ids, keys) = (command.ids ?? [], command.keys ?? [])
+        let ids = command.ids ?? []
         try Self.check(ids.count, "ids", atMost: Limits.watchedIDsMax)
-        try Self.check(keys.count, "keys", atMost: Limits.watchedIDsMax - ids.count)
         self.ids = try ids.map { text throws(Problem) in try EntryID(command: text) }
-        self.keys = try keys.map { text throws(Problem) in try EntityKey(command: text) }
-        origin = try OriginName?(command: command.origin)
-        guard origin == nil || !keys.isEmpty else {
-            throw Problem(.badRequest, "origin: it says whose the keys are, and none is given")
-        }
         let prefixes = command.prefixes ?? []
         try Self.check(prefixes.count, "prefixes", atMost: Limits.watchedPrefixesMax)
         self.prefixes = try prefixes.map { text throws(Problem) in

@@ -191,6 +191,15 @@ struct WatchSession {
         }
     }
 
+    /// The ids of entities that an entry shows, which are of its origin.
+    private func entities(_ keys: [EntityKey], in id: EntryID) -> [EntryID] {
+        guard !keys.isEmpty else { return [] }
+        let url = id.urlOfVariant ?? id
+        let origin =
+            id.entity?.origin ?? context.origins.origin(of: url, for: scope.scope.uid)?.name
+        return origin.map { origin in keys.map { EntryID(EntityName($0, of: origin)) } } ?? []
+    }
+
     private func frame(_ change: Change, _ coalesced: Int, hasMore: Bool) -> WatchFrame {
         let isOwn = client != nil && change.client == client
         switch change.event {
@@ -200,7 +209,7 @@ struct WatchSession {
                 id,
                 source: "\(cause.source)",
                 cause: cause.text ?? (cause.source == .network ? "fetch:\(id)" : nil),
-                changed: cause.changed,
+                changed: entities(cause.changed, in: id),
                 isOwn: isOwn,
                 coalesced: coalesced,
                 hasMore: hasMore

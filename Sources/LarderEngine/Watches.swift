@@ -21,12 +21,6 @@ package struct Watches: EnginePart {
         let mailbox = Mailbox<WatchSession.Event>()
         guard let seat = context.sessions.add({ mailbox.post(.news) }) else { return .daemonEnds }
         defer { context.sessions.remove(seat) }
-        var command = command
-        do throws(Problem) {
-            try name(entitiesOf: &command, for: scope.scope.uid)
-        } catch {
-            return error
-        }
         let changes = store.changes
         if let since = command.since, !command.listsFirst,
             since < changes.start || since > changes.last
@@ -100,15 +94,6 @@ package struct Watches: EnginePart {
         )
         if let refusal { throw refusal }
         return report
-    }
-
-    /// Has the entities that are watched by their keys stand among the ids.
-    private func name(entitiesOf command: inout WatchOrder, for uid: UInt32?) throws(Problem) {
-        guard !command.keys.isEmpty else { return }
-        let origin = try Entities(context: context).origin(command.origin, for: uid)
-        command.ids += command.keys.map { EntryID(EntityName($0, of: origin)) }
-        command.keys = []
-        command.origin = nil
     }
 }
 

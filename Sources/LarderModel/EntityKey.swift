@@ -96,7 +96,7 @@ extension EntityKey {
     }
 
     /// What the keys of all entities of a type begin with, and no others.
-    static func typePrefix(_ type: String) -> String {
+    package static func typePrefix(_ type: String) -> String {
         var bytes: [UInt8] = []
         append(Array(type.utf8), to: &bytes)
         return String(decoding: bytes, as: UTF8.self) + ":"

@@ -1,13 +1,13 @@
 /// The text an entry is found by; for a fetched one the URL as ``WebURL`` spells it.
 ///
-/// An entity has one, too, under which its row stands beside those of entries: its origin and key
-/// behind a control character, which no id that anybody gives has; see ``entity``. Two ids are the
-/// same when their bytes are, as in the database.
+/// Clients see ``description``. The store has ``text``, in which an entity's origin and key come
+/// after a control character that no other id has. Two ids are the same when their bytes are, as in
+/// the database.
 package struct EntryID: Sendable, CustomStringConvertible {
     package let text: String
 
-    /// What people read: of an entity `origin/Type:id`.
-    package var description: String { isEntity ? String(text.dropFirst()) : text }
+    /// The id as clients give and get it: of an entity `entity:ORIGIN/TYPE:KEY`.
+    package var description: String { isEntity ? Self.entityScheme + text.dropFirst() : text }
 
     /// Takes 1 to 8,192 bytes of UTF-8 without control characters (U+0000 to U+001F, U+007F).
     package init(_ text: String) throws(ModelError) {
@@ -22,19 +22,38 @@ package struct EntryID: Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// Reads an id as a client gives it: a URL in whatever spelling is the id of its answer.
+    /// Reads an id as a client gives it: a URL in any spelling is the id of its answer, and
+    /// `entity:ORIGIN/TYPE:KEY` is an entity's.
     ///
-    /// What is no URL stays as it is, and so does the id of a variant, which has a space.
+    /// Any other text stays as it is, and so does the id of a variant, which has a space.
     package init(given text: String) throws(ModelError) {
-        let isURL = ["http://", "https://"].contains { scheme in
-            text.utf8.count >= scheme.utf8.count
-                && String(text.prefix(scheme.utf8.count)).isEqual(to: scheme)
-        }
-        guard isURL, !text.utf8.contains(UInt8(ascii: " ")), let url = try? WebURL(text) else {
+        if let name = Self.entityText(of: text) {
+            guard let entity = EntityName(text: name) else {
+                throw .badID(
+                    "'\(text)' does not name an entity as entity:ORIGIN/TYPE:KEY does, and no other "
+                        + "id can begin with 'entity:'"
+                )
+            }
+            self.init(entity)
+        } else if text.hasScheme, !text.utf8.contains(UInt8(ascii: " ")),
+            let url = try? WebURL(text)
+        {
+            try self.init(url)
+        } else {
             try self.init(text)
-            return
         }
-        try self.init(url)
+    }
+
+    /// The beginning of stored ids for a beginning that a client gives, which has the rules of an
+    /// id.
+    package static func prefix(given text: String) throws(ModelError) -> String {
+        let id = try EntryID(text)
+        return entityText(of: text).map { entityMark + $0 } ?? id.text
+    }
+
+    /// The part after `entity:`; nil for a text that does not begin so.
+    private static func entityText(of text: String) -> Substring? {
+        text.utf8.starts(with: entityScheme.utf8) ? text.dropFirst(entityScheme.count) : nil
     }
 
     /// The id under which an answer to `url` is kept.
@@ -80,13 +99,13 @@ package struct EntryID: Sendable, CustomStringConvertible {
         return isURL ? text + " " : nil
     }
 
-    /// What the ids of all entities of an origin begin with, or of one type of them.
-    package static func entityPrefix(_ origin: OriginName, type: String? = nil) -> String {
-        "\(entityMark)\(origin)/" + (type.map { EntityKey.typePrefix($0) } ?? "")
-    }
+    /// What the ids of all entities of an origin begin with.
+    package static func entityPrefix(_ origin: OriginName) -> String { "\(entityMark)\(origin)/" }
 
     /// What the ids of all entities begin with, and no other.
     package static let entityMark = "\u{1}"
+    /// The beginning of an entity's id as clients give it.
+    package static let entityScheme = "entity:"
     /// No entity's id is after it in the order of bytes, and no other before it.
     package static let firstOfEntries = " "
 }

@@ -5,26 +5,38 @@ package enum Lane: Hashable, Sendable, CustomStringConvertible {
     case id(EntryID)
     case name(LaneName)
 
-    package var description: String { text }
-
-    /// The form in which it travels: `id:ID`, of an entity `key:ORIGIN/KEY`, or `name:NAME`.
-    package var text: String {
+    /// The lane as clients give and get it: `id:ID` or `name:NAME`.
+    package var description: String {
         switch self {
-        case .id(let id): id.entity.map { "key:\($0)" } ?? "id:\(id.text)"
+        case .id(let id): "id:\(id)"
         case .name(let name): "name:\(name.text)"
         }
     }
 
-    /// Reads ``text``.
-    package init(_ text: String) throws(ModelError) {
+    /// Reads a lane as a client gives it, of which an id that is a URL is normalized.
+    package init(given text: String) throws(ModelError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         switch (parts.first, parts.dropFirst().first) {
-        case ("id", let id?): self = .id(try EntryID(String(id)))
-        case ("key", let key?):
-            guard let entity = EntityName(text: key) else { throw .badLane(text) }
-            self = .id(EntryID(entity))
+        case ("id", let id?): self = .id(try EntryID(given: String(id)))
         case ("name", let name?): self = .name(try LaneName(String(name)))
         case (_, _): throw .badLane(text)
+        }
+    }
+
+    /// The form in `state.db`: of an entity `key:ORIGIN/KEY`.
+    package var stored: String {
+        if case .id(let id) = self, let entity = id.entity { "key:\(entity)" } else { description }
+    }
+
+    /// Reads ``stored``.
+    package init(stored text: String) throws(ModelError) {
+        if text.hasPrefix("id:") {
+            self = .id(try EntryID(String(text.dropFirst(3))))
+        } else if text.hasPrefix("key:") {
+            guard let entity = EntityName(text: text.dropFirst(4)) else { throw .badLane(text) }
+            self = .id(EntryID(entity))
+        } else {
+            self = try Lane(given: text)
         }
     }
 }

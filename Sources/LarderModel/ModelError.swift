@@ -38,7 +38,7 @@ package enum ModelError: Error, Equatable {
         case .badModifierID(let text):
             "'\(text)' is not a modifier's id: 1 to \(Limits.modifierIDBytesMax) letters, digits, '.', '_', ':', '@', '-'"
         case .badLane(let text):
-            "'\(text)' is not a lane: id: and an id, key: with origin/Type:id, or name: and a name"
+            "'\(text)' is not a lane: id: and an id, or name: and a name"
         case .badLaneName(let text):
             "'\(text)' is not a lane's name: 1 to \(Limits.laneNameBytesMax) bytes without control characters"
         case .badKey(let reason):

@@ -32,13 +32,9 @@ extension EntryListQuery {
     var use: String { AuditWords.use("list", ["prefix": prefix, "origin": origin]) }
 }
 
-extension EntityListQuery {
-    var use: String { AuditWords.use("list entities", ["type": type, "origin": origin]) }
-}
-
 extension ModifierListCommand {
     var use: String {
-        AuditWords.use("list modifiers", ["state": selection?.text, "lane": lane?.text])
+        AuditWords.use("list modifiers", ["state": selection?.text, "lane": lane?.description])
     }
 }
 
@@ -47,8 +43,8 @@ extension EvictCommand {
         AuditWords.use(
             "evict",
             [
-                "ids": ids.map(AuditWords.named), "keys": keys.map(AuditWords.named),
-                "prefix": prefix, "origin": origin, "older_than": olderThan?.unitText,
+                "ids": ids.map(AuditWords.named), "prefix": prefix, "origin": origin,
+                "older_than": olderThan?.unitText,
                 "to_bytes": toBytes?.text, "all": all.map { "\($0)" },
                 "dry_run": dryRun == true ? "true" : nil,
             ]

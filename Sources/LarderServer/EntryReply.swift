@@ -63,6 +63,8 @@ enum EntryReply: Sendable {
         let head: HTTPRequestHead
         let scope: ScopeKey
         let form: ShownView
+        /// How many references deep an entity is shown.
+        let depth: Int
         let engine: Engine
         let now: Timestamp
         let date: String
@@ -74,12 +76,15 @@ enum EntryReply: Sendable {
             _ loop: LoopReader,
             _ engine: Engine
         ) throws(Problem) {
-            let (account, form) = try EntryReply.parameters(head)
+            let query = try head.query.map { query throws(Problem) -> EntryQuery in
+                try Exchange.parameters(query)
+            }
             let now = engine.clock.now()
             self.id = id
             self.head = head
-            scope = loop.key(for: peer.scope(account))
-            self.form = form
+            scope = loop.key(for: peer.scope(try AccountName(command: query?.account)))
+            form = query?.show ?? .view
+            depth = try query?.depth(of: id) ?? 0
             self.engine = engine
             self.now = now
             date = loop.date(at: now)
@@ -96,9 +101,14 @@ enum EntryReply: Sendable {
 
         @Sendable
         func answer(_ reader: StoreReader) throws(StoreError) -> EntryReply {
-            let view = try engine.view(of: id, for: scope, reader, now: now, as: form) {
-                row,
-                overlay in
+            let view = try engine.view(
+                of: id,
+                for: scope,
+                reader,
+                now: now,
+                as: form,
+                expanding: depth
+            ) { row, overlay in
                 EntryReply(row, head, scope, date: date, now, overlay)
             }
             guard let view else { return .problem(.miss(id)) }
@@ -111,15 +121,7 @@ enum EntryReply: Sendable {
         }
     }
 
-    private static func parameters(
-        _ head: HTTPRequestHead
-    ) throws(Problem) -> (AccountName, ShownView) {
-        var query = EntryQuery()
-        if let text = head.query { query = try Exchange.parameters(text) }
-        return (try AccountName(command: head.account(query.account)), query.show ?? .view)
-    }
-
-    /// The answer where modifiers have made the bytes.
+    /// The answer where the bytes are made here.
     private init(
         _ entry: Entry,
         _ bytes: [UInt8],
@@ -128,21 +130,7 @@ enum EntryReply: Sendable {
         date: String,
         _ now: Timestamp
     ) {
-        let (status, headers) = Self.head(entry, overlay, head, date: date, now)
-        let isSent = status == .ok && head.method != .HEAD
         let moments = Self.moments(from: now, storedAt: entry.storedAt, freshUntil: nil)
-        let body = isSent ? ByteBuffer(bytes: bytes) : nil
-        self = .whole(status, headers, body, at: moments)
-    }
-
-    /// The head of an answer whose bytes are made here: 200, or 304 for what the client has.
-    static func head(
-        _ entry: Entry,
-        _ overlay: Overlay,
-        _ head: HTTPRequestHead,
-        date: String,
-        _ now: Timestamp
-    ) -> (HTTPResponseStatus, HTTPHeaders) {
         let tag = entry.entityTag
         var headers = HTTPHeaders()
         headers.addGeneral(date: date)
@@ -156,10 +144,12 @@ enum EntryReply: Sendable {
         if head.headers.contains(name: "If-None-Match"),
             EntityTagList.contains(tag, in: head.headers["If-None-Match"])
         {
-            return (.notModified, headers)
+            self = .whole(.notModified, headers, nil, at: moments)
+            return
         }
         headers.add(name: "Content-Length", value: String(entry.body.byteCount))
-        return (.ok, headers)
+        let body = head.method == .HEAD ? nil : ByteBuffer(bytes: bytes)
+        self = .whole(.ok, headers, body, at: moments)
     }
 
     private init(
@@ -215,6 +205,22 @@ enum EntryReply: Sendable {
     private static func cacheStatus(_ row: borrowing EntryRow, _ now: Timestamp) -> String {
         guard let until = row.freshUntil else { return "larder; hit" }
         return "larder; hit; ttl=\(until.since(now).milliseconds / 1_000)"
+    }
+}
+
+extension EntryQuery {
+    fileprivate func depth(of id: EntryID) throws(Problem) -> Int {
+        guard let expand else { return 0 }
+        guard id.isEntity else {
+            throw Problem(.badRequest, "expand: it is for entities, and '\(id)' is none")
+        }
+        guard (0...Limits.entityExpansionMax).contains(expand) else {
+            throw Problem(
+                .badRequest,
+                "expand: '\(expand)' is not a number from 0 to \(Limits.entityExpansionMax)"
+            )
+        }
+        return expand
     }
 }
 

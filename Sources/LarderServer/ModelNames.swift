@@ -1,5 +1,4 @@
 package import LarderModel
 
 // LarderAPI has types of these names, for the wire; here they are the model's.
-package typealias EntityName = LarderModel.EntityName
 package typealias Timestamp = LarderModel.Timestamp

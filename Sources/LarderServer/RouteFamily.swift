@@ -6,7 +6,6 @@ enum RouteFamily: Int, CaseIterable {
     case put
     /// The other routes of entries.
     case entries
-    case entities
     case fetch
     case modifiers
     case watch

@@ -8,7 +8,6 @@ extension RouteMatch {
         if checks.refusesParameters { try exchange.refuseParameters() }
         if checks.isForAdministrators { try exchange.requireAdministrator() }
         var entries: EntryRoutes { EntryRoutes(exchange, loop) }
-        var entities: EntityRoutes { EntityRoutes(exchange, loop) }
         var modifiers: ModifierRoutes { ModifierRoutes(exchange) }
         var pins: PinRoutes { PinRoutes(exchange) }
         var origins: OriginRoutes { OriginRoutes(exchange) }
@@ -20,11 +19,6 @@ extension RouteMatch {
         case .putEntry: try await entries.put(try id)
         case .removeEntry: try await entries.remove(try id)
         case .listEntries: try await entries.list()
-        case .explainEntity: try await entities.explain(try key)
-        case .readEntity: try await entities.read(try key)
-        case .setEntity: try await entities.put(try key)
-        case .deleteEntity: try await entities.remove(try key)
-        case .listEntities: try await entities.list()
         case .fetchByQuery, .fetchByBody:
             try await FetchRoutes(exchange, loop).answer(byQuery: name == .fetchByQuery)
         case .watchByQuery, .watchByBody:

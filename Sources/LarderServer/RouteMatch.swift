@@ -48,7 +48,6 @@ struct RouteMatch: Equatable {
     var family: RouteFamily { RouteFamily.byName[name.rawValue] }
 
     var id: EntryID { get throws(Problem) { try PercentCoding.id(inPath: parameter) } }
-    var key: EntityKey { get throws(Problem) { try PercentCoding.key(inPath: parameter) } }
     var lane: Lane { get throws(Problem) { try PercentCoding.lane(inPath: parameter) } }
 
     var modifier: ModifierID {

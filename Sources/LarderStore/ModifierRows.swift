@@ -262,7 +262,7 @@ struct ModifierRows {
                 ? "INSERT OR IGNORE INTO paused_lane (scope, lane) VALUES (:scope, :lane)"
                 : "DELETE FROM paused_lane WHERE scope = :scope AND lane = :lane"
         )
-        try statement.run((":scope", scope.text), (":lane", lane.text))
+        try statement.run((":scope", scope.text), (":lane", lane.stored))
     }
 
     func remember(

@@ -103,8 +103,6 @@ package struct Submission: Sendable {
     package let revision: Revision
     package let digest: Digest
     let isSettled: Bool
-    /// In the order of its changes, of what is settled the first; nil for one that cannot be read.
-    package let targets: [EntryID?]
     package let origin: String
     package let url: WebURL?
 }

@@ -75,25 +75,21 @@ struct QueueReader {
     func submission(of id: ModifierID, _ scope: ScopeKey) throws(StoreError) -> Submission? {
         for sql in [
             """
-            SELECT digest_high, digest_low, number, rev, settled_at, origin, url,
-                (SELECT group_concat(id, char(10)) FROM (
-                    SELECT id FROM change WHERE modifier = number ORDER BY position)) AS targets
-            FROM modifier WHERE scope = :scope AND id = :id
+            SELECT digest_high, digest_low, number, rev, settled_at, origin, url FROM modifier
+            WHERE scope = :scope AND id = :id
             """,
             """
-            SELECT digest_high, digest_low, number, rev, settled_at, origin, url, targets FROM history
+            SELECT digest_high, digest_low, number, rev, settled_at, origin, url FROM history
             WHERE scope = :scope AND id = :id ORDER BY history DESC LIMIT 1
             """,
         ] {
             let statement = try connection.statement(sql, (":scope", scope.text), (":id", id.text))
             guard try statement.step() else { continue }
-            let targets = (statement.text("targets") ?? "").split(separator: "\n")
             return Submission(
                 number: ModifierNumber(statement.integer("number")),
                 revision: Revision(statement.integer("rev")),
                 digest: statement.digest("digest_high", "digest_low"),
                 isSettled: !statement.isNull("settled_at"),
-                targets: targets.map { try? EntryID(stored: String($0)) },
                 origin: statement.text("origin") ?? "",
                 url: statement.text("url").flatMap { try? WebURL($0) }
             )
@@ -113,7 +109,7 @@ extension ModifierStore {
         try await inQueue { queue throws(StoreError) in
             try queue.connection.statement("SELECT scope, lane FROM paused_lane").all { row in
                 guard let scope = row.scope("scope"),
-                    let lane = row.text("lane").flatMap({ try? Lane($0) })
+                    let lane = row.text("lane").flatMap({ try? Lane(stored: $0) })
                 else { return nil }
                 return (scope, lane)
             }

@@ -18,30 +18,17 @@ extension Problem {
 }
 
 extension EntryID {
-    /// The id in a command, of which a URL is normalized.
+    /// The id in a path or a command.
     package init(command text: String, of name: String? = nil) throws(Problem) {
         self = try Problem.checking(name, .badID) { () throws(ModelError) in
             try EntryID(given: text)
         }
     }
 
-    /// `text` if ids can begin with it: a prefix has the rules of an id.
+    /// The beginning of stored ids.
     package static func prefix(command text: String) throws(Problem) -> String {
-        try Problem.checking("prefix") { () throws(ModelError) in try EntryID(text).text }
-    }
-}
-
-extension EntityKey {
-    /// The key in a command.
-    package init(command text: String) throws(Problem) {
-        do throws(ModelError) {
-            try self.init(text)
-        } catch {
-            throw Problem(
-                .badID,
-                error.message,
-                hint: "Give Type:id, with / : and % in either part as %2F, %3A and %25."
-            )
+        try Problem.checking("prefix") { () throws(ModelError) in
+            try EntryID.prefix(given: text)
         }
     }
 }

@@ -3,7 +3,6 @@ package import LarderModel
 
 // LarderAPI has types of these names, for the wire; here they are the model's.
 package typealias DeletionRule = LarderModel.DeletionRule
-package typealias EntityName = LarderModel.EntityName
 package typealias EntryKind = LarderModel.EntryKind
 package typealias FetchPolicy = LarderModel.FetchPolicy
 package typealias ModifierChange = LarderModel.ModifierChange

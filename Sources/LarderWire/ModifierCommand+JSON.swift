@@ -120,7 +120,7 @@ extension ModifierCommand {
             )
         }
         let changes = try list.checkedElements("changes") { change throws(Problem) in
-            let target = try Target(change.target)
+            let target = try EntryID(command: change.target.id, of: "target")
             let effect: Effect
             do throws(EffectError) {
                 effect = try Effect(parsing: change.effect.bytes)
@@ -129,7 +129,7 @@ extension ModifierCommand {
             } catch {
                 throw Problem(.badRequest, error.message)
             }
-            try target.refuseMisfit(effect)
+            if target.isEntity { try effect.refuseMisfit(of: target) }
             return Change(target: target, effect: effect)
         }
         guard Set(changes.map(\.target)).count == changes.count else { throw .targetTwice }
@@ -149,7 +149,7 @@ extension ModifierCommand {
         json.beginArray()
         for change in changes {
             json.object { json in
-                json.member("target") { change.target.write(to: &$0) }
+                json.member("target") { $0.member("id", change.target.description) }
                 json.name("effect")
                 json.effect(change.effect)
             }
@@ -211,8 +211,8 @@ extension ModifierCommand.Request {
             }
             given.append(("body_b64", .bytes(bytes), MediaType.bytes))
         }
-        let entry = try request.bodyEntry.checked("body_entry") { text throws(ModelError) in
-            try EntryID(given: text)
+        let entry = try request.bodyEntry.map { text throws(Problem) in
+            try EntryID(command: text, of: "body_entry")
         }
         // Its type is the entry's own.
         if let entry { given.append(("body_entry", .entry(entry), nil)) }
@@ -236,9 +236,37 @@ extension ModifierCommand.Request {
         }
         switch body {
         case .none: break
-        case .entry(let id): json.member("body_entry", id.text)
+        case .entry(let id): json.member("body_entry", id.description)
         case .bytes(let bytes): json.member("body_b64", Base64.encode(bytes))
         }
+    }
+}
+
+extension Effect {
+    /// Refuses an effect that makes an entity something else than an object.
+    fileprivate func refuseMisfit(of entity: EntryID) throws(Problem) {
+        switch self {
+        case .put(let value), .merge(let value):
+            guard value.members == nil else { return }
+            throw Problem(
+                .badRequest,
+                "effect: '\(entity)' is an entity, which \(value.kindText) cannot be",
+                status: 422,
+                hint: "Give a JSON object."
+            )
+        case .replace, .patch, .set, .add, .listAdd, .listRemove, .delete, .none: return
+        }
+    }
+}
+
+extension Problem {
+    /// Two changes of one modifier are of the same target.
+    package static var targetTwice: Problem {
+        Problem(
+            .badRequest,
+            "changes: a target is given twice",
+            hint: "Put both changes of it into one effect, or into two modifiers."
+        )
     }
 }
 

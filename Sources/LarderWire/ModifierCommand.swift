@@ -6,16 +6,12 @@ package import LarderModel
 package struct ModifierCommand: Equatable, Sendable {
     /// One target and how its value alters.
     package struct Change: Equatable, Sendable {
-        package var target: Target
+        package var target: EntryID
         package var effect: Effect
 
-        package init(target: Target, effect: Effect) {
+        package init(target: EntryID, effect: Effect) {
             self.target = target
             self.effect = effect
-        }
-
-        package init(target: EntryID, effect: Effect) {
-            self.init(target: .id(target), effect: effect)
         }
     }
 
@@ -47,13 +43,8 @@ package struct ModifierCommand: Equatable, Sendable {
     /// It goes to the target's own URL, which for an entity is left open.
     package static func derivedRequest(for changes: [Change]) -> Request? {
         guard changes.count == 1, let change = changes.first else { return nil }
-        let url: WebURL?
-        switch change.target {
-        case .id(let id):
-            guard let own = try? WebURL(id.text) else { return nil }
-            url = own
-        case .key: url = nil
-        }
+        let url = try? WebURL(change.target.text)
+        guard url != nil || change.target.isEntity else { return nil }
         var body = JSONWriter()
         var request = Request(method: "PATCH", url: url)
         switch change.effect {

@@ -79,7 +79,7 @@ extension Lane {
     /// A lane of a command.
     package init(command text: String) throws(Problem) {
         do throws(ModelError) {
-            try self.init(text)
+            try self.init(given: text)
         } catch {
             throw Problem(.badRequest, "lane: \(error.message)")
         }

@@ -12,35 +12,17 @@ extension PercentCoding {
         guard let text = decoded(rest.utf8) else {
             throw Problem(.badID, "the id in the path is not percent-encoded UTF-8")
         }
-        do throws(ModelError) {
-            return try EntryID(given: text)
-        } catch {
-            throw Problem(.badID, error.message)
-        }
+        return try EntryID(command: text)
     }
 
     /// The path of an entry: `/v1/entries/` and its id.
     package static func entryPath(_ id: EntryID) -> String {
-        "/v1/entries/" + encode(id.text)
-    }
-
-    /// The key in the rest of a path, `User%3A7`; an encoding of its own stands under that of the
-    /// path: `User:a%252Fb`.
-    package static func key(inPath rest: Substring) throws(Problem) -> EntityKey {
-        guard let text = decoded(rest.utf8) else {
-            throw Problem(.badID, "the key in the path is not percent-encoded UTF-8")
-        }
-        return try EntityKey(command: text)
-    }
-
-    /// The path of an entity: `/v1/entities/{key}`.
-    package static func entityPath(_ key: EntityKey) -> String {
-        "/v1/entities/" + encode(key.text)
+        "/v1/entries/" + encode(id.description)
     }
 
     /// The path of a pin: `/v1/pins/{id}`.
     package static func pinPath(_ id: EntryID) -> String {
-        "/v1/pins/" + encode(id.text)
+        "/v1/pins/" + encode(id.description)
     }
 
     /// The path of a modifier: `/v1/modifiers/{id}`.
@@ -50,7 +32,7 @@ extension PercentCoding {
 
     /// The path of a lane: `/v1/lanes/{lane}`.
     package static func lanePath(_ lane: Lane) -> String {
-        "/v1/lanes/" + encode(lane.text)
+        "/v1/lanes/" + encode(lane.description)
     }
 
     package static func modifierID(inPath rest: Substring) throws(Problem) -> ModifierID {
@@ -58,7 +40,7 @@ extension PercentCoding {
     }
 
     package static func lane(inPath rest: Substring) throws(Problem) -> Lane {
-        try model(rest) { text throws(ModelError) in try Lane(text) }
+        try model(rest) { text throws(ModelError) in try Lane(given: text) }
     }
 
     private static func model<Value>(

@@ -128,7 +128,6 @@ extension CommandFailure {
             "See how it stands with it: cachectl queue show ID    Give it up, once it waits again: "
                 + "cachectl queue drop --discard ID"
         case .alreadySettled: "See what became of it: cachectl queue show ID"
-        case .originNeeded: "Name it: --origin NAME    See which there are: cachectl origin list"
         case .queueFull:
             "Drop what failed: cachectl queue drop ID    or wait for the network, or raise "
                 + "queue.max_modifiers or queue.max_bytes."

@@ -39,14 +39,10 @@ enum EntryArgument: Equatable {
         }
     }
 
-    /// The id under which a row is: a URL in its one spelling, everything else as it was typed.
-    ///
-    /// An id of a URL may go on after a space, with what its answers vary by.
+    /// The id in its one spelling; a text that cannot be an id stays as it is.
     var rowID: String {
         switch self {
-        case .id(let text): text
-        case .url(let text):
-            if !text.contains(" "), let url = try? WebURL(text) { url.text } else { text }
+        case .id(let text), .url(let text): (try? EntryID(given: text))?.description ?? text
         }
     }
 }

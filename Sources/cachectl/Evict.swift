@@ -10,8 +10,8 @@ struct Evict: AsyncParsableCommand {
         abstract: "Drops entries from the cache.",
         discussion: """
             On a terminal it says what goes and asks first. Without one it needs --yes. The ids \
-            that went, or with --dry-run would go, are on stdout, one a line, an entity's as \
-            origin/key. - stands for ids from stdin, one a line.
+            that went, or with --dry-run would go, are on stdout, one a line. - stands for ids from \
+            stdin, one a line.
 
             Example: cachectl evict --older-than 7d --dry-run
             """
@@ -88,7 +88,7 @@ struct Evict: AsyncParsableCommand {
             )
         }
         try await options.withClient { client in
-            for selection in try parts() {
+            for selection in try await parts(client) {
                 if !yes, !dryRun, try await !confirmed(selection, scope, client, console) {
                     throw CommandFailure(.failed, "nothing was evicted")
                 }
@@ -101,17 +101,17 @@ struct Evict: AsyncParsableCommand {
     }
 
     /// The selection in parts of which each is one request: ids may be many.
-    private func parts() throws -> [EvictCommand] {
+    private func parts(_ client: LarderClient) async throws -> [EvictCommand] {
         var command = EvictCommand()
         (command.dryRun, command.includePinned) = (dryRun, includePinned)
-        guard ids.isEmpty else {
-            let names = try StandardInput.lines(ids).map { EntryArgument($0).rowID }
+        var names = try ids.isEmpty ? [] : StandardInput.lines(ids)
+        for key in key { names.append(try await client.entityID(key, origin: origin)) }
+        guard names.isEmpty else {
             return stride(from: 0, to: names.count, by: Limits.evictIDsMax).map { start in
                 command.ids = Array(names[start..<min(start + Limits.evictIDsMax, names.count)])
                 return command
             }
         }
-        command.keys = key.isEmpty ? nil : key
         (command.prefix, command.origin, command.olderThan) = (prefix, origin, olderThan)
         command.toBytes = toBytes.flatMap { RawJSON(String($0)) }
         command.all = all ? true : nil
@@ -138,7 +138,7 @@ struct Evict: AsyncParsableCommand {
         trial.dryRun = true
         let report = try await client.evict(trial, scope: scope)
         guard report.evicted > 0 else { return true }
-        let shown = report.names.prefix(Self.idsShownMax)
+        let shown = report.ids.prefix(Self.idsShownMax)
         for id in shown { console.note(line: "  \(id)") }
         if report.evicted > shown.count {
             console.note(line: "  and \(report.evicted - shown.count) more")
@@ -155,7 +155,7 @@ struct Evict: AsyncParsableCommand {
             return
         }
         if !console.isTerminalOut || dryRun {
-            for id in report.names { try console.line(TerminalText(id)) }
+            for id in report.ids { try console.line(TerminalText(id)) }
         }
         guard report.evicted > 0 || report.skipped > 0 else {
             console.note("there is nothing to evict")
@@ -174,9 +174,4 @@ struct Evict: AsyncParsableCommand {
     private func summary(_ report: EvictReport) -> String {
         "\(Words.entries(report.evicted)), \(Words.size(report.accountedBytes))"
     }
-}
-
-extension EvictReport {
-    /// What went, as a person reads it.
-    fileprivate var names: [String] { ids + entities.map { "\($0.origin)/\($0.key)" } }
 }

@@ -111,17 +111,10 @@ struct Get: AsyncParsableCommand {
         try await options.withClient { client in
             switch EntryArgument(what) {
             case .id(let text) where options.json:
-                let entry = try await entity.found(
-                    text,
-                    byID: { () throws(LarderError) in
-                        JSONEntry(client: client, try await client.explain(text))
-                    },
-                    byKey: { () throws(LarderError) in
-                        let found = try await client.explainEntity(text, origin: entity.origin)
-                        return JSONEntry(client: client, found)
-                    }
-                )
-                try await entry.write(to: console)
+                let found = try await entity.found(text, of: client) { id throws(LarderError) in
+                    try await client.explain(id)
+                }
+                try await JSONEntry(client: client, found: found).write(to: console)
             case .id(let text): try await copy(text, of: client, to: console)
             case .url(let url): try await fetch(url, of: client, to: console)
             }
@@ -133,14 +126,9 @@ struct Get: AsyncParsableCommand {
         of client: LarderClient,
         to console: Console
     ) async throws {
-        let entry = try await entity.found(
-            text,
-            byID: { () throws(LarderError) in try await client.entryStream(text) },
-            byKey: { () throws(LarderError) in
-                let found = try await client.entity(text, origin: entity.origin)
-                return StreamedEntry(whole: found)
-            }
-        )
+        let entry = try await entity.found(text, of: client) { id throws(LarderError) in
+            try await client.entryStream(id)
+        }
         let age = entry.metadata.age.map { ", \(Words.span($0)) old" } ?? ""
         guard console.isTerminalOut else {
             console.note("from the cache\(age)")

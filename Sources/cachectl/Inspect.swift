@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 
 /// `cachectl inspect`.
@@ -39,33 +40,20 @@ struct Inspect: AsyncParsableCommand {
     var uid: UInt32?
 
     func run() async throws {
-        let found = try await options.withClient { client in try await find(client) }
+        let scope = options.scope(ofUser: uid)
+        let found = try await options.withClient { client in
+            try await entity.found(id, of: client) { id throws(LarderError) in
+                try await client.explain(id, scope: scope)
+            }
+        }
         let console = Console()
-        if diff { return try show(found.difference, on: console) }
+        if diff { return try show(ViewDifference(found), on: console) }
         if options.json {
-            let json = explain ? found.explanation : found.item
+            let json = explain ? APIEncoder().encode(found) : APIEncoder().encode(found.item)
             try console.write(json + [UInt8(ascii: "\n")])
         } else {
             try console.lines(found.table(explain: explain).lines)
         }
-    }
-
-    private func find(_ client: LarderClient) async throws -> InspectedRow {
-        let scope = options.scope(ofUser: uid)
-        let row = EntryArgument(id).rowID
-        func entry() async throws(LarderError) -> InspectedRow {
-            .entry(try await client.explain(row, scope: scope))
-        }
-        guard case .id = EntryArgument(id) else { return try await entry() }
-        return try await entity.found(
-            id,
-            byID: entry,
-            byKey: { () throws(LarderError) in
-                .entity(
-                    try await client.explainEntity(id, origin: entity.origin, scope: scope)
-                )
-            }
-        )
     }
 
     func validate() throws {

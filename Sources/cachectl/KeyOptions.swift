@@ -1,8 +1,9 @@
 import ArgumentParser
 import LarderClient
+import LarderModel
 import LarderWire
 
-/// How an argument is known to be an entity's key; without either it is one if no row has it as its
+/// Options that make an argument an entity's key; without them it is a key if no row has it as its
 /// id.
 struct KeyOptions: ParsableArguments {
     @Flag(help: "The argument is an entity's key, Type:id.")
@@ -18,18 +19,18 @@ struct KeyOptions: ParsableArguments {
 
     var isForced: Bool { key || origin != nil }
 
-    /// What `byID` gives, or where nothing is under the id, what `byKey` gives.
+    /// Reads an argument as an id, or where nothing is under the id, as a key.
     func found<Value>(
         _ text: String,
-        byID: () async throws(LarderError) -> Value,
-        byKey: () async throws(LarderError) -> Value
+        of client: LarderClient,
+        _ read: (_ id: String) async throws(LarderError) -> Value
     ) async throws -> Value {
-        guard !isForced else { return try await byKey() }
+        guard !isForced else { return try await read(client.entityID(text, origin: origin)) }
         let miss: LarderError
         do throws(LarderError) {
-            return try await byID()
+            return try await read(text)
         } catch {
-            guard case .miss = error else { throw error }
+            guard case .miss = error, case .id = EntryArgument(text) else { throw error }
             miss = error
         }
         if let url = EntryArgument(text).meantURL {
@@ -38,20 +39,48 @@ struct KeyOptions: ParsableArguments {
                 "nothing is cached under the id '\(text)', did you mean \(url)?"
             )
         }
-        do throws(LarderError) {
-            return try await byKey()
-        } catch {
-            switch error.problem?.kind {
-            case .originNeeded:
-                throw CommandFailure(
-                    .notFound,
-                    "nothing is cached under the id '\(text)', and whose key it is has to be said",
-                    hint: "Name the origin: --origin NAME"
-                )
-            // A daemon that knows no entities has no such route.
-            case .miss, .badID, .notFound: throw miss
-            default: throw error
-            }
+        guard (try? EntityKey(text)) != nil else { throw miss }
+        let origins = try await client.entityOrigins()
+        guard let origin = origins.first else { throw miss }
+        guard origins.count == 1 else {
+            throw CommandFailure(
+                .notFound,
+                "nothing is cached under the id '\(text)', and whose key it is has to be said",
+                hint: "Name the origin: --origin NAME"
+            )
         }
+        do throws(LarderError) {
+            return try await read(LarderClient.entityID(text, of: origin))
+        } catch .miss {
+            throw miss
+        }
+    }
+}
+
+extension LarderClient {
+    /// Names of the origins that have rules for entities.
+    fileprivate func entityOrigins() async throws(LarderError) -> [String] {
+        try await origins().filter { $0.settings.normalize != nil }.map(\.name)
+    }
+
+    /// The id of an entity by its key; without an origin, of the only one that has rules.
+    func entityID(_ key: String, origin: String?) async throws -> String {
+        LarderClient.entityID(key, of: try await entityOrigin(origin))
+    }
+
+    /// The origin that is named, or the only one that has rules.
+    func entityOrigin(_ origin: String?) async throws -> String {
+        if let origin { return origin }
+        let names = try await entityOrigins()
+        guard let only = names.first, names.count == 1 else {
+            throw CommandFailure(
+                .usage,
+                names.isEmpty
+                    ? "no origin has rules for entities"
+                    : "more than one origin has entities: \(names.joined(separator: ", "))",
+                hint: "Name it: --origin NAME    See which there are: cachectl origin list"
+            )
+        }
+        return only
     }
 }

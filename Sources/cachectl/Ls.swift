@@ -9,10 +9,9 @@ struct Ls: AsyncParsableCommand {
         abstract: "Lists what is cached.",
         discussion: """
             In a pipe the columns are id, bytes, accounted bytes, time of storing, state (fresh, \
-            stale, own, deleted, or unsent: only writes that wait to be sent have made it) and media \
-            type, with tabs between them; with --uid or --all-users whose it is comes last, as \
-            1000/work. With --type entities are listed, by their keys: key, bytes, accounted bytes, \
-            time of storing and state (known, deleted or unsent).
+            stale, own, known, deleted, or unsent: only writes that wait to be sent have made it) and \
+            media type, with tabs between them; with --uid or --all-users whose it is comes last, as \
+            1000/work. With --type, or a prefix that begins with entity:, entities are listed.
 
             Example: cachectl ls https://api.example.com/ --sort size --limit 20
             """
@@ -52,8 +51,8 @@ struct Ls: AsyncParsableCommand {
     var limit: Int?
 
     func validate() throws {
-        guard type == nil || (prefix == nil && sort == .id) else {
-            throw ValidationError("Entities are listed by key: neither a prefix nor --sort goes.")
+        guard type == nil || prefix == nil else {
+            throw ValidationError("Give one of a prefix and --type.")
         }
         if let limit, limit < 1 { throw ValidationError("--limit is a number from 1 on.") }
         _ = try whose.scope(options)
@@ -63,9 +62,10 @@ struct Ls: AsyncParsableCommand {
         let console = Console()
         let scope = try whose.scope(options)
         let count = try await options.withClient { client in
+            var prefix = prefix
             if let type {
-                let list = client.allEntities(origin: origin, type: type, scope: scope)
-                return try await print(list, on: console)
+                let origin = try await client.entityOrigin(origin)
+                prefix = LarderClient.entityID(EntityKey.typePrefix(type), of: origin)
             }
             let list = client.allEntries(prefix: prefix, origin: origin, sort: sort, scope: scope)
             return try await print(list, on: console)
@@ -93,25 +93,6 @@ struct Ls: AsyncParsableCommand {
         )
     }
 
-    private func print(_ list: Pages<EntityItem>, on console: Console) async throws -> Int {
-        try await console.list(
-            list,
-            upTo: limit,
-            json: options.json ? { APIEncoder().encode($0) } : nil,
-            fields: { item in
-                [
-                    item.name.key, String(item.bodyBytes), String(item.accountedBytes), item.storedAt.text,
-                    state(item),
-                ] + owner(item.owner)
-            },
-            columns: [
-                Column("SIZE", alignsRight: true) { Words.size(Int64($0.bodyBytes)) },
-                Column("AGE", alignsRight: true) { Words.age($0.storedAt) },
-                Column("STATE", state),
-            ] + owner(\.owner) + [Column("KEY") { $0.name.key }]
-        )
-    }
-
     private func owner(_ owner: EntryOwner?) -> [String] {
         whose.areOthers ? [owner?.words ?? "-"] : []
     }
@@ -124,13 +105,9 @@ struct Ls: AsyncParsableCommand {
         switch item.kind {
         case .blob: "own"
         case .tombstone: "deleted"
+        case .entity: item.source == .modifier ? "unsent" : "known"
         default:
             if item.source == .modifier { "unsent" } else { item.stale ? "stale" : "fresh" }
         }
-    }
-
-    private func state(_ item: EntityItem) -> String {
-        if item.deleted { return "deleted" }
-        return item.source == .modifier ? "unsent" : "known"
     }
 }

@@ -4,12 +4,11 @@ import LarderModel
 
 /// The places at which the view of an entry or entity differs from its base.
 struct ViewDifference {
-    private let target: TargetName
+    private let id: String
     private let pending: PendingExplanation
 
-    init(of target: TargetName, _ pending: PendingExplanation) {
-        self.target = target
-        self.pending = pending
+    init(_ explanation: EntryExplanation) {
+        (id, pending) = (explanation.item.id, explanation.pending)
     }
 
     private var places: [JSONDifference.Place] {
@@ -33,11 +32,11 @@ struct ViewDifference {
         }
     }
 
-    /// One object: the id, or key and origin, both views, and an array of the places.
+    /// One object: the id, both views, and an array of the places.
     func encoded() -> [UInt8] {
         APIEncoder().encode(
             Report(
-                target: target,
+                id: id,
                 pending: pending.pending,
                 base: pending.base,
                 view: pending.view,
@@ -53,7 +52,7 @@ struct ViewDifference {
     }
 
     private struct Report: Encodable {
-        @Flattened var target: TargetName
+        var id: String
         var pending: Int
         var base: ViewReport?
         var view: ViewReport?

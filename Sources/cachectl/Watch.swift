@@ -9,7 +9,7 @@ struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints what changes in the cache, as it happens.",
         discussion: """
-            A line an event: what, its revision, the id or an entity's origin/key, and why; of a \
+            A line an event: what, its revision, the id, and why; of a \
             write its id, state, and what it changes. It goes on by itself when the \
             daemon was started anew, and ends when it is interrupted. With --since it begins with \
             what has changed after a revision.
@@ -55,13 +55,15 @@ struct Watch: AsyncParsableCommand {
 
     func run() async throws {
         var watch = WatchCommand()
-        watch.ids = ids.map { EntryArgument($0).rowID }
-        (watch.keys, watch.origin, watch.prefixes) = (key, origin, prefix)
+        watch.prefixes = prefix
         (watch.since, watch.options.initial) = (since, initial)
         let console = Console()
         try await options.withClient { client in
             // The daemon must answer once; a watch that has begun waits for one that is away.
             _ = try await client.status()
+            var names = ids
+            for key in key { names.append(try await client.entityID(key, origin: origin)) }
+            watch.ids = names
             var left = count ?? .max
             for try await element in client.watchLines(watch) {
                 switch element.event {
@@ -87,9 +89,9 @@ struct Watch: AsyncParsableCommand {
         switch frame {
         case .put(let change), .delete(let change):
             let count = change.coalesced.map { ["(\($0) in one)"] } ?? []
-            words = ["\(change.rev)", change.target.description, change.source] + count
+            words = ["\(change.rev)", change.id, change.source] + count
         case .evict(let eviction):
-            words = ["\(eviction.rev)", eviction.target.description, eviction.reason]
+            words = ["\(eviction.rev)", eviction.id, eviction.reason]
         case .modifier(let modifier): words = self.words(modifier)
         case .auth(let auth):
             words = ["\(auth.rev)", "\(auth.origin)/\(auth.account)", auth.state]
@@ -106,12 +108,7 @@ struct Watch: AsyncParsableCommand {
         if modifier.dropped == true { words.append("dropped") }
         if modifier.answered == true { words.append("answered") }
         if let reason = modifier.reason { words.append("(\(reason))") }
-        let targets = (modifier.targets ?? modifier.reverted ?? []).map { target in
-            switch target {
-            case .text(let text): modifier.origin.map { "\($0)/\(text)" } ?? text
-            case .name(let name): name.description
-            }
-        }
+        let targets = (modifier.targets ?? modifier.reverted ?? []).map(\.id)
         return [
             "\(modifier.rev)", modifier.id, words.joined(separator: " "),
             targets.joined(separator: " "),

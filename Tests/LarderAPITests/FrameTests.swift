@@ -71,7 +71,7 @@ struct FrameTests {
             user,
             source: "network",
             cause: "fetch:x",
-            changed: [try EntityKey("User:7")],
+            changed: [user],
             isOwn: true,
             coalesced: 2,
             isInitial: true,
@@ -118,10 +118,10 @@ struct FrameTests {
         )
         for state in [LarderModel.ModifierState.dead, .cancelled] {
             change.state = state
-            #expect(ModifierFrame(Revision(1), change).reverted == [.text(id)])
+            #expect(ModifierFrame(Revision(1), change).reverted == [.init(id: id)])
         }
         change.mark = .dropped
-        #expect(ModifierFrame(Revision(1), change).targets == [.text(id)])
+        #expect(ModifierFrame(Revision(1), change).targets == [.init(id: id)])
     }
 
     @Test("Each CR and LF of an inline body becomes a space and no other byte changes")

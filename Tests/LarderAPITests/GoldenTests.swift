@@ -63,10 +63,12 @@ struct GoldenTests {
             try check(EntryExplanation.self, entries.section(title))
         }
         let entities = try GoldenFile(named: "entities.http")
-        try check(EntryExplanation.self, entities.section("A normalized entry is explained"))
-        try check(Page<EntityItem>.self, entities.section("Entities are listed"))
-        for title in ["An entity is explained", "An entity in an answer is explained"] {
-            try check(EntityExplanation.self, entities.section(title))
+        try check(Page<EntryItem>.self, entities.section("Entities are listed"))
+        for title in [
+            "A normalized entry is explained", "An entity is explained",
+            "An entity in an answer is explained",
+        ] {
+            try check(EntryExplanation.self, entities.section(title))
         }
     }
 

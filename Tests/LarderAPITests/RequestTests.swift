@@ -67,7 +67,6 @@ struct RequestTests {
     func queries() throws {
         try read(WatchQuery.self, "watch.http")
         try read(EntryListQuery.self, "entries.http")
-        try read(EntityListQuery.self, "entities.http")
         try read(ModifierListQuery.self, "modifiers.http")
         try read(PinListQuery.self, "pins.http")
         try read(FetchCommand.self, "fetch.http")

@@ -20,7 +20,7 @@ struct ErrorTests {
             .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
             .methodNotAllowed, .notAcceptable, .sinceTooOld, .originID, .originExists,
             .originInFile, .pinned, .preconditionFailed, .targeted, .noRequest,
-            .unsupported, .modifierExists, .originNeeded,
+            .unsupported, .modifierExists,
         ],
         "tooLate": [.alreadySent, .alreadySettled],
         "unavailable": [

@@ -1,6 +1,5 @@
 import LarderModel
 
 // Names that LarderAPI and our modules have too; here they are the model's.
-typealias EntityName = LarderModel.EntityName
 typealias ModifierChange = LarderModel.ModifierChange
 typealias Timestamp = LarderModel.Timestamp

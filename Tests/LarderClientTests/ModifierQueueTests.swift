@@ -39,14 +39,14 @@ struct ModifierQueueTests {
                 body: Array("later".utf8),
                 at: Timestamp(milliseconds: 1_700_000_002_000)
             )
-            report.tell([
+            report.targets = [
                 .init(target, before: .json(Array("{}".utf8), isComplete: true), after: .deleted)
-            ])
+            ]
             daemon.answer("/v1/modifiers/like-42", with: .reply(200, body: Self.body(report)))
             let found = try await client.modifier("like-42")
             #expect(found == report)
             #expect(!found.state.isSettled)
-            #expect(found.after?[ModifierWriteTests.url]?.state == .deleted)
+            #expect(found.targets.first?.after?.state == .deleted)
         }
     }
 

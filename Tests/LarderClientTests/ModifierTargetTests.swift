@@ -19,18 +19,11 @@ struct ModifierTargetTests {
         return try #require(command)
     }
 
-    @Test(
-        "An entity travels by its key, with or without an origin",
-        arguments: [nil, "example"] as [String?]
-    )
-    func key(origin: String?) async throws {
-        let rename = Modifier(.merge(["name": "Ada"]), onEntity: "User:a/b", origin: origin)
-        let command = try await Self.sent(rename).modifiers[0]
-        let named = LarderWire.ModifierCommand.Target.key(
-            try EntityKey("User:a%2Fb"),
-            origin: try origin.map { try OriginName($0) }
-        )
-        #expect(command.changes.map(\.target) == [named])
+    @Test("An entity travels by its id")
+    func entity() async throws {
+        let id = LarderClient.entityID("User:a/b", of: "example")
+        let command = try await Self.sent(Modifier(.merge(["name": "Ada"]), on: id)).modifiers[0]
+        #expect(command.changes.map(\.target.description) == ["entity:example/User:a%2Fb"])
         #expect(command.request.method == "PATCH")
         #expect(command.request.url == nil)
         #expect(command.request.body == .bytes(Array(#"{"name":"Ada"}"#.utf8)))
@@ -38,22 +31,16 @@ struct ModifierTargetTests {
 
     @Test("One modifier changes an entry and entities, and has the request that is given")
     func several() async throws {
+        let ids = [ModifierWriteTests.url, "entity:example/User:7", "entity:other/User:8"]
         let like = Modifier(
             changes: [
-                .init(.add(["/likes": 1]), on: ModifierWriteTests.url),
-                .init(.add(["/given": 1]), onEntity: "User:7", origin: "example"),
-                .init(.set(["/a": 1]), onEntity: "User:8"),
+                .init(.add(["/likes": 1]), on: ids[0]), .init(.add(["/given": 1]), on: ids[1]),
+                .init(.set(["/a": 1]), on: ids[2]),
             ],
             request: .init("POST", ModifierWriteTests.url + "/likes")
         )
         let command = try await Self.sent(like).modifiers[0]
-        #expect(
-            command.changes.map(\.target) == [
-                .id(try EntryID(ModifierWriteTests.url)),
-                .key(try EntityKey("User:7"), origin: try OriginName("example")),
-                .key(try EntityKey("User:8"), origin: nil),
-            ]
-        )
+        #expect(command.changes.map(\.target.description) == ids)
         #expect(command.request.url?.text == ModifierWriteTests.url + "/likes")
     }
 
@@ -62,11 +49,11 @@ struct ModifierTargetTests {
         try await withDaemon { daemon, client in
             let page = Page(items: [ModifierQueueTests.report("a")])
             daemon.answer(
-                "/v1/modifiers?lane=key%3Aexample%2FUser%3A7&limit=1000",
+                "/v1/modifiers?lane=id%3Aentity%3Aexample%2FUser%3A7&limit=1000",
                 with: .reply(200, body: ModifierQueueTests.body(page))
             )
             var ids: [String] = []
-            for try await modifier in client.modifiers(lane: "key:example/User:7") {
+            for try await modifier in client.modifiers(lane: "id:entity:example/User:7") {
                 ids.append(modifier.id)
             }
             #expect(ids == ["a"])

@@ -43,7 +43,7 @@ struct ModifierWriteTests {
             #expect(command.account.text == "work")
             let modifier = command.modifiers[0]
             #expect(modifier.id?.text == "like-42")
-            #expect(modifier.changes.map(\.target) == [.id(try EntryID(Self.url))])
+            #expect(modifier.changes.map(\.target) == [try EntryID(Self.url)])
             #expect(modifier.request.method == "PATCH")
             #expect(modifier.request.url?.text == Self.url)
             #expect(modifier.request.headers["Content-Type"] == "application/merge-patch+json")

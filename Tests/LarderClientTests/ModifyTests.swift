@@ -36,7 +36,7 @@ struct ModifyTests {
             #expect((accepted == nil) == requests.isEmpty)
             guard let request = requests.first else { return }
             let command = try ModifiersCommand(json: request.body).modifiers[0]
-            #expect(command.changes.map(\.target) == [.id(try EntryID(Self.url))])
+            #expect(command.changes.map(\.target) == [try EntryID(Self.url)])
             #expect(command.request.method == "PATCH")
             guard case .bytes(let bytes) = command.request.body else { return }
             merge = String(decoding: bytes, as: UTF8.self)

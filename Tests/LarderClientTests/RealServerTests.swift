@@ -54,9 +54,9 @@ struct RealServerTests {
                 let (told, isOwn): (String, Bool)
                 switch try #require(try await events.next()) {
                 case .frame(.put(let change)):
-                    (told, isOwn) = ("put \(change.target.id ?? "?")", change.isOwn == true)
+                    (told, isOwn) = ("put \(change.id)", change.isOwn == true)
                 case .frame(.delete(let change)):
-                    (told, isOwn) = ("delete \(change.target.id ?? "?")", change.isOwn == true)
+                    (told, isOwn) = ("delete \(change.id)", change.isOwn == true)
                 case .frame(.modifier(let write)):
                     (told, isOwn) = ("modifier \(write.id)", write.isOwn == true)
                 default: continue

@@ -18,7 +18,7 @@ struct WatchEventsTests {
 
     private func describe(_ event: WatchEvent?) -> String {
         switch event {
-        case .frame(.put(let change)): "put \(change.target.id ?? "") \(change.rev)"
+        case .frame(.put(let change)): "put \(change.id) \(change.rev)"
         case .frame(.bookmark(let mark)): "reached \(mark.rev) \(mark.initialDone == true)"
         case .frame(let frame): frame.type
         case .lost: "lost"

@@ -177,7 +177,7 @@ struct AnsweredWriteTests {
             fixture.upstream.answer(user, with: .reply(status: 204), .reply("who?", status: 401))
             let changes = [
                 ModifierCommand.Change(
-                    target: .key(try EntityKey("User:7"), origin: nil),
+                    target: try .entity("User:7"),
                     effect: try Effect(parsing: Array(Self.renamed.utf8))
                 )
             ]

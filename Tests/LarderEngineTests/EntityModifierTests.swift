@@ -178,7 +178,7 @@ struct EntityModifierTests {
         #expect(try await fixture.view(urls[0]) == expected)
         #expect(try fixture.read(urls[0], isBase: true) == expected)
         try await fixture.engine.store.maintain()
-        let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        let name = try EntityName.example("User:7")
         #expect(!fixture.engine.store.isDurable(fixture.scope, EntryID(name)))
         let shown = try await fixture.cached(urls[0]).lastShown
         #expect(shown?.text == expected)
@@ -212,7 +212,7 @@ struct EntityModifierTests {
             #expect(try await fixture.entity().text == Self.user("Bea", #","text":"\#(text)""#))
             try await fixture.engine.store.maintain()
         }
-        let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        let name = try EntityName.example("User:7")
         #expect(!fixture.engine.store.isDurable(fixture.scope, EntryID(name)))
     }
 
@@ -296,7 +296,7 @@ struct EntityModifierTests {
         try await fixture.write(.url(own), Self.renamed, "PATCH", id: "m", hold: hold)
         #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
         let report = try await fixture.engine.modifiers.modifier(ModifierID("m"), fixture.scope)
-        #expect(report.lanes == ["key:example/User:7"])
+        #expect(report.lanes == ["id:entity:example/User:7"])
         #expect(try await watch.frames(upTo: 2).last?.name == "modifier held")
         var list = try ModifierListCommand(query: "")
         list.lane = .id(try EntryID(own))
@@ -349,9 +349,8 @@ struct EntityModifierTests {
     func kept() async throws {
         let urls = try await fixture.cacheArticles()
         _ = try await fixture.accept(Self.renamed, hold: true)
-        let keys = [try EntityKey("User:7")]
         let report = try await fixture.engine.eviction.evict(
-            EvictOrder(.keys(keys, origin: nil)),
+            EvictOrder(.ids([try .entity("User:7")])),
             .one(fixture.scope)
         )
         #expect(report.evicted == 0)
@@ -380,7 +379,7 @@ struct EntityModifierTests {
         // What is asked for again behind it is in the shared row.
         _ = try await watch.frames(upTo: 2)
         try await fixture.engine.store.maintain()
-        let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        let name = try EntityName.example("User:7")
         #expect(!fixture.engine.store.isDurable(fixture.scope, EntryID(name)))
         // What everybody hears is what the user of the write sees, and nothing of its own.
         try await fixture.cache(try fixture.url("/articles/3"), .json(Self.article(3, "Cleo")))
@@ -468,9 +467,9 @@ extension EngineFixture {
     fileprivate func entity(
         _ form: ShownView = .view,
         key: String = "User:7"
-    ) async throws -> EntryView<Never> {
-        let name = try engine.entities.name(EntityKey(key), of: nil, for: 1_000)
-        let shown = try await engine.entities.read(name, as: form, scope)
+    ) async throws -> EntryView<Entry?> {
+        let name = try EntityName.example(key)
+        let shown = try await read(name, as: form, scope)
         return try #require(shown?.made == nil ? nil : shown)
     }
 
@@ -497,6 +496,6 @@ extension EngineFixture {
     }
 }
 
-extension EntryView<Never> {
+extension EntryView<Entry?> {
     fileprivate var text: String { made?.text ?? "" }
 }

@@ -86,8 +86,8 @@ struct EntryViewTests {
             if headers.fields.isEmpty {
                 let view = ViewReport.json(Array(#"{"n":1}"#.utf8), isComplete: true)
                 let effect = ViewReport.json(Array(#"{"n":1,"m":2}"#.utf8), isComplete: true)
-                #expect(report.before?.members.map(\.value) == [view])
-                #expect(report.after?.members.map(\.value) == [effect])
+                #expect(report.targets.map(\.before) == [view])
+                #expect(report.targets.map(\.after) == [effect])
             }
             return Told(text: #"{"n":1}"#, source: .cache, failed: 1)
         }

@@ -205,7 +205,7 @@ struct HiddenRowTests {
     func entities() async throws {
         let (article, user) = (try fixture.url("/articles/1"), try fixture.url("/users/7"))
         let told = NormalizedTests.article(1, "Ann")
-        let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        let name = try EntityName.example("User:7")
         try await fixture.cache(article, .json(told), as: alice)
         try await fixture.cacheOwn(user, .json(#"{"type":"User","id":7,"name":"Bea"}"#), bob)
         #expect(try await fixture.entity(name, bob)?.contains("Bea") == true)
@@ -230,7 +230,7 @@ struct HiddenRowTests {
     )
     func setEntity() async throws {
         let article = try fixture.url("/articles/1")
-        let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        let name = try EntityName.example("User:7")
         let (id, key) = (EntryID(name), fixture.key(bob))
         try await fixture.cache(article, .json(NormalizedTests.article(1, "Ann")), as: alice)
         let entities = fixture.engine.entities
@@ -264,6 +264,6 @@ extension EngineFixture {
 
     /// What a user reads of an entity; nil for a miss.
     fileprivate func entity(_ name: EntityName, _ scope: Scope) async throws -> String? {
-        try await engine.entities.read(name, key(scope))?.made?.text
+        try await read(name, key(scope))?.made?.text
     }
 }

@@ -25,7 +25,12 @@ struct MadeRowTests {
         try await fixture.cache(try fixture.url("/articles/1"), .json(#"{"n":1}"#))
         try await fixture.hold("m2", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
         fixture.clock.advance(by: .seconds(1))
-        try await fixture.hold("m3", #"{"key":"User:10"}"#, Self.named("Bea"), to: Self.user)
+        try await fixture.hold(
+            "m3",
+            #"{"id":"entity:example/User:10"}"#,
+            Self.named("Bea"),
+            to: Self.user
+        )
         try await fixture.hold("m4", #"{"id":"\#(Self.base)/plain"}"#, #"{"type":"put","value":2}"#)
         fixture.clock.advance(by: .seconds(1))
         try await fixture.putBlob("z", "[]")
@@ -112,20 +117,19 @@ struct MadeRowTests {
     @Test("Entities are listed by their keys, and explained")
     func entities() async throws {
         try await fill()
-        var command = EntityListQuery()
-        command.page.limit = 1
-        let origin = try OriginName("example")
-        var items: [EntityItem] = []
+        var command = EntryListQuery()
+        (command.prefix, command.page.limit) = ("entity:", 1)
+        var items: [EntryItem] = []
         repeat {
-            let page = try await fixture.engine.entities.list(command, origin, .one(fixture.scope))
+            let page = try await fixture.engine.entries.list(command, .one(fixture.scope))
             items += page.items
             command.page.cursor = page.next
         } while command.page.cursor != nil
-        #expect(items.map(\.name.key) == ["User:10", "User:9"])
+        #expect(items.map(\.id) == ["entity:example/User:10", "entity:example/User:9"])
         #expect(items.map(\.source) == [.modifier, .modifier])
-        #expect(items.map(\.deleted) == [false, false])
-        let name = EntityName(try EntityKey("User:9"), of: origin)
-        let explained = try await fixture.engine.entities.explain(name, fixture.scope)
+        #expect(items.map(\.kind) == [.entity, .entity])
+        let name = try EntityName.example("User:9")
+        let explained = try await fixture.engine.entries.explain(EntryID(name), fixture.scope)
         #expect(explained?.item.source == .modifier)
         #expect(explained?.pending.pending == 1)
     }
@@ -136,24 +140,29 @@ struct MadeRowTests {
         let author = #"{"type":"User","id":9,"name":"Ann"}"#
         try await fixture.cache(feed, .json(#"{"by":\#(author)}"#))
         try await fixture.hold("m1", #"{"id":"\#(feed)"}"#, #"{"type":"merge","value":{"n":2}}"#)
-        try await fixture.hold("m2", #"{"key":"User:9"}"#, Self.named("Bea"))
+        try await fixture.hold("m2", #"{"id":"entity:example/User:9"}"#, Self.named("Bea"))
         let report = try await fixture.engine.modifiers.modifier(ModifierID("m1"), fixture.scope)
         let shown = author.replacing("Ann", with: "Bea")
-        #expect(report.before?.members.map(\.value.text) == [#"{"by":\#(shown)}"#])
-        #expect(report.after?.members.map(\.value.text) == [#"{"by":\#(shown),"n":2}"#])
+        #expect(report.targets.map(\.before?.text) == [#"{"by":\#(shown)}"#])
+        #expect(report.targets.map(\.after?.text) == [#"{"by":\#(shown),"n":2}"#])
     }
 
     @Test("A dead letter on an entity that is deleted is told of the tombstone")
     func tombstone() async throws {
         try await fixture.cache(try WebURL(Self.user), .reply(status: 404))
         fixture.upstream.answer(try fixture.url("/w"), with: .reply(status: 403))
-        try await fixture.hold("m1", #"{"key":"User:9"}"#, Self.named("Ada"), for: "0s")
+        try await fixture.hold(
+            "m1",
+            #"{"id":"entity:example/User:9"}"#,
+            Self.named("Ada"),
+            for: "0s"
+        )
         let id = try ModifierID("m1")
         let wait = Duration.seconds(3_600)
         let report = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: wait)
         #expect(report.state == .dead)
-        let name = try fixture.engine.entities.name(EntityKey("User:9"), of: nil, for: 1_000)
-        let shown = try await fixture.engine.entities.read(name, fixture.scope)
+        let name = try EntityName.example("User:9")
+        let shown = try await fixture.read(name, fixture.scope)
         #expect(shown?.isDeleted == true && shown?.source == .cache)
         #expect(shown?.overlay.failed == 1)
     }
@@ -171,12 +180,12 @@ struct MadeRowTests {
         _ named: Named,
         _ adjust: (inout WatchOrder) -> Void = { _ in }
     ) async throws -> Watch {
-        let (user, key) = (try EntryID(Self.user), try EntityKey("User:9"))
+        let (user, key) = (try EntryID(Self.user), try EntryID.entity("User:9"))
         return try await Watch(fixture) { command in
             command.types = [.put, .delete]
             switch named {
             case .url: command.ids = [user]
-            case .key: command.keys = [key]
+            case .key: command.ids = [key]
             case .prefix: command.prefixes = ["\(Self.base)/users/"]
             case .everything: break
             }

@@ -26,7 +26,7 @@ struct ModifierReadTests {
         hold: Duration? = nil
     ) async throws -> ModifierID {
         let (url, effect) = (try fixture.url("/w"), try Effect.json(effect))
-        let target = try ModifierCommand.Target.url(fixture.url(target))
+        let target = try EntryID(fixture.url(target))
         return try await fixture.write(target, effect, "PUT", to: url, id: name, hold: hold) {
             $0.lane = try LaneName("one")
         }

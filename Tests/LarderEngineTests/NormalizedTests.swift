@@ -179,7 +179,7 @@ struct NormalizedTests {
         #expect(try fixture.read(url) == Self.article(1, "Bea"))
         #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Bea"))
         #expect(try await watch.frames(upTo: 2).last?.name == "put \(url)")
-        let command = EvictOrder(.keys([try EntityKey("User:7")], origin: nil))
+        let command = EvictOrder(.ids([try .entity("User:7")]))
         #expect(try await fixture.engine.eviction.evict(command, .one(fixture.scope)).evicted == 0)
         // What comes for it goes to the pin, and is told once.
         try await fixture.cache(url, .json(Self.article(1, "Cleo")))
@@ -228,18 +228,18 @@ struct NormalizedTests {
     func watched() async throws {
         let url = try fixture.url("/articles/1")
         try await fixture.cache(url, .json(Self.article(1, "Ann")))
-        let (id, user) = (try EntryID(url), try EntityKey("User:7"))
+        let (id, user) = (try EntryID(url), try EntryID.entity("User:7"))
         let since = try fixture.step()
         let byID = try await Watch(fixture) { $0.ids = [id] }
         let byKey = try await Watch(fixture) {
-            $0.keys = [user]
+            $0.ids = [user]
         }
         try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
         let told = try await byID.frames(upTo: 2)
         #expect(told.last?.name == "put \(url)")
-        #expect(told.last?.encodedText.contains(#""changed":["User:7"]"#) == true)
+        #expect(told.last?.encodedText.contains(#""changed":["entity:example/User:7"]"#) == true)
         let key = try await byKey.frames(upTo: 2)
-        #expect(key.last?.encodedText.contains(#""key":"User:7","origin":"example""#) == true)
+        #expect(key.last?.encodedText.contains(#""id":"entity:example/User:7""#) == true)
         let back = try await Watch(fixture) {
             $0.ids = [id]
             $0.since = since
@@ -251,34 +251,29 @@ struct NormalizedTests {
     func initial() async throws {
         let url = try fixture.url("/articles/1")
         try await fixture.cache(url, .json(Self.article(1, "Ann")))
-        let keys = [try EntityKey("User:7"), try EntityKey("User:8")]
+        let keys: [EntryID] = [try .entity("User:7"), try .entity("User:8")]
         let byKey = try await Watch(fixture) {
-            $0.keys = keys
+            $0.ids = keys
             $0.listsFirst = true
         }
         let told = try await byKey.frames(upTo: 2)
-        #expect(told.map(\.name) == ["put example/User:7", "bookmark"])
+        #expect(told.map(\.name) == ["put entity:example/User:7", "bookmark"])
         #expect(told.first?.encodedText.contains(#""initial":true"#) == true)
         let all = try await Watch(fixture) { $0.listsFirst = true }
         let names = Set(try await all.frames(upTo: 4).map(\.name))
-        #expect(names == ["put example/Article:1", "put example/User:7", "put \(url)", "bookmark"])
-    }
-
-    @Test("Without an origin a key is the only one's that has rules; nobody else's")
-    func originNeeded() async throws {
-        try await EngineFixture.run { fixture in
-            var command = WatchOrder()
-            command.keys = [try EntityKey("User:7")]
-            let problem = await fixture.watch(command)
-            #expect(problem?.kind == .originNeeded)
-        }
+        #expect(
+            names == [
+                "put entity:example/Article:1", "put entity:example/User:7", "put \(url)",
+                "bookmark",
+            ]
+        )
     }
 
     @Test("A list tells an answer as its entities are now")
     func listed() async throws {
         let engine = fixture.engine
         try await fixture.cache(try fixture.url("/articles/1"), .json(Self.article(1, "Ann")))
-        let name = try engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        let name = try EntityName.example("User:7")
         let json = Array(#"{"type":"User","id":7,"name":"Annabella"}"#.utf8)
         let set = try await engine.entities.set(name, json: json, fixture.scope, client: nil)
         let list = try await engine.entries.list(EntryListQuery(), .one(fixture.scope))
@@ -293,7 +288,7 @@ struct NormalizedTests {
         let url = try fixture.url("/articles/1")
         try await fixture.cache(url, .json(Self.article(1, "Ann")))
         let engine = fixture.engine
-        let name = try engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
+        let name = try EntityName.example("User:7")
         let json = Array(#"{"type":"User","id":7,"name":"Anna","age":3}"#.utf8)
         let set = try await engine.entities.set(name, json: json, fixture.scope, client: nil)
         #expect(!set.isNew)
@@ -302,15 +297,19 @@ struct NormalizedTests {
         #expect(made.text.contains(#""age":3"#) && made.entry.revision == set.revision)
         let article = try await fixture.entity(EntityKey("Article:1"), 1)
         #expect(article?.made?.text.contains(#""name":"Anna""#) == true)
-        let scopes = RowScopes.one(fixture.scope)
-        let list = try await engine.entities.list(EntityListQuery(), name.origin, scopes)
-        #expect(list.items.map(\.name.key) == ["Article:1", "User:7"])
+        var query = EntryListQuery()
+        query.prefix = "entity:example/"
+        let list = try await engine.entries.list(query, .one(fixture.scope))
+        let ids = ["Article:1", "User:7"].map { "entity:example/\($0)" }
+        #expect(list.items.map(\.id) == ids)
+        #expect(list.items.map(\.kind) == [.entity, .entity])
+        #expect(list.items.last?.etag == made.entry.entityTag)
         #expect(try await fixture.ids() == [url.text])
-        let explained = try await engine.entities.explain(name, fixture.scope)
-        #expect(explained?.referencedBy.items.map(\.target.description) == ["example/Article:1"])
+        let explained = try await fixture.engine.entries.explain(EntryID(name), fixture.scope)
+        #expect(explained?.referencedBy?.items.map(\.id) == ["entity:example/Article:1"])
         let entry = try await engine.entries.explain(EntryID(url), fixture.scope)
         #expect(entry?.form == .normalized)
-        #expect(entry?.entities?.items.map(\.target.description) == ["example/Article:1"])
+        #expect(entry?.entities?.items.map(\.id) == ["entity:example/Article:1"])
         let revision = try await engine.entities.delete(name, fixture.scope, client: nil)
         #expect(revision > set.revision)
         #expect(
@@ -321,7 +320,7 @@ struct NormalizedTests {
 
     @Test("What is no object is no entity")
     func badEntity() async throws {
-        let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: nil)
+        let name = try EntityName.example("User:7")
         for text in ["[]", "1", "{", ""] {
             await #expect(throws: Problem.self, "\(text)") {
                 try await fixture.engine.entities.set(
@@ -349,13 +348,12 @@ struct NormalizedTests {
 }
 
 extension EngineFixture {
-    fileprivate func entity(_ key: EntityKey, _ depth: Int = 0) async throws -> EntryView<Never>? {
-        let name = try engine.entities.name(key, of: nil, for: 1_000)
-        return try await engine.entities.read(name, expanding: depth, scope)
+    fileprivate func entity(_ key: EntityKey, _ depth: Int = 0) async throws -> EntryView<Entry?>? {
+        try await read(.example(key.text), expanding: depth)
     }
 
     fileprivate func evict(_ key: String) async throws {
-        let command = EvictOrder(.keys([try EntityKey(key)], origin: nil))
+        let command = EvictOrder(.ids([try .entity(key)]))
         let report = try await engine.eviction.evict(command, .one(scope))
         #expect(report.evicted == 1)
     }

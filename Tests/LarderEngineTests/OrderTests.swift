@@ -104,16 +104,14 @@ struct OrderTests {
     @Test("A watch has the values of its parameters, ids and prefixes as often as there are any")
     func watchValues() throws {
         var order = try watch(
-            query: "since=8413&id=a&id=https%3A%2F%2Fa%2Fb&prefix=p%2F&types=put,evict&initial=1"
-                + "&key=User%3A7&origin=example&key=A%3Aa%252Fb&heartbeat=5s&timeout=30s"
-                + "&account=work"
+            query: "since=8413&id=a&id=HTTPS%3A%2F%2FA%3A443%2Fb&prefix=p%2F&types=put,evict"
+                + "&initial=1&id=entity%3Aexample%2FA%3Aa%252Fb&prefix=entity%3Aexample%2F&heartbeat=5s"
+                + "&timeout=30s&account=work"
         )
         var expected = WatchOrder()
         expected.since = Revision(8_413)
-        expected.ids = [try EntryID("a"), try EntryID("https://a/b")]
-        expected.keys = [try EntityKey("User:7"), try EntityKey("A:a%2Fb")]
-        expected.origin = try OriginName("example")
-        expected.prefixes = ["p/"]
+        expected.ids = [try EntryID("a"), try EntryID("https://a/b"), try .entity("A:a%2Fb")]
+        expected.prefixes = ["p/", EntryID.entityPrefix(try OriginName("example"))]
         expected.types = [.put, .evict]
         expected.listsFirst = true
         expected.heartbeat = .seconds(5)
@@ -130,8 +128,8 @@ struct OrderTests {
         "A watch is refused by the name of what is wrong",
         arguments: [
             ("since=-1", "since"), ("id=", "empty"), ("heartbeat=0s", "heartbeat"),
-            ("timeout=2h", "timeout"), ("key=A", "'A' is no Type:id"), ("origin=example", "origin"),
-            ("key=A%3A1&origin=a%2Fb", "origin"),
+            ("timeout=2h", "timeout"), ("id=entity:A", "entity:ORIGIN/TYPE:KEY"),
+            ("key=A", "'key'"), ("id=entity:a%2520b%2FA:1", "entity:ORIGIN/TYPE:KEY"),
         ]
     )
     func watchRefusals(query: String, word: String) {
@@ -140,29 +138,21 @@ struct OrderTests {
         #expect(problem?.detail.contains(word) == true)
     }
 
-    @Test("Too many ids of a watch are refused, counted with the keys")
+    @Test("Too many ids of a watch are refused")
     func tooMany() throws {
         var command = WatchCommand()
         command.ids = (0...Limits.watchedIDsMax).map(String.init)
         #expect(throws: Problem.self) { try WatchOrder(command) }
-        command.ids?.removeLast(2)
-        command.keys = ["A:1"]
-        #expect(try WatchOrder(command).keys.count == 1)
-        command.keys = ["A:1", "A:2"]
-        let refused = #expect(throws: Problem.self) { try WatchOrder(command) }
-        #expect(refused?.detail.contains("keys") == true)
+        command.ids?.removeLast()
+        #expect(try WatchOrder(command).ids.count == Limits.watchedIDsMax)
     }
 
     @Test("An eviction has the selection of its command")
     func selections() throws {
-        let user = try EntityKey("User:7")
         let cases: [(EvictOrder.Selection, String)] = [
             (.ids([try EntryID("a"), try EntryID("b/c")]), #"{"ids":["a","b/c"]}"#),
-            (.keys([user], origin: nil), #"{"keys":["User:7"]}"#),
-            (
-                .keys([user], origin: try OriginName("example")),
-                #"{"keys":["User:7"],"origin":"example"}"#
-            ),
+            (.ids([try .entity("User:7")]), #"{"ids":["entity:example/User:7"]}"#),
+            (.prefix("\u{1}example/User:"), #"{"prefix":"entity:example/User:"}"#),
             (.prefix("https://a/"), #"{"prefix":"https://a/"}"#),
             (.origin(try OriginName("example")), #"{"origin":"example"}"#),
             (.olderThan(.seconds(604_800)), #"{"older_than":"7d"}"#),
@@ -181,10 +171,10 @@ struct OrderTests {
             ("{}", ProblemKind.badRequest, "nothing is selected"),
             (#"{"dry_run":true}"#, .badRequest, "nothing is selected"),
             (#"{"all":true,"prefix":"a"}"#, .badRequest, "more than one"),
-            (#"{"keys":["A:1"],"ids":["a"]}"#, .badRequest, "more than one"),
+            (#"{"origin":"a","ids":["a"]}"#, .badRequest, "more than one"),
+            (#"{"keys":["A:1"]}"#, .unknownMember, "keys"),
             (#"{"all":false}"#, .badRequest, "all: false"),
-            (#"{"keys":["a"]}"#, .badID, "'a' is no Type:id"),
-            (#"{"keys":[]}"#, .badRequest, "keys: 0 are given"),
+            (#"{"ids":["entity:a"]}"#, .badID, "entity:ORIGIN/TYPE:KEY"),
             (#"{"ids":[]}"#, .badRequest, "ids: 0 are given"), (#"{"ids":[""]}"#, .badID, "ids"),
             (#"{"prefix":""}"#, .badRequest, "prefix"),
             (#"{"origin":"a/b"}"#, .badRequest, "origin"),

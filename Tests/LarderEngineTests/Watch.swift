@@ -81,8 +81,8 @@ extension WatchFrame {
     /// What it is, and of what.
     var name: String {
         switch self {
-        case .put(let change), .delete(let change): "\(type) \(change.target)"
-        case .evict(let eviction): "\(type) \(eviction.target)"
+        case .put(let change), .delete(let change): "\(type) \(change.id)"
+        case .evict(let eviction): "\(type) \(eviction.id)"
         case .modifier(let modifier): "\(type) \(modifier.state)"
         case .auth(let auth): "\(type) \(auth.state)"
         case .origin(let origin): "\(type) \(origin.state)"

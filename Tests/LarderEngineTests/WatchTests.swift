@@ -24,7 +24,7 @@ struct WatchTests {
         let frames = try await watch.frames(upTo: 3)
         #expect(frames.map(\.type) == ["bookmark", "put", "delete"])
         guard case .put(let put) = frames[1] else { return }
-        #expect(put.target.id == url.text)
+        #expect(put.id == url.text)
         #expect(put.source == "network")
         #expect(put.cause == "fetch:\(url)")
     }

@@ -35,7 +35,7 @@ struct WatchedModifierTests {
         guard case .put(let put) = frames[2], case .modifier(let dead) = frames[5] else { return }
         #expect(put.source == "modifier" && put.cause == "modifier:m1" && put.isOwn == true)
         #expect(put.more == true, "it is one step with the modifier")
-        #expect(dead.reverted == [.text("note")])
+        #expect(dead.reverted == [.init(id: "note")])
         #expect(dead.reason == .refused && dead.isOwn == true && dead.more == nil)
         let problem = try Problem(decoding: dead.problem?.bytes ?? [])
         #expect(problem.kind == .originStatus && problem.originStatus == 422)

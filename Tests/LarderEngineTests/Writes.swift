@@ -15,7 +15,7 @@ extension EngineFixture {
     /// the target itself.
     @discardableResult
     func write(
-        _ target: ModifierCommand.Target,
+        _ target: EntryID,
         _ effect: Effect,
         _ method: String? = nil,
         to url: WebURL? = nil,
@@ -29,8 +29,8 @@ extension EngineFixture {
         if let method { request = ModifierCommand.Request(method: method, url: nil) }
         var command = ModifierCommand(changes: changes, request: try #require(request))
         if let url { command.request.url = url }
-        if command.request.url == nil, case .id(let id) = target {
-            command.request.url = try WebURL(id.text)
+        if command.request.url == nil, !target.isEntity {
+            command.request.url = try WebURL(target.text)
         }
         command.id = try id.map { try ModifierID($0) }
         command.hold = hold
@@ -54,10 +54,40 @@ extension EngineFixture {
     }
 }
 
-extension ModifierCommand.Target {
-    static func url(_ url: WebURL) throws -> Self { .id(try EntryID(url)) }
+extension EntryID {
+    static func url(_ url: WebURL) throws -> Self { try EntryID(url) }
 
-    static func entity(_ text: String) throws -> Self { .key(try EntityKey(text), origin: nil) }
+    /// An entity of the fixture's origin, by its key.
+    static func entity(_ key: String) throws -> Self { EntryID(try .example(key)) }
+}
+
+extension EntityName {
+    /// An entity of the fixture's origin.
+    static func example(_ key: String) throws -> Self {
+        EntityName(try EntityKey(key), of: try OriginName("example"))
+    }
+}
+
+extension EngineFixture {
+    /// The entity as a client sees it; nil for a miss.
+    func read(
+        _ name: EntityName,
+        as form: ShownView = .view,
+        expanding depth: Int = 0,
+        _ scope: ScopeKey? = nil
+    ) async throws -> EntryView<Entry?>? {
+        let (key, now) = (scope ?? self.scope, clock.now())
+        return try await engine.store.read { [engine] reader throws(StoreError) in
+            try engine.view(
+                of: EntryID(name),
+                for: key,
+                reader,
+                now: now,
+                as: form,
+                expanding: depth
+            ) { row, _ in row.entry() }
+        }
+    }
 }
 
 extension Effect {

@@ -36,7 +36,7 @@ struct ModifierWordsTests {
         func next() -> UInt64 { draw }
     }
 
-    @Test("A lane reads back from its text, and no id looks like a name")
+    @Test("A lane reads back from both of its forms, and no id looks like a name")
     func lanes() throws {
         let entity = EntityName(try EntityKey("User:a%2Fb"), of: try OriginName("example"))
         let lanes: [Lane] = [
@@ -44,15 +44,19 @@ struct ModifierWordsTests {
             .name(try LaneName("id:a")), .id(EntryID(entity)),
             .id(try EntryID("https://api.example.com/a?b=c#d")),
         ]
-        #expect(lanes.map(\.text).prefix(2) == ["id:a", "name:a"])
-        #expect(Lane.id(EntryID(entity)).text == "key:example/User:a%2Fb")
-        #expect(Set(lanes.map(\.text)).count == lanes.count)
-        for lane in lanes { #expect(try Lane(lane.text) == lane) }
-        for text in ["", "a", "ids:a", "key:a/b"] {
-            #expect(throws: ModelError.badLane(text)) { try Lane(text) }
+        #expect(lanes.map(\.description).prefix(2) == ["id:a", "name:a"])
+        #expect(Lane.id(EntryID(entity)).description == "id:entity:example/User:a%2Fb")
+        #expect(Lane.id(EntryID(entity)).stored == "key:example/User:a%2Fb")
+        #expect(Set(lanes.map(\.description)).count == lanes.count)
+        for lane in lanes {
+            #expect(try Lane(given: lane.description) == lane)
+            #expect(try Lane(stored: lane.stored) == lane)
         }
-        #expect(throws: ModelError.badLaneName("")) { try Lane("name:") }
-        #expect(throws: ModelError.self) { try Lane("id:") }
+        for text in ["", "a", "ids:a", "key:a/B:1"] {
+            #expect(throws: ModelError.badLane(text)) { try Lane(given: text) }
+        }
+        #expect(throws: ModelError.badLaneName("")) { try Lane(given: "name:") }
+        #expect(throws: ModelError.self) { try Lane(given: "id:") }
     }
 
     @Test("A lane's name is 1 to 128 bytes without control characters, told apart by its bytes")

@@ -31,19 +31,22 @@ struct NamesTests {
         #expect(composed.hashValue == copy.hashValue)
     }
 
-    @Test("An entity's id is its own name behind a mark that nobody can write")
+    @Test("An entity's stored id is its name after a mark that no client can write")
     func entityIDs() throws {
         let origin = try OriginName("example")
         let name = EntityName(try EntityKey("User:a%2Fb"), of: origin)
         let id = EntryID(name)
         #expect(id.isEntity)
         #expect(id.entity == name)
-        #expect(id.description == "example/User:a%2Fb")
+        #expect(id.description == "entity:example/User:a%2Fb")
         #expect(try EntryID(stored: id.text) == id)
         #expect(throws: ModelError.self) { try EntryID(id.text) }
         #expect(id.text < EntryID.firstOfEntries)
-        #expect(id.text.hasPrefix(EntryID.entityPrefix(origin, type: "User")))
-        #expect(!id.text.hasPrefix(EntryID.entityPrefix(origin, type: "Use")))
+        #expect(try EntryID(given: id.description) == id)
+        #expect(id.text.hasPrefix(EntryID.entityPrefix(origin)))
+        for (prefix, isIts) in [("entity:", true), ("entity:example/User:", true), ("e", false)] {
+            #expect(id.text.hasPrefix(try EntryID.prefix(given: prefix)) == isIts)
+        }
         for text in ["\u{1}", "\u{1}example", "\u{1}example/", "\u{1}a b/User:1", "\u{1}/User:1"] {
             #expect(throws: ModelError.self) { try EntryID(stored: text) }
         }

@@ -32,7 +32,7 @@ struct EntityTests {
     func life() async throws {
         try await ServerFixture.run(rules: .standard) { server in
             let client = try await server.connect()
-            let path = "/v1/entities/User%3Aa%252Fb"
+            let path = "/v1/entries/entity:example%2FUser%3Aa%252Fb"
             let json = #"{"type":"User","id":"a/b","name":"Ada"}"#
             let created = try await client.ask("PUT", path, body: Array(json.utf8))
             #expect(created.status == 201)
@@ -62,7 +62,7 @@ struct EntityTests {
             let gone = try await client.ask("GET", path)
             #expect(gone.status == 410)
             #expect(try gone.problem().kind == .deleted)
-            let miss = try await client.ask("GET", "/v1/entities/User:c")
+            let miss = try await client.ask("GET", "/v1/entries/entity:example/User:c")
             #expect(miss.status == 404)
             #expect(try miss.problem().kind == .miss)
         }
@@ -83,37 +83,48 @@ struct EntityTests {
             #expect(try await fetch(client, "/1", .cacheOnly) == page("1", by: new))
             let entry = "/v1/entries/" + PercentCoding.encode(first.text)
             #expect(try await client.ask("GET", entry).text == page("1", by: new))
-            let author = try await client.ask("GET", "/v1/entities/User:7")
+            let author = try await client.ask("GET", "/v1/entries/entity:example/User:7")
             #expect(author.text == new)
-            let article = try await client.ask("GET", "/v1/entities/Article:1")
+            let article = try await client.ask("GET", "/v1/entries/entity:example/Article:1")
             #expect(try JSONValue(parsing: article.body)["author"]?.string == "User:7")
-            let whole = try await client.ask("GET", "/v1/entities/Article:1?expand=1")
+            let whole = try await client.ask("GET", "/v1/entries/entity:example/Article:1?expand=1")
             #expect(whole.text == page("1", by: new))
         }
     }
+
+    private func ids(_ keys: String...) -> [String] { keys.map { "entity:example/\($0)" } }
 
     @Test("A list has the entities of a type, page by page, and no entry")
     func list() async throws {
         try await ServerFixture.run(rules: .standard) { server in
             let client = try await server.connect()
             for key in ["User:1", "User:2", "User:3", "Users:1"] {
-                let path = "/v1/entities/\(PercentCoding.encode(key))"
+                let path = "/v1/entries/entity:example/\(PercentCoding.encode(key))"
                 _ = try await client.ask("PUT", path, body: Array("{}".utf8))
             }
             try await server.store("notes/1", Array("1".utf8), kind: .blob)
-            _ = try await client.ask("DELETE", "/v1/entities/User:2")
-            let first = try await client.ask("GET", "/v1/entities?type=User&limit=2")
-            let page = try first.value(Page<EntityItem>.self)
-            #expect(page.items.map(\.name.key) == ["User:1", "User:2"])
-            #expect(page.items.map(\.deleted) == [false, true])
+            _ = try await client.ask("DELETE", "/v1/entries/entity:example/User:2")
+            let first = try await client.ask(
+                "GET",
+                "/v1/entries?prefix=entity:example/User:&limit=2"
+            )
+            let page = try first.value(Page<EntryItem>.self)
+            #expect(page.items.map(\.id) == ids("User:1", "User:2"))
+            #expect(page.items.map(\.kind) == [.entity, .tombstone])
+            let read = try await client.ask("GET", "/v1/entries/entity:example/User:1")
+            #expect(page.items[0].etag == read.headers["ETag"])
+            #expect(page.items[0].bytes == read.body.count)
             let cursor = PercentCoding.encode(try #require(page.next))
             let rest = try await client.ask(
                 "GET",
-                "/v1/entities?type=User&limit=2&cursor=\(cursor)"
+                "/v1/entries?prefix=entity:example/User:&limit=2&cursor=\(cursor)"
             )
-            #expect(try rest.value(Page<EntityItem>.self).items.map(\.name.key) == ["User:3"])
-            let all = try await client.ask("GET", "/v1/entities").value(Page<EntityItem>.self)
-            #expect(all.items.map(\.name.key) == ["User:1", "User:2", "User:3", "Users:1"])
+            #expect(try rest.value(Page<EntryItem>.self).items.map(\.id) == ids("User:3"))
+            for prefix in ["entity:", "entity:example/"] {
+                let all = try await client.ask("GET", "/v1/entries?prefix=\(prefix)")
+                    .value(Page<EntryItem>.self)
+                #expect(all.items.map(\.id) == ids("User:1", "User:2", "User:3", "Users:1"))
+            }
             let entries = try await client.ask("GET", "/v1/entries")
             #expect(try entries.value(Page<EntryItem>.self).items.map(\.id) == ["notes/1"])
         }
@@ -127,56 +138,90 @@ struct EntityTests {
             let author = #"{"type":"User","id":7,"name":"A"}"#
             server.upstream.answer(url, with: .json(page("1", by: author)))
             _ = try await fetch(client, "/1")
-            let answer = try await client.ask("GET", "/v1/entities/User:7/explain")
-            let explanation = try answer.value(EntityExplanation.self)
-            #expect(explanation.item.name.key == "User:7")
-            #expect(explanation.pending.base == .json(Array(author.utf8), isComplete: true))
+            let answer = try await client.ask("GET", "/v1/entries/entity:example/User:7/explain")
+            let explanation = try answer.value(EntryExplanation.self)
+            #expect(explanation.item.id == "entity:example/User:7")
+            #expect(explanation.item.bytes == author.utf8.count)
+            #expect(explanation.form == .entity)
             let article = EntryID(try server.entity("Article:1"))
-            #expect(explanation.referencedBy.items == [.init(article, members: ["author"])])
-            let holder = try await client.ask("GET", "/v1/entities/Article:1/explain")
-            let other = try holder.value(EntityExplanation.self)
+            #expect(explanation.referencedBy?.items == [.init(article, members: ["author"])])
+            let holder = try await client.ask("GET", "/v1/entries/entity:example/Article:1/explain")
+            let other = try holder.value(EntryExplanation.self)
             #expect(
-                other.referencedBy.items
+                other.referencedBy?.items
                     == [.init(try EntryID(url), members: ["type", "id", "author"])]
             )
             let user = EntryID(try server.entity("User:7"))
-            #expect(other.refersTo.items == [.init(user, members: ["author"])])
+            #expect(other.entities?.items == [.init(user, members: ["author"])])
             let entry = "/v1/entries/\(PercentCoding.encode(url.text))/explain"
             let form = try await client.ask("GET", entry).value(EntryExplanation.self)
             #expect(form.form == .normalized)
-            #expect(form.entities?.items.map(\.target.description) == ["example/Article:1"])
-            let miss = try await client.ask("GET", "/v1/entities/User:8/explain")
+            #expect(form.entities?.items.map(\.id) == ["entity:example/Article:1"])
+            let miss = try await client.ask("GET", "/v1/entries/entity:example/User:8/explain")
             #expect(try miss.problem().kind == .miss)
         }
     }
 
-    @Test("An origin has to be named where it is not clear, and to be one")
+    @Test("An entity of an origin without rules is a miss, and is not set")
     func origins() async throws {
         try await ServerFixture.run(rules: .standard) { server in
-            var other = OriginSettings(
-                name: try OriginName("other"),
-                baseURL: try WebURL("https://other.example.com")
-            )
-            other.normalize = NormalizeRules(byType: .standard)
-            _ = try await server.engine.origins.add(OriginCommand(other))
             let client = try await server.connect()
-            let body = Array("{}".utf8)
-            for (method, path) in [
-                ("GET", "/v1/entities/A:1"), ("PUT", "/v1/entities/A:1"), ("GET", "/v1/entities"),
-                ("DELETE", "/v1/entities/A:1"), ("GET", "/v1/entities/A:1/explain"),
-                ("GET", "/v1/watch?key=A:1&timeout=0ms"),
-            ] {
-                let unclear = try await client.ask(method, path, body: body)
-                #expect(try unclear.problem().kind == .originNeeded, "\(method) \(path)")
-                let query = path.contains("?") ? "&" : "?"
-                let unknown = try await client.ask(method, path + query + "origin=none", body: body)
-                #expect(try unknown.problem().kind == .noSuchOrigin, "\(method) \(path)")
-            }
-            let path = "/v1/entities/A:1?origin=other"
-            #expect(try await client.ask("PUT", path, body: body).status == 201)
-            #expect(try await client.ask("GET", path).status == 200)
-            let elsewhere = try await client.ask("GET", "/v1/entities/A:1?origin=example")
-            #expect(elsewhere.status == 404)
+            let path = "/v1/entries/entity:none/A:1"
+            #expect(try await client.ask("GET", path).problem().kind == .miss)
+            #expect(try await client.ask("GET", path + "/explain").problem().kind == .miss)
+            let set = try await client.ask("PUT", path, body: Array("{}".utf8))
+            #expect(try set.problem().kind == .badRequest)
+        }
+    }
+
+    @Test(
+        "A parameter or a condition that an entity does not have is refused",
+        arguments: [
+            ("PUT", "entity:example/A:1?ttl=1h", []), ("PUT", "entity:example/A:1?pin=true", []),
+            ("PUT", "entity:example/A:1", ["If-None-Match: *"]),
+            ("DELETE", "entity:example/A:1", ["If-Match: *"]),
+            ("GET", "entity:example/A:1?expand=9", []), ("GET", "notes/1?expand=1", []),
+        ] as [(String, String, [String])]
+    )
+    func misfits(method: String, path: String, fields: [String]) async throws {
+        try await ServerFixture.run(rules: .standard) { server in
+            let client = try await server.connect()
+            let body = Array((method == "PUT" ? "{}" : "").utf8)
+            let answer = try await client.ask(method, "/v1/entries/" + path, fields, body: body)
+            #expect(try answer.problem().kind == .badRequest)
+            let pin = try await client.ask("PUT", "/v1/pins/entity:example/A:1")
+            #expect(try pin.problem().detail.contains("cannot be pinned"))
+        }
+    }
+
+    @Test("A URL in any spelling is one id on each route")
+    func spellings() async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            let url = try ServerFixture.url("/1")
+            server.upstream.answer(url, with: .json("{}"))
+            _ = try await fetch(client, "/1")
+            let other = "HTTPS://API.example.com:443/./1"
+            let path = PercentCoding.encode(other)
+            #expect(try await client.ask("GET", "/v1/entries/\(path)").status == 200)
+            #expect(try await client.ask("GET", "/v1/entries/\(path)/explain").status == 200)
+            let ids = Array(#"{"ids":["\#(other)"],"dry_run":true}"#.utf8)
+            let evicted = try await client.ask("POST", "/v1/evict", body: ids)
+            #expect(try EvictReport(decoding: evicted.body).ids == [url.text])
+            let batch = Array(#"{"ids":["\#(other)"]}"#.utf8)
+            let frames = try await client.ask("POST", "/v1/entries/batch", body: batch)
+            #expect(frames.text.contains(#""id":"\#(url.text)""#))
+            #expect(try await client.ask("PUT", "/v1/pins/\(path)").status == 201)
+            let lane = PercentCoding.encode("id:" + other)
+            #expect(try await client.ask("POST", "/v1/lanes/\(lane)/pause").status == 204)
+            let write = #"{"changes":[{"target":{"id":"\#(other)"},"effect":{"type":"delete"}}]}"#
+            let sent = try await client.ask("POST", "/v1/modifiers", body: Array(write.utf8))
+            let receipt: ModifierReceipt = try sent.value()
+            let report: ModifierReport =
+                try await client.ask("GET", "/v1/modifiers/\(receipt.id)").value()
+            #expect(report.targets.map(\.id) == [url.text])
+            #expect(report.lanes == ["id:\(url.text)"])
+            #expect(report.marks == [.paused])
         }
     }
 
@@ -189,12 +234,12 @@ struct EntityTests {
             let client = try await server.connect()
             let answer = try await client.ask(
                 "PUT",
-                "/v1/entities/User:7",
+                "/v1/entries/entity:example/User:7",
                 body: Array(body.utf8)
             )
             #expect(answer.status == 400)
             _ = try answer.problem()
-            let read = try await client.ask("GET", "/v1/entities/User:7")
+            let read = try await client.ask("GET", "/v1/entries/entity:example/User:7")
             #expect(read.status == 404)
         }
     }
@@ -210,12 +255,12 @@ struct EntityTests {
             let answer = try await client.ask(
                 "POST",
                 "/v1/evict",
-                body: Array(#"{"keys":["User:7"]}"#.utf8)
+                body: Array(#"{"ids":["entity:example/User:7"]}"#.utf8)
             )
             let report = try EvictReport(decoding: answer.body)
             #expect(report.evicted == 1)
-            #expect(report.entities == [.init(key: "User:7", origin: "example")])
-            #expect(try await client.ask("GET", "/v1/entities/User:7").status == 404)
+            #expect(report.ids == ids("User:7"))
+            #expect(try await client.ask("GET", "/v1/entries/entity:example/User:7").status == 404)
             let target = "/v1/fetch?url=\(PercentCoding.encode(url.text))&policy=cache-only"
             #expect(try await client.ask("GET", target).problem().kind == .miss)
             let frames = try await client.ask("GET", target + "&partial=true").frames()

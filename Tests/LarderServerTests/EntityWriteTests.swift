@@ -46,14 +46,18 @@ struct EntityWriteTests {
     @Test("Case 28: a write by key shows, is sent to the entity's URL, and refused leaves no trace")
     func life() async throws {
         try await run { server, client in
-            let path = "/v1/entities/User:7"
+            let path = "/v1/entries/entity:people/User:7"
             _ = try await client.ask("PUT", path, body: Array(Self.user.utf8))
             let gate = Gate()
             server.upstream.answer(
                 try WebURL(Self.own),
                 with: .json(#"{"no":"no"}"#, status: 403).held(by: gate)
             )
-            let accepted = try await write(client, to: #"{"key":"User:7"}"#, id: "rename")
+            let accepted = try await write(
+                client,
+                to: #"{"id":"entity:people/User:7"}"#,
+                id: "rename"
+            )
             #expect(accepted.status == 202)
             #expect(accepted.headers["Location"] == "/v1/modifiers/rename")
             let shown = try await client.ask("GET", path)
@@ -67,10 +71,10 @@ struct EntityWriteTests {
             #expect(sent.url.text == Self.own)
             #expect(sent.body == Array(#"{"name":"Countess"}"#.utf8))
             #expect(sent.headers["Content-Type"] == "application/merge-patch+json")
-            let lane = "/v1/modifiers?lane=\(PercentCoding.encode("key:people/User:7"))"
+            let lane = "/v1/modifiers?lane=\(PercentCoding.encode("id:entity:people/User:7"))"
             let listed: Page<ModifierReport> = try await client.ask("GET", lane).value()
             #expect(listed.items.map(\.id) == ["rename"])
-            #expect(listed.items.first?.targets == [.text("User:7")])
+            #expect(listed.items.first?.targets.map(\.id) == ["entity:people/User:7"])
             gate.open()
             let id = try ModifierID("rename")
             let settled = try await server.engine.modifiers.modifier(
@@ -87,32 +91,33 @@ struct EntityWriteTests {
         }
     }
 
-    @Test("The same write is one with the origin's name and without it, another is refused")
+    @Test("The same write is one, another of its id is refused")
     func again() async throws {
         try await run { server, client in
             // Nothing is scripted, so it waits.
-            for target in [#"{"key":"User:7"}"#, #"{"key":"User:7","origin":"people"}"#] {
+            for _ in 0..<2 {
+                let target = #"{"id":"entity:people/User:7"}"#
                 let answer = try await write(client, to: target, id: "rename")
                 #expect(answer.status == 202)
             }
-            let other = try await write(client, to: #"{"key":"User:8"}"#, id: "rename")
+            let target = #"{"id":"entity:people/User:8"}"#
+            let other = try await write(client, to: target, id: "rename")
             #expect(try other.problem().kind == .modifierExists)
             let all = try await client.ask("GET", "/v1/modifiers")
             #expect(try all.value(Page<ModifierReport>.self).items.count == 1)
         }
     }
 
-    @Test("Whose a key is has to be clear, and where a write to it goes")
+    @Test("An entity's origin has to be there, and a write to it to have a URL")
     func refused() async throws {
         let delete = #"{"type":"delete"}"#
         try await run(.standard) { server, client in
             for (target, effect, status, kind) in [
-                (#"{"key":"User:7"}"#, delete, 400, ProblemKind.originNeeded),
-                (#"{"key":"User:7","origin":"none"}"#, delete, 404, .noSuchOrigin),
-                (#"{"key":"User:7","origin":"example"}"#, delete, 422, .noRequest),
-                (#"{"key":"Article:7","origin":"people"}"#, delete, 422, .noRequest),
+                (#"{"id":"entity:none/User:7"}"#, delete, 404, ProblemKind.noSuchOrigin),
+                (#"{"id":"entity:example/User:7"}"#, delete, 422, .noRequest),
+                (#"{"id":"entity:people/Article:7"}"#, delete, 422, .noRequest),
                 (
-                    #"{"key":"User:7","origin":"people"}"#, #"{"type":"put","value":"A"}"#, 422,
+                    #"{"id":"entity:people/User:7"}"#, #"{"type":"put","value":"A"}"#, 422,
                     .badRequest
                 ),
             ] {

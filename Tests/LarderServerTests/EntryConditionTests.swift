@@ -166,8 +166,8 @@ struct EntryConditionTests {
             #expect(try await client.ask("PUT", Self.path, body: [1]).headers["Date"] != nil)
             for path in [
                 Self.path, "/v1/entries", "/v1/pins", "/v1/modifiers", "/v1/origins", "/v1/status",
-                "/v1/health", "/v1/health", "/v1/openapi.json", "/v1/entries/a/explain",
-                "/v1/entities", "/v1/entries/missing", "/nothing",
+                "/v1/health", "/v1/openapi.json", "/v1/entries/a/explain",
+                "/v1/entries/entity:a/B:1", "/v1/entries/missing", "/nothing",
             ] {
                 let get = try await client.ask("GET", path)
                 let head = try await client.ask("HEAD", path)

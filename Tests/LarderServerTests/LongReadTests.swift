@@ -206,7 +206,7 @@ struct LongReadTests {
             let client = try await server.connect()
             let long = String(repeating: "x", count: 100_000)
             let json = #"{"type":"User","id":7,"name":"\#(long)"}"#
-            let path = "/v1/entities/User:7"
+            let path = "/v1/entries/entity:example/User:7"
             #expect(try await client.ask("PUT", path, body: Array(json.utf8)).status == 201)
             #expect(try await client.ask("GET", path).text == json)
         }

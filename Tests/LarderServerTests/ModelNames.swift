@@ -1,7 +1,6 @@
 import LarderModel
 
 // Names that LarderAPI and our modules have too; here they are the model's.
-typealias EntityName = LarderModel.EntityName
 typealias EntryKind = LarderModel.EntryKind
 typealias FetchPolicy = LarderModel.FetchPolicy
 typealias Timestamp = LarderModel.Timestamp

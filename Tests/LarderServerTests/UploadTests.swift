@@ -32,7 +32,7 @@ struct UploadTests {
     @Test("An entity larger than one may be is refused by its length, and by its bytes")
     func largeEntities() async throws {
         try await ServerFixture.run(rules: .standard) { server in
-            let head = "PUT /v1/entities/User:7 HTTP/1.1\r\nHost: x\r\n"
+            let head = "PUT /v1/entries/entity:example/User:7 HTTP/1.1\r\nHost: x\r\n"
             let announced = try await server.connect()
             try await announced.send("\(head)Content-Length: \(Limits.entityBytesMax + 1)\r\n\r\n")
             let hidden = try await server.connect()
@@ -52,7 +52,7 @@ struct UploadTests {
     func collected() async throws {
         try await ServerFixture.run(rules: .standard) { server in
             let head =
-                "PUT /v1/entities/User:7 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+                "PUT /v1/entries/entity:example/User:7 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
                 + "Content-Length: \(Limits.entityBytesMax)\r\n\r\n"
             var halves: [RawClient] = []
             for _ in 0..<Limits.heldBytesPerUserMax / Limits.entityBytesMax {
@@ -70,7 +70,10 @@ struct UploadTests {
             #expect(problem.retryable)
             let small = try await server.connect()
             let ada = Array(#"{"id":7,"name":"Ada"}"#.utf8)
-            #expect(try await small.ask("PUT", "/v1/entities/User:7", body: ada).status == 201)
+            #expect(
+                try await small.ask("PUT", "/v1/entries/entity:example/User:7", body: ada).status
+                    == 201
+            )
             await halves.removeLast().hangUp()
             var status = 503
             while status == 503 {

@@ -277,6 +277,6 @@ struct SettlingTests {
         try await store.modifiers.setPaused(scope, .id(named("a")), false)
         try temporary.crash()
         let lanes = try await temporary.store.modifiers.pausedLanes()
-        #expect(lanes.map(\.lane.text) == ["name:cart"])
+        #expect(lanes.map(\.lane.description) == ["name:cart"])
     }
 }

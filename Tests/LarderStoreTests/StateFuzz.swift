@@ -113,7 +113,7 @@ final class StateFuzz {
             for name in [id, "large", "waiting"] { try await temporary.pin(name, from: origin) }
         case 10: try await temporary.unpin(id)
         default:
-            guard let lane = try? Lane("name:\(id)") else { return }
+            guard let lane = try? Lane(given: "name:\(id)") else { return }
             let isPaused = Bool.random(using: &random)
             try await temporary.store.modifiers.setPaused(temporary.scope, lane, isPaused)
             try await temporary.store.setOffline(id, isPaused)

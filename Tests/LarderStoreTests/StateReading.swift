@@ -42,7 +42,7 @@ struct StateReading {
             if !lost.isEmpty { try await store.modifiers.buryUnreadable(lost, now: .epoch) }
         }
         let lanes = try await store.modifiers.pausedLanes()
-        _ = lanes.map(\.lane.text)
+        _ = lanes.map(\.lane.description)
         _ = try await store.modifiers.oldestAcceptedAt()?.rfc3339
         var after: Int64 = 0
         while let end = try await store.pins.wanted(after: after).last { after = end.number }

@@ -39,7 +39,7 @@ struct StateRowTests {
         for id in ["large", "c"] { try await temporary.pin(id) }
         for name in ["m0", "m1", "m2"] { try await temporary.accept(name, "a", "b") }
         try await temporary.confirm(try await temporary.accept("gone", "a"))
-        let lane = try Lane("name:x")
+        let lane = try Lane(given: "name:x")
         try await temporary.store.modifiers.setPaused(temporary.scope, lane, true)
         return temporary
     }

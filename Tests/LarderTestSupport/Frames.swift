@@ -26,16 +26,8 @@ extension FrameEntry {
     }
 }
 
-extension TargetName {
-    /// The id of the entry or entity.
-    package var entryID: EntryID {
-        get throws {
-            guard let key, let origin else { return try EntryID(id ?? "") }
-            return EntryID(LarderModel.EntityName(try EntityKey(key), of: try OriginName(origin)))
-        }
-    }
-}
-
 extension ChangeFrame {
+    /// The id of the entry or entity.
+    package var entryID: EntryID { get throws { try EntryID(given: id) } }
     package var revision: Revision { Revision(rev) }
 }

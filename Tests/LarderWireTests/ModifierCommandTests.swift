@@ -68,7 +68,7 @@ struct ModifierCommandTests {
             """
         let command = try Self.command(json)
         #expect(command.id?.text == "like-42")
-        #expect(command.changes.map(\.target) == [.id(try EntryID(Self.url))])
+        #expect(command.changes.map(\.target) == [try EntryID(Self.url)])
         #expect(command.request.headers["X-From"] == "phone")
         #expect(command.request.headers["Content-Type"] == "application/json")
         #expect(command.account.text == "work")

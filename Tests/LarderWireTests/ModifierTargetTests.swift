@@ -17,29 +17,22 @@ struct ModifierTargetTests {
         #"{"changes":[{"target":\#(target),"effect":\#(effect)}]\#(rest)}"#
     }
 
-    private static let user = #"{"key":"User:7","origin":"example"}"#
+    private static let user = #"{"id":"entity:example/User:7"}"#
 
-    @Test(
-        "An entity is named by its key, with or without an origin, and written so again",
-        arguments: [
-            (#"{"key":"User:7","origin":"example"}"#, "User:7", "example"),
-            (#"{"key":"User:7"}"#, "User:7", nil),
-            (#"{"key":"User:a/b"}"#, "User:a%2Fb", nil),
-            (#"{"key":"Book:tmp:1","origin":null}"#, "Book:tmp:1", nil),
-        ] as [(String, String, String?)]
-    )
-    func keys(target: String, key: String, origin: String?) throws {
-        let command = try Self.command(Self.json(target))
-        let named = ModifierCommand.Target.key(
-            try EntityKey(key),
-            origin: try origin.map { try OriginName($0) }
-        )
-        #expect(command.changes.map(\.target) == [named])
-        let text = String(decoding: command.encodedJSON(), as: UTF8.self)
-        let written =
-            origin.map { #"{"key":"\#(key)","origin":"\#($0)"}"# } ?? #"{"key":"\#(key)"}"#
-        #expect(text.contains(#""target":\#(written),"#), "\(text)")
-        #expect(try Self.command(String(decoding: command.encodedJSON(), as: UTF8.self)) == command)
+    @Test("A target is named by its id, and written in its one spelling")
+    func targets() throws {
+        for (id, spelling) in [
+            ("entity:example/User:7", "entity:example/User:7"),
+            ("entity:example/User:a/b", "entity:example/User:a%2Fb"),
+            ("entity:example/Book:tmp:1", "entity:example/Book:tmp:1"),
+            ("HTTPS://A.example:443/1", "https://a.example/1"),
+        ] {
+            let command = try Self.command(Self.json(#"{"id":"\#(id)"}"#))
+            #expect(command.changes.map(\.target.description) == [spelling])
+            let text = String(decoding: command.encodedJSON(), as: UTF8.self)
+            #expect(text.contains(#""target":{"id":"\#(spelling)"},"#), "\(text)")
+            #expect(try Self.command(text) == command)
+        }
     }
 
     @Test(
@@ -85,7 +78,7 @@ struct ModifierTargetTests {
             json(user, #"{"type":"list_add","value":{"/a":[1]}}"#),
             json(user, #"{"type":"none"}"#),
             #"{"changes":[{"target":\#(user),"effect":{"type":"delete"}},"#
-                + #"{"target":{"key":"User:8"},"effect":{"type":"delete"}}]}"#,
+                + #"{"target":{"id":"entity:example/User:8"},"effect":{"type":"delete"}}]}"#,
         ]
     )
     func noRequest(json: String) {
@@ -95,16 +88,12 @@ struct ModifierTargetTests {
     @Test(
         "What names no target is refused by name and place",
         arguments: [
-            (#"{"id":"notes/1","key":"User:7"}"#, .badRequest, "id and key"),
-            (#"{}"#, .badRequest, "target: id is missing"),
-            (#"{"origin":"example"}"#, .badRequest, "target: id is missing"),
-            (#"{"id":"notes/1","origin":"example"}"#, .badRequest, "origin"),
-            (#"{"key":"User"}"#, .badID, "'User'"),
-            (#"{"key":":7"}"#, .badID, "empty"),
-            (#"{"key":"User:%zz"}"#, .badID, "%zz"),
-            (#"{"key":7}"#, .badRequest, "target.key"),
-            (#"{"key":"User:7","origin":"a b"}"#, .badRequest, "origin"),
-            (#"{"key":"User:7","orgin":"a"}"#, .unknownMember, "orgin"),
+            (#"{}"#, .badRequest, "id"), (#"{"id":7}"#, .badRequest, "target.id"),
+            (#"{"id":""}"#, .badID, "empty"),
+            (#"{"id":"entity:User:7"}"#, .badID, "'entity:User:7'"),
+            (#"{"id":"entity:example/User:%zz"}"#, .badID, "%zz"),
+            (#"{"key":"User:7"}"#, .unknownMember, "key"),
+            (#"{"id":"notes/1","origin":"example"}"#, .unknownMember, "origin"),
         ] as [(String, ProblemKind, String)]
     )
     func badTargets(target: String, kind: ProblemKind, part: String) {
@@ -119,7 +108,12 @@ struct ModifierTargetTests {
     )
     func misfits(type: String, value: String) {
         let effect = #"{"type":"\#(type)","value":\#(value)}"#
-        expect(Self.json(Self.user, effect), .badRequest, 422, "'User:7' is an entity")
+        expect(
+            Self.json(Self.user, effect),
+            .badRequest,
+            422,
+            "'entity:example/User:7' is an entity"
+        )
         // An entry's body may be anything.
         let ofEntry = Self.json(#"{"id":"https://a.example/1"}"#, effect)
         #expect(throws: Never.self) { try Self.command(ofEntry) }
@@ -134,7 +128,7 @@ struct ModifierTargetTests {
                 + #"{"target":\#(second),\#(delete)}],"request":\#(request)}"#
         }
         expect(json(Self.user), .badRequest, 400, "twice")
-        #expect(try Self.command(json(#"{"key":"User:7","origin":"other"}"#)).changes.count == 2)
+        #expect(try Self.command(json(#"{"id":"entity:other/User:7"}"#)).changes.count == 2)
     }
 
     private func expect(_ json: String, _ kind: ProblemKind, _ status: Int, _ part: String) {

@@ -72,7 +72,7 @@ struct RawWriteCommandTests {
         let headers = type.isEmpty ? [] : [("Content-Type", type)]
         let modifier = try modifier(method, headers, body)
         #expect(modifier.changes.map(\.effect) == [effect])
-        #expect(modifier.changes.map(\.target) == [.id(try EntryID("https://a.example/x"))])
+        #expect(modifier.changes.map(\.target) == [try EntryID("https://a.example/x")])
         #expect(modifier.request.method == method)
         #expect(modifier.request.url?.text == "https://a.example/x")
         let isNone = type.isEmpty && body.isEmpty

@@ -38,6 +38,5 @@ enum Shape: Sendable {
             .words(["replace", "append"]), .members([("append", String.self)]),
             .members([("by", String.self)]),
         ],
-        ObjectIdentifier(ModifierTargetName.self): [.type(String.self), .type(TargetName.self)],
     ]
 }

@@ -269,7 +269,7 @@ public struct MissFrame: FrameMembers, Equatable {
     public var id: String
 
     package init(_ id: EntryID) {
-        self.id = id.text
+        self.id = id.description
     }
 }
 
@@ -283,7 +283,7 @@ public struct CachedDeletionFrame: FrameMembers, Equatable {
     package var resumption: Int64? { deletion.rev }
 
     package init(_ id: EntryID, _ deletion: DeletedFrame) {
-        (self.id, self.deletion) = (id.text, deletion)
+        (self.id, self.deletion) = (id.description, deletion)
     }
 }
 

@@ -118,7 +118,7 @@ extension EndFrame {
 extension ChangeFrame {
     package func print(to json: inout JSONWriter) -> Bool {
         json.member("rev", rev)
-        target.print(to: &json)
+        json.member("id", id)
         json.member("source", source)
         if let changed { json.member("changed", changed) }
         if let cause { json.member("cause", cause) }
@@ -133,7 +133,7 @@ extension ChangeFrame {
 extension EvictFrame {
     package func print(to json: inout JSONWriter) -> Bool {
         json.member("rev", rev)
-        target.print(to: &json)
+        json.member("id", id)
         json.member("reason", reason)
         if let isOwn { json.member("self", isOwn) }
         if let more { json.member("more", more) }
@@ -154,10 +154,9 @@ extension ModifierFrame {
             guard let list else { continue }
             json.name(name)
             json.beginArray()
-            for target in list { target.print(to: &json) }
+            for target in list { json.object { $0.member("id", target.id) } }
             json.endArray()
         }
-        if let origin { json.member("origin", origin) }
         if let problem {
             json.name("problem")
             json.verbatim(problem.bytes)
@@ -165,23 +164,6 @@ extension ModifierFrame {
         if let isOwn { json.member("self", isOwn) }
         if let more { json.member("more", more) }
         return true
-    }
-}
-
-extension TargetName {
-    func print(to json: inout JSONWriter) {
-        if let id { json.member("id", id) }
-        if let key { json.member("key", key) }
-        if let origin { json.member("origin", origin) }
-    }
-}
-
-extension ModifierTargetName {
-    func print(to json: inout JSONWriter) {
-        switch self {
-        case .text(let text): json.string(text)
-        case .name(let name): json.object { name.print(to: &$0) }
-        }
     }
 }
 

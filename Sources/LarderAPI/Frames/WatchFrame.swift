@@ -88,11 +88,11 @@ public struct WatchReport: Codable, Equatable, Sendable {
 public struct ChangeFrame: FrameMembers, Equatable {
     /// Revision of the change.
     public var rev: Int64
-    /// The entry or entity.
-    @Flattened public var target: TargetName
+    /// Id of the entry or entity.
+    public var id: String
     /// Source of the change: `client`, `network`, `modifier`.
     public var source: String
-    /// Keys of the entities whose changes it shows; omitted if there are none.
+    /// Ids of the entities whose changes it shows; omitted if there are none.
     @OmittedWhenNil public var changed: [String]?
     /// Cause of the change: `modifier:ID`; omitted without a cause.
     @OmittedWhenNil public var cause: String?
@@ -108,7 +108,7 @@ public struct ChangeFrame: FrameMembers, Equatable {
 
     private enum CodingKeys: String, CodingKey {
         case rev
-        case target
+        case id
         case source
         case changed
         case cause
@@ -125,15 +125,15 @@ public struct ChangeFrame: FrameMembers, Equatable {
         _ id: EntryID,
         source: String,
         cause: String? = nil,
-        changed: [EntityKey] = [],
+        changed: [EntryID] = [],
         isOwn: Bool = false,
         coalesced: Int = 1,
         isInitial: Bool = false,
         hasMore: Bool = false
     ) {
-        (rev, target) = (revision.number, TargetName(id))
+        (rev, self.id) = (revision.number, id.description)
         (self.source, self.cause) = (source, cause)
-        self.changed = changed.isEmpty ? nil : changed.map(\.text)
+        self.changed = changed.isEmpty ? nil : changed.map(\.description)
         (self.isOwn, initial, more) = (isOwn.ifTrue, isInitial.ifTrue, hasMore.ifTrue)
         self.coalesced = coalesced > 1 ? coalesced : nil
     }
@@ -143,8 +143,8 @@ public struct ChangeFrame: FrameMembers, Equatable {
 public struct EvictFrame: FrameMembers, Equatable {
     /// Revision of the eviction.
     public var rev: Int64
-    /// The entry or entity.
-    @Flattened public var target: TargetName
+    /// Id of the entry or entity.
+    public var id: String
     /// Why it was evicted.
     public var reason: String
     /// Whether the watcher evicted it itself, by its `Larder-Client` header; omitted if not.
@@ -155,7 +155,7 @@ public struct EvictFrame: FrameMembers, Equatable {
 
     private enum CodingKeys: String, CodingKey {
         case rev
-        case target
+        case id
         case reason
         case isOwn = "self"
         case more
@@ -170,7 +170,7 @@ public struct EvictFrame: FrameMembers, Equatable {
         isOwn: Bool = false,
         hasMore: Bool = false
     ) {
-        (rev, target, self.reason) = (revision.number, TargetName(id), reason)
+        (rev, self.id, self.reason) = (revision.number, id.description, reason)
         (self.isOwn, more) = (isOwn.ifTrue, hasMore.ifTrue)
     }
 }
@@ -192,11 +192,9 @@ public struct ModifierFrame: FrameMembers, Equatable {
     /// Whether the origin has confirmed it and a shared row does not show it yet; omitted if not.
     @OmittedWhenNil public var answered: Bool?
     /// Entries and entities that the modifier changes.
-    @OmittedWhenNil public var targets: [ModifierTargetName]?
+    @OmittedWhenNil public var targets: [TargetName]?
     /// Entries and entities that it changed and does not change any more.
-    @OmittedWhenNil public var reverted: [ModifierTargetName]?
-    /// Origin of the keys among the targets, if one of them is an entity.
-    @OmittedWhenNil public var origin: String?
+    @OmittedWhenNil public var reverted: [TargetName]?
     /// The problem for which it failed.
     @OmittedWhenNil public var problem: RawJSON?
     /// Whether the watcher changed it itself, by its `Larder-Client` header; omitted if not.
@@ -215,7 +213,6 @@ public struct ModifierFrame: FrameMembers, Equatable {
         case answered
         case targets
         case reverted
-        case origin
         case problem
         case isOwn = "self"
         case more
@@ -239,15 +236,14 @@ public struct ModifierFrame: FrameMembers, Equatable {
         case .answered: answered = true
         case nil: break
         }
-        let names = ModifierTargetName.list(change.targets)
+        let names = change.targets.map { TargetName(id: $0.description) }
         switch change.state {
         case .dead where change.mark != .dropped, .cancelled where change.mark != .dropped:
-            reverted = names.targets
+            reverted = names
         case .held, .queued, .inFlight, .confirmed, .accepted, .retryWait, .unknown, .conflict,
             .authWait, .dead, .cancelled:
-            targets = names.targets
+            targets = names
         }
-        origin = names.origin
         problem = change.problem.isEmpty ? nil : RawJSON(unchecked: change.problem)
         (self.isOwn, more) = (isOwn.ifTrue, hasMore.ifTrue)
     }

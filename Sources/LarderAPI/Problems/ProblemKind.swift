@@ -85,11 +85,6 @@ extension ProblemKind {
     package static let unknownMember = ProblemKind("unknown-member", 400, .usage)
         .title("A member of the body is unknown")
         .hint("Leave the member out, or correct its name.")
-    package static let originNeeded = ProblemKind("origin-needed", 400, .usage)
-        .title("It has to be said whose the key is")
-        .hint(
-            "Name the origin whose entity it is: origin=NAME; GET /v1/origins says which there are."
-        )
     package static let notFound = ProblemKind("not-found", 404)
         .title("There is no such route")
         .hint("Correct the path; GET /v1/openapi.json lists every route.")
@@ -242,8 +237,8 @@ extension ProblemKind {
         .hint("Look into the daemon's log for the request_id and report it.")
 
     package static let allCases: [ProblemKind] = [
-        .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .originNeeded,
-        .notFound, .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge,
+        .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
+        .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge,
         .unknownOrigin, .notPermitted, .originID, .noSuchOrigin, .originExists, .originInFile,
         .entryTooLarge, .cacheFull, .diskFull, .preconditionFailed, .pinned, .pinsFull,
         .noRequest, .unsupported, .modifierExists, .noSuchModifier, .alreadySent,

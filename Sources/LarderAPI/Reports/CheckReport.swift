@@ -98,23 +98,8 @@ public struct EvictReport: Codable, Equatable, Sendable {
     public var accountedBytes: Int64 = 0
     /// Number of entries that were selected and are protected.
     public var skipped = 0
-    /// Ids of evicted entries; with ``entities`` at most 10,000.
+    /// Ids of the evicted entries and entities, at most 10,000.
     public var ids: [String] = []
-    /// Names of evicted entities.
-    public var entities: [EntityName] = []
 
     package init() {}
-}
-
-/// An entity by its key and origin.
-public struct EntityName: Codable, Hashable, Sendable {
-    /// The key: `User:7`.
-    public var key: String
-    /// Name of the origin.
-    public var origin: String
-
-    package init(key: String, origin: String) {
-        self.key = key
-        self.origin = origin
-    }
 }

@@ -1,8 +1,8 @@
 package import LarderModel
 
-/// A row of a list: an entry without its bytes.
+/// A row of a list: an entry or an entity without its bytes.
 public struct EntryItem: Codable, Equatable, Sendable {
-    /// Id of the entry.
+    /// Id of the entry or entity.
     public var id: String
     /// Number of the user whose row it is; only in lists of other users' rows.
     @OmittedWhenNil public var user: UInt32?
@@ -20,7 +20,7 @@ public struct EntryItem: Codable, Equatable, Sendable {
     public var mediaType: String?
     /// Length of the body in bytes.
     public var bodyBytes: Int
-    /// Accounted size: body, id, headers and the fixed cost of rows.
+    /// Accounted size: body, id, headers, references and the fixed cost of rows.
     public var accountedBytes: Int64
     /// Time when the bytes were stored or confirmed.
     public var storedAt: Timestamp
@@ -45,7 +45,7 @@ public struct EntryItem: Codable, Equatable, Sendable {
         source: AnswerSource = .cache,
         now: LarderModel.Timestamp
     ) {
-        id = entry.id.text
+        id = entry.id.description
         kind = EntryKind(entry.kind)
         origin = entry.origin?.text
         status = entry.status
@@ -81,7 +81,7 @@ public struct EntryKind: WireEnum {
     public static let blob = EntryKind(rawValue: "blob")
     /// An origin's answer.
     public static let fetched = EntryKind(rawValue: "fetched")
-    /// An answer that the origin has deleted.
+    /// An answer or an entity that the origin has deleted.
     public static let tombstone = EntryKind(rawValue: "tombstone")
     /// Answers to one URL that differ by header fields of the request.
     public static let variants = EntryKind(rawValue: "variants")
@@ -128,53 +128,4 @@ public struct AnswerSource: WireEnum {
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
-}
-
-/// A row of a list of entities: an entity without its value.
-public struct EntityItem: Codable, Equatable, Sendable {
-    /// Key and origin of the entity.
-    @Flattened public var name: EntityName
-    /// Number of the user whose row it is; only in lists of other users' rows.
-    @OmittedWhenNil public var user: UInt32?
-    /// Name of the account, with ``user``.
-    @OmittedWhenNil public var account: String?
-    /// True for a row that all users share; only in lists of other users' rows.
-    @OmittedWhenNil public var shared: Bool?
-    /// Always `entity`.
-    public var kind: EntryKind
-    /// Type of the entity.
-    public var type: String
-    /// Whether the origin has deleted the entity.
-    public var deleted: Bool
-    /// Size of the entity in the daemon's own form.
-    public var bodyBytes: Int
-    /// Accounted size: value, key, references and the fixed cost of rows.
-    public var accountedBytes: Int64
-    /// Time when the entity was stored.
-    public var storedAt: Timestamp
-    /// `modifier` if unsettled modifiers made or deleted the entity, else `cache`.
-    public var source: AnswerSource
-    /// Revision of the entity.
-    public var rev: Int64
-
-    /// An entity in a row of this size; nil for an entry that is not an entity.
-    package init?(
-        _ entry: Entry,
-        accountedBytes: Int64,
-        source: AnswerSource = .cache
-    ) {
-        guard let entity = entry.id.entity else { return nil }
-        name = EntityName(key: entity.key.text, origin: entity.origin.text)
-        kind = .entity
-        type = entity.key.type
-        deleted = entry.kind == .tombstone
-        bodyBytes = entry.body.byteCount
-        self.accountedBytes = accountedBytes
-        storedAt = Timestamp(entry.storedAt)
-        self.source = source
-        rev = entry.revision.number
-    }
-
-    /// Names the owner of the row.
-    package mutating func tell(_ owner: Scope) { (user, account, shared) = owner.members }
 }

@@ -1,6 +1,6 @@
 package import LarderModel
 
-/// All that is known of an entry, without its bytes.
+/// All that is known of an entry or an entity, without its bytes.
 public struct EntryExplanation: Codable, Equatable, Sendable {
     /// The entry as lists have it.
     @Flattened public var item: EntryItem
@@ -12,14 +12,21 @@ public struct EntryExplanation: Codable, Equatable, Sendable {
     public var digest: String
     /// Why the entry is not evicted now, one word for each reason.
     public var protectedBy: [String]
-    /// Whether the entry is stored `whole` or `normalized`.
+    /// How the entry is stored.
     public var form: StoredForm
     /// Why an entry of an origin with rules is stored whole.
     public var wholeReason: String?
-    /// Name of its skeleton; null if it is stored whole.
+    /// Name of its skeleton; null if it is not normalized.
     public var skeleton: String?
-    /// The entities that it shows; null if it is stored whole.
+    /// The entities that it shows; of an entity, those that it refers to; null if it is stored
+    /// whole.
     public var entities: References?
+    /// Entries and entities that show an entity or refer to it; null for an entry.
+    public var referencedBy: References?
+    /// Version of an entity by the origin's rule: a number or a string; null without one.
+    public var version: RawJSON?
+    /// Number of the last fetch that changed an entity; null without one.
+    public var fetch: Int64?
     /// Objects that are entities by their type or place and have no key.
     public var keyless: Keyless
     /// Number of entities that have a name twice with different values, of which the last counts.
@@ -40,38 +47,6 @@ public struct EntryExplanation: Codable, Equatable, Sendable {
     }
 }
 
-/// All that is known of an entity.
-public struct EntityExplanation: Codable, Equatable, Sendable {
-    /// The entity as lists have it.
-    @Flattened public var item: EntityItem
-    /// Version of the entity by the origin's rule: a number or a string; null without one.
-    public var version: RawJSON?
-    /// Number of the last fetch that changed it; null without one.
-    public var fetch: Int64?
-    /// Why the entity is not evicted now, one word for each reason.
-    public var protectedBy: [String]
-    /// Effects of unsettled modifiers.
-    @Flattened public var pending: PendingExplanation
-    /// Entries and entities that show it or refer to it.
-    public var referencedBy: References
-    /// Entities that it refers to.
-    public var refersTo: References
-
-    /// An entity that nothing protects.
-    package init(
-        _ item: EntityItem,
-        pending: PendingExplanation,
-        referencedBy: References,
-        refersTo: References
-    ) {
-        self.item = item
-        protectedBy = []
-        self.pending = pending
-        self.referencedBy = referencedBy
-        self.refersTo = refersTo
-    }
-}
-
 /// A header field.
 public struct HeaderField: Codable, Hashable, Sendable {
     /// Name of the field.
@@ -86,9 +61,11 @@ public struct StoredForm: WireEnum {
     public static let whole = StoredForm(rawValue: "whole")
     /// As a skeleton and the entities that it shows.
     public static let normalized = StoredForm(rawValue: "normalized")
+    /// As an object that answers share.
+    public static let entity = StoredForm(rawValue: "entity")
 
     /// Every value that this version knows.
-    public static let known: [StoredForm] = [.whole, .normalized]
+    public static let known: [StoredForm] = [.whole, .normalized, .entity]
     /// The value as it travels.
     public let rawValue: String
 
@@ -126,51 +103,26 @@ public struct References: Codable, Equatable, Sendable {
 
 /// The other end of a reference.
 public struct Reference: Codable, Equatable, Sendable {
-    /// The entry or entity.
-    @Flattened public var target: TargetName
+    /// Id of the entry or entity.
+    public var id: String
     /// Members that the entry shows; between two entities, the members of the one that have the
     /// other.
     public var members: [String]
 
-    package init(_ target: EntryID, members: [String]) {
-        self.target = TargetName(target)
+    package init(_ id: EntryID, members: [String]) {
+        self.id = id.description
         self.members = members
     }
 }
 
-/// An entry by its id, or an entity by its key and origin.
+/// The entry or entity that a change is of.
 public struct TargetName: Codable, Hashable, Sendable {
-    /// Id of the entry.
-    @OmittedWhenNil public var id: String?
-    /// Key of the entity.
-    @OmittedWhenNil public var key: String?
-    /// Name of the entity's origin.
-    @OmittedWhenNil public var origin: String?
+    /// Id of the entry or entity.
+    public var id: String
 
-    /// An entry.
+    /// An entry or entity by its id.
     public init(id: String) {
         self.id = id
-    }
-
-    /// An entity; without an origin, of the only one that has entities.
-    public init(key: String, origin: String? = nil) {
-        self.key = key
-        self.origin = origin
-    }
-
-    package init(_ id: EntryID) {
-        if let entity = id.entity {
-            self.init(key: entity.key.text, origin: entity.origin.text)
-        } else {
-            self.init(id: id.text)
-        }
-    }
-}
-
-extension TargetName: CustomStringConvertible {
-    /// The id, or origin and key: `example/User:7`.
-    public var description: String {
-        id ?? [origin, key].compactMap(\.self).joined(separator: "/")
     }
 }
 
@@ -187,7 +139,7 @@ public struct PendingExplanation: Codable, Equatable, Sendable {
     /// Whether some modifiers or views are left out.
     public var truncated = false
 
-    /// Without modifiers, of an entity its value.
+    /// Without modifiers.
     package init(pending: Int = 0, base: ViewReport? = nil, view: ViewReport? = nil) {
         self.pending = pending
         self.base = base

@@ -11,12 +11,10 @@ public struct ModifierReport: Codable, Equatable, Sendable {
     public var reason: ModifierReason?
     /// Conditions that hold in addition to the state.
     public var marks: [ModifierMark]
-    /// Lanes that send it in order: `id:ID`, `key:ORIGIN/KEY`, `name:NAME`.
+    /// Lanes that send it in order: `id:ID`, `name:NAME`.
     public var lanes: [String]
     /// Entries and entities that the modifier changes; in the history the first 16.
-    public var targets: [ModifierTargetName]
-    /// Origin of the keys among ``targets``, if one of them is an entity.
-    @OmittedWhenNil public var origin: String?
+    public var targets: [ModifierTarget]
     /// Request to the origin.
     public var request: ModifierRequest
     /// Number of attempts that count.
@@ -39,10 +37,6 @@ public struct ModifierReport: Codable, Equatable, Sendable {
     public var settledAt: Timestamp?
     /// Revision of its last change.
     public var rev: Int64
-    /// Views of the targets without it; only if one modifier is shown.
-    @OmittedWhenNil public var before: NamedValues<ViewReport>?
-    /// Views of the targets with it; of a dead letter, as they were when it died.
-    @OmittedWhenNil public var after: NamedValues<ViewReport>?
 
     package init(
         id: String,
@@ -60,8 +54,8 @@ public struct ModifierReport: Codable, Equatable, Sendable {
         self.state = ModifierState(state)
         self.reason = reason.map { ModifierReason(rawValue: $0.rawValue) }
         marks = []
-        self.lanes = lanes.map(\.text)
-        (self.targets, origin) = ModifierTargetName.list(targets)
+        self.lanes = lanes.map(\.description)
+        self.targets = targets.map { ModifierTarget($0) }
         self.request = request
         self.attempts = attempts
         dependants = []
@@ -75,30 +69,22 @@ public struct ModifierReport: Codable, Equatable, Sendable {
 
     /// About how long its JSON is.
     package var byteCount: Int {
-        let views = (before?.members ?? []) + (after?.members ?? [])
-        return views.reduce(0) { $0 + $1.value.byteCount }
-    }
-
-    /// Tells what each target shows without the modifier and with it.
-    package mutating func tell(_ effects: [ModifierEffectReport]) {
-        guard !effects.isEmpty else { return }
-        let names = effects.map { effect in
-            guard let entity = effect.target.entity else { return effect.target.text }
-            return entity.origin.text == origin ? entity.key.text : entity.description
-        }
-        before = NamedValues(zip(names, effects).map { .init($0, $1.before) })
-        after = NamedValues(zip(names, effects).map { .init($0, $1.after) })
+        targets.reduce(0) { $0 + ($1.before?.byteCount ?? 0) + ($1.after?.byteCount ?? 0) }
     }
 }
 
-/// The view of a target without a modifier and with it.
-package struct ModifierEffectReport: Sendable {
-    package var target: EntryID
-    package var before: ViewReport
-    package var after: ViewReport
+/// A target of a modifier, with its view without the modifier and with it.
+public struct ModifierTarget: Codable, Equatable, Sendable {
+    /// Id of the entry or entity.
+    public var id: String
+    /// View of the target without the modifier; only if one modifier is shown.
+    @OmittedWhenNil public var before: ViewReport?
+    /// View of the target with the modifier; of a dead letter, as it was when it died.
+    @OmittedWhenNil public var after: ViewReport?
 
-    package init(_ target: EntryID, before: ViewReport, after: ViewReport) {
-        (self.target, self.before, self.after) = (target, before, after)
+    package init(_ id: EntryID, before: ViewReport? = nil, after: ViewReport? = nil) {
+        self.id = id.description
+        (self.before, self.after) = (before, after)
     }
 }
 
@@ -231,48 +217,6 @@ public struct ModifierMark: WireEnum {
     /// A value, known or not.
     public init(rawValue: String) {
         self.rawValue = rawValue
-    }
-}
-
-/// A target of a modifier: an id or a key as a text, or an object if the text would be of the
-/// wrong kind.
-public enum ModifierTargetName: Hashable, Sendable {
-    /// An id, or a key of the origin that the report names.
-    case text(String)
-    /// An entry among keys, or an entity of another origin.
-    case name(TargetName)
-}
-
-extension ModifierTargetName {
-    /// Targets as a report has them, and the origin of the keys among them.
-    static func list(_ ids: [EntryID]) -> (targets: [ModifierTargetName], origin: String?) {
-        let origin = ids.lazy.compactMap(\.entity).first?.origin
-        let targets = ids.map { id in
-            id.entity?.origin == origin
-                ? ModifierTargetName.text(id.entity?.key.text ?? id.text) : .name(TargetName(id))
-        }
-        return (targets, origin?.text)
-    }
-}
-
-extension ModifierTargetName: Codable {
-    /// Reads a text or an object.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let text = try? container.decode(String.self) {
-            self = .text(text)
-        } else {
-            self = .name(try container.decode(TargetName.self))
-        }
-    }
-
-    /// Writes a text or an object.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .text(let text): try container.encode(text)
-        case .name(let name): try container.encode(name)
-        }
     }
 }
 

@@ -114,7 +114,7 @@ public struct LaneItem: Codable, Equatable, Sendable {
 public struct ModifierListQuery: Codable, Equatable, Sendable {
     /// A state, `settled` or `unsettled`; without it, unsettled ones and dead letters.
     @OmittedWhenNil public var state: String?
-    /// A lane: `id:ID`, `key:ORIGIN/KEY`, `name:NAME`.
+    /// A lane: `id:ID`, `name:NAME`.
     @OmittedWhenNil public var lane: String?
     /// Time to wait until no modifier is left; with `unsettled` only.
     @OmittedWhenNil public var wait: Duration?

@@ -25,9 +25,9 @@ public struct ScopeQuery: Codable, Equatable, Sendable {
     public init() {}
 }
 
-/// The parameters of a list of entries.
+/// The parameters of a list of entries, or of entities if ``prefix`` begins with `entity:`.
 public struct EntryListQuery: Codable, Equatable, Sendable {
-    /// Beginning of the ids.
+    /// Beginning of the ids: `entity:ORIGIN/TYPE:` for the entities of a type.
     @OmittedWhenNil public var prefix: String?
     /// Name of the origin.
     @OmittedWhenNil public var origin: String?
@@ -69,24 +69,6 @@ public struct EntryOrder: WireEnum {
     }
 }
 
-/// The parameters of a list of entities.
-public struct EntityListQuery: Codable, Equatable, Sendable {
-    /// Name of the origin; needed if several origins have entities.
-    @OmittedWhenNil public var origin: String?
-    /// Type of the entities.
-    @OmittedWhenNil public var type: String?
-    /// Which page.
-    @Flattened public var page: PageQuery
-    /// Whose entities.
-    @Flattened public var rows: ScopeQuery
-
-    /// The first page of the client's own entities.
-    public init() {
-        page = PageQuery()
-        rows = ScopeQuery()
-    }
-}
-
 /// The parameters of a list of pins.
 public struct PinListQuery: Codable, Equatable, Sendable {
     /// Which page.
@@ -100,15 +82,13 @@ public struct PinListQuery: Codable, Equatable, Sendable {
     }
 }
 
-/// An eviction, for which one of the first seven members selects.
+/// An eviction, for which one of the first six members selects.
 public struct EvictCommand: Codable, Equatable, Sendable {
-    /// Ids of entries, 1 to 10,000.
+    /// Ids of entries and entities, 1 to 10,000.
     @OmittedWhenNil public var ids: [String]?
-    /// Keys of entities of ``origin``, 1 to 10,000.
-    @OmittedWhenNil public var keys: [String]?
     /// Beginning of the ids.
     @OmittedWhenNil public var prefix: String?
-    /// Name of the origin; with ``keys`` it says whose entities they are.
+    /// Name of the origin.
     @OmittedWhenNil public var origin: String?
     /// Age since the entries were stored or confirmed.
     @OmittedWhenNil public var olderThan: Duration?

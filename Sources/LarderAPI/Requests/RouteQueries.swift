@@ -28,6 +28,11 @@ public struct EntryQuery: Codable, Equatable, Sendable {
     ///
     /// - Default: view
     @OmittedWhenNil public var show: ShownView?
+    /// Depth to which references are replaced by the entities; for an entity only.
+    ///
+    /// - Range: 0...8
+    /// - Default: 0
+    @OmittedWhenNil public var expand: Int?
     /// Name of the account; without it, the default one.
     @OmittedWhenNil public var account: String?
 
@@ -54,9 +59,9 @@ public struct ShownView: WireEnum {
 
 /// The parameters of a write of an entry.
 public struct PutQuery: Codable, Equatable, Sendable {
-    /// Time for which the entry is fresh; without it, it has no end.
+    /// Time for which the entry is fresh; without it, it has no end; not for an entity.
     @OmittedWhenNil public var ttl: Duration?
-    /// Whether the entry is pinned.
+    /// Whether the entry is pinned; not for an entity.
     ///
     /// - Default: false
     @OmittedWhenNil public var pin: Bool?

@@ -58,12 +58,8 @@ public struct FetchOptions: Codable, Equatable, Sendable {
 public struct WatchCommand: Codable, Equatable, Sendable {
     /// Revision after which changes are told; without it, the present one.
     @OmittedWhenNil public var since: Int64?
-    /// Ids of entries, whether they exist or not; with ``keys`` at most 1,000.
+    /// Ids of entries and entities, at most 1,000, whether they exist or not.
     @OmittedWhenNil public var ids: [String]?
-    /// Keys of entities.
-    @OmittedWhenNil public var keys: [String]?
-    /// Name of the entities' origin; needed if several origins have entities.
-    @OmittedWhenNil public var origin: String?
     /// Beginnings of ids, at most 64.
     @OmittedWhenNil public var prefixes: [String]?
     /// How the stream is.
@@ -79,12 +75,8 @@ public struct WatchCommand: Codable, Equatable, Sendable {
 public struct WatchQuery: Codable, Equatable, Sendable {
     /// Revision after which changes are told; without it, the present one.
     @OmittedWhenNil public var since: Int64?
-    /// Ids of entries, whether they exist or not; with ``key`` at most 1,000.
+    /// Ids of entries and entities, at most 1,000, whether they exist or not.
     @OmittedWhenNil public var id: [String]?
-    /// Keys of entities.
-    @OmittedWhenNil public var key: [String]?
-    /// Name of the entities' origin; needed if several origins have entities.
-    @OmittedWhenNil public var origin: String?
     /// Beginnings of ids, at most 64.
     @OmittedWhenNil public var prefix: [String]?
     /// How the stream is.
@@ -99,7 +91,7 @@ public struct WatchQuery: Codable, Equatable, Sendable {
 extension WatchCommand {
     package init(_ query: WatchQuery) {
         since = query.since
-        (ids, keys, origin, prefixes) = (query.id, query.key, query.origin, query.prefix)
+        (ids, prefixes) = (query.id, query.prefix)
         options = query.options
     }
 }

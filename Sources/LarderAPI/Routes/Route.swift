@@ -115,7 +115,7 @@ package struct Reply: Sendable {
 
 /// Routes that the document shows together and the daemon counts together.
 package enum RouteTag: String, Sendable, CaseIterable {
-    case entries, entities, fetch, modifiers, watch, pins, origins, raw, administration
+    case entries, fetch, modifiers, watch, pins, origins, raw, administration
 
     /// By the first word after the version.
     fileprivate init(path: Substring) {
@@ -198,15 +198,14 @@ package struct PathParameter: Sendable {
     }
 
     package static let all = [
-        PathParameter("id", "notes/1", "Id of the entry, percent-encoded with `/` as `%2F`."),
         PathParameter(
-            "key",
-            "User:7",
-            "Key of the entity, percent-encoded after its own encoding."
+            "id",
+            "notes/1",
+            "The id, percent-encoded: a URL, `entity:ORIGIN/TYPE:KEY` or a client's own name."
         ),
         PathParameter("name", "files", "Name of the origin."),
         PathParameter("modifier", "01JD2Q4W6Z0000000000000000", "Id of the modifier."),
-        PathParameter("lane", "name:cart", "The lane: `id:ID`, `key:ORIGIN/KEY`, `name:NAME`."),
+        PathParameter("lane", "name:cart", "The lane: `id:ID`, `name:NAME`."),
         PathParameter("origin", "example", "Name of the origin."),
         PathParameter("path", "articles/42", "Path after the base URL, with its slashes."),
     ]

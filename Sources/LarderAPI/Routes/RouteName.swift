@@ -1,7 +1,6 @@
 /// A name for each route, by which the server finds its handler; `operationId` in the document.
 package enum RouteName: Int, Sendable, CaseIterable {
     case readBatch, explainEntry, readEntry, putEntry, removeEntry, listEntries
-    case explainEntity, readEntity, setEntity, deleteEntity, listEntities
     case get, fetchByQuery, fetchByBody
     case listModifiers, acceptModifiers, actOnModifiers, showModifier, removeModifier
     case listLanes, setLane

@@ -36,7 +36,7 @@ extension Route {
                 ),
             ],
             problems: [
-                .unknownOrigin, .originNeeded, .modifierExists, .noRequest, .unsupported,
+                .unknownOrigin, .noSuchOrigin, .modifierExists, .noRequest, .unsupported,
                 .queueFull, .diskFull,
             ],
             """

@@ -1,7 +1,7 @@
 extension Route {
     /// All routes, the busiest first: of two paths that fit a request, the first counts.
     package static let table: [Route] =
-        entries + entities + streams + modifiers + pins + origins + administration + raw
+        entries + streams + modifiers + pins + origins + administration + raw
 
     private static let entries: [Route] = [
         Route(
@@ -21,7 +21,7 @@ extension Route {
             access: .owner,
             [.json(EntryExplanation.self)],
             problems: [.miss],
-            "Tells all that is known of an entry, without its bytes."
+            "Tells all that is known of an entry or an entity, without its bytes."
         ),
         Route(
             .readEntry,
@@ -30,14 +30,21 @@ extension Route {
             headers: [.ifNoneMatch],
             [.bytes(headers: entryHeaders), .empty(304, headers: [.etag, .larderRev])],
             problems: [.miss, .deleted],
-            "Reads the bytes of an entry, with their media type. The network is not asked."
+            """
+            Reads the bytes of an entry, with their media type; of an entity, compact JSON with every \
+            member that an answer has brought. A reference to another entity is its key as a string, \
+            or null if it was evicted, which `Larder-Complete: false` says. The network is not asked.
+            """
         ),
         Route(
             .putEntry,
             "PUT /v1/entries/{id}",
             query: PutQuery.self,
             headers: [.ifMatch, .ifNoneMatch, .larderClient],
-            body: .bytes("Any bytes, or none, up to `cache.max_entry_bytes`."),
+            body: .bytes(
+                "Any bytes, or none, up to `cache.max_entry_bytes`; of an entity a JSON object, up to "
+                    + "4 MiB."
+            ),
             [
                 .empty(201, headers: [.etag, .larderRev]),
                 .empty(204, headers: [.etag, .larderRev]),
@@ -46,8 +53,9 @@ extension Route {
                 .originID, .preconditionFailed, .entryTooLarge, .cacheFull, .diskFull,
             ],
             """
-            Stores bytes with their Content-Type under an id of the client's own. 201: the id is new. \
-            Content-Range and Content-Encoding are refused.
+            Stores bytes with their Content-Type under an id of the client's own; or takes an entity as \
+            if its origin had sent it now: every answer with it shows it, and members that are not in it \
+            stay. 201: the id is new. Content-Range and Content-Encoding are refused.
             """
         ),
         Route(
@@ -59,7 +67,8 @@ extension Route {
             [.empty(204)],
             problems: [.miss, .pinned, .preconditionFailed, .notPermitted],
             """
-            Removes an entry; a fetched one is fetched again when it is asked for. The row of a shared \
+            Removes an entry; a fetched one is fetched again when it is asked for. An entity is taken as \
+            deleted by its origin: answers with it show it by the rule for its type. The row of a shared \
             origin that all users see is removed with `scope=shared`, by administrators.
             """
         ),
@@ -69,72 +78,15 @@ extension Route {
             query: EntryListQuery.self,
             access: .owner,
             [.json(Page<EntryItem>.self)],
-            "Lists entries without their bytes."
+            """
+            Lists entries without their bytes; with a `prefix` that begins with `entity:`, entities, \
+            deleted ones too.
+            """
         ),
     ]
 
     private static let entryHeaders: [HeaderName] = [
         .etag, .age, .lastModified, .cacheStatus, .larderRev, .larderPending,
-    ]
-
-    private static let entities: [Route] = [
-        Route(
-            .explainEntity,
-            "GET /v1/entities/{key}/explain",
-            query: EntityExplanationQuery.self,
-            access: .owner,
-            [.json(EntityExplanation.self)],
-            problems: [.originNeeded, .miss],
-            "Tells all that is known of an entity."
-        ),
-        Route(
-            .readEntity,
-            "GET /v1/entities/{key}",
-            query: EntityQuery.self,
-            headers: [.ifNoneMatch],
-            [
-                .json(200, RawJSON.self, headers: entryHeaders),
-                .empty(304, headers: [.etag, .larderRev]),
-            ],
-            problems: [.originNeeded, .miss, .deleted],
-            """
-            Reads an entity as compact JSON with every member that an answer has brought. A reference \
-            to another entity is its key as a string, or null if it was evicted, which \
-            `Larder-Complete: false` says. The network is not asked.
-            """
-        ),
-        Route(
-            .setEntity,
-            "PUT /v1/entities/{key}",
-            query: EntityWriteQuery.self,
-            headers: [.larderClient],
-            body: .bytes("A JSON object, up to 4 MiB.", example: #"{"id":7,"name":"Ada"}"#),
-            [.empty(201, headers: [.larderRev]), .empty(204, headers: [.larderRev])],
-            problems: [.originNeeded],
-            """
-            Takes an object as if the origin had sent it now. Every answer with the entity shows it. \
-            Members that are not in it stay. 201: the entity is new. Nothing is sent to the \
-            origin.
-            """
-        ),
-        Route(
-            .deleteEntity,
-            "DELETE /v1/entities/{key}",
-            query: EntityWriteQuery.self,
-            headers: [.larderClient],
-            [.empty(204, headers: [.larderRev])],
-            problems: [.originNeeded],
-            "Takes an entity as deleted by the origin. Answers with it show it by the rule for its type."
-        ),
-        Route(
-            .listEntities,
-            "GET /v1/entities",
-            query: EntityListQuery.self,
-            access: .owner,
-            [.json(Page<EntityItem>.self)],
-            problems: [.originNeeded],
-            "Lists an origin's entities by their keys, without their values, deleted ones too."
-        ),
     ]
 
     private static let fetchProblems: [ProblemKind] = [
@@ -193,7 +145,7 @@ extension Route {
             problems: [.sinceTooOld],
             """
             Watches what changes. With `timeout`, and if Accept has `application/json`, it is a long \
-            poll with one JSON document. Without `id`, `key` and `prefix` every entry and entity is \
+            poll with one JSON document. Without `id` and `prefix` every entry and entity is \
             watched. A client comes back with the `rev` of the last frame that has one and \
             neither `initial` nor `more`.
             """
@@ -224,7 +176,7 @@ extension Route {
             [.json(201, PinItem.self), .json(202, PinItem.self), .empty(204)],
             problems: [.unknownOrigin, .miss, .pinsFull],
             """
-            Pins an entry, which is then never evicted. 201: its bytes are on disk; 204: they were \
+            Pins an entry that is not an entity, which is then never evicted. 201: its bytes are on disk; 204: they were \
             before; 202: it waits for its origin. A pin that the origin refuses stays.
             """
         ),

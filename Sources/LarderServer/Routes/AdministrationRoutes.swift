@@ -38,10 +38,7 @@ struct AdministrationRoutes {
             )
         }
         let report = try await engine.eviction.evict(order, rows, client: try exchange.client)
-        try await exchange.respond(
-            with: report,
-            byteCount: (report.ids.count + report.entities.count) << 8
-        )
+        try await exchange.respond(with: report, byteCount: report.ids.count << 8)
     }
 
     func usage() async throws(Problem) {

@@ -6,7 +6,7 @@ import LarderWire
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/entries`: the id / data / timestamp cache itself.
+/// `/v1/entries`: entries by their ids, and entities that answers share.
 struct EntryRoutes {
     private let exchange: Exchange
     private let loop: LoopReader
@@ -79,6 +79,7 @@ struct EntryRoutes {
             throw Problem(.badRequest, "ttl: '\(ttl.unitText)' is not longer than nothing")
         }
         try RequestHeaderRules.refusePart(exchange.fields, status: 400)
+        if let name = id.entity { return try await put(name, query, scope) }
         try refuseTooLarge()
         let place = try exchange.enterUpload()
         defer { place?.leave() }
@@ -110,6 +111,30 @@ struct EntryRoutes {
         )
     }
 
+    private func put(
+        _ name: EntityName,
+        _ query: PutQuery,
+        _ scope: ScopeKey
+    ) async throws(Problem) {
+        guard query.ttl == nil, query.pin != true, exchange.conditions.isEmpty else {
+            throw Problem(
+                .badRequest,
+                "an entity has neither a ttl nor a pin, and its write no If-Match or If-None-Match"
+            )
+        }
+        let limit = min(Limits.entityBytesMax, Int(clamping: engine.store.maxEntryBytes))
+        let receipt = try await engine.entities.set(
+            name,
+            json: try await exchange.wholeBody(upTo: limit),
+            scope,
+            client: try exchange.client
+        )
+        await exchange.writer.respond(
+            receipt.isNew ? .created : .noContent,
+            ["Larder-Rev": String(receipt.revision.number)]
+        )
+    }
+
     /// Refuses by the announced length before a byte of it is read.
     private func refuseTooLarge() throws(Problem) {
         guard let length = exchange.announcedLength, length > engine.store.maxEntryBytes else {
@@ -134,11 +159,20 @@ struct EntryRoutes {
         case .user, .all:
             throw Problem(.badRequest, "scope: '\(selection.text)' is none of own, shared")
         }
+        let (client, conditions) = (try exchange.client, exchange.conditions)
+        if let name = id.entity {
+            guard conditions.isEmpty else {
+                throw Problem(.badRequest, "an entity is deleted without If-Match or If-None-Match")
+            }
+            let revision = try await engine.entities.delete(name, scope, client: client)
+            let headers: HTTPHeaders = ["Larder-Rev": String(revision.number)]
+            return await exchange.writer.respond(.noContent, headers)
+        }
         let wasThere = try await engine.entries.remove(
             id,
             scope,
-            client: try exchange.client,
-            conditions: exchange.conditions
+            client: client,
+            conditions: conditions
         )
         guard wasThere else { throw Problem.miss(id) }
         await exchange.writer.respond(.noContent)

@@ -73,16 +73,6 @@ extension Timestamp {
     }
 }
 
-extension ModifierTargetName {
-    /// The id, or an entity's origin and key; `origin` is that of keys without one.
-    func words(of origin: String?) -> String {
-        switch self {
-        case .text(let text): origin.map { "\($0)/\(text)" } ?? text
-        case .name(let name): name.description
-        }
-    }
-}
-
 extension ViewReport {
     /// What a target shows, its JSON cut off at a length that leaves it on a screen.
     var words: String {

@@ -42,13 +42,13 @@ struct QueueList: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only those of a lane: name:NAME, or id:ID, key:ORIGIN/KEY or key:KEY of what they "
-                + "change; name: and id: may be left out.",
+            "Only those of a lane: name:NAME, or id:ID of what they change; name: and id: may be "
+                + "left out.",
             valueName: "lane"
         ),
-        transform: LaneArgument.init
+        transform: laneArgument
     )
-    var lane: LaneArgument?
+    var lane: String?
 
     @Option(help: ArgumentHelp("Only those that change the entity of this key.", valueName: "key"))
     var key: String?
@@ -86,10 +86,11 @@ struct QueueList: AsyncParsableCommand {
     }
 
     private func list(_ client: LarderClient, to console: Console) async throws -> Int {
-        let choice = key.map { LaneArgument.entity($0, origin: origin) } ?? lane
+        var lane = lane
+        if let key { lane = "id:" + (try await client.entityID(key, origin: origin)) }
         let list = client.modifiers(
             selection,
-            lane: try await choice?.lane(client),
+            lane: lane,
             scope: try whose.scope(options)
         )
         let now = WallClock.now()

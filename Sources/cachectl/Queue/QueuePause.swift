@@ -23,7 +23,7 @@ struct QueuePause: AsyncParsableCommand {
 
     func run() async throws {
         let (lane, isUsed) = try await options.withClient { client in
-            let lane = try await choice.lane.lane(client)
+            let lane = choice.lane
             let scope = choice.scope(options)
             try await client.setLane(lane, paused: true, scope: scope)
             return (lane, try await Self.isUsed(lane, scope, client))

@@ -20,11 +20,10 @@ struct QueueResume: AsyncParsableCommand {
     var choice: LaneChoice
 
     func run() async throws {
-        let lane = try await options.withClient { client in
-            let lane = try await choice.lane.lane(client)
-            try await client.setLane(lane, paused: false, scope: choice.scope(options))
-            return lane
+        try await options.withClient { client in
+            let scope = choice.scope(options)
+            try await client.setLane(choice.lane, paused: false, scope: scope)
         }
-        try options.report("resumed", lane)
+        try options.report("resumed", choice.lane)
     }
 }

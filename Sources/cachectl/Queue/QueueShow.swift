@@ -63,11 +63,10 @@ struct QueueShow: AsyncParsableCommand {
         add("user", words.owner)
         add("accepted", "\(report.acceptedAt.text), \(words.age) ago")
         add("settled", report.settledAt?.text)
-        let views = zip(report.before?.members ?? [], report.after?.members ?? [])
-        for ((before, after), target) in zip(views, report.targets) {
-            add("target", target.words(of: report.origin))
-            add("  without it", before.value.words)
-            add("  with it", after.value.words)
+        for target in report.targets {
+            add("target", target.id)
+            add("  without it", target.before?.words)
+            add("  with it", target.after?.words)
         }
         return table
     }

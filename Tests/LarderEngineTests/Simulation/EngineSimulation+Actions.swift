@@ -136,9 +136,9 @@ extension EngineSimulation {
     }
 
     /// An entity by its key, or by its own URL.
-    private func target(_ path: String) throws -> ModifierCommand.Target {
-        guard let entity = entity(path), chance(1, of: 2) else { return .id(try Self.id(path)) }
-        return .key(try EntityKey("Doc:\(entity)"), origin: nil)
+    private func target(_ path: String) throws -> EntryID {
+        guard let entity = entity(path), chance(1, of: 2) else { return try Self.id(path) }
+        return try .entity("Doc:\(entity)")
     }
 
     /// Case 22.
@@ -231,7 +231,8 @@ extension EngineSimulation {
     }
 
     func setLane(_ name: String, isPaused: Bool) {
-        guard let lane = try? Lane(hasEntities ? Self.entityLane(name) : name) else { return }
+        let text = hasEntities ? Self.entityLane(name) : name
+        guard let lane = try? Lane(given: text) else { return }
         let scope = scopeKey
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in
@@ -243,7 +244,7 @@ extension EngineSimulation {
 
     /// A lane as that of an entity is named.
     private static func entityLane(_ name: String) -> String {
-        name.hasPrefix("id:") ? "key:example/Doc:\(name.suffix(1))" : name
+        name.hasPrefix("id:") ? "id:entity:example/Doc:\(name.suffix(1))" : name
     }
 
     private func setPin() {

@@ -120,7 +120,7 @@ extension EngineSimulation {
         }
     }
 
-    /// As `GET /v1/entities/{key}` tells it; nil for what is no entity.
+    /// As `GET /v1/entries/{id}` tells it; nil for what is no entity.
     private func shownByKey(_ path: String) throws -> PlainQueue.Shown? {
         guard let entity = entity(path) else { return nil }
         let name = EntityName(try EntityKey("Doc:\(entity)"), of: settings.name)

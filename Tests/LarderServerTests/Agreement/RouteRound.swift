@@ -32,11 +32,7 @@ struct RouteRound: Sendable {
             var told: [EntryID: [Telling]] = [:]
             try await tellStreams(ids, &told)
             for id in ids {
-                if let name = id.entity {
-                    told[id, default: []] += try await entity(name)
-                } else {
-                    told[id, default: []] += try await entry(id)
-                }
+                told[id, default: []] += try await entry(id)
             }
             guard server.store.changes.released == before else { continue }
             try await setOffline(false)
@@ -75,23 +71,6 @@ struct RouteRound: Sendable {
         return told
     }
 
-    private func entity(_ name: EntityName) async throws -> [Telling] {
-        let path = PercentCoding.entityPath(name.key)
-        let query = "?account=\(account.text)&origin=\(name.origin.text)"
-        var told = [
-            try Telling("GET entity", await client.ask("GET", path + query)),
-            try Telling("HEAD entity", await client.ask("HEAD", path + query), isHead: true),
-        ]
-        let explained = try await client.ask("GET", path + "/explain" + query)
-        if explained.status == 200 {
-            let explanation = try explained.value(EntityExplanation.self)
-            told.append(Telling("explain entity", explanation))
-        } else {
-            told.append(try Telling("explain entity", explained))
-        }
-        return told
-    }
-
     private func setOffline(_ isOffline: Bool) async throws {
         let uid = server.scope.scope.uid ?? 0
         _ = try await server.engine.origins.setOffline(OriginName("example"), isOffline, for: uid)
@@ -126,12 +105,11 @@ struct RouteRound: Sendable {
 
     /// The routes that tell several at once.
     private func tellStreams(_ ids: [EntryID], _ told: inout [EntryID: [Telling]]) async throws {
-        let entries = ids.filter { !$0.isEntity }
-        var command = BatchCommand(ids: entries.map(\.text))
+        var command = BatchCommand(ids: ids.map(\.description))
         command.account = account.text
         let body = APIEncoder().encode(command)
         let batch = try await client.ask("POST", "/v1/entries/batch", body: body)
-        for (id, line) in zip(entries, batch.lines) {
+        for (id, line) in zip(ids, batch.lines) {
             switch try BatchFrame(line: Array(line.utf8)) {
             case .snapshot(let frame): told[id, default: []].append(Telling("batch", frame))
             case .deleted(let frame):
@@ -179,7 +157,7 @@ struct RouteRound: Sendable {
         var events: [EntryID: ChangeFrame] = [:]
         for frame in told.all {
             guard case .put(let event) = frame, event.initial == true else { continue }
-            events[try event.target.entryID] = event
+            events[try event.entryID] = event
         }
         return events
     }

@@ -97,14 +97,11 @@ final class ScriptedLife: Sendable {
         }
         let id = try ModifierID("m\(number)")
         let hold = max(due - server.clock.monotonic(), .seconds(1))
-        let name =
-            target.contains(":")
-            ? #""key":"\#(target)","origin":"example""#
-            : #""id":"\#(try Self.id(target))""#
+        let name = target.contains(":") ? try Self.entity(target) : try Self.id(target)
         let lane = lane.map { #""lane":"\#($0)","# } ?? ""
         let json = """
             {"id":"\(id.text)","account":"\(round.account.text)",\(lane)"hold":"\(hold.components.seconds)s",\
-            "changes":[{"target":{\(name)},"effect":\(effect)}],\
+            "changes":[{"target":{"id":"\(name)"},"effect":\(effect)}],\
             "request":{"method":"PUT","url":"\(ServerFixture.baseURL)/w/\(number)"}}
             """
         let answer = try await round.client.ask("POST", "/v1/modifiers", body: Array(json.utf8))

@@ -144,17 +144,6 @@ extension Telling {
         take(view)
     }
 
-    init(_ route: String, _ explanation: EntityExplanation) {
-        self.init(route)
-        self[.content] = explanation.item.deleted ? "deleted" : "shown"
-        self[.rev] = "\(explanation.item.rev)"
-        guard !explanation.item.deleted else { return }
-        self[.pending] = "\(explanation.pending.pending)"
-        self[.ids] = explanation.pending.modifiers.map(\.id).joined(separator: ", ")
-        guard explanation.pending.pending > 0, let view = explanation.pending.view else { return }
-        take(view)
-    }
-
     private mutating func take(_ view: ViewReport) {
         switch view.state {
         case .unknown: self[.content] = "miss"

@@ -4,7 +4,6 @@ import LarderModel
 /// What one of the crowd watches; of ids and prefixes none is everything.
 struct CrowdInterest: Sendable {
     var ids: [EntryID] = []
-    var keys: [EntityKey] = []
     var prefixes: [String] = []
     /// None is all.
     var kinds: [WatchKind] = []
@@ -15,19 +14,18 @@ struct CrowdInterest: Sendable {
     func command(since: Revision?) -> WatchCommand {
         var command = WatchCommand()
         command.since = since?.number
-        command.ids = ids.map(\.text) + (isEverything ? [] : [Self.last])
-        command.keys = keys.map(\.text)
+        command.ids = ids.map(\.description) + (isEverything ? [] : [Self.last])
         command.prefixes = prefixes
         command.options.types = kinds.isEmpty ? nil : kinds.map { .init(rawValue: $0.rawValue) }
         return command
     }
 
-    var isEverything: Bool { ids.isEmpty && keys.isEmpty && prefixes.isEmpty }
+    var isEverything: Bool { ids.isEmpty && prefixes.isEmpty }
 
     /// The ids of a history that it covers.
-    func covered(in history: CrowdHistory, of origin: OriginName) -> Set<EntryID> {
+    func covered(in history: CrowdHistory) -> Set<EntryID> {
         guard !isEverything else { return Set(history.events.keys) }
-        var covered = Set(ids).union(keys.map { EntryID(EntityName($0, of: origin)) })
+        var covered = Set(ids)
         for id in history.events.keys
         where id.text == Self.last || prefixes.contains(where: { id.text.hasPrefix($0) }) {
             covered.insert(id)

@@ -30,13 +30,15 @@ struct CrowdJudge {
             switch frame {
             case .put(let event), .delete(let event):
                 if case .put = frame { kind = .put } else { kind = .delete }
-                guard let id = try? event.target.entryID else { return nil }
+                guard let id = try? event.entryID else { return nil }
                 (self.id, revision, hasMore) = (id, Revision(event.rev), event.more == true)
-                changed = (event.changed ?? []).compactMap { try? EntityKey($0) }
+                changed = (event.changed ?? []).compactMap {
+                    (try? EntryID(given: $0))?.entity?.key
+                }
                 coalesced = event.coalesced ?? 1
             case .evict(let event):
                 kind = .evict
-                guard let id = try? event.target.entryID else { return nil }
+                guard let id = try? EntryID(given: event.id) else { return nil }
                 (self.id, revision, hasMore) = (id, Revision(event.rev), event.more == true)
             case .modifier, .origin, .auth, .bookmark, .lagged, .heartbeat, .end, .other:
                 return nil
@@ -44,11 +46,11 @@ struct CrowdJudge {
         }
     }
 
-    init(_ listener: CrowdListener, _ history: CrowdHistory, of origin: OriginName) {
+    init(_ listener: CrowdListener, _ history: CrowdHistory) {
         self.listener = listener
         self.history = history
         let interest = listener.interest
-        covered = interest.covered(in: history, of: origin)
+        covered = interest.covered(in: history)
         kinds = Set(interest.kinds.isEmpty ? [.put, .delete, .evict] : interest.kinds)
         for part in listener.parts { judge(part) }
         for id in covered {

@@ -82,7 +82,7 @@ struct CrowdListener: Sendable {
                     let frame = try WatchFrame(line: Array(line))
                     parts[parts.count - 1].frames.append(frame)
                     guard case .put(let event) = frame else { continue }
-                    if event.target.id == CrowdInterest.last { hasHeardLast = true }
+                    if event.id == CrowdInterest.last { hasHeardLast = true }
                 }
                 bytes.removeFirst(end + 1)
                 return true

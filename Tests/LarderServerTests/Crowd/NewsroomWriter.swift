@@ -75,7 +75,7 @@ struct NewsroomWriter: Sendable {
         guard !room.authors[number].isDeleted else { return try await rename(number) }
         room.authors[number].isDeleted = true
         let key = Newsroom.author(number)
-        let answer = try await client.ask("DELETE", "/v1/entities/\(path(key.text))")
+        let answer = try await client.ask("DELETE", "/v1/entries/entity:example/\(path(key.text))")
         note([key], at: try revision(of: answer, 204))
     }
 
@@ -87,7 +87,7 @@ struct NewsroomWriter: Sendable {
     }
 
     private func put(_ key: EntityKey, _ json: String) async throws -> Revision {
-        let path = "/v1/entities/\(path(key.text))"
+        let path = "/v1/entries/entity:example/\(path(key.text))"
         return try revision(
             of: try await client.ask("PUT", path, body: Array(json.utf8)),
             201,

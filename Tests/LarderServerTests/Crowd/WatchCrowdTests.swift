@@ -80,17 +80,17 @@ private struct Crowd {
             var complaints: [String] = []
             for _ in listeners {
                 guard let listener = try await group.next() else { break }
-                complaints += CrowdJudge(listener, history, of: origin).complaints
+                complaints += CrowdJudge(listener, history).complaints
             }
             // All others have heard the last by now.
             reads.open()
             for try await slow in group {
-                complaints += CrowdJudge(slow, history, of: origin).complaints
+                complaints += CrowdJudge(slow, history).complaints
                 #expect(slow.parts[0].end == .lagged || slow.parts[0].end == .cut)
             }
             var late = try await CrowdListener(-2, CrowdInterest(), at: server, since: begun)
             try await late.listen()
-            return complaints + CrowdJudge(late, history, of: origin).complaints
+            return complaints + CrowdJudge(late, history).complaints
         }
     }
 
@@ -110,14 +110,16 @@ private struct Crowd {
         func share<Element>(_ number: Int, of all: [Element]) -> [Element] {
             all.indices.filter { $0 % Self.listeners == number }.map { all[$0] }
         }
-        let authors = room.authors.indices.map { Newsroom.author($0) }
+        let authors = try room.authors.indices.map {
+            EntryID(try server.entity(Newsroom.author($0).text))
+        }
         let hot = blobs.prefix(Self.writers * Self.hot)
         for number in 0..<Self.listeners {
             var interest = CrowdInterest()
             let answers = share(number, of: room.cached) + [random.pick(room.cached)]
             interest.ids = share(number, of: blobs) + (try ids(answers))
             interest.ids += [random.pick(Array(hot)), random.pick(blobs)]
-            interest.keys = share(number, of: authors) + [random.pick(authors)]
+            interest.ids += share(number, of: authors) + [random.pick(authors)]
             interests.append(interest)
         }
         let feeds = ServerFixture.baseURL + "/feeds/"

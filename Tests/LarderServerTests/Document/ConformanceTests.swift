@@ -145,11 +145,6 @@ struct ConformanceTests {
         for operation: DocumentedOperation
     ) async throws {
         try await server.store("notes/1", Array("hello".utf8), kind: .blob)
-        if operation.path.hasPrefix("/v1/entities") {
-            let name = try server.entity("User:7")
-            let json = Array(#"{"id":7,"name":"Ada"}"#.utf8)
-            _ = try await server.engine.entities.set(name, json: json, server.scope, client: nil)
-        }
         if operation.description == "DELETE /v1/pins/{id}" {
             let id = try EntryID("notes/1")
             _ = try await server.store.pins.pin(

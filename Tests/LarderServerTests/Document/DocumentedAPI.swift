@@ -68,7 +68,7 @@ struct DocumentedOperation: CustomStringConvertible {
     }
 
     /// Those of them that count as often as they are given.
-    var repeatedNames: Set<String> { path == "/v1/watch" ? ["id", "key", "prefix"] : [] }
+    var repeatedNames: Set<String> { path == "/v1/watch" ? ["id", "prefix"] : [] }
 
     /// The header fields that it needs, with their examples.
     var neededHeaders: [String] {

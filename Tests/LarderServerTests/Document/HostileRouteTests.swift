@@ -118,17 +118,17 @@ struct HostileRouteTests {
         }
     }
 
-    @Test("A path that is no key is refused")
-    func badKeys() async throws {
+    @Test("A path that begins with entity: and is no entity's id is refused")
+    func badEntities() async throws {
         let keys = [
             "User", "User:", ":7", "%3A", "User:%", "User:%FF", "User:%2525%25",
             String(repeating: "i", count: Limits.entityKeyBytesMax) + ":1",
         ]
         try await ServerFixture.run { server in
             for key in keys {
-                for operation in api.operations where operation.path.contains("{key}") {
+                for operation in api.operations where operation.path.contains("{id}") {
                     let client = try await server.connect()
-                    let target = operation.path.replacing("{key}", with: key)
+                    let target = operation.path.replacing("{id}", with: "entity:example/" + key)
                     let answer = try await client.ask(operation.method, target)
                     #expect(answer.status == 400, "\(operation) \(key)")
                     guard operation.method != "HEAD" else { continue }

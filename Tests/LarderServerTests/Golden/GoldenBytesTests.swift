@@ -91,7 +91,7 @@ struct GoldenBytesTests {
     @Test("Entities")
     func entities() async throws {
         try await Transcript.check("entities.http", rules: .standard) { said in
-            let path = "/v1/entities/User:7"
+            let path = "/v1/entries/entity:example/User:7"
             let ada = #"{"type":"User","id":7,"name":"Ada"}"#
             try await said.ask("An entity is set", "PUT", path, body: ada)
             try await said.ask("An entity is merged", "PUT", path, body: #"{"age":36}"#)
@@ -117,20 +117,26 @@ struct GoldenBytesTests {
                 "GET",
                 "\(try PercentCoding.entryPath(EntryID(feed)))/explain"
             )
-            try await said.ask("An entity is expanded", "GET", "/v1/entities/Feed:1?expand=1")
-            try await said.ask("Entities are listed", "GET", "/v1/entities?type=User&limit=1")
-            try await said.ask("The head of the list", "HEAD", "/v1/entities")
+            try await said.ask(
+                "An entity is expanded",
+                "GET",
+                "/v1/entries/entity:example/Feed:1?expand=1"
+            )
+            try await said.ask(
+                "Entities are listed",
+                "GET",
+                "/v1/entries?prefix=entity:example/User:&limit=1"
+            )
+            try await said.ask("The head of the list", "HEAD", "/v1/entries?prefix=entity:")
             try await said.ask("An entity is deleted", "DELETE", path)
             try await said.ask("A deleted entity", "GET", path)
-            try await said.ask("An unknown entity", "GET", "/v1/entities/User:8")
-            try await said.ask("A key that is none", "GET", "/v1/entities/User")
+            try await said.ask("An unknown entity", "GET", "/v1/entries/entity:example/User:8")
             try await said.ask(
-                "A second origin has entities",
-                "PUT",
-                "/v1/origins/second",
-                body: #"{"base_url":"https://b.example","normalize":{"by_type":true}}"#
+                "An id that is no entity's",
+                "GET",
+                "/v1/entries/entity:example/User"
             )
-            try await said.ask("Whose the key is", "GET", path)
+            try await said.ask("An entity is not pinned", "PUT", "/v1/pins/entity:example/User:7")
         }
     }
 

@@ -56,7 +56,7 @@ enum GoldenFrames {
                 try EntryID("https://api.example.com/42"),
                 source: "network",
                 cause: "entities",
-                changed: [try EntityKey("User:7")],
+                changed: [entity],
                 isOwn: true,
                 coalesced: 3,
                 isInitial: true,

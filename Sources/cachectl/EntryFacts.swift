@@ -2,44 +2,11 @@ import LarderAPI
 import LarderClient
 import LarderModel
 
-/// What `inspect` has found, as it is printed.
-enum InspectedRow {
-    case entry(EntryExplanation)
-    case entity(EntityExplanation)
-
-    /// The row as a list has it, as JSON.
-    var item: [UInt8] {
-        switch self {
-        case .entry(let found): APIEncoder().encode(found.item)
-        case .entity(let found): APIEncoder().encode(found.item)
-        }
-    }
-
-    /// All that is known, as JSON.
-    var explanation: [UInt8] {
-        switch self {
-        case .entry(let found): APIEncoder().encode(found)
-        case .entity(let found): APIEncoder().encode(found)
-        }
-    }
-
-    var difference: ViewDifference {
-        switch self {
-        case .entry(let found): ViewDifference(of: TargetName(id: found.item.id), found.pending)
-        case .entity(let found):
-            ViewDifference(
-                of: TargetName(key: found.item.name.key, origin: found.item.name.origin),
-                found.pending
-            )
-        }
-    }
-
+extension EntryExplanation {
+    /// The facts of an entry or an entity, for a person.
     func table(explain: Bool) -> Table {
         var facts = Facts()
-        switch self {
-        case .entry(let found): facts.add(found, explain: explain)
-        case .entity(let found): facts.add(found, explain: explain)
-        }
+        facts.add(self, explain: explain)
         return facts.table
     }
 }
@@ -63,13 +30,15 @@ private struct Facts {
         add("stored", "\(item.storedAt.text), \(Words.age(item.storedAt)) ago")
         if item.kind == .blob {
             add("kept until", item.freshUntil?.text ?? "it is removed or evicted")
-        } else {
+        } else if found.form != .entity {
             add("fresh until", item.freshUntil?.text ?? "-")
             add("stale", item.stale ? "yes" : "no")
         }
         add("revision", String(item.rev))
         add("etag", item.etag)
         if found.pending.base != nil { add("to be sent", String(found.pending.pending)) }
+        if let referrers = found.referencedBy { add("referred to by", String(referrers.count)) }
+        if found.form == .entity { add("refers to", String(found.entities?.count ?? 0)) }
         guard explain else { return }
         add("last modified", found.lastModified ?? "-")
         add("digest", found.digest)
@@ -79,33 +48,18 @@ private struct Facts {
         add(found.pending)
     }
 
-    mutating func add(_ found: EntityExplanation, explain: Bool) {
-        let item = found.item
-        add("key", item.name.key)
-        add("origin", item.name.origin)
-        add("kind", item.deleted ? "deleted at the origin" : "an entity")
-        add("bytes", "\(item.bodyBytes), with its row \(item.accountedBytes)")
-        add("stored", "\(item.storedAt.text), \(Words.age(item.storedAt)) ago")
-        add("revision", String(item.rev))
-        if found.pending.pending > 0 { add("to be sent", String(found.pending.pending)) }
-        add("referred to by", String(found.referencedBy.count))
-        add("refers to", String(found.refersTo.count))
-        guard explain else { return }
-        add("version", found.version?.text ?? "-")
-        add("last fetch", found.fetch.map(String.init) ?? "-")
-        add(protectedBy: found.protectedBy)
-        add(found.referencedBy, "referred to by")
-        add(found.refersTo, "refers to")
-        add(found.pending)
-    }
-
     private mutating func add(protectedBy reasons: [String]) {
         add("can be evicted", reasons.isEmpty ? "yes" : "no")
         for reason in reasons { add("because", reason) }
     }
 
     private mutating func addForm(of found: EntryExplanation) {
-        if let skeleton = found.skeleton, let entities = found.entities {
+        if let referrers = found.referencedBy, let entities = found.entities {
+            add("version", found.version?.text ?? "-")
+            add("last fetch", found.fetch.map(String.init) ?? "-")
+            add(referrers, "referred to by")
+            add(entities, "refers to")
+        } else if let skeleton = found.skeleton, let entities = found.entities {
             add("stored", "normalized, skeleton \(skeleton), \(entities.count) entities")
             add(entities, "entity")
         } else {
@@ -120,7 +74,7 @@ private struct Facts {
 
     private mutating func add(_ references: References, _ name: String) {
         for item in references.items {
-            add("  \(name)", "\(item.target): \(item.members.joined(separator: ", "))")
+            add("  \(name)", "\(item.id): \(item.members.joined(separator: ", "))")
         }
         let more = references.count - references.items.count
         if more > 0 { add("  \(name)", "and \(more) more") }
