@@ -49,8 +49,8 @@ struct Crowd: ParsableCommand {
     }
 
     func run() throws {
-        let plan = CrowdPlan(ids: ids, connections: connections, base: base)
-        try plan.publish(at: socket, origin)
+        let plan = CrowdPlan(ids: ids, connections: connections, origin: origin, base: base)
+        try plan.publish(at: socket)
         let memory = Memory(pid)
         let empty = memory.now
         let readers = try CrowdReader(plan, socket)

@@ -1,7 +1,7 @@
 /// What there is to watch, and who watches what.
 ///
 /// Things are numbered: blobs first, of which the first are watched by many and change often; then
-/// authors by their keys, then pages, each with an article and its author; at last the one that
+/// authors, then pages, each with an article and its author; at last the one that
 /// tells that all is done.
 struct CrowdPlan: Sendable {
     static let hot = 100
@@ -13,11 +13,14 @@ struct CrowdPlan: Sendable {
 
     let blobs: Int
     let connections: Int
+    /// The name of the origin.
+    private let origin: String
     private let base: String
 
-    init(ids: Int, connections: Int, base: String) {
+    init(ids: Int, connections: Int, origin: String, base: String) {
         blobs = ids - Self.entitiesAndPages
         self.connections = connections
+        self.origin = origin
         self.base = base
     }
 
@@ -30,13 +33,13 @@ struct CrowdPlan: Sendable {
         stride(from: author, to: Self.pages, by: Self.authors).map { blobs + Self.authors + $0 }
     }
 
-    /// The id of a thing, or the key of an author.
+    /// The id of a thing.
     func name(_ thing: Int) -> String {
         if thing < blobs { return "crowd:\(thing)" }
         if thing == last { return "crowd:last" }
         let number = thing - blobs
         return number < Self.authors
-            ? "User:\(number)" : "\(base)pages/\(number - Self.authors)"
+            ? "entity:\(origin)/User:\(number)" : "\(base)pages/\(number - Self.authors)"
     }
 
     /// What a connection watches.
@@ -51,13 +54,8 @@ struct CrowdPlan: Sendable {
 
     /// The body of the watch of it.
     func command(of connection: Int) -> String {
-        let watched = watched(by: connection).sorted()
-        func list(_ things: [Int]) -> String {
-            things.map { "\"\(name($0))\"" }.joined(separator: ",")
-        }
-        let keys = watched.filter { $0 >= blobs && $0 < blobs + Self.authors }
-        let ids = watched.filter { !keys.contains($0) }
-        return #"{"ids":[\#(list(ids))],"keys":[\#(list(keys))]}"#
+        let ids = watched(by: connection).sorted().map { "\"\(name($0))\"" }
+        return #"{"ids":[\#(ids.joined(separator: ","))]}"#
     }
 
     // MARK: What is asked
@@ -68,7 +66,7 @@ struct CrowdPlan: Sendable {
     }
 
     /// Has the daemon fetch all pages.
-    func publish(at socket: String, _ origin: String) throws(LoadFailure) {
+    func publish(at socket: String) throws(LoadFailure) {
         let connection = try Connection(socket)
         var buffer = AnswerBuffer()
         for page in 0..<Self.pages {

@@ -149,7 +149,7 @@ private struct CrowdFrame {
             return rest.first == "\""
                 ? rest.dropFirst().prefix { $0 != "\"" } : rest.prefix { $0.isNumber }
         }
-        guard let name = value(of: "id") ?? value(of: "key"),
+        guard let name = value(of: "id"),
             let revision = value(of: "rev").flatMap({ Int($0) })
         else { return nil }
         self.name = String(name)

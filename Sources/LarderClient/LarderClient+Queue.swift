@@ -101,7 +101,7 @@ extension LarderClient {
         scope: EntryScope = .own
     ) async throws(LarderError) {
         let checked = try LarderError.checking(.badRequest) { () throws(ModelError) in
-            try Lane(lane)
+            try Lane(given: lane)
         }
         var request = SocketRequest(
             posting: APIEncoder().encode(LaneCommand(paused: isPaused)),
@@ -120,14 +120,5 @@ extension LarderClient {
         let target = try scopedTarget("/v1/lanes", scope)
         let request = SocketRequest(.GET, target, timeLimit: Limits.reportTime)
         return try await connection.send(request, answer: Page<LaneItem>.self).items
-    }
-
-    private func removeModifier(
-        _ id: String,
-        _ parameters: KeyValuePairs<String, String?>,
-        _ scope: EntryScope
-    ) async throws(LarderError) {
-        let path = try modifierTarget(id, parameters, scope)
-        _ = try await connection.report(SocketRequest(.DELETE, path, timeLimit: Limits.reportTime))
     }
 }

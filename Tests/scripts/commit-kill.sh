@@ -142,7 +142,7 @@ check_sums() {
             $dead]
         | [$entries.items[] | select(.source == "cache")] as $rows
         # What is pinned or targeted is not in the cache.
-        | [$unsettled.items[].targets[]] as $targets
+        | [$unsettled.items[].targets[].id] as $targets
         | ([["rows", $status.cache.entries,
                 ([$rows[] | select((.pinned or (.id | IN($targets[]))) | not)] | length)],
             ["bytes", $status.cache.accounted_bytes, $usage.accounted_bytes],

@@ -41,7 +41,7 @@ cached() {
 }
 # entity KEY [PARAMETERS]: the same of an entity.
 entity() {
-    request GET "/v1/entities/$(jq --raw-output --null-input --arg key "$1" '$key | @uri')?${2-}"
+    request GET "$(entry "entity:local/$1")?${2-}"
     printf '%s %s' "$status" "$(<"$work/body")"
 }
 # watch FILE PARAMETER...: a stream into the file, in the background.
@@ -82,7 +82,7 @@ expect_equal "with the origin's own tag" '"v1"' "$(header ETag)"
 
 watch "$work/first" "id=$origin/articles/1"
 watch "$work/second" "id=$origin/articles/2"
-watch "$work/author" key=User:7
+watch "$work/author" id=entity:local/User:7
 ask /articles/3
 for number in 1 2; do
     expect_equal "what another answer brings of an author shows in article $number" \
@@ -90,7 +90,7 @@ for number in 1 2; do
 done
 expect_match "the tag is no longer the origin's, as its bytes are not" '^"larder-' "$(header ETag)"
 # What was done behind it is told behind it.
-request PUT /v1/entities/User:7?origin=local --data "$(user Lovelace)"
+request PUT /v1/entries/entity:local/User:7 --data "$(user Lovelace)"
 expect_equal "a client sets what it has learned elsewhere" 204 "$status"
 for stream in first second author; do
     await 60 has_told "$work/$stream" 2 \
@@ -98,12 +98,12 @@ for stream in first second author; do
 done
 for stream in first second; do
     expect_equal "the watcher of the $stream article has one frame for each change" \
-        'put [User:7] put [User:7]' \
+        'put [entity:local/User:7] put [entity:local/User:7]' \
         "$(jq --raw-output 'select(.id) | "\(.type) \(.changed | tojson)"' "$work/$stream" | xargs)"
 done
-expect_equal "the author's own watcher is told by key and origin" \
-    "put User:7 local put User:7 local" \
-    "$(jq --raw-output 'select(.key) | "\(.type) \(.key) \(.origin)"' "$work/author" | xargs)"
+expect_equal "the author's own watcher is told by his id" \
+    "put entity:local/User:7 put entity:local/User:7" \
+    "$(jq --raw-output 'select(.id) | "\(.type) \(.id)"' "$work/author" | xargs)"
 expect_equal "the article shows what was set" "200 $(article 1 Lovelace)" "$(cached /articles/1)"
 expect_equal "so does the author's own route" "200 $(user Lovelace)" "$(entity User:7)"
 expect_equal "an article refers to him by his key" \
@@ -118,7 +118,7 @@ tag=$(header ETag)
 entity User:7 >"$work/shown"
 expect_equal "an entity has a tag of its bytes" "same" \
     "$([[ -n $tag && $tag == "$(header ETag)" ]] && echo same)"
-request GET /v1/entities/User:7 --header "If-None-Match: $tag"
+request GET /v1/entries/entity:local/User:7 --header "If-None-Match: $tag"
 expect_equal "and a client that has them is told so" 304 "$status"
 
 # -- late answers
@@ -157,7 +157,7 @@ end_daemon KILL
 start_daemon
 expect_equal "so does a crash" "$before" "$(cached /articles/1)"
 stop_origin
-request PUT /v1/entities/User:7 --data "$(user Offline)"
+request PUT /v1/entries/entity:local/User:7 --data "$(user Offline)"
 expect_equal "offline, too, every answer shows what was set" "200 $(article 2 Offline)" \
     "$(cached /articles/2)"
 
@@ -172,20 +172,23 @@ expect_equal "an id comes first" "0|a note" "$code|$(<"$work/out")"
 run get --key User:7
 expect_equal "--key says that it is one" "0|$(user Offline)" "$code|$(<"$work/out")"
 run get --origin local User:7 --json
-expect_equal "as JSON it is the frames of a fetch" "0 local/User:7 end" \
+expect_equal "as JSON it is the frames of a fetch" "0 entity:local/User:7 end" \
     "$code $(jq --raw-output '(.entry | select(.) | .id), select(.type == "end").type' \
         "$work/out" | xargs)"
+run get entity:local/User:7
+expect_equal "and so does the id" "0|$(user Offline)" "$code|$(<"$work/out")"
 run get User:99
 expect_match "nothing under id or key is a miss" "^3\|.*nothing is cached under" \
     "$code|$(<"$work/err")"
 run inspect --key User:7 --explain
 expect_match "inspect --explain says what refers to an entity" \
-    "key +User:7.*referred to by .*local/Article:1: author" "$(said)"
+    "id +entity:local/User:7.*referred to by .*entity:local/Article:1: author" "$(said)"
 run inspect "$origin/articles/1" --explain
 expect_match "and of an answer what it shows" \
-    "stored +normalized.*local/Article:1: type, id, title, author" "$(said)"
+    "stored +normalized.*entity:local/Article:1: type, id, title, author" "$(said)"
 run ls --type Article
-expect_equal "ls --type lists keys" "Article:1 Article:2 Article:3" "$(cut -f 1 "$work/out" | xargs)"
+expect_equal "ls --type lists entities" "Article:1 Article:2 Article:3" \
+    "$(cut -f 1 "$work/out" | sed 's|^entity:local/||' | xargs)"
 run ls
 expect_equal "and ls entries" "/articles/1 /articles/2 /articles/3 /odd User:7" \
     "$(cut -f 1 "$work/out" | sed "s|$origin||" | LC_ALL=C sort | xargs)"
@@ -196,7 +199,7 @@ expect_match "and nothing is less than nothing" '^[^-]*$' "$(sed 's/^-.*//' "$wo
 # -- evicted and deleted
 
 run evict --key User:7 --dry-run
-expect_equal "a dry run names an entity by origin and key" "0|local/User:7 " "$(said)"
+expect_equal "a dry run names an entity by its id" "0|entity:local/User:7 " "$(said)"
 run evict --key User:7 --yes
 expect_equal "the answers that hold an evicted one are misses" 404 \
     "$(request GET "$(entry "$origin/articles/1")" && echo "$status")"
@@ -212,10 +215,10 @@ publish /articles/1 "$(article 1 Back)"
 ask /articles/1
 expect_equal "another answer brings it back everywhere" "200 $(article 2 Back)" \
     "$(cached /articles/2)"
-request DELETE /v1/entities/User:7
+request DELETE /v1/entries/entity:local/User:7
 expect_equal "a deleted one is shown as null, by the rule for its type" \
     '204 200 {"type":"Article","id":2,"title":"t2","author":null}' "$status $(cached /articles/2)"
-expect_equal "and is gone" 410 "$(request GET /v1/entities/User:7 && echo "$status")"
+expect_equal "and is gone" 410 "$(request GET /v1/entries/entity:local/User:7 && echo "$status")"
 
 # -- a dry run foretells what is protected by what shows it
 

@@ -191,7 +191,7 @@ expect_equal "case 11: and says what failed" "0 2" \
 expect_equal "case 11: the dead letter has the answer" "413 true" \
     "$(modifier c11-1 '"\(.answer.status) \(.answer | tojson | contains("too much"))"')"
 expect_equal "case 11: and the view without it and with it" 'false true' \
-    "$(modifier c11-1 '[.before[].body.liked, .after[].body.liked] | join(" ")')"
+    "$(modifier c11-1 '[.targets[] | .before.body.liked, .after.body.liked] | join(" ")')"
 request GET '/v1/modifiers?state=dead&lane='"$(jq -rn --arg lane "id:$origin/page" '$lane | @uri')"
 expect_equal "case 11: dead letters are listed, with why and what was answered" \
     "c11-1 refused 413 true, c11-2 parent-failed null false" \

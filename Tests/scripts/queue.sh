@@ -87,8 +87,8 @@ refuse "a credential" \
     "{\"request\": {\"method\": \"PATCH\", \"url\": \"$origin/a\", \"headers\": {\"Authorization\": \"x\"}}}" \
     "400 urn:larder:bad-request"
 refuse "a parent that is not there" '{"depends_on": ["nobody"]}' "404 urn:larder:no-such-modifier"
-modify '{"changes": [{"target": {"key": "A:1"}, "effect": {"type": "delete"}}]}'
-expect_equal "a key is refused where no origin has rules" "400 urn:larder:origin-needed" \
+modify '{"changes": [{"target": {"id": "entity:none/A:1"}, "effect": {"type": "delete"}}]}'
+expect_equal "an entity of no origin is refused" "404 urn:larder:no-such-origin" \
     "$status $(member .type)"
 modify "$(jq --null-input --arg url "$origin/b" '
     {modifiers: [{id: "l-1", changes: [{target: {id: $url}, effect: {type: "merge", value: {n: 1}}}]},
@@ -108,7 +108,7 @@ expect_equal "in this order" "l-1 l-2 l-3" "$(effect_keys /b)"
 expect_equal "the history has who, what, when and the outcome, an object a line" \
     "1 l-3 $(id --user) default PATCH $origin/b $origin/b confirmed null 1 l-3 7 true" \
     "$(wc --lines <"$work/history") $(jq --raw-output '[.id, .user, .account, .request.method,
-        .request.url, .targets[0], .state, .reason, .attempts, .request.idempotency_key,
+        .request.url, .targets[0].id, .state, .reason, .attempts, .request.idempotency_key,
         .request.body_bytes, .accepted_at <= .settled_at] | map(tostring) | join(" ")' \
         "$work/history")"
 

@@ -200,7 +200,7 @@ routes() {
             fi
         done < <(first_cell "$row" | spans)
     done | sed -E -e 's/(PUT|DELETE|POST|GET|HEAD) ([^?]*)\??(.*)/\1 \2 \3/' \
-        -e 's#/(ID)(/| )#/{id}\2#; s#/(KEY)(/| )#/{key}\2#; s#/(NAME)(/| )#/{name}\2#; s#/(MODIFIER)(/| )#/{modifier}\2#; s#/LANE/#/{lane}/#; s#/o/ORIGIN/PATH#/o/{origin}/{path}#' |
+        -e 's#/(ID)(/| )#/{id}\2#; s#/(NAME)(/| )#/{name}\2#; s#/(MODIFIER)(/| )#/{modifier}\2#; s#/LANE/#/{lane}/#; s#/o/ORIGIN/PATH#/o/{origin}/{path}#' |
         awk '{ print } $1 == "GET" && $2 !~ /^\/v1\/(fetch|watch)$/ { $1 = "HEAD"; print }'
 }
 
@@ -260,7 +260,6 @@ while read -r method path query; do
     done
     # What a DELETE took away is there again for whoever comes next.
     [[ $path != */entries/{id}* ]] || request PUT "$(entry notes/1)" --data-binary hello
-    [[ $path != */entities/{key}* ]] || request PUT /v1/entities/User:7 --data '{"id":7}'
     [[ $path != */modifiers/{modifier}* ]] \
         || request POST "/v1/modifiers?wait=60s" --header 'Content-Type: application/json' \
             --data "$modifier"
@@ -270,8 +269,6 @@ while read -r method path query; do
     body=$(example_body "$method" "$path" | sed "s|https://api.example.com|$origin|g")
     if [[ -n $body ]]; then
         request "$method" "$target" --header 'Content-Type: application/json' --data "$body"
-    elif [[ $method == PUT && $path == */entities/* ]]; then
-        request "$method" "$target" --data '{"id":7}'
     elif [[ $method == PUT && $path != /v1/pins/* ]]; then
         request "$method" "$target" "${wish[@]}" --data-binary bytes
     else
@@ -342,7 +339,7 @@ while IFS= read -r row; do
             run_command "$(sample "${words//"URL|ID|KEY"/URL}")"
         fi
         if [[ $words == *'ID|KEY'* ]]; then
-            request PUT /v1/entities/User:7 --data '{"id":7}'
+            request PUT /v1/entries/entity:example/User:7 --data '{"id":7}'
             words_of_key=${words//"URL|ID|KEY"/KEY}
             run_command "$(sample "${words_of_key//"ID|KEY"/KEY}")"
         fi
