@@ -103,7 +103,7 @@ struct ModifierRecords: Sendable {
                         problem: Problem.unreadableModifier.encoded(),
                         now: self.context.clock.now()
                     )
-                    self.context.meter.count { $0.modifiers.dead += 1 }
+                    self.context.meter.count { $0.modifiers.failed += 1 }
                 }
                 self.context.modifiers.settlements.tell()
             }

@@ -131,7 +131,7 @@ struct ModifierReports: EnginePart {
 
     func reports(of rows: [StoredModifier]) async throws(StoreError) -> [ModifierReport] {
         let leftOut = try await inapplicable(among: rows)
-        let dead = rows.filter { $0.state == .dead }.map(\.number)
+        let dead = rows.filter { $0.state == .failed }.map(\.number)
         let answers = try await store.modifiers.answerBodies(
             of: dead,
             bytesMax: Limits.toldAnswerBytesMax

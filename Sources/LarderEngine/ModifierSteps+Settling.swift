@@ -61,13 +61,13 @@ extension ModifierSteps {
     }
 
     private func count(_ whole: WholeModifier, _ fate: ModifierQueue.Outcome) {
-        let isRevert = if case .dead = fate { whole.showsSomething } else { false }
+        let isRevert = if case .failed = fate { whole.showsSomething } else { false }
         context.meter.count { counts in
             switch fate {
             case .confirmed: counts.modifiers.confirmed += 1
             case .cancelled: counts.modifiers.cancelled += 1
-            case .dead:
-                counts.modifiers.dead += 1
+            case .failed:
+                counts.modifiers.failed += 1
                 if isRevert { counts.modifiers.reverts += 1 }
             }
         }
@@ -81,13 +81,13 @@ extension ModifierSteps {
         let fate: Settlement.Outcome =
             switch outcome {
             case .cancelled: .cancelled
-            case .dead(let reason): .dead(reason, whole.lostView)
+            case .failed(let reason): .failed(reason, whole.lostView)
             case .confirmed: .confirmed(baseUpdate(for: whole))
             }
         var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
         settlement.variants = variantRows(of: whole)
         settlement.isShown = isShownByRead(number)
-        if case .dead(let reason) = outcome {
+        if case .failed(let reason) = outcome {
             let last = settlement.answer ?? whole.answer
             settlement.problem = Problem(deadLetter: whole.modifier, reason, last).encoded()
         }

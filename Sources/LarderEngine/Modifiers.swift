@@ -242,7 +242,7 @@ package struct Modifiers: EnginePart {
         orAnswered: Bool = false
     ) async throws(Problem) -> Bool {
         let head = try await storing(await store.modifiers.head(number))
-        return head.map { $0.state == .dead || orAnswered && $0.isAnswered } ?? true
+        return head.map { $0.state == .failed || orAnswered && $0.isAnswered } ?? true
     }
 
     // MARK: By hand
@@ -258,7 +258,7 @@ package struct Modifiers: EnginePart {
         interest: Interest = Interest()
     ) async throws(Problem) -> Bool {
         let (number, report) = try await reports.report(id, scope)
-        guard report.state != .dead || !mayDrop else {
+        guard report.state != .failed || !mayDrop else {
             let now = clock.now()
             let isDropped = try await storing(
                 await store.modifiers.drop(number, of: scope, now: now)
@@ -304,7 +304,7 @@ package struct Modifiers: EnginePart {
         interest: Interest = Interest()
     ) async throws(Problem) -> ModifierReceipt {
         let (number, report) = try await reports.report(id, scope)
-        guard report.state == .dead else {
+        guard report.state == .failed else {
             guard !report.state.isSettled else { throw .alreadySettled(report) }
             try await written(report, interest) { () async throws(Problem) -> Void? in
                 let isTaken = try await ask(number, report) {
@@ -364,9 +364,10 @@ package struct Modifiers: EnginePart {
 
     /// The paused lanes of a scope, at most ``Limits/pausedLanesMax`` of each user.
     package func pausedLanes(_ scopes: RowScopes) async throws(Problem) -> [LaneItem] {
-        try await storing(await store.modifiers.pausedLanes()).compactMap { scope, lane in
+        let lanes = try await storing(await store.modifiers.pausedLanes())
+        return lanes.compactMap { scope, lane -> LaneItem? in
             guard scopes.covers(scope), case .own(let uid, let account) = scope else { return nil }
-            return LaneItem(lane: lane.text, paused: true, user: uid, account: account.text)
+            return LaneItem(lane: lane.description, paused: true, user: uid, account: account.text)
         }
     }
 

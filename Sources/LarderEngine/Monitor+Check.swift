@@ -129,14 +129,13 @@ extension Finding {
         let fate =
             switch state {
             case .unknown: "may or may not have reached the server"
-            case .conflict: "met a change of somebody else's and must be decided on"
             case .authWait: "must have a credential that the server takes"
-            case .dead, .held, .queued, .inFlight, .accepted, .retryWait, .confirmed, .cancelled:
+            case .failed, .held, .queued, .inFlight, .accepted, .retryWait, .confirmed, .cancelled:
                 "failed for good"
             }
         let list = "cachectl queue list --state \(state.rawValue)\(whose.option)"
         let retry = "cachectl queue retry --state \(state.rawValue)\(whose.option)"
-        let discard = state == .dead ? "" : " --discard"
+        let discard = state == .failed ? "" : " --discard"
         let drop = "cachectl queue drop --state \(state.rawValue)\(discard)\(whose.option)"
         // A retry is refused like the attempt before, and another header sends them anyway.
         let help =

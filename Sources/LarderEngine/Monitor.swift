@@ -129,12 +129,12 @@ extension Monitor {
     func queueStatus() async -> (QueueStatus, warnings: [String]) {
         let totals = store.modifiers.totals
         var queue = QueueStatus()
-        let states = ModifierState.allCases.filter { !$0.isSettled || $0 == .dead }
+        let states = ModifierState.allCases.filter { !$0.isSettled || $0 == .failed }
         queue.states = NamedValues(
             states.map { .init($0.rawValue, totals.byState[$0] ?? 0) }
         )
-        queue.dead = totals.byState[.dead] ?? 0
-        queue.unsettled = totals.byState.values.reduce(0, +) - queue.dead
+        queue.failed = totals.byState[.failed] ?? 0
+        queue.unsettled = totals.byState.values.reduce(0, +) - queue.failed
         queue.stalled = totals.stalled
         queue.maxModifiers = totals.maxModifiers
         queue.accountedBytes = totals.bytes

@@ -20,7 +20,7 @@ package struct Purge: EnginePart {
         var report = PurgeReport()
         var removed: [ScopeKey: Set<ModifierID>] = [:]
         // A discarded write that may have been sent becomes a dead letter, so dead letters go second.
-        for selection in [ModifierListCommand.Selection.unsettled, .one(.dead)] {
+        for selection in [ModifierListCommand.Selection.unsettled, .one(.failed)] {
             try await remove(selection, scopes, interest, &removed)
         }
         report.modifiers = removed.values.reduce(0) { $0 + $1.count }

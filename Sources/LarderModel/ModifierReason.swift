@@ -7,7 +7,7 @@ package enum ModifierReason: String, Sendable, CaseIterable {
     /// The origin refused it for good.
     case refused
     /// One that it depends on was not confirmed.
-    case parentFailed = "parent-failed"
+    case parentFailed = "parent_failed"
     /// Its row cannot be read, or holds what only a later version knows.
     case unreadable
     /// Given up by hand after bytes of it may have left.

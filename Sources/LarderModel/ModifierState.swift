@@ -14,21 +14,19 @@ package enum ModifierState: String, Sendable, CaseIterable {
     case retryWait = "retry_wait"
     /// Bytes left and no clear answer came.
     case unknown
-    /// It waits for a decision by rule or by hand.
-    case conflict
     /// The account's credential was refused.
     case authWait = "auth_wait"
-    case dead
+    case failed
     case cancelled
 
     /// Those in which a modifier stays until a person has done something.
-    package static let waitingForPerson: [ModifierState] = [.unknown, .conflict, .authWait, .dead]
+    package static let waitingForPerson: [ModifierState] = [.unknown, .authWait, .failed]
 
     /// Whether it has left the queue.
     package var isSettled: Bool {
         switch self {
-        case .confirmed, .dead, .cancelled: true
-        case .held, .queued, .inFlight, .accepted, .retryWait, .unknown, .conflict, .authWait:
+        case .confirmed, .failed, .cancelled: true
+        case .held, .queued, .inFlight, .accepted, .retryWait, .unknown, .authWait:
             false
         }
     }

@@ -4,7 +4,6 @@ package enum WatchKind: String, CaseIterable, Sendable {
     case delete
     case evict
     case modifier
-    case remapped
     case auth
     case origin
 }

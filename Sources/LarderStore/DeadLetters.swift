@@ -42,8 +42,8 @@ struct DeadLetters: WriterPart {
         let targets = try settling.targetNames(of: number, isOpen: false)
         let step = Step(revision: try revisions.next(), now: now)
         for name in targets { try state.noteChange(of: name) }
-        try state.views.logModifier(row, .dead, step.revision) { $0.mark = .dropped }
-        try state.modifiers.remember(number, .dead, step)
+        try state.views.logModifier(row, .failed, step.revision) { $0.mark = .dropped }
+        try state.modifiers.remember(number, .failed, step)
         forgetDead(targets)
         return true
     }
@@ -101,7 +101,7 @@ struct DeadLetters: WriterPart {
         )
         var revived = row
         revived.number = ModifierNumber(next)
-        state.modifiers.count(from: .dead, to: .queued, of: row)
+        state.modifiers.count(from: .failed, to: .queued, of: row)
         if let size = try state.modifiers.row(revived.number)?.size {
             state.modifiers.count(bytes: size - row.size, of: row)
         }

@@ -194,7 +194,7 @@ struct ModifierRows {
 
     /// What cannot be read counts as dead, which it is about to be.
     func count(from old: ModifierState?, to new: ModifierState?, of row: QueuedRow) {
-        state.memory.count(-1, in: old ?? .dead, of: row.scope)
+        state.memory.count(-1, in: old ?? .failed, of: row.scope)
         if let new { state.memory.count(1, in: new, of: row.scope) }
     }
 
@@ -234,7 +234,7 @@ struct ModifierRows {
             (":rev", step.revision.number),
             (":added", added)
         )
-        count(from: row.state, to: .dead, of: row)
+        count(from: row.state, to: .failed, of: row)
         count(bytes: Int64(added), of: row)
     }
 

@@ -44,7 +44,7 @@ package struct Settlement: Sendable {
     package enum Outcome: Sendable {
         /// The new base of each target; called on the writer's thread, once or more often.
         case confirmed(@Sendable (EntryID, TargetBase) -> BaseUpdate)
-        case dead(ModifierReason, @Sendable (EntryID, TargetBase) -> LostView)
+        case failed(ModifierReason, @Sendable (EntryID, TargetBase) -> LostView)
         case cancelled
     }
 
@@ -149,10 +149,10 @@ package struct ModifierTransition: Equatable, Sendable {
             switch from {
             case .inFlight, .held, .queued: false
             case .retryWait: wasStalled
-            case .confirmed, .accepted, .unknown, .conflict, .authWait, .dead, .cancelled, nil: true
+            case .confirmed, .accepted, .unknown, .authWait, .failed, .cancelled, nil: true
             }
-        case .accepted, .unknown, .conflict, .authWait: from != to
-        case .confirmed, .dead, .cancelled: true
+        case .accepted, .unknown, .authWait: from != to
+        case .confirmed, .failed, .cancelled: true
         }
     }
 }

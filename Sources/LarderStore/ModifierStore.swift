@@ -68,7 +68,7 @@ package struct ModifierStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) {
         let settlements = numbers.map { number in
-            let outcome = Settlement.Outcome.dead(.unreadable) { _, _ in LostView() }
+            let outcome = Settlement.Outcome.failed(.unreadable) { _, _ in LostView() }
             var settlement = Settlement(number: number, outcome: outcome)
             settlement.problem = problem
             return settlement

@@ -190,7 +190,7 @@ extension ModifierStore {
     /// last word counts, as a dead letter may have been sent again.
     package func hasFailed(_ number: ModifierNumber) async throws(StoreError) -> Bool {
         try await inQueue { queue throws(StoreError) in
-            if let head = try queue.head(of: number) { return head.state == .dead }
+            if let head = try queue.head(of: number) { return head.state == .failed }
             let outcome = try queue.connection.statement(
                 "SELECT outcome FROM history WHERE number = :number ORDER BY history DESC LIMIT 1",
                 (":number", number.value)
@@ -276,8 +276,8 @@ extension ModifierFilter {
     /// Each index here has the order of numbers, or gives a target's numbers, which are few: a page
     /// ends where it is full.
     var sql: String {
-        let isOpen = isUnsettled || state != nil && state != .dead
-        let settled = state == .dead ? "1" : isOpen ? "0, 2" : "0, 1, 2"
+        let isOpen = isUnsettled || state != nil && state != .failed
+        let settled = state == .failed ? "1" : isOpen ? "0, 2" : "0, 1, 2"
         var conditions = [scopes.condition]
         let index: String
         if target != nil {
@@ -291,7 +291,7 @@ extension ModifierFilter {
             )
         } else {
             conditions.append("number > :after")
-            if case .one = scopes, state == .dead {
+            if case .one = scopes, state == .failed {
                 index = "INDEXED BY modifier_dead"
             } else {
                 index = isOpen ? "INDEXED BY modifier_open" : "NOT INDEXED"
@@ -299,7 +299,7 @@ extension ModifierFilter {
         }
         if isOpen { conditions.append("settled_at IS NULL") }
         if isUnanswered { conditions.append("answered = 0") }
-        if state == .dead { conditions.append("settled_at IS NOT NULL") }
+        if state == .failed { conditions.append("settled_at IS NOT NULL") }
         if state != nil { conditions.append("state = :state") }
         if laneName != nil { conditions.append("lane = :lane") }
         return """

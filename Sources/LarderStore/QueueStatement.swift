@@ -64,7 +64,7 @@ enum QueueStatement: Int, PreparedStatement {
         case .bury:
             """
             UPDATE modifier SET found_state = CASE WHEN :reason = 'unreadable' THEN state END,
-                state = 'dead', reason = :reason, settled_at = :settled_at, rev = :rev,
+                state = 'failed', reason = :reason, settled_at = :settled_at, rev = :rev,
                 size = size + :added,
                 next_attempt_at = NULL
             WHERE number = :number

@@ -83,8 +83,8 @@ package struct QueueTotals: Equatable, Sendable {
     package var maxBytes: Int64 = 0
 
     package var count: Int64 { byState.values.reduce(0, +) }
-    package var dead: Int64 { byState[.dead] ?? 0 }
-    package var unsettled: Int64 { count - dead }
+    package var failed: Int64 { byState[.failed] ?? 0 }
+    package var unsettled: Int64 { count - failed }
 
     package var isNearlyFull: Bool { count * 5 > maxModifiers * 4 || bytes / 4 > maxBytes / 5 }
 }

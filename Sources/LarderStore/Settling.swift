@@ -58,7 +58,7 @@ struct Settling: WriterPart {
             }
         }
         try forgetTargets(names, step.revision)
-        guard case .dead = settlement.outcome else { return (variants, waits) }
+        guard case .failed = settlement.outcome else { return (variants, waits) }
         for name in try targetNames(of: settlement.number, isOpen: false) {
             shared.residency.addDeadLetters(name.scope, name.id, 1)
             onRollBack { [index = shared.residency] in index.addDeadLetters(name.scope, name.id, -1)
@@ -160,7 +160,7 @@ struct Settling: WriterPart {
     ) throws(StoreError) -> (fate: TargetFate, base: TargetBase?) {
         switch outcome {
         case .cancelled: return (.keep, nil)
-        case .dead(_, let view): return (.lost(view(name.id, base)), nil)
+        case .failed(_, let view): return (.lost(view(name.id, base)), nil)
         case .confirmed(let update):
             switch update(name.id, base) {
             case .keep: return (.keep, nil)
@@ -254,7 +254,7 @@ extension Settlement.Outcome {
     var state: ModifierState {
         switch self {
         case .confirmed: .confirmed
-        case .dead: .dead
+        case .failed: .failed
         case .cancelled: .cancelled
         }
     }

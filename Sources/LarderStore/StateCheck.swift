@@ -122,8 +122,8 @@ struct StateCheck {
     ///
     /// What a row counts at most is what it holds and as much again, or 1 MiB.
     private static let repairs = """
-        UPDATE modifier SET found_state = state, state = 'dead', reason = 'unreadable'
-        WHERE settled_at IS NOT NULL AND state <> 'dead';
+        UPDATE modifier SET found_state = state, state = 'failed', reason = 'unreadable'
+        WHERE settled_at IS NOT NULL AND state <> 'failed';
         UPDATE modifier SET size = \(heldByModifier) WHERE coalesce(size, -1) NOT BETWEEN 0 AND
             1048576 AND coalesce(size, -1) NOT BETWEEN 0 AND 1048576 + 2 * \(heldByModifier);
         UPDATE claim SET size = \(heldByClaim) WHERE coalesce(size, -1) NOT BETWEEN 0 AND 1048576

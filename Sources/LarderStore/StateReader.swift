@@ -379,7 +379,7 @@ extension OpenChange {
         var numbers = RowNumbers(row)
         number = ModifierNumber(row.integer(Column.modifier))
         modifier = row.text(Column.id) ?? ""
-        state = row.text(Column.state).flatMap(ModifierState.init(rawValue:)) ?? .conflict
+        state = row.text(Column.state).flatMap(ModifierState.init(rawValue:)) ?? .unknown
         revision = numbers.revision(Column.rev)
         acceptedAt = numbers.moment(Column.acceptedAt)
         effect = Array(row.bytes(Column.effect))

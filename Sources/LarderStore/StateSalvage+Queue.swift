@@ -21,7 +21,7 @@ extension StateSalvage {
                 SELECT modifier, scope, 'lost-' || modifier || CASE WHEN EXISTS (
                         SELECT 1 FROM modifier AS other WHERE other.scope = change.scope
                         AND other.id = 'lost-' || change.modifier
-                    ) THEN '-' || modifier ELSE '' END, '', 'dead', 'unreadable', '', 0, 0, 0,
+                    ) THEN '-' || modifier ELSE '' END, '', 'failed', 'unreadable', '', 0, 0, 0,
                     1, 0, 0, 0, 0, 0, 0, count(*), '', '', ''
                 FROM change WHERE \(orphans) GROUP BY modifier
                 """

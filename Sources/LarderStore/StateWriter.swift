@@ -206,7 +206,7 @@ struct StateWriterState {
         )
         while try states.step() {
             let known = states.text("state").flatMap(ModifierState.init(rawValue:))
-            count(states.integer("count"), in: known ?? .dead, of: states.text("scope") ?? "")
+            count(states.integer("count"), in: known ?? .failed, of: states.text("scope") ?? "")
         }
         totals.stalled =
             try connection.integer(

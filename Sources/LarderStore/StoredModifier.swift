@@ -99,7 +99,7 @@ package struct StoredModifier: Equatable, Sendable {
         guard numbers.areSound, (lane == nil) == row.isNull(Column.lane),
             (afterUnknown == nil) == row.isNull(Column.afterUnknown),
             Self.text(dependsOn) == row.text(Column.dependsOn) ?? "",
-            (state == .dead) == (settledAt != nil), state == .dead || !state.isSettled,
+            (state == .failed) == (settledAt != nil), state == .failed || !state.isSettled,
             settledAt != nil || dependsOn.allSatisfy({ $0.value < number.value })
         else { return nil }
     }

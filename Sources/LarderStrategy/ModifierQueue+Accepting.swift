@@ -125,7 +125,7 @@ extension ModifierQueue {
 
     private mutating func settleOrphan(_ number: ModifierNumber, _ actions: inout [Action]) {
         guard let slot = slots[number], !nodes[Int(slot)].isSettling else { return }
-        settle(slot, .dead(.parentFailed), &actions)
+        settle(slot, .failed(.parentFailed), &actions)
     }
 
     /// Nil for a row that is settled.
@@ -159,8 +159,7 @@ extension ModifierQueue {
             let backoff = Self.pause(after: Int32(clamping: record.attempts), chance: 1)
             return .unknown(until: due(cap: backoff))
         case .authWait: return .authWait
-        case .conflict: return .conflict
-        case .confirmed, .dead, .cancelled: return nil
+        case .confirmed, .failed, .cancelled: return nil
         }
     }
 

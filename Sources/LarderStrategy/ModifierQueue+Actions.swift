@@ -49,8 +49,8 @@ extension ModifierQueue {
     /// How a modifier leaves the queue.
     package enum Outcome: Equatable, Sendable {
         case confirmed
-        /// Its dependants die of `parent-failed`.
-        case dead(ModifierReason)
+        /// Its dependants die of `parent_failed`.
+        case failed(ModifierReason)
         /// Its dependants are cancelled with it.
         case cancelled
 
@@ -58,7 +58,7 @@ extension ModifierQueue {
         package var ofDependants: Outcome {
             switch self {
             case .confirmed: .confirmed
-            case .dead: .dead(.parentFailed)
+            case .failed: .failed(.parentFailed)
             case .cancelled: .cancelled
             }
         }

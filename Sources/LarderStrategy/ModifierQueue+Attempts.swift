@@ -66,7 +66,7 @@ extension ModifierQueue {
         case .accepted:
             change(slot, to: .accepted(until: now + rules.acceptedLimit), &actions)
         case .refused:
-            settle(slot, .dead(.refused), &actions)
+            settle(slot, .failed(.refused), &actions)
         case .notNow(let retryAfter, _):
             notApplied(slot, retryAfter, rules, chance, now, &actions)
         case .authNeeded:
@@ -110,7 +110,7 @@ extension ModifierQueue {
         }
         let node = nodes[Int(slot)]
         guard node.attempts < node.attemptsMax else {
-            settle(slot, .dead(.attempts), &actions)
+            settle(slot, .failed(.attempts), &actions)
             return
         }
         let asked = min(max(retryAfter ?? .zero, .zero), Limits.modifierRetryAfterMax)
@@ -149,7 +149,7 @@ extension ModifierQueue {
             return
         }
         guard node.attempts < node.attemptsMax else {
-            settle(slot, .dead(.attempts), &actions)
+            settle(slot, .failed(.attempts), &actions)
             return
         }
         let pause = Self.pause(after: node.attempts, chance: chance)

@@ -27,7 +27,7 @@ extension ModifierQueue {
         // The server has confirmed it: it only shows no more.
         if nodes[Int(slot)].state == .answered { return settleByHand(slot, .confirmed, now) }
         let hasLeft = nodes[Int(slot)].mayHaveLeft
-        return settleByHand(slot, hasLeft ? .dead(.discarded) : .cancelled, now)
+        return settleByHand(slot, hasLeft ? .failed(.discarded) : .cancelled, now)
     }
 
     private mutating func settleByHand(
@@ -57,7 +57,7 @@ extension ModifierQueue {
             accept(party, &actions)
             // A refusal that was forgotten at a restart holds nobody back.
             if nodes[Int(slot)].state == .authWait { change(slot, to: .queued, &actions) }
-        case .retryWait, .unknown, .conflict:
+        case .retryWait, .unknown:
             change(slot, to: .queued, &actions)
         case .held, .queued, .accepted, .answered, .committingSend, .inFlight, .changing, .settling:
             throw .nothingToRetry
@@ -80,7 +80,7 @@ extension ModifierQueue {
         switch nodes[Int(slot)].state {
         case .committingSend, .inFlight: throw .inFlight
         case .changing, .settling: throw .notNow
-        case .held, .queued, .retryWait, .unknown, .authWait, .conflict, .accepted, .answered:
+        case .held, .queued, .retryWait, .unknown, .authWait, .accepted, .answered:
             return slot
         }
     }

@@ -11,7 +11,6 @@ extension ModifierQueue {
         /// Nil: a person decides.
         case unknown(until: Duration?)
         case authWait
-        case conflict
         /// Out of its lanes.
         case accepted(until: Duration)
         /// As `accepted`, but it counts as confirmed: an answer for a shared row ends it.
@@ -69,7 +68,7 @@ extension ModifierQueue {
         var pauseEnd: Duration? {
             switch state {
             case .retryWait(let end), .unknown(.some(let end)): isDue ? nil : end
-            case .held, .queued, .committingSend, .inFlight, .unknown(nil), .authWait, .conflict,
+            case .held, .queued, .committingSend, .inFlight, .unknown(nil), .authWait,
                 .accepted, .answered, .changing, .settling:
                 nil
             }
@@ -81,7 +80,7 @@ extension ModifierQueue {
             switch state {
             case .queued: return true
             case .retryWait, .unknown(.some): return isDue
-            case .held, .committingSend, .inFlight, .unknown(nil), .authWait, .conflict,
+            case .held, .committingSend, .inFlight, .unknown(nil), .authWait,
                 .accepted, .answered, .changing, .settling:
                 return false
             }
@@ -92,7 +91,7 @@ extension ModifierQueue {
             guard !mayHaveLeft else { return false }
             return switch state {
             case .held, .queued, .retryWait, .authWait: true
-            case .committingSend, .inFlight, .unknown, .conflict, .accepted, .answered, .changing,
+            case .committingSend, .inFlight, .unknown, .accepted, .answered, .changing,
                 .settling:
                 false
             }
@@ -107,7 +106,7 @@ extension ModifierQueue {
         var end: Duration? {
             switch state {
             case .held(let end), .accepted(let end): end
-            case .queued, .committingSend, .inFlight, .retryWait, .unknown, .authWait, .conflict,
+            case .queued, .committingSend, .inFlight, .retryWait, .unknown, .authWait,
                 .answered, .changing, .settling:
                 pauseEnd
             }

@@ -82,7 +82,7 @@ extension ModifierQueue {
         switch nodes[Int(slot)].state {
         case .unknown: change(slot, to: .unknown(until: end), &actions)
         case .changing(.unknown): nodes[Int(slot)].state = .changing(to: .unknown(until: end))
-        case .held, .queued, .committingSend, .inFlight, .retryWait, .authWait, .conflict,
+        case .held, .queued, .committingSend, .inFlight, .retryWait, .authWait,
             .accepted, .answered, .changing, .settling:
             break
         }

@@ -117,7 +117,7 @@ extension ModifierQueue {
             nodes[Int(slot)].state = .changing(to: .retryWait(until: next))
         case .changing(.unknown(let end?)) where next < end:
             nodes[Int(slot)].state = .changing(to: .unknown(until: next))
-        case .held, .queued, .committingSend, .inFlight, .retryWait, .unknown, .authWait, .conflict,
+        case .held, .queued, .committingSend, .inFlight, .retryWait, .unknown, .authWait,
             .accepted, .answered, .changing, .settling:
             return false
         }

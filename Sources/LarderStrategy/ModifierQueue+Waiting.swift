@@ -13,7 +13,7 @@ extension ModifierQueue {
         case .accepted(let end): return .confirmation(until: end)
         case .answered: return .confirmation(until: nil)
         case .held(let end): return .hold(until: end)
-        case .conflict, .unknown(nil): return .decision
+        case .unknown(nil): return .decision
         case .authWait: return .credential
         case .retryWait(let end), .unknown(.some(let end)):
             return node.isDue ? obstacle(node) : .backoff(until: end)
@@ -54,11 +54,10 @@ extension ModifierQueue {
         case .retryWait: return .retryWait
         case .unknown: return .unknown
         case .authWait: return .authWait
-        case .conflict: return .conflict
         case .accepted, .answered: return .accepted
         case .changing(let written): return written.state
         case .settling(.confirmed): return .confirmed
-        case .settling(.dead): return .dead
+        case .settling(.failed): return .failed
         case .settling(.cancelled): return .cancelled
         }
     }

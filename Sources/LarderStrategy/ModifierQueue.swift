@@ -25,7 +25,7 @@ package import LarderModel
 ///              │           │       └──────────│──────┘      │
 ///              │           └── unknown ◄──────┤ no answer   │ by hand, or expired,
 ///              ├────────────── authWait ◄─────┤ 401, 407    │ or with a parent
-///   by hand ───┴── unknown, conflict, …       └─► accepted ─┘
+///   by hand ───┴── unknown, …       └─► accepted ─┘
 ///
 ///   settling ──► answered ──► (none)    of a shared row, once an answer for that has come
 /// ```
@@ -141,7 +141,7 @@ package struct ModifierQueue: Sendable {
         timers.remove(slot, &timerPositions)
         let node = nodes[Int(slot)]
         if node.mayExpire, let expires = node.expires, expires <= now {
-            settle(slot, .dead(.expired), &actions)
+            settle(slot, .failed(.expired), &actions)
             return
         }
         switch node.state {
@@ -152,7 +152,7 @@ package struct ModifierQueue: Sendable {
         case .retryWait, .unknown(.some):
             nodes[Int(slot)].isDue = true
             refresh(slot)
-        case .queued, .committingSend, .inFlight, .unknown(nil), .authWait, .conflict, .answered,
+        case .queued, .committingSend, .inFlight, .unknown(nil), .authWait, .answered,
             .changing, .settling:
             refresh(slot)
         }

@@ -99,15 +99,6 @@ extension ModifierCommand {
         }
         attemptsMax = given.maxAttempts
         afterUnknown = given.afterUnknown.flatMap { .init(rawValue: $0.rawValue) }
-        // Conflicts are settled as refusals, so only what says the same is taken.
-        for (name, text, only) in [
-            ("if_match", given.ifMatch, "none"), ("on_conflict", given.onConflict, "rebase"),
-        ] where text ?? only != only {
-            throw Problem(
-                .unsupported,
-                "\(name): this version takes '\(only)' only, which counts without it"
-            )
-        }
     }
 
     private static func changes(

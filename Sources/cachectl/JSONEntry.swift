@@ -23,7 +23,7 @@ struct JSONEntry {
         }
         let id = try EntryID(given: item.id)
         let whole =
-            item.bytes <= Limits.inlineJSONBytesMax ? try await client.entry(item.id) : nil
+            item.bodyBytes <= Limits.inlineJSONBytesMax ? try await client.entry(item.id) : nil
         var snapshot = SnapshotFrame(
             source: item.source,
             revision: Revision(item.rev),

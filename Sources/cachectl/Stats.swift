@@ -70,7 +70,7 @@ struct Stats: AsyncParsableCommand {
         table.add(
             "modifiers",
             "accepted: \(modifiers.accepted), sent: \(modifiers.attempts), "
-                + "confirmed: \(modifiers.confirmed), dead: \(modifiers.dead), "
+                + "confirmed: \(modifiers.confirmed), failed: \(modifiers.failed), "
                 + "cancelled: \(modifiers.cancelled), reverted: \(modifiers.reverts)"
         )
         if let median = groups.p50, let max = groups.max {

@@ -49,7 +49,7 @@ struct Status: AsyncParsableCommand {
                 + "\(Words.entries(cache.entries)), \(cache.evictions) evicted"
         )
         if report.pins.count > 0 { table.add("pins", describe(report.pins)) }
-        if report.queue.unsettled + report.queue.dead > 0 {
+        if report.queue.unsettled + report.queue.failed > 0 {
             table.add("queue", describe(report.queue))
         }
         table.add(

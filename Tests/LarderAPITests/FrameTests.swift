@@ -87,7 +87,7 @@ struct FrameTests {
         }
         var modifier = LarderModel.ModifierChange(
             id: try ModifierID("01J"),
-            state: .dead,
+            state: .failed,
             targets: [url, user]
         )
         try expectPrinted(WatchFrame.modifier(ModifierFrame(Revision(1), modifier)))
@@ -113,10 +113,10 @@ struct FrameTests {
     func reverted() throws {
         var change = LarderModel.ModifierChange(
             id: try ModifierID("01J"),
-            state: .dead,
+            state: .failed,
             targets: [url]
         )
-        for state in [LarderModel.ModifierState.dead, .cancelled] {
+        for state in [LarderModel.ModifierState.failed, .cancelled] {
             change.state = state
             #expect(ModifierFrame(Revision(1), change).reverted == [.init(id: id)])
         }

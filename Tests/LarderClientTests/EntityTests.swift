@@ -80,7 +80,7 @@ struct EntityTests {
         try await withDaemon { daemon, client in
             let name = EntityName(try EntityKey("A:1"), of: try OriginName("example"))
             let user = EntryID(name)
-            let change = ModifierChange(id: try ModifierID("m"), state: .dead, targets: [user])
+            let change = ModifierChange(id: try ModifierID("m"), state: .failed, targets: [user])
             let frames: [WatchFrame] = [
                 .put(
                     ChangeFrame(

@@ -174,13 +174,13 @@ struct ModifierWriteTests {
     func waited() async throws {
         try await withDaemon { daemon, client in
             var report = ModifierQueueTests.report()
-            report.state = .dead
+            report.state = .failed
             report.reason = .refused
             let body = ModifierQueueTests.body(report)
             daemon.answer("/v1/modifiers?wait=10s", with: .reply(200, body: body))
             let like = Modifier(.merge(["liked": true]), on: Self.url)
             let status = try await client.write(like, waitingFor: .seconds(10))
-            #expect(status.state == .dead)
+            #expect(status.state == .failed)
             #expect(status.state.isSettled)
             #expect(status.reason == .refused)
         }

@@ -56,7 +56,7 @@ struct EntityModifierTests {
         #expect(try await fixture.entity(.base).text == Self.user("Ann"))
         gate.open()
         let report = try await fixture.settled(id)
-        #expect(report.state == .dead)
+        #expect(report.state == .failed)
         for (number, url) in urls.enumerated() {
             let shown = try await fixture.cached(url).lastShown
             #expect(shown?.text == Self.article(number + 1, "Ann"))

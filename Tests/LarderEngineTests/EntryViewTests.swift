@@ -82,7 +82,7 @@ struct EntryViewTests {
             fixture.upstream.answer(try fixture.url("/w"), with: .reply("no", status: 403))
             let id = try await accept(merge, hold: nil)
             let report = try await fixture.settled(id, wait: Self.wait)
-            #expect(report.state == .dead)
+            #expect(report.state == .failed)
             if headers.fields.isEmpty {
                 let view = ViewReport.json(Array(#"{"n":1}"#.utf8), isComplete: true)
                 let effect = ViewReport.json(Array(#"{"n":1,"m":2}"#.utf8), isComplete: true)

@@ -160,7 +160,7 @@ struct MadeRowTests {
         let id = try ModifierID("m1")
         let wait = Duration.seconds(3_600)
         let report = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: wait)
-        #expect(report.state == .dead)
+        #expect(report.state == .failed)
         let name = try EntityName.example("User:9")
         let shown = try await fixture.read(name, fixture.scope)
         #expect(shown?.isDeleted == true && shown?.source == .cache)

@@ -114,7 +114,7 @@ struct ModifierReadTests {
         fixture.upstream.answer(try fixture.url("/w"), with: .reply("no", status: 403))
         fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
         let id = try await accept("m-1", #"{"type":"put","value":[3]}"#)
-        #expect(try await fixture.settled(id, wait: Self.wait).state == .dead)
+        #expect(try await fixture.settled(id, wait: Self.wait).state == .failed)
         let got = try await fixture.fetch(url) { $0.policy = .networkOnly }
         #expect(got.lastShown?.source == .network)
         #expect(got.lastShown?.failed == 1)
@@ -155,7 +155,7 @@ struct ModifierReadTests {
         let effect = #"{"type":"merge","value":{"liked":true}}"#
         let id = try await accept("m-1", effect)
         let report = try await fixture.settled(id, wait: Self.wait)
-        #expect(report.state == .dead)
+        #expect(report.state == .failed)
         #expect(report.reason == .refused)
         #expect(reads().allSatisfy { $0.purpose == .read })
     }

@@ -57,9 +57,9 @@ struct ModifierTests {
             ]
         },
         arguments: [
-            (#"{"errors":[{"message":"no"}]}"#, LarderAPI.ModifierState.dead),
+            (#"{"errors":[{"message":"no"}]}"#, LarderAPI.ModifierState.failed),
             (#"{"errors":[]}"#, .confirmed),
-            (#"{"data":1}"#, .confirmed), (#"{"status":"failed"}"#, .dead), ("no JSON", .confirmed),
+            (#"{"data":1}"#, .confirmed), (#"{"status":"failed"}"#, .failed), ("no JSON", .confirmed),
         ]
     )
     func refusedIf(body: String, expected: LarderAPI.ModifierState) async throws {
@@ -68,7 +68,7 @@ struct ModifierTests {
         let id = try await accept(fixture, url, .none)
         let report = try await fixture.settled(id)
         #expect(report.state == expected)
-        if expected == .dead { #expect(report.answer?.status == 200) }
+        if expected == .failed { #expect(report.answer?.status == 200) }
     }
 
     @Test(
@@ -87,7 +87,7 @@ struct ModifierTests {
         let id = try await accept(fixture, url, .none)
         _ = try await fixture.upstream.asked.element(3)
         let report = try await fixture.settled(id)
-        #expect(report.state == .dead)
+        #expect(report.state == .failed)
         let status = await fixture.engine.monitor.status(connections: 0)
         #expect(status.origins.map(\.condition.state) == [.online])
     }
@@ -148,8 +148,8 @@ struct ModifierTests {
         let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
         gate.open()
         _ = try await fixture.settled(child)
-        var dead = ModifierListCommand()
-        dead.selection = .one(.dead)
+        var failed = ModifierListCommand()
+        dead.selection = .one(.failed)
         let letters = try await fixture.engine.modifiers.list(dead, .one(fixture.scope)).items
         #expect(letters.map(\.id) == [parent.text, child.text])
         #expect(letters.map(\.reason) == [.refused, .parentFailed])
@@ -167,7 +167,7 @@ struct ModifierTests {
         let history = try await fixture.engine.modifiers.list(settled, .one(fixture.scope))
             .items
         #expect(history.map(\.id) == [child.text, parent.text])
-        #expect(history.map(\.state) == [.dead, .dead])
+        #expect(history.map(\.state) == [.failed, .failed])
         #expect(history.map(\.reason) == [.parentFailed, .refused])
         #expect(history.map(\.answer?.status) == [nil, 422])
     }

@@ -58,7 +58,7 @@ struct QueueStatusTests {
         queue = status.queue
         #expect(queue.states["held"] == 2)
         #expect(queue.unsettled == 2)
-        #expect(queue.dead == 0)
+        #expect(queue.failed == 0)
         #expect(queue.oldestAgeMs == 7_000)
         #expect(queue.accountedBytes == fixture.engine.store.modifiers.totals.bytes)
         #expect(queue.accountedBytes > 0)
@@ -94,7 +94,7 @@ struct QueueStatusTests {
         let other = ClientStatus(user: 1_001, groups: [], administrator: false)
         let root = ClientStatus(user: 0, groups: [], administrator: true)
         for (state, option) in [
-            (ModifierState.unknown, " --discard"), (.conflict, " --discard"),
+            (ModifierState.unknown, " --discard"), 
             (.authWait, " --discard"),
         ] {
             try await write(id, state, isStalled: false)
@@ -194,7 +194,7 @@ struct QueueStatusTests {
         let counts = fixture.engine.monitor.stats().modifiers
         #expect(counts.accepted == 4)
         #expect(counts.confirmed == 1)
-        #expect(counts.dead == 2)
+        #expect(counts.failed == 2)
         #expect(counts.reverts == 1)
         #expect(counts.cancelled == 1)
         #expect(counts.attempts == 3)

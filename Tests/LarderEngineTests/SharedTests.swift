@@ -156,7 +156,7 @@ struct SharedTests {
         let id = try await fixture.like(url, alice)
         let key = fixture.key(alice)
         let report = try await fixture.settled(id, key)
-        #expect(report.state == .dead)
+        #expect(report.state == .failed)
         #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
         try await fixture.engine.store.maintain()
         #expect(!fixture.engine.store.isDurable(key, try EntryID(url)))

@@ -73,11 +73,11 @@ struct ModifierWordsTests {
     @Test("States have the names of the wire, and three of them are settled")
     func states() {
         let settled = ModifierState.allCases.filter(\.isSettled)
-        #expect(settled == [.confirmed, .dead, .cancelled])
+        #expect(settled == [.confirmed, .failed, .cancelled])
         #expect(
             ModifierState.allCases.map(\.rawValue) == [
                 "held", "queued", "in_flight", "confirmed", "accepted", "retry_wait", "unknown",
-                "conflict", "auth_wait", "dead", "cancelled",
+                "auth_wait", "failed", "cancelled",
             ]
         )
     }

@@ -82,7 +82,7 @@ struct EntityWriteTests {
                 server.scope,
                 wait: .seconds(3_600)
             )
-            #expect(settled.state == .dead)
+            #expect(settled.state == .failed)
             #expect(settled.reason == .refused)
             let after = try await client.ask("GET", path)
             #expect(after.text == Self.user)

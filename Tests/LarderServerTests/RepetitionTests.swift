@@ -90,7 +90,7 @@ struct RepetitionTests {
         try await ServerFixture.run { server in
             let url = try WebURL(Self.url)
             server.upstream.answer(url, with: .reply("", status: 204), .reply("no", status: 422))
-            for (id, state) in [("good", LarderAPI.ModifierState.confirmed), ("bad", .dead)] {
+            for (id, state) in [("good", LarderAPI.ModifierState.confirmed), ("bad", .failed)] {
                 #expect(try await post(server, write(id)).status == 202)
                 let report = try await settled(server, id)
                 #expect(report.state == state)
@@ -106,7 +106,7 @@ struct RepetitionTests {
             let all = try await post(server, both)
             #expect(all.status == 200)
             let reports = try JSONValue(parsing: all.body)["items"]?.elements ?? []
-            #expect(reports.map { $0["state"]?.string } == ["confirmed", "dead"])
+            #expect(reports.map { $0["state"]?.string } == ["confirmed", "failed"])
             #expect(reports.allSatisfy { $0["settled_at"]?.string != nil })
             let mixed = #"{"modifiers":[\#(write("good")),\#(write("new", Self.held))]}"#
             let some = try await post(server, mixed)

@@ -229,7 +229,7 @@ private struct AnswerLife {
         let word: String
         let outcome: Settlement.Outcome
         switch random.next() % 3 {
-        case 0: (word, outcome) = ("dead", .refused)
+        case 0: (word, outcome) = ("failed", .refused)
         case 1: (word, outcome) = ("cancelled", .cancelled)
         case _:
             word = "confirmed"

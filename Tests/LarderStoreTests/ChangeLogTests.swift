@@ -200,7 +200,7 @@ struct ChangeLogTests {
     func modifiers() async throws {
         var modifier = ModifierChange(
             id: try ModifierID("m1"),
-            state: .dead,
+            state: .failed,
             targets: [try EntryID("a"), try EntryID("b c")]
         )
         modifier.mark = .dropped

@@ -191,7 +191,7 @@ struct ModifierChangeTests {
         arguments: [
             (ModifierState.retryWait, false, []), (.retryWait, true, ["one retry_wait stalled a"]),
             (.queued, false, []), (.unknown, false, ["one unknown a"]),
-            (.conflict, false, ["one conflict a"]), (.authWait, false, ["one auth_wait a"]),
+            (.authWait, false, ["one auth_wait a"]),
             (.accepted, false, ["one accepted a"]),
         ]
     )

@@ -106,7 +106,7 @@ extension TemporaryStore {
 }
 
 extension Settlement.Outcome {
-    static let refused = Self.dead(.refused) { _, _ in LostView() }
+    static let refused = Self.failed(.refused) { _, _ in LostView() }
 
     static func confirmed(as text: String) -> Self {
         .confirmed { id, _ in

@@ -11,7 +11,7 @@ struct SettlingTests {
     private func dead(_ number: ModifierNumber, _ reason: ModifierReason = .refused) -> Settlement {
         Settlement(
             number: number,
-            outcome: .dead(reason) { _, base in
+            outcome: .failed(reason) { _, base in
                 LostView(before: [1], after: base.text.map { Array($0.utf8) })
             },
             answer: StoredAnswer(status: 422, headers: HeaderFields(), body: [7], at: nil)
@@ -62,7 +62,7 @@ struct SettlingTests {
         let now = Timestamp(milliseconds: 1)
         _ = try await temporary.store.modifiers.settle([dead(number)], now: now)
         let counted = temporary.store.modifiers.totals.waitingForPerson
-        #expect(counted.values.map { $0 } == [[.dead: 1]])
+        #expect(counted.values.map { $0 } == [[.failed: 1]])
         try temporary.crash()
         #expect(temporary.store.modifiers.totals.waitingForPerson == counted)
     }
@@ -156,11 +156,11 @@ struct SettlingTests {
         let number = try await temporary.accept("one", "a")
         _ = try await store.modifiers.settle([dead(number)], now: .epoch)
         #expect(try await temporary.text("a") == "[1]")
-        #expect(store.modifiers.totals.byState == [.dead: 1])
+        #expect(store.modifiers.totals.byState == [.failed: 1])
         let reader = try store.makeReader()
         #expect(try reader.targets.deadLetters(scope, named("a")) == 1)
         let whole = try #require(try await store.modifiers.whole(number))
-        #expect(whole.modifier.state == .dead && whole.modifier.reason == .refused)
+        #expect(whole.modifier.state == .failed && whole.modifier.reason == .refused)
         #expect(whole.answer?.body == [7] && whole.changes[0].before == [1])
         #expect(whole.changes[0].after == Array("[1]".utf8))
         try await store.maintain()
@@ -211,7 +211,7 @@ struct SettlingTests {
         let whole = try #require(try await temporary.store.modifiers.whole(number))
         #expect(whole.modifier.reason == .unreadable && whole.body == [1, 2, 3])
         #expect(try temporary.target("a")?.1 == ["two"])
-        #expect(temporary.store.modifiers.totals.byState == [.dead: 1, .queued: 1])
+        #expect(temporary.store.modifiers.totals.byState == [.failed: 1, .queued: 1])
         try await temporary.confirm(other)
         try await temporary.store.maintain()
         #expect(try temporary.count("claim") == 0)

@@ -16,7 +16,7 @@ struct ShownCostTests {
     func plans() throws {
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
         for scopes: RowScopes in [.one(temporary.scope), .user(1_000), .all] {
-            for state: ModifierState? in [nil, .queued, .dead] {
+            for state: ModifierState? in [nil, .queued, .failed] {
                 var filter = ModifierFilter(scopes)
                 filter.target = named("a")
                 filter.state = state
@@ -33,7 +33,7 @@ struct ShownCostTests {
     func byTarget() async throws {
         let store = temporary.store
         let other = store.key(for: .own(uid: 1_001, account: .default))
-        let dead = try await temporary.accept("dead", "a")
+        let dead = try await temporary.accept("failed", "a")
         try await temporary.end(dead, .refused)
         try await temporary.accept("both", "b", "a")
         try await temporary.accept("b", "b")
@@ -44,9 +44,9 @@ struct ShownCostTests {
         }
         var filter = ModifierFilter(.one(temporary.scope))
         filter.target = named("a")
-        #expect(try await found(filter) == ["dead", "both"])
-        filter.state = .dead
-        #expect(try await found(filter) == ["dead"])
+        #expect(try await found(filter) == ["failed", "both"])
+        filter.state = .failed
+        #expect(try await found(filter) == ["failed"])
         filter.state = .queued
         #expect(try await found(filter) == ["both"])
         filter.state = nil
@@ -60,10 +60,10 @@ struct ShownCostTests {
         filter.scopes = .all
         #expect(try await found(filter) == ["both", "b", "theirs"])
         filter.isUnsettled = false
-        filter.state = .dead
-        #expect(try await found(filter) == ["dead"])
+        filter.state = .failed
+        #expect(try await found(filter) == ["failed"])
         filter.scopes = .one(temporary.scope)
-        #expect(try await found(filter) == ["dead"])
+        #expect(try await found(filter) == ["failed"])
     }
 
     // MARK: Dead letters

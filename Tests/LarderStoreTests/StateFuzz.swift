@@ -151,7 +151,7 @@ final class StateFuzz {
         switch random.next() % 4 {
         case 0: try await temporary.confirm(one.number, "[\(random.next() % 100)]")
         case 1:
-            try await temporary.end(one.number, .dead(.attempts) { _, _ in LostView() })
+            try await temporary.end(one.number, .failed(.attempts) { _, _ in LostView() })
         case 2: try await temporary.end(one.number, .cancelled)
         default:
             let isStalled = Bool.random(using: &random)
@@ -226,7 +226,7 @@ final class StateFuzz {
             .min, -1, 0, 1, 2, 5, 300, 1 << 31, 1 << 43, 1 << 51, 1 << 53, 1 << 60, .max,
         ]
         let texts = [
-            "''", "'x'", "'1000:default'", "'1001:default'", "'shared'", "'a'", "'dead'",
+            "''", "'x'", "'1000:default'", "'1001:default'", "'shared'", "'a'", "'failed'",
             "'queued'",
             "'in_flight'", "'confirmed'", "'1 2'", "'9007199254740993'", "char(0)", "'name:x'",
             "'https://host/2'", "NULL", "x'ff'", "1.5e300", "zeroblob(70000)",

@@ -70,7 +70,7 @@ struct StateRowTests {
         #expect(left.map(\.id.text).filter { $0 != "m1" } == ["m0", "m2"])
         #expect(try temporary.count("modifier") ?? 0 >= 3)
         let isOf = Set(left.map(\.id.text)).contains("m1")
-        #expect(isOf || temporary.store.modifiers.totals.dead > 0)
+        #expect(isOf || temporary.store.modifiers.totals.failed > 0)
         try await goOn(temporary, reading)
     }
 

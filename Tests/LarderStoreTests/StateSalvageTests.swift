@@ -198,7 +198,7 @@ struct StateSalvageTests {
         let found = try await temporary.store.modifiers.unsettled(after: nil)
         #expect(found.map(\.number) == [0, 2, 3, 4, 5].map { numbers[$0] })
         #expect(found[1] == .unreadable(numbers[2]))
-        #expect(temporary.store.modifiers.totals.dead == 1)
+        #expect(temporary.store.modifiers.totals.failed == 1)
         #expect(try temporary.target("b")?.1 == ["m0", "m3", "m4", "m5"])
         #expect(try temporary.target("a3")?.1 == ["m3"])
         #expect(try await temporary.accept("next", "a") > numbers[5])

@@ -53,7 +53,7 @@ struct ModifierQueueHandTests {
             try script.queue.cancelAsked(number, withDependants: true, now: now)
         }
         let actions = try script.queue.discardAsked(number, now: now)
-        #expect(actions == [script.settle(1, .dead(.discarded), [2])])
+        #expect(actions == [script.settle(1, .failed(.discarded), [2])])
     }
 
     @Test("18: a hold is a window to undo, and then the modifier is queued")
@@ -183,7 +183,7 @@ struct ModifierQueueHandTests {
         record.expiresAt = .start.advanced(by: .seconds(60))
         #expect(script.add([record, try script.record(2, dependsOn: [1])]).isEmpty)
         #expect(script.queue.nextWake == script.now + .seconds(60))
-        #expect(script.pass(.seconds(60)) == [script.settle(1, .dead(.expired), [2])])
+        #expect(script.pass(.seconds(60)) == [script.settle(1, .failed(.expired), [2])])
     }
 
     @Test("27: what may have left does not expire, whatever it was answered")
@@ -264,6 +264,6 @@ struct ModifierQueueHandTests {
             now: script.now,
             wall: .start
         )
-        #expect(actions == [script.settle(2, .dead(.parentFailed), [3])])
+        #expect(actions == [script.settle(2, .failed(.parentFailed), [3])])
     }
 }

@@ -36,7 +36,7 @@ struct ModifierQueueSimulationTests {
             // Before its step is committed, or twice.
             [.send(numbers[0])], [.commitSend(numbers[0]), .commitSend(numbers[0])],
             // Without those that depend on it, and with one that does not.
-            [.settle(numbers[0], .dead(.refused), dependants: [])],
+            [.settle(numbers[0], .failed(.refused), dependants: [])],
             [.settle(numbers[1], .cancelled, dependants: [numbers[3]])],
             // One that may be sent is not.
             [],

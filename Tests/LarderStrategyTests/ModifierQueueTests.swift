@@ -219,7 +219,7 @@ struct ModifierQueueTests {
         #expect(script.run(script.pass(.seconds(1))) == [1])
         #expect(script.finish(1, .notNow(retryAfter: nil)).isEmpty)
         #expect(script.run(script.pass(.seconds(1))) == [1])
-        #expect(script.end(1, .notNow(retryAfter: nil)) == [script.settle(1, .dead(.attempts))])
+        #expect(script.end(1, .notNow(retryAfter: nil)) == [script.settle(1, .failed(.attempts))])
     }
 
     @Test("13: those that depend on a refused one leave in its step, the others are sent")
@@ -231,8 +231,8 @@ struct ModifierQueueTests {
         ]
         #expect(script.add(records) == [1])
         let actions = script.end(1, .refused)
-        #expect(actions == [script.settle(1, .dead(.refused), [2, 4])])
-        #expect(ModifierQueue.Outcome.dead(.refused).ofDependants == .dead(.parentFailed))
+        #expect(actions == [script.settle(1, .failed(.refused), [2, 4])])
+        #expect(ModifierQueue.Outcome.failed(.refused).ofDependants == .failed(.parentFailed))
         #expect(script.run(actions) == [3])
         #expect(script.queue.count == 2)
         #expect(script.finish(3, .confirmed(.none)) == [5])
@@ -242,13 +242,13 @@ struct ModifierQueueTests {
     mutating func lateDependant() throws {
         #expect(script.add([try script.record(1)]) == [1])
         let actions = script.end(1, .refused)
-        #expect(actions == [script.settle(1, .dead(.refused))])
+        #expect(actions == [script.settle(1, .failed(.refused))])
         #expect(script.accept([try script.record(2, dependsOn: [1])]).isEmpty)
         let number = ModifierNumber(1)
         let next = script.queue.settleCommitted(number, now: script.now)
-        #expect(next == [script.settle(2, .dead(.parentFailed))])
+        #expect(next == [script.settle(2, .failed(.parentFailed))])
         let orphan = script.accept([try script.record(3, dependsOn: [1])])
-        #expect(orphan == [script.settle(3, .dead(.parentFailed))])
+        #expect(orphan == [script.settle(3, .failed(.parentFailed))])
         #expect(script.run(next + orphan).isEmpty)
         #expect(script.queue.count == 0)
     }

@@ -194,7 +194,7 @@ struct QueueJudge {
         case .queued: break
         case .retryWait, .unknown:
             guard let until = row.until, until <= now else { return false }
-        case .held, .inFlight, .confirmed, .accepted, .conflict, .authWait, .dead, .cancelled:
+        case .held, .inFlight, .confirmed, .accepted, .authWait, .failed, .cancelled:
             return false
         }
         switch rests[party(row)] {
@@ -340,7 +340,7 @@ struct QueueJudge {
         case .retryWait, .unknown:
             // From then on it is ready, or not, as its lanes are.
             if let until = row.until, until > now { ends.append(until) }
-        case .queued, .inFlight, .confirmed, .conflict, .authWait, .dead, .cancelled: break
+        case .queued, .inFlight, .confirmed, .authWait, .failed, .cancelled: break
         }
         for end in ends {
             if end <= now { complain("\(number): \(row.record.state) has not ended") }

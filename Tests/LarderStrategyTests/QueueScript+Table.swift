@@ -23,9 +23,6 @@ extension QueueScript {
             _ = add([record])
             _ = finish(1, .unclear(.lost))
         case .authWait: try end(at: .inFlight, .authNeeded)
-        case .conflict:
-            record.state = .conflict
-            _ = run(restore([record]))
         case .accepted: try end(at: .inFlight, .accepted)
         case .changing:
             try go(to: .inFlight)

@@ -14,7 +14,6 @@ enum QueuePlace: CaseIterable {
     /// Nobody knows, and a person decides.
     case doubtful
     case authWait
-    case conflict
     case accepted
     /// `retry_wait` is being written.
     case changing
@@ -109,7 +108,6 @@ struct QueueTable {
         case .retryWait: waiting(.retryWait, ends: (send, .inFlight), notApplied: 1)
         case .unknown: waiting(.unknown, ends: (send, .inFlight))
         case .doubtful: waiting(.unknown, ends: nil)
-        case .conflict: waiting(.conflict, ends: nil, attempts: 0)
         case .authWait: authWait
         case .accepted: accepted
         case .changing: changing
@@ -166,7 +164,7 @@ struct QueueTable {
                 .confirmed: (settle(.confirmed), .confirmed),
                 .taken: (change(.accepted, QueueScript.start + .seconds(600)), .accepted),
                 .notNow: (change(.retryWait, half, notApplied: 1), .retryWait),
-                .refused: (settle(.dead(.refused)), .dead),
+                .refused: (settle(.failed(.refused)), .failed),
                 .authNeeded: (change(.authWait, attempts: 0), .authWait),
                 .unclear: (change(.unknown, half), .unknown),
                 .captive: (change(.queued, attempts: 0), .queued),
@@ -193,7 +191,7 @@ struct QueueTable {
             .cancelAsked: hasLeft
                 ? (.refused(.alreadySent), state) : (settle(.cancelled), .cancelled),
             .discardAsked: hasLeft
-                ? (settle(.dead(.discarded)), .dead) : (settle(.cancelled), .cancelled),
+                ? (settle(.failed(.discarded)), .failed) : (settle(.cancelled), .cancelled),
             .retryAsked: (change(.queued, attempts: attempts, notApplied: notApplied), .queued),
         ]
         var quiet = QueueEvent.ends.union(QueueEvent.commits)
@@ -207,7 +205,7 @@ struct QueueTable {
             reactions: [
                 .credentialChanged: (change(.queued, attempts: 0), .queued),
                 .cancelAsked: (.refused(.alreadySent), .authWait),
-                .discardAsked: (settle(.dead(.discarded)), .dead),
+                .discardAsked: (settle(.failed(.discarded)), .failed),
                 .retryAsked: (change(.queued, attempts: 0), .queued),
             ],
             quiet: QueueEvent.ends.union(QueueEvent.commits)
@@ -221,7 +219,7 @@ struct QueueTable {
                 .readConfirmed: (settle(.confirmed), .confirmed),
                 .timePassed: (settle(.confirmed), .confirmed),
                 .cancelAsked: (.refused(.alreadySent), .accepted),
-                .discardAsked: (settle(.dead(.discarded)), .dead),
+                .discardAsked: (settle(.failed(.discarded)), .failed),
                 .retryAsked: (.refused(.nothingToRetry), .accepted),
             ],
             quiet: QueueEvent.ends.union(QueueEvent.commits)

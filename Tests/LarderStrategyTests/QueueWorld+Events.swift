@@ -93,7 +93,7 @@ extension QueueWorld {
         switch verdict {
         case .confirmed: return .settle(.confirmed)
         case .accepted: return change(.accepted, now + rules.acceptedLimit, attempts: attempts)
-        case .refused: return .settle(.dead(.refused))
+        case .refused: return .settle(.failed(.refused))
         case .serverFailed where goesToAPerson(verdict, row):
             notApplied += 1
             return .change(
@@ -107,7 +107,7 @@ extension QueueWorld {
             )
         case .notNow(let asked, _), .serverFailed(let asked):
             notApplied += 1
-            guard !isLast else { return .settle(.dead(.attempts)) }
+            guard !isLast else { return .settle(.failed(.attempts)) }
             let pause = max(asked ?? .zero, .milliseconds(500), ceiling * chance)
             return change(.retryWait, now + pause, attempts: attempts)
         case .authNeeded:
@@ -115,7 +115,7 @@ extension QueueWorld {
         case .unclear(.refusedRepeat): return change(.unknown, nil, attempts: attempts)
         case .unclear:
             guard row.record.resends else { return change(.unknown, nil, attempts: attempts) }
-            guard !isLast else { return .settle(.dead(.attempts)) }
+            guard !isLast else { return .settle(.failed(.attempts)) }
             let pause = max(.milliseconds(500), ceiling * chance)
             return change(.unknown, now + pause, attempts: attempts)
         case .neverLeft, .captive:
@@ -324,7 +324,7 @@ extension QueueWorld {
 
     private mutating func retry(_ number: ModifierNumber) {
         var expected = refusal(number)
-        let states: [ModifierState] = [.retryWait, .unknown, .conflict, .authWait]
+        let states: [ModifierState] = [.retryWait, .unknown, .authWait]
         if expected == nil, let row = judge.rows[number] {
             if !states.contains(row.record.state) { expected = .nothingToRetry }
             if row.record.state == .authWait { judge.refused[judge.party(row)] = nil }
@@ -387,7 +387,7 @@ extension QueueWorld {
 
 extension QueueJudge.Row {
     fileprivate var waitsForAPerson: Bool {
-        step == nil && (record.state == .conflict || record.state == .unknown && until == nil)
+        step == nil && (record.state == .unknown && until == nil)
     }
 }
 

@@ -149,7 +149,7 @@ struct WatchMachineTests {
         for (target, isCovered) in [("a", true), ("b", false), ("p/1", true)] {
             let modifier = ModifierChange(
                 id: try ModifierID("m"),
-                state: .dead,
+                state: .failed,
                 targets: [id("z"), id(target)]
             )
             #expect(interest.covers(Change(rev(1), scope, .modifier(modifier))) == isCovered)

@@ -24,7 +24,7 @@ struct HostileInputTests {
             + #""retryable":false,"hint":"h","origin_status":500,"body":[1]}"#,
         "entity:example%2FUser%3Aa%252Fb",
         #"{"type":"put","rev":3,"id":"entity:example/User:7","changed":["entity:example/User:8"]}"#,
-        #"{"type":"modifier","rev":4,"id":"01J","state":"dead","reverted":[{"id":"a"}]}"#,
+        #"{"type":"modifier","rev":4,"id":"01J","state":"failed","reverted":[{"id":"a"}]}"#,
         "account=work&show=base&expand=8",
         "url=https%3A%2F%2Fa%2F&policy=cache-only&account=a", "prefix=a%20b&limit=10&sort=age",
     ]

@@ -64,7 +64,7 @@ struct ModifierCommandTests {
             "effect":{"type":"add","value":{"/likes":1}}}],"request":{"method":"POST",\
             "url":"\(Self.url)/likes","headers":{"X-From":"phone"},"body":{"n":1}},\
             "account":"work","lane":"cart","depends_on":["a","b"],"hold":"10s","expires":"7d",\
-            "max_attempts":3,"if_match":"none","on_conflict":"rebase","after_unknown":"resend"}
+            "max_attempts":3,"after_unknown":"resend"}
             """
         let command = try Self.command(json)
         #expect(command.id?.text == "like-42")
@@ -159,8 +159,7 @@ struct ModifierCommandTests {
             (change(#"{"type":"add","value":{"/a":"1"}}"#), .badRequest, "changes[0]"),
             (#"{"changes":[{"target":{},"effect":{}}]}"#, .badRequest, "target: id"),
             (#"{"changes":[{"target":{"id":""},"effect":{}}]}"#, .badID, "target"),
-            (change(#"{"type":"delete"}"#, #","if_match":"auto""#), .unsupported, "if_match"),
-            (change(#"{"type":"delete"}"#, #","on_conflict":"server""#), .unsupported, "on_con"),
+            (change(#"{"type":"delete"}"#, #","if_match":"auto""#), .unknownMember, "if_match"),
             (change(#"{"type":"delete"}"#, #","max_attempts":0"#), .badRequest, "max_attempts"),
             (change(#"{"type":"delete"}"#, #","hold":"soon""#), .badRequest, "hold"),
             (change(#"{"type":"delete"}"#, #","hold":"25h""#), .badRequest, "1d"),

@@ -76,7 +76,7 @@ queue list --uid 1 --all-users
 queue show
 queue drop --all an-id
 queue drop
-queue drop an-id --state dead
+queue drop an-id --state failed
 queue list --state ded
 statu
 queue lst
@@ -186,7 +186,7 @@ get --policy cache-only example.com/x|Did you mean https://example.com/x\?
 pin localhost:8080/x|Did you mean http://localhost:8080/x\?
 statu|unknown command 'statu', did you mean 'status'\?
 queue lst|unknown command 'lst', did you mean 'list'\?
-queue list --state ded|did you mean 'dead'\?
+queue list --state faild|did you mean 'failed'\?
 ls --sort siez|did you mean 'size'\?
 get http://a.example/x --policy cache-onyl|did you mean 'cache-only'\?
 evict --yes notes/*|cachectl evict --prefix 'notes/'
@@ -214,42 +214,42 @@ write() {
     request POST "/v1/modifiers?wait=${3-10s}" --header "Content-Type: application/json" --data \
         "{\"id\":\"$1\",\"changes\":[{\"target\":{\"id\":\"$origin/$1\"},\"effect\":{\"type\":\"merge\",\"value\":{\"a\":1}}}],\"request\":{\"method\":\"POST\",\"url\":\"$origin/refused\",\"body\":1}$2}"
 }
-for name in 1 2 3; do write "dead-$name" ',"lane":"cart"'; done
+for name in 1 2 3; do write "failed-$name" ',"lane":"cart"'; done
 run status
 expect_match "status warns of writes that failed, with the commands" \
-    "^1\|.*3 writes failed for good.*queue list --state dead .*queue retry --state dead .*queue drop --state dead" \
+    "^1\|.*3 writes failed for good.*queue list --state failed .*queue retry --state failed .*queue drop --state failed" \
     "$code|$(tr '\n' ' ' <"$work/out")"
 run doctor --config "$config" --json
 expect_match "doctor finds them, with their command" "^1 cachectl .*See them: cachectl queue list" \
     "$code cachectl $(jq --raw-output 'select(.subject == "queue") | .fix' "$work/out")"
-run queue list --state dead
+run queue list --state failed
 expect_equal "queue list --state lists those of a state, with what the server answered" \
-    "dead 403 dead 403 dead 403" "$(cut --fields=2,10 "$work/out" | xargs)"
-run queue list --state dead --json
+    "failed 403 failed 403 failed 403" "$(cut --fields=2,10 "$work/out" | xargs)"
+run queue list --state failed --json
 expect_equal "with the size of its body" 1 "$(jq --slurp '.[0].request.body_bytes' "$work/out")"
 run queue retry --state conflict --yes
 expect_equal "where none is in a state, that is said" \
     "0||cachectl: no write is in the state 'conflict'" "$(said)"
 run queue list --state held
 expect_equal "and none of another" "0|" "$code|$(<"$work/out")"
-run queue retry --state dead
+run queue retry --state failed
 expect_match "without a terminal many are worked on with --yes only" \
     "^64.*3 writes would be queued. Give --yes" "$code $(tr '\n' ' ' <"$work/err")"
-run queue retry --state dead --origin lokal --yes
+run queue retry --state failed --origin lokal --yes
 expect_match "an origin that there is not is told" "^3.*did you mean 'local'" "$code $(<"$work/err")"
-run queue retry --state dead --origin local --yes
+run queue retry --state failed --origin local --yes
 expect_equal "those of a state and an origin are sent again, and counted" \
-    "0|dead-1 dead-2 dead-3|cachectl: 3 writes queued" \
+    "0|failed-1 failed-2 failed-3|cachectl: 3 writes queued" \
     "$code|$(sort "$work/out" | xargs)|$(<"$work/err")"
 run queue wait --timeout 30s
-run queue drop --state dead --yes
+run queue drop --state failed --yes
 expect_equal "those of a state are dropped, and counted" \
-    "0|dead-1 dead-2 dead-3|cachectl: 3 writes dropped" \
+    "0|failed-1 failed-2 failed-3|cachectl: 3 writes dropped" \
     "$code|$(sort "$work/out" | xargs)|$(<"$work/err")"
 run status
 expect_equal "then all is well" 0 "$code"
 run queue list --settled --lane cart --json
-expect_equal "the history is listed by a lane's name" "dead-1 dead-2 dead-3" \
+expect_equal "the history is listed by a lane's name" "failed-1 failed-2 failed-3" \
     "$(jq --raw-output .id "$work/out" | sort | xargs)"
 run queue pause nowhere
 expect_match "a lane that nothing has used is paused, and that is said" \
@@ -328,7 +328,7 @@ expect_equal "another account sees other rows" 3 "$code"
 
 run ls
 # Without what the origin was asked again for after writes that it had refused.
-grep -v "/dead-" "$work/out" >"$work/kept" && mv "$work/kept" "$work/out"
+grep -v "/failed-" "$work/out" >"$work/kept" && mv "$work/kept" "$work/out"
 expect_equal "ls prints the ids in order" \
     "$(printf '%s\n' "$origin/a.json" "$origin/fresh.txt" "$origin/large.bin" \
         "$origin/nothing" list note | LC_ALL=C sort)" "$(cut --fields 1 "$work/out")"
@@ -340,7 +340,7 @@ expect_equal "the largest can come first, and as many as wanted" \
 run ls "$origin/f"
 expect_equal "ls takes a prefix" "$origin/fresh.txt" "$(cut --fields 1 "$work/out")"
 run ls --origin local --json
-expect_equal "ls --json has one item a line" 4 "$(grep -v "/dead-" "$work/out" | jq --slurp length)"
+expect_equal "ls --json has one item a line" 4 "$(grep -v "/failed-" "$work/out" | jq --slurp length)"
 for number in $(seq 1 120); do
     request PUT "/v1/entries/many-$number" --data x
 done

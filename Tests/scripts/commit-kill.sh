@@ -37,7 +37,7 @@ ask_for_rows() {
 ask_for_frames() {
     ask watch GET "/v1/watch?timeout=0ms${since:+&since=$since}" header "Accept: application/json"
 }
-lists=(pins unsettled dead settled)
+lists=(pins unsettled failed settled)
 ask_for_lists() {
     local list
     ask pins GET '/v1/pins?limit=1000'
@@ -107,8 +107,8 @@ report() {
 
         # Pins and modifiers of this case.
         ($pins[0].items[] | "state pin-\(.id | key) \(.state)"),
-        (($unsettled + $dead + $settled)[].items[] | "state \(.id | key) \(.state
-            | if IN("dead", "confirmed") then . else "unsettled" end)"),
+        (($unsettled + $failed + $settled)[].items[] | "state \(.id | key) \(.state
+            | if IN("failed", "confirmed") then . else "unsettled" end)"),
 
         # Rows and modifiers of which frames have told, before the kill and after; revisions of which
         # somebody has heard.
@@ -125,7 +125,7 @@ report() {
             | select($loses != "" and .[1].shows == [null, null, null] and .[0].pending == 0
                 and ($pinned[.[0].id] | not) | not) | "wrong a row of before is another: \(tojson)"),
         ([$pins_before + $unsettled_before + $dead_before + $settled_before,
-            $pins + $unsettled + $dead + $settled | listed] | select(.[0] != .[1])
+            $pins + $unsettled + $failed + $settled | listed] | select(.[0] != .[1])
             | "wrong a list of before is another: \(.[0] - .[1] | tojson) \(.[1] - .[0] | tojson)")'
 }
 
@@ -139,7 +139,7 @@ check_sums() {
     ask_for_lists
     answers
     sums=$(jq --slurp --raw-output '. as [$entries, $status, $usage, $check, $pins, $unsettled,
-            $dead]
+            $failed]
         | [$entries.items[] | select(.source == "cache")] as $rows
         # What is pinned or targeted is not in the cache.
         | [$unsettled.items[].targets[].id] as $targets
@@ -149,10 +149,10 @@ check_sums() {
             ["pins", $status.pins.count, ($pins.items | length)],
             ["pinned bytes", $status.pins.accounted_bytes, ([$rows[] | select(.pinned).accounted_bytes] | add // 0)],
             ["unsettled", $status.queue.unsettled, ($unsettled.items | length)],
-            ["dead", $status.queue.dead, ($dead.items | length)]][]
+            ["failed", $status.queue.failed, ($failed.items | length)]][]
             | select(.[1] != .[2]) | "\(.[0]) are said to be \(.[1]), there are \(.[2]);"),
         ($check.items[] | select(.state == "failed") | "\(.subject): \(.detail);")' \
-        "$work"/got/{entries,status,usage,check,pins,unsettled,dead})
+        "$work"/got/{entries,status,usage,check,pins,unsettled,failed})
     [[ -z $sums ]]
 }
 expect_sums() {
@@ -277,8 +277,8 @@ end_case() {
 
 # A refusal that was not stored comes again, as one of a repeat: a person decides.
 refused_end() {
-    if [[ ${now[md]} == dead ]]; then
-        echo 'dead refused {"n":1}'
+    if [[ ${now[md]} == failed ]]; then
+        echo 'failed refused {"n":1}'
     else
         echo 'unknown {"n":1,"d":1}'
     fi

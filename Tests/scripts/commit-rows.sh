@@ -136,7 +136,7 @@ prepare_refuse() {
     hold_d '"status": 422'
     control "{\"prefix\": \"/$number-d\", \"method\": \"PATCH\", \"status\": 422}"
     fact md d '{"n":1,"d":1}' '{"n":1}'
-    fact md md unsettled dead
+    fact md md unsettled failed
 }
 # Has a modifier of d sent, and its answer held by the origin.
 hold_d() {

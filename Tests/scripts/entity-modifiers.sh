@@ -235,7 +235,7 @@ arrives "a write is on its way" 1
 expect_equal "and shows" "Wrong Wrong Wrong" "$(names)"
 expect_equal "of which each watcher is told once" "$(thrice put)" "$(told)"
 release answer
-expect_equal "case 11: what is refused is dead" "dead refused" "$(fate e-2)"
+expect_equal "case 11: what is refused is failed" "failed refused" "$(fate e-2)"
 expect_equal "case 11: all show what the server said last" "Countess Countess Countess" "$(names)"
 expect_equal "case 11: of which each watcher is told once" "$(thrice put)" \
     "$(told)"
@@ -255,7 +255,7 @@ expect_equal "case 3: what the server says meanwhile shows under it" "Wrong Wron
 expect_equal "case 3: as base" "Lovelace Lovelace Lovelace" "$(names '?show=base')"
 expect_equal "case 3: of which nobody is told, as nothing else shows" ";;" "$(told)"
 release answer
-expect_equal "case 12: it is refused" "dead refused" "$(fate e-3)"
+expect_equal "case 12: it is refused" "failed refused" "$(fate e-3)"
 expect_equal "case 12: and all show what the server said meanwhile" "Lovelace Lovelace Lovelace" \
     "$(names)"
 expect_equal "case 12: of which each watcher is told once" "$(thrice put)" \
@@ -271,7 +271,7 @@ else
 fi
 kill "$printing"
 run queue list --key User:7
-expect_equal "both are dead letters" "e-2 dead e-3 dead" \
+expect_equal "both are dead letters" "e-2 failed e-3 failed" \
     "$(cut --fields=1,2 "$work/out" | xargs)"
 request DELETE /v1/modifiers/e-2
 request DELETE /v1/modifiers/e-3

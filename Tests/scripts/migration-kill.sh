@@ -104,7 +104,7 @@ picture() {
     member 'select(.type != "end") | {id: (.id // .entry.id), rev, pending, failed, complete,
         shows: (.entry | [.status, .etag, .body])} | tojson'
     api 'http://larder/v1/pins' | jq --compact-output '.items[] | {id, state, bytes, rev}'
-    for list in unsettled dead settled; do
+    for list in unsettled failed settled; do
         api "http://larder/v1/modifiers?state=$list" | jq --compact-output \
             '.items[] | {id, state, reason, rev, targets}'
     done
@@ -153,7 +153,7 @@ begin() {
     start_daemon
     undisturbed=$(picture)
     expect_match "from version $version: everything is read" \
-        '"n":1,"x":1.*"by":4.*"gone".*"waiting".*"m5","state":"dead".*"m6","state":"confirmed"' \
+        '"n":1,"x":1.*"by":4.*"gone".*"waiting".*"m5","state":"failed".*"m6","state":"confirmed"' \
         "${undisturbed//$'\n'/ }"
     end_daemon KILL
     expect_equal "from version $version: nothing is set aside" "" \

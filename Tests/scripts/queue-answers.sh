@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What becomes of a modifier by what the origin answers, or does not: confirmed, tried again, held
-# for a person, or dead and taken back; on the wire, with an origin that misbehaves as it is told.
+# for a person, or failed and taken back; on the wire, with an origin that misbehaves as it is told.
 # `await` and the like call functions by their names.
 # shellcheck disable=SC2317
 # shellcheck source=Tests/scripts/support.sh
@@ -129,7 +129,7 @@ merge c15-2 /busy/500 '{"m": 1}'
 expect_equal "case 15: as they must" "queued lane" \
     "$(modifier c15-2 '"\(.state) \(.waiting_for.reason)"')"
 act discard 'c10-long'
-expect_equal "case 15: until a hand gives it up" "204 dead discarded" \
+expect_equal "case 15: until a hand gives it up" "200 failed discarded" \
     "$status $(fate c10-long)"
 expect_equal "case 15: and they go on" confirmed "$(fate c15-2)"
 request DELETE /v1/modifiers/c10-long
@@ -138,7 +138,7 @@ expect_equal "case 15: without its dead letter status is well again" "204 ok 0" 
 expect_equal "case 15: without it" '{"n":2,"m":1}' "$(view /busy/500)"
 control '{"prefix": "/doc", "method": "PATCH", "times": 1, "status": 503}'
 merge c15-3 /doc '{"n": 2}' '{"max_attempts": 1}'
-expect_equal "case 15: or a rule" "dead attempts" "$(fate c15-3)"
+expect_equal "case 15: or a rule" "failed attempts" "$(fate c15-3)"
 
 # -- told to wait
 
@@ -181,8 +181,8 @@ merge c11-3 /page '{"seen": 1}'
 expect_equal "case 11: shows until then" '{"title":"A","liked":true,"by":"c11-1","seen":1}' \
     "$(view /page)"
 release answer
-expect_equal "case 11: an HTML 413 is a refusal" "dead refused" "$(fate c11-1)"
-expect_equal "case 13: what depends on it dies with it" "dead parent-failed" "$(fate c11-2)"
+expect_equal "case 11: an HTML 413 is a refusal" "failed refused" "$(fate c11-1)"
+expect_equal "case 13: what depends on it dies with it" "failed parent_failed" "$(fate c11-2)"
 expect_equal "case 13: what does not goes on" confirmed "$(fate c11-3)"
 expect_equal "case 11: the view is base with what remains" \
     '{"title":"A","liked":false,"seen":1}' "$(view /page)"
@@ -192,9 +192,9 @@ expect_equal "case 11: the dead letter has the answer" "413 true" \
     "$(modifier c11-1 '"\(.answer.status) \(.answer | tojson | contains("too much"))"')"
 expect_equal "case 11: and the view without it and with it" 'false true' \
     "$(modifier c11-1 '[.targets[] | .before.body.liked, .after.body.liked] | join(" ")')"
-request GET '/v1/modifiers?state=dead&lane='"$(jq -rn --arg lane "id:$origin/page" '$lane | @uri')"
+request GET '/v1/modifiers?state=failed&lane='"$(jq -rn --arg lane "id:$origin/page" '$lane | @uri')"
 expect_equal "case 11: dead letters are listed, with why and what was answered" \
-    "c11-1 refused 413 true, c11-2 parent-failed null false" \
+    "c11-1 refused 413 true, c11-2 parent_failed null false" \
     "$(member '[.items[] | "\(.id) \(.reason) \(.answer.status) \(.answer | tojson
         | contains("too much"))"] | join(", ")')"
 act retry c11-1
@@ -206,7 +206,7 @@ words=$(printf 'no %.0s' {1..1000})
 control "{\"prefix\": \"/page\", \"method\": \"PATCH\", \"times\": 1, \"status\": 422,
     \"type\": \"text/plain\", \"text\": \"$words\"}"
 merge c11-4 /page '{"n": 4}' '' '?wait=30s'
-request GET '/v1/modifiers?state=dead'
+request GET '/v1/modifiers?state=failed'
 expect_equal "case 11: a list tells of a long answer how it begins" "422 2048" \
     "$(member '.items[] | select(.id == "c11-4")
         | "\(.answer.status) \(.answer | .body // .body_text | length)"')"
@@ -214,7 +214,7 @@ expect_equal "case 11: the dead letter has all of it" 3000 \
     "$(modifier c11-4 '.answer | .body // .body_text | length')"
 request DELETE /v1/modifiers/c11-4
 request GET '/v1/modifiers?state=settled&limit=1'
-expect_equal "case 11: dropped, it is in the history, with why it died" "c11-4 dead refused 422" \
+expect_equal "case 11: dropped, it is in the history, with why it died" "c11-4 failed refused 422" \
     "$(member '.items[0] | "\(.id) \(.state) \(.reason) \(.answer.status)"')"
 
 # -- the like that was liked elsewhere
@@ -234,7 +234,7 @@ expect_equal "case 3, 12: meanwhile the phone reads what the laptop wrote" \
 expect_equal "case 4: which is what it wants itself" '{"title":"A","liked":true} 1' \
     "$(view /like) $(header Larder-Pending)"
 release answer
-expect_equal "case 12: its own like fails for good" "dead refused" "$(fate c12-1)"
+expect_equal "case 12: its own like fails for good" "failed refused" "$(fate c12-1)"
 expect_equal "case 12: and the view is still liked" '{"title":"A","liked":true} 0 1' \
     "$(view /like) $(header Larder-Pending) $(header Larder-Failed)"
 have /like-2 '{"liked":false,"n":1}'
@@ -246,7 +246,7 @@ fetch "$origin/like-2"
 expect_equal "case 3: what the server says meanwhile shows below the write" \
     '{"liked":true,"n":2}' "$(view /like-2)"
 release answer
-expect_equal "case 12: a like that nobody else gave" "dead refused" "$(fate c12-2)"
+expect_equal "case 12: a like that nobody else gave" "failed refused" "$(fate c12-2)"
 expect_equal "case 12: is taken back, to what the server said last" '{"liked":false,"n":2}' \
     "$(view /like-2)"
 have /same '{"liked":false}'
@@ -305,7 +305,7 @@ control '{"prefix": "/slow", "method": "POST", "times": 1, "does": "close"}'
 post c22-2 '{"t": 2}'
 has_state "case 22: a connection that is lost" c22-2 unknown
 act discard 'c22-2'
-expect_equal "case 22: may be given up" "204 dead discarded" "$status $(fate c22-2)"
+expect_equal "case 22: may be given up" "200 failed discarded" "$status $(fate c22-2)"
 shows_soon "case 22: and its target is asked again" /slow/list "$(at_origin GET /slow/list)"
 have /lost '{"n":0}'
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "does": "close", "applied": true}'
@@ -323,11 +323,11 @@ expect_equal "case 22: a 412 to what was sent again is checked: it was the first
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "does": "close"}'
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 412}'
 merge c22-7 /lost '{"n": 7}' '' '?wait=30s'
-expect_equal "case 22: or it was not" "dead refused 6" \
+expect_equal "case 22: or it was not" "failed refused 6" \
     "$(member '"\(.state) \(.reason)"') $(view /lost | jq .n)"
 act cancel 'c22-7'
 expect_equal "a cancellation that comes after its death leaves the dead letter" \
-    "409 urn:larder:already-settled dead refused" "$status $(member .type) $(fate c22-7)"
+    "409 urn:larder:already-settled failed refused" "$status $(member .type) $(fate c22-7)"
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 502}'
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 403}'
 merge c22-8 /lost '{"n": 8}'
@@ -418,7 +418,7 @@ expect_equal "case 23: resumed by hand" "confirmed confirmed" "$(fate c23-1) $(f
 have /guarded/c '{"n":1}'
 control '{"prefix": "/guarded", "method": "PATCH", "times": 1, "status": 403}'
 merge c23-3 /guarded/c '{"n": 2}'
-expect_equal "case 23: 403 is for good" "dead refused" "$(fate c23-3)"
+expect_equal "case 23: 403 is for good" "failed refused" "$(fate c23-3)"
 
 # -- targets that are unknown, or gone
 
@@ -437,13 +437,13 @@ expect_equal "case 1: where nothing shows there is a miss" "404 urn:larder:miss"
 expect_equal "case 1: base is one anyway" "404 urn:larder:miss" "$(view /new/put '?show=base')"
 arrives "case 1: all are sent" 3
 release answer
-expect_equal "case 1: and settled" "confirmed, dead refused, dead refused" \
+expect_equal "case 1: and settled" "confirmed, failed refused, failed refused" \
     "$(fate c1-1), $(fate c1-2), $(fate c1-3)"
 forget
 have /gone '{"n":1}'
 at_origin DELETE /gone
 merge c20-1 /gone '{"n": 2}'
-expect_equal "case 20: an update of what was deleted is sent, and dead" "dead refused" \
+expect_equal "case 20: an update of what was deleted is sent, and failed" "failed refused" \
     "$(fate c20-1)"
 shows_soon "case 20: the deletion is learned" /gone "410 urn:larder:deleted"
 have /gone-2 '{"n":1}'
@@ -454,12 +454,12 @@ expect_equal "case 20: one that is answered 404 is confirmed" confirmed "$(fate 
 stats_of() {
     api http://larder/v1/stats | jq --raw-output ".modifiers | $1"
 }
-counts='"\(.accepted) \(.confirmed) \(.dead) \(.reverts) \(.attempts)"'
+counts='"\(.accepted) \(.confirmed) \(.failed) \(.reverts) \(.attempts)"'
 before=$(stats_of "$counts")
 merge s-1 /doc '{"n": 99}' '' '?wait=30s'
 control '{"prefix": "/doc", "method": "PATCH", "times": 1, "status": 403}'
 merge s-2 /doc '{"n": 100}' '' '?wait=30s'
-expect_equal "stats count what is accepted, sent, confirmed, dead and taken back" \
+expect_equal "stats count what is accepted, sent, confirmed, failed and taken back" \
     "$(awk '{ print $1 + 2, $2 + 1, $3 + 1, $4 + 1, $5 + 2 }' <<<"$before")" "$(stats_of "$counts")"
 expect_equal "and the daemon lives" 200 "$(api --output /dev/null --write-out '%{http_code}' \
     http://larder/v1/health)"

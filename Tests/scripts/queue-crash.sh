@@ -131,6 +131,6 @@ for ((writer = 2; writer <= writers; writer += 2)); do
     expect_equal "writer $writer: what is shown is what the origin has" \
         "$(at_origin GET "/$writer") 0" "$(view "/$writer") $(header Larder-Pending)"
 done
-expect_equal "and nothing is dead" 0 \
-    "$(api 'http://larder/v1/modifiers?state=dead' | jq '.items | length')"
+expect_equal "and nothing is failed" 0 \
+    "$(api 'http://larder/v1/modifiers?state=failed' | jq '.items | length')"
 finish

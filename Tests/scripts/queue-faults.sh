@@ -53,7 +53,7 @@ begin() {
 # The states of all that there are, settled ones too: each id once, in order.
 known() {
     local list
-    for list in unsettled dead settled; do
+    for list in unsettled failed settled; do
         api "http://larder/v1/modifiers?state=$list&limit=1000" | jq --raw-output '.items[].id'
     done | grep '^m-' | sort --unique --version-sort
 }
@@ -71,15 +71,15 @@ expect_known() {
 # expect_sent NAME: with the origin back everything that can be sent is, once and in the order of
 # each lane, and what cannot is a dead letter.
 expect_sent() {
-    local n sent dead
+    local n sent failed
     start_origin --honour-keys
     # Documents of the new origin: those of before, as its log has them.
     fetch "$origin/0"
     settles "$1: what can be sent is"
     effects 'select(.key) | "\(.path) \(.key[2:])"' >"$work/sent"
     sent=$(wc -l <"$work/sent")
-    dead=$(api 'http://larder/v1/modifiers?state=dead&limit=1000' | jq '.items | length')
-    expect_at_most "$1: all is sent or a dead letter" "$2" "$((count - sent - dead))"
+    failed=$(api 'http://larder/v1/modifiers?state=failed&limit=1000' | jq '.items | length')
+    expect_at_most "$1: all is sent or a dead letter" "$2" "$((count - sent - failed))"
     expect_equal "$1: nothing is sent twice" "" "$(sort "$work/sent" | uniq --repeated)"
     for ((n = 0; n < targets; n++)); do
         grep "^/$n " "$work/sent" | cut -d ' ' -f 2 >"$work/lane"
@@ -151,8 +151,8 @@ sqlite3 "$db" "
     UPDATE modifier SET state = 'levitating' WHERE id = 'm-7'"
 start_daemon
 expect_known "case 26: a row of the future" 0
-expect_equal "case 26: an effect of the future is a dead letter" "dead unreadable" "$(fate m-5)"
-expect_equal "case 26: so is a state of the future" "dead unreadable" "$(fate m-7)"
+expect_equal "case 26: an effect of the future is a dead letter" "failed unreadable" "$(fate m-5)"
+expect_equal "case 26: so is a state of the future" "failed unreadable" "$(fate m-7)"
 expect_match "case 26: what waits behind it goes on" queued "$(modifier m-15 .state)"
 expect_sent "case 26" 0
 end_daemon TERM

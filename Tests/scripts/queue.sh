@@ -80,8 +80,7 @@ refuse() {
     merge "r-$RANDOM" /a '{"n": 4}' "$2"
     expect_equal "$1 is refused" "$3" "$status $(member .type)"
 }
-refuse "if_match" '{"if_match": "auto"}' "422 urn:larder:unsupported"
-refuse "on_conflict" '{"on_conflict": "server"}' "422 urn:larder:unsupported"
+refuse "if_match" '{"if_match": "auto"}' "400 urn:larder:unknown-member"
 refuse "a misspelled member" '{"if_matched": "none"}' "400 urn:larder:unknown-member"
 refuse "a credential" \
     "{\"request\": {\"method\": \"PATCH\", \"url\": \"$origin/a\", \"headers\": {\"Authorization\": \"x\"}}}" \
@@ -150,7 +149,7 @@ expect_equal "of which one is the last" "o-3 null" \
     "$(member '"\([.items[].id] | join(" ")) \(.next)"')"
 request GET /v1/modifiers --get --data-urlencode "lane=id:$origin/a"
 expect_equal "a list goes by lane" "o-1 o-3" "$(member '[.items[].id] | join(" ")')"
-request GET '/v1/modifiers?state=dead'
+request GET '/v1/modifiers?state=failed'
 expect_equal "and by state" 0 "$(member '.items | length')"
 request GET '/v1/modifiers?state=settled&limit=1'
 expect_equal "the history has the last one first" "l-3 confirmed" \
@@ -267,7 +266,7 @@ merge h-3 /d '{"n": 6}' '{"hold": "200ms"}' '?wait=30s'
 expect_equal "a hold that is over ends by itself" confirmed "$(member .state)"
 set_origin offline
 merge x-1 /d '{"n": 7}' '{"expires": "300ms"}'
-expect_equal "case 27: what was not sent in its time is dead" "dead expired" "$(fate x-1)"
+expect_equal "case 27: what was not sent in its time is failed" "failed expired" "$(fate x-1)"
 expect_equal "and not shown" '{"name":"d","liked":false,"n":6}' "$(view /d)"
 expect_equal "the entry says so" 1 "$(header Larder-Failed)"
 request DELETE /v1/modifiers/x-1
@@ -350,7 +349,7 @@ expect_equal "in their order, each with its key" "w-put w-merge w-patch w-delete
 expect_equal "as they were given" "PUT text/plain words" "$(effects '
     select(.key == "w-text") | "\(.method) \(.type) \(.text)"')"
 for id in w-patch w-post; do
-    expect_equal "what this origin does not take is dead: $id" "dead refused" "$(fate "$id")"
+    expect_equal "what this origin does not take is failed: $id" "failed refused" "$(fate "$id")"
     request DELETE "/v1/modifiers/$id"
 done
 request PUT /o/prompt/r --header 'Content-Type: application/json' --data '{"n":9}'

@@ -239,7 +239,7 @@ done
 left_of_it() {
     local account
     for account in default work; do
-        for path in entries pins 'modifiers?state=unsettled' 'modifiers?state=dead' \
+        for path in entries pins 'modifiers?state=unsettled' 'modifiers?state=failed' \
             'modifiers?state=settled'; do
             ask GET "/v1/$path"
             member '.items[].id' | sed "s|^|$account ${path%%\?*} |"

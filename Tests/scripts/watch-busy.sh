@@ -150,13 +150,13 @@ for list in told replayed; do
         >"$work/$list.queued"
     expect_equal "$list: nothing that was accepted is missing" "" \
         "$(sort "$work/accepts" | comm -23 - "$work/$list.queued" | head -n 5)"
-    jq --raw-output 'select(.state == "confirmed" or .state == "dead").id' "$work/$list" | sort \
+    jq --raw-output 'select(.state == "confirmed" or .state == "failed").id' "$work/$list" | sort \
         >"$work/$list.settled"
     expect_equal "$list: each is settled once" "" \
         "$(cut -d' ' -f1 "$work/$list.queued" | diff - "$work/$list.settled" | head -n 5)"
-    expect_equal "$list: those that the origin refuses are dead" "" \
-        "$(jq --raw-output 'select(.type == "modifier" and (.state | IN("confirmed", "dead")))
-            | select((.state == "dead") != (.id | split("-")[2] | tonumber % 5 == 0)) | .id' \
+    expect_equal "$list: those that the origin refuses are failed" "" \
+        "$(jq --raw-output 'select(.type == "modifier" and (.state | IN("confirmed", "failed")))
+            | select((.state == "failed") != (.id | split("-")[2] | tonumber % 5 == 0)) | .id' \
             "$work/$list" | head -n 5)"
 done
 expect_equal "who watches modifiers alone hears the same of them" "" \

@@ -119,18 +119,18 @@ merge one /1 '{"liked":true}'
 await 60 has "$work/follow" '"liked":true' || not_ok "a follower sees a write" true nothing
 arrives "it is sent" 1
 release answer >/dev/null
-await 60 has "$work/writes" '"dead"' || not_ok "a refusal is told" dead "$(<"$work/writes")"
+await 60 has "$work/writes" '"failed"' || not_ok "a refusal is told" failed "$(<"$work/writes")"
 reverts() { (($(grep --count '"liked":false' "$work/follow") >= 2)); }
 await 60 reverts || not_ok "a follower sees the revert" false "$(<"$work/follow")"
 expect_equal "a follower sees what shows, and nothing between" "false true false" \
     "$(jq --raw-output 'select(.type == "snapshot").entry.body.liked' "$work/follow" | xargs)"
 expect_equal "a watcher hears what shows, and what became of the write" \
-    "put modifier queued put modifier dead 422" \
+    "put modifier queued put modifier failed 422" \
     "$(jq --raw-output 'select(.type | IN("bookmark", "heartbeat") | not) | .type, .state // empty,
         .problem.origin_status // empty' "$work/writes" | xargs)"
 expect_equal "and which views it is no part of any more" "$origin/1" \
-    "$(jq --raw-output 'select(.state == "dead").reverted[]' "$work/writes")"
-expect_equal "the view and its modifier are one step" "queued dead" \
+    "$(jq --raw-output 'select(.state == "failed").reverted[]' "$work/writes")"
+expect_equal "the view and its modifier are one step" "queued failed" \
     "$(jq --raw-output --slurp '[.[] | select(.type | IN("bookmark", "heartbeat") | not)] | . as $all
         | range(0; length; 2) | select($all[.].rev == $all[. + 1].rev and $all[.].more)
         | $all[. + 1].state' "$work/writes" | xargs)"

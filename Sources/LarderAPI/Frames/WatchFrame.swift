@@ -238,10 +238,10 @@ public struct ModifierFrame: FrameMembers, Equatable {
         }
         let names = change.targets.map { TargetName(id: $0.description) }
         switch change.state {
-        case .dead where change.mark != .dropped, .cancelled where change.mark != .dropped:
+        case .failed where change.mark != .dropped, .cancelled where change.mark != .dropped:
             reverted = names
-        case .held, .queued, .inFlight, .confirmed, .accepted, .retryWait, .unknown, .conflict,
-            .authWait, .dead, .cancelled:
+        case .held, .queued, .inFlight, .confirmed, .accepted, .retryWait, .unknown,
+            .authWait, .failed, .cancelled:
             targets = names
         }
         problem = change.problem.isEmpty ? nil : RawJSON(unchecked: change.problem)

@@ -138,19 +138,17 @@ public struct ModifierState: WireEnum {
     public static let retryWait = ModifierState(rawValue: "retry_wait")
     /// The origin may have applied the modifier; a person decides.
     public static let unknown = ModifierState(rawValue: "unknown")
-    /// The origin has another version; a person decides.
-    public static let conflict = ModifierState(rawValue: "conflict")
     /// The origin needs a credential.
     public static let authWait = ModifierState(rawValue: "auth_wait")
     /// The modifier failed.
-    public static let dead = ModifierState(rawValue: "dead")
+    public static let failed = ModifierState(rawValue: "failed")
     /// The modifier was cancelled.
     public static let cancelled = ModifierState(rawValue: "cancelled")
 
     /// Every value that this version knows.
     public static let known: [ModifierState] = [
-        .held, .queued, .inFlight, .confirmed, .accepted, .retryWait, .unknown, .conflict,
-        .authWait, .dead, .cancelled,
+        .held, .queued, .inFlight, .confirmed, .accepted, .retryWait, .unknown,
+        .authWait, .failed, .cancelled,
     ]
     /// The value as it travels.
     public let rawValue: String
@@ -165,7 +163,7 @@ public struct ModifierState: WireEnum {
     }
 
     /// Whether the modifier has left the queue.
-    public var isSettled: Bool { [.confirmed, .dead, .cancelled].contains(self) }
+    public var isSettled: Bool { [.confirmed, .failed, .cancelled].contains(self) }
 }
 
 /// Why a modifier was settled without being confirmed.
@@ -177,7 +175,7 @@ public struct ModifierReason: WireEnum {
     /// The origin refused the modifier.
     public static let refused = ModifierReason(rawValue: "refused")
     /// Another modifier that this one depends on failed.
-    public static let parentFailed = ModifierReason(rawValue: "parent-failed")
+    public static let parentFailed = ModifierReason(rawValue: "parent_failed")
     /// The daemon could not read the modifier.
     public static let unreadable = ModifierReason(rawValue: "unreadable")
     /// The user gave the modifier up; the origin may have applied it.

@@ -232,7 +232,7 @@ public struct ModifierStats: Codable, Equatable, Sendable {
     /// Number of modifiers that the origin confirmed.
     public var confirmed: Int64 = 0
     /// Number of modifiers that failed.
-    public var dead: Int64 = 0
+    public var failed: Int64 = 0
     /// Number of modifiers that were cancelled.
     public var cancelled: Int64 = 0
     /// Number of failed modifiers that had changed something here.

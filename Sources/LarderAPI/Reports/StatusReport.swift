@@ -111,7 +111,7 @@ public struct QueueStatus: Codable, Equatable, Sendable {
     /// Number of modifiers that are not settled.
     public var unsettled: Int64 = 0
     /// Number of dead letters, which count against the limits too.
-    public var dead: Int64 = 0
+    public var failed: Int64 = 0
     /// Number of modifiers in each state.
     public var states = NamedValues<Int64>()
     /// Number of unsettled modifiers that failed again and again.

@@ -20,10 +20,6 @@ public struct ModifierCommand: Codable, Equatable, Sendable {
     ///
     /// - Range: 1...
     @OmittedWhenNil public var maxAttempts: Int?
-    /// Always `none`.
-    @OmittedWhenNil public var ifMatch: String?
-    /// Always `rebase`.
-    @OmittedWhenNil public var onConflict: String?
     /// The next step if it may have reached the origin; without it, by the origin's rule.
     @OmittedWhenNil public var afterUnknown: UnknownRule?
 

@@ -13,7 +13,7 @@ struct ModifierWords {
         self.now = now
     }
 
-    /// `queued`, `dead: refused`, `retry_wait, stalled`.
+    /// `queued`, `failed: refused`, `retry_wait, stalled`.
     var state: String {
         let reason = report.reason.map { ": \($0.rawValue)" } ?? ""
         return ([report.state.rawValue + reason] + report.marks.map(\.rawValue))

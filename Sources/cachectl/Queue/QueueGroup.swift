@@ -7,7 +7,7 @@ struct QueueGroup: AsyncParsableCommand {
         abstract: "Shows and works on the writes that are to be sent.",
         discussion: """
             Programs write whether there is a network or not; the daemon sends it when it can, in \
-            order. What the server refuses is dead: nothing of it shows any more, and it is kept \
+            order. What the server refuses has failed: nothing of it shows any more, and it is kept \
             here until it is sent again or dropped.
 
             Example: cachectl queue list

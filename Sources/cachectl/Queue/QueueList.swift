@@ -35,7 +35,7 @@ struct QueueList: AsyncParsableCommand {
     var settled = false
 
     @Option(
-        help: ArgumentHelp("Only those in a state: queued, dead, conflict, …", valueName: "state"),
+        help: ArgumentHelp("Only those in a state: queued, failed, unknown, …", valueName: "state"),
         transform: stateArgument
     )
     var state: LarderAPI.ModifierState?

@@ -13,7 +13,7 @@ struct WriteSelection: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "All that are in this state: dead, conflict, unknown, …",
+            "All that are in this state: failed, unknown, …",
             valueName: "state"
         ),
         transform: stateArgument

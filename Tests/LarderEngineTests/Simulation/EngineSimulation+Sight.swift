@@ -32,7 +32,7 @@ extension EngineSimulation {
             SimulationJudge.Told(
                 id: report.id,
                 state: report.marks.contains(.answered) ? "answered" : report.state.rawValue,
-                reason: report.state == .dead ? report.reason?.rawValue : nil,
+                reason: report.state == .failed ? report.reason?.rawValue : nil,
                 attempts: report.attempts,
                 key: report.request.idempotencyKey
             )

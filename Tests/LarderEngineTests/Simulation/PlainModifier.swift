@@ -21,7 +21,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         case accepted(until: Duration)
         /// Confirmed, and shown until a read that started later shows a shared row.
         case answered
-        case dead(String)
+        case failed(String)
     }
 
     let id: String
@@ -70,7 +70,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var waitsForPerson: Bool { standing == .unknown && (!resends || needsPerson) }
 
     var isDead: Bool {
-        if case .dead = standing { true } else { false }
+        if case .failed = standing { true } else { false }
     }
 
     /// When its state ends by itself.
@@ -78,7 +78,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         switch standing {
         case .waiting, .unsent, .retryWait, .authWait: mayHaveLeft ? nil : expiresAt
         case .accepted(let end): end
-        case .inFlight, .checking, .unknown, .answered, .dead: nil
+        case .inFlight, .checking, .unknown, .answered, .failed: nil
         }
     }
 
@@ -92,14 +92,14 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         case .authWait: "auth_wait"
         case .accepted: "accepted"
         case .answered: "answered"
-        case .dead: "dead"
+        case .failed: "failed"
         }
     }
 
     var isUnderWay: Bool {
         switch standing {
         case .inFlight, .checking: true
-        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .answered, .dead: false
+        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .answered, .failed: false
         }
     }
 

@@ -134,7 +134,7 @@ struct PlainQueue: Hashable {
         }
         // One that failed in the same moment takes it along.
         for parent in modifier.dependsOn where !isConfirmedOrOpen(parent) {
-            die(modifier.id, "parent-failed")
+            die(modifier.id, "parent_failed")
         }
     }
 
@@ -170,14 +170,14 @@ struct PlainQueue: Hashable {
     mutating func drop(_ id: String) -> Bool {
         guard self[id]?.isDead == true else { return false }
         modifiers.removeAll { $0.id == id }
-        outcomes[id] = "dead"
+        outcomes[id] = "failed"
         return true
     }
 
     mutating func retry(_ id: String) -> Bool {
         guard var modifier = self[id] else { return false }
         switch modifier.standing {
-        case .dead:
+        case .failed:
             modifiers.removeAll { $0.id == id }
             modifier.round += 1
             modifier.attempts = 0
@@ -270,7 +270,7 @@ struct PlainQueue: Hashable {
             if let hold = modifier.holdUntil, hold > now { return "it is held" }
         case .unsent, .retryWait: break
         case .unknown: if modifier.waitsForPerson { return "a person decides" }
-        case .inFlight, .checking, .authWait, .accepted, .answered, .dead:
+        case .inFlight, .checking, .authWait, .accepted, .answered, .failed:
             return "it is \(modifier.standing)"
         }
         guard modifier.key == key else { return "P-05: its key is \(modifier.key)" }
@@ -573,8 +573,8 @@ struct PlainQueue: Hashable {
     }
 
     private mutating func die(_ id: String, _ reason: String) {
-        change(id) { $0.standing = .dead(reason) }
-        for child in unsettled where child.dependsOn.contains(id) { die(child.id, "parent-failed") }
+        change(id) { $0.standing = .failed(reason) }
+        for child in unsettled where child.dependsOn.contains(id) { die(child.id, "parent_failed") }
     }
 
     private mutating func leave(_ id: String) {

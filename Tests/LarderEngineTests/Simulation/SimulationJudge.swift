@@ -280,7 +280,7 @@ struct SimulationJudge {
         }
         sight.told = queue.modifiers.map { modifier in
             var reason: String?
-            if case .dead(let why) = modifier.standing { reason = why }
+            if case .failed(let why) = modifier.standing { reason = why }
             return Told(
                 id: modifier.id,
                 state: modifier.state(at: now),
@@ -358,7 +358,7 @@ extension PlainModifier {
         case .inFlight: id
         case .checking(let left, isAsked: true, found: _): left.first.map { "check \($0)" }
         case .checking(_, isAsked: false, found: _): "\(id) that nobody checks"
-        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .answered, .dead: nil
+        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .answered, .failed: nil
         }
     }
 }

@@ -136,7 +136,7 @@ struct ConformanceTests {
         guard !isHeld else { return }
         let wait = Duration.seconds(60)
         let report = try await server.engine.modifiers.modifier(id, server.scope, wait: wait)
-        #expect(report.state == .dead)
+        #expect(report.state == .failed)
     }
 
     /// What the examples speak of is there.
