@@ -182,6 +182,21 @@ extension EngineContext {
         if store.modifiers.isTarget(scope, id) { modifiers.post(.targetRead(id, scope, body)) }
     }
 
+    /// Whose writes an answer for an id may show; to be asked before it is stored, as a pin that keeps the
+    /// bytes of a deleted shared row is no viewer of that row from then on.
+    func viewers(of id: EntryID, in scope: ScopeKey) async -> [ScopeKey] {
+        guard (store.modifiers.totals.byState[.accepted] ?? 0) > 0,
+            store.modifiers.isTarget(scope, id)
+        else { return [] }
+        do throws(StoreError) {
+            return try await store.modifiers.viewers(of: id, in: scope)
+        } catch {
+            // The next read is looked at again, and the limit is there.
+            noteUnread(error)
+            return []
+        }
+    }
+
     /// Asks the upstream, and notes it when the origin has said nothing for ``Limits/silenceTime``
     /// since the request left; the request goes on.
     ///

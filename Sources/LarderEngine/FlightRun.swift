@@ -410,10 +410,11 @@ struct FlightRun: ~Copyable {
             {
                 return overtaken()
             }
+            let viewers = await context.viewers(of: id, in: plan.key.scope)
             let receipt = try await context.bury(new, plan, number: number, fence: fence, now: now)
             if read?.isOvertaken == true { return overtaken() }
             _ = machine.stored()
-            context.noteRead(of: id, in: plan.key.scope, nil)
+            for scope in viewers { context.noteRead(of: id, in: scope, nil) }
             return .land(.deleted(receipt.revision, status: status))
         } catch {
             _ = machine.stored()

@@ -1,4 +1,5 @@
 import LarderAPI
+import LarderJSON
 import LarderModel
 import LarderStore
 import LarderTestSupport
@@ -421,6 +422,21 @@ struct SharedTests {
         let key = fixture.key(alice)
         let report = try await fixture.settled(id, key)
         #expect(report.state == .confirmed)
+    }
+
+    @Test("Case 7, 29: a 404 of a pinned shared row confirms a delete that was answered 202")
+    func deletionConfirmedByRead() async throws {
+        let (id, key) = (try EntryID(url), fixture.key(alice))
+        try await fixture.cache(url, .json("[1]"), as: bob)
+        _ = try await fixture.engine.pins.pin(id, key)
+        fixture.upstream.answer(url, with: .reply(status: 202), .reply(status: 404))
+        let watch = try await Watch(fixture) { $0.types = [.modifier] }
+        let write = try await fixture.write(.url(url), .delete, as: alice)
+        let told = try await watch.frames(upTo: 3).map(\.name)
+        #expect(told == ["bookmark", "modifier queued", "modifier accepted"])
+        try await fixture.fetch(url, as: bob)
+        #expect(try await fixture.settled(write, key).state == .confirmed)
+        #expect(try fixture.view(url, alice) == "[1]")
     }
 
     @Test("P-09: once an origin is shared no more, nobody sees what was")
