@@ -60,7 +60,8 @@ extension Store {
 
     /// Stores that a URL is gone and that the entity is whose own URL it is, both or neither.
     ///
-    /// An answer that `fence` covers says nothing.
+    /// A process that is killed between the commits of both files leaves only what is in `state.db`. An
+    /// answer that `fence` covers says nothing.
     package func bury(
         _ tombstone: NewEntry,
         with entity: EntityName,

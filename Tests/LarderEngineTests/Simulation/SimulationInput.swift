@@ -113,13 +113,22 @@ struct SimulationInput {
     ///
     /// Beside others, what was read may be base no more before somebody looks whether it shows
     /// what was answered 202.
-    func outcomes(in queue: PlainQueue, isAlone: Bool, hasDiskFailed: Bool) -> [PlainQueue] {
+    ///
+    /// `isKilled`: the process was killed soon after, perhaps between the commits of `state.db` and
+    /// `cache.db`.
+    func outcomes(
+        in queue: PlainQueue,
+        isAlone: Bool,
+        hasDiskFailed: Bool,
+        isKilled: Bool
+    ) -> [PlainQueue] {
         var outcomes = outcomes(in: queue, isAlone: isAlone && !hasDiskFailed)
         if hasDiskFailed, case .pinned(let path) = event {
             var waiting = queue
             waiting.pin(path, isCacheRead: false)
             outcomes.append(waiting)
         }
+        if isKilled { outcomes += storedInPart(in: queue) }
         if isDoubtful { return outcomes + [queue] }
         if case .answeredRead(let path, _, let reading) = event {
             if queue.rows.isShared, reading.user != nil, !isAlone || hasDiskFailed {
@@ -187,6 +196,18 @@ struct SimulationInput {
         case .cacheLost: return queue.losses(number)
         }
         return [after]
+    }
+
+    /// What `state.db` has of a read where `cache.db` does not: an entity without the answer of its own URL.
+    private func storedInPart(in queue: PlainQueue) -> [PlainQueue] {
+        guard queue.hasEntities, case .answeredRead(let path, let base, let reading) = event,
+            queue.isOvertaken(path, reading) != true
+        else { return [] }
+        return [true, false].map { isLookedAt in
+            var after = queue
+            after.say(path, base, isLookedAt: isLookedAt, isNew: false)
+            return after
+        }
     }
 
     /// What a read may have made of what is known.

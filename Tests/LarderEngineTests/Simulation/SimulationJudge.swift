@@ -176,7 +176,8 @@ struct SimulationJudge {
             let after = input.outcomes(
                 in: queue,
                 isAlone: !window.isCrowded,
-                hasDiskFailed: window.hasDiskFailed
+                hasDiskFailed: window.hasDiskFailed,
+                isKilled: window.end == .sudden
             )
             for queue in input.passing(from: queue) { pass(queue) }
             if after.isEmpty { refusals.append("\(input.event) cannot be") }
