@@ -161,10 +161,7 @@ final class DaemonConnection: Sendable {
         prepared.headers = request.headers
         // The HTTP client names no host for a socket, and HTTP/1.1 needs one (RFC 9112 3.2).
         prepared.headers.replaceOrAdd(name: "Host", value: "larder")
-        // A GET or HEAD changes nothing, and the daemon answers it faster without the name.
-        if request.method != .GET, request.method != .HEAD {
-            prepared.headers.replaceOrAdd(name: "Larder-Client", value: name)
-        }
+        prepared.headers.replaceOrAdd(name: "Larder-Client", value: name)
         prepared.body = request.body
         guard let timeLimit = request.timeLimit else {
             return try await http.execute(prepared, deadline: .distantFuture)

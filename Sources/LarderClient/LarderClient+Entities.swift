@@ -75,7 +75,7 @@ extension LarderClient {
     /// - Returns: Whether the entity was known before.
     /// - Throws: ``LarderError/invalid(_:)`` for JSON that is not an entity of this key.
     @discardableResult
-    public func setEntity(_ id: String, to json: String) async throws(LarderError) -> PutOutcome {
+    public func setEntity(_ id: String, to json: String) async throws(LarderError) -> WriteReceipt {
         try await put(id, bytes: Array(json.utf8), mediaType: MediaType.json)
     }
 
@@ -92,7 +92,7 @@ extension LarderClient {
         _ id: String,
         to value: Value,
         encoder: JSONEncoder = JSONEncoder()
-    ) async throws(LarderError) -> PutOutcome {
+    ) async throws(LarderError) -> WriteReceipt {
         let json: Data
         do {
             json = try encoder.encode(value)

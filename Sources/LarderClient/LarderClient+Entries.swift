@@ -38,12 +38,39 @@ extension LarderClient {
         return EntryMetadata(id: id, response: try await connection.send(request))
     }
 
-    /// Whether an id had bytes before they were put.
-    public enum PutOutcome: Sendable {
-        /// There was nothing.
-        case created
-        /// There was something else.
-        case replaced
+    /// What the daemon says of a write of an entry or entity.
+    public struct WriteReceipt: Equatable, Sendable {
+        /// Whether there was nothing under the id before.
+        public let isNew: Bool
+        /// Tag of the bytes; nil for an entity and after a removal.
+        public let etag: String?
+        /// Revision of the write.
+        public let rev: Int64?
+
+        init(_ response: HTTPClientResponse) {
+            isNew = response.status == .created
+            etag = response.headers.first(name: "ETag")
+            rev = response.headers.first(name: "Larder-Rev").flatMap { Int64($0) }
+        }
+    }
+
+    /// What there must be under an id for a write to be done; else it is refused with
+    /// `urn:larder:precondition-failed` (RFC 9110 13.1).
+    public enum WriteCondition: Hashable, Sendable {
+        /// Nothing (`If-None-Match: *`).
+        case absent
+        /// Something (`If-Match: *`).
+        case present
+        /// Bytes with this tag (`If-Match`).
+        case etag(String)
+
+        func add(to headers: inout HTTPHeaders) {
+            switch self {
+            case .absent: headers.add(name: "If-None-Match", value: "*")
+            case .present: headers.add(name: "If-Match", value: "*")
+            case .etag(let tag): headers.add(name: "If-Match", value: tag)
+            }
+        }
     }
 
     /// Stores a program's own bytes under an id; they are on disk when it returns.
@@ -56,7 +83,8 @@ extension LarderClient {
     ///   - mediaType: Their Content-Type.
     ///   - ttl: How long they are there; nil: until they are evicted or removed.
     ///   - isPinned: Whether they are pinned as well, both or neither; see ``pin(_:waitingFor:)``.
-    /// - Returns: Whether there was something before.
+    ///   - condition: What there must be under the id.
+    /// - Returns: Whether it is new, with its tag and revision.
     /// - Throws: ``LarderError/tooLarge(_:)`` above the daemon's limit for one entry,
     ///   ``LarderError/invalid(_:)`` for an id that cannot be taken, ``LarderError/unavailable(_:)``
     ///   where there is no room.
@@ -66,9 +94,10 @@ extension LarderClient {
         bytes: [UInt8],
         mediaType: String = "application/octet-stream",
         ttl: Duration? = nil,
-        isPinned: Bool = false
-    ) async throws(LarderError) -> PutOutcome {
-        try await put(id, body: .bytes(bytes), mediaType: mediaType, ttl: ttl, isPinned)
+        isPinned: Bool = false,
+        only condition: WriteCondition? = nil
+    ) async throws(LarderError) -> WriteReceipt {
+        try await put(id, body: .bytes(bytes), mediaType: mediaType, ttl: ttl, isPinned, condition)
     }
 
     /// The same from a sequence of chunks, of which only a few are in memory at once.
@@ -81,8 +110,9 @@ extension LarderClient {
     ///   - mediaType: Their Content-Type.
     ///   - ttl: How long they are there; nil: until they are evicted or removed.
     ///   - isPinned: Whether they are pinned as well, both or neither; see ``pin(_:waitingFor:)``.
-    /// - Returns: Whether there was something before.
-    /// - Throws: As ``put(_:bytes:mediaType:ttl:isPinned:)``, and ``LarderError/bodyFailed(_:)``.
+    ///   - condition: What there must be under the id.
+    /// - Returns: Whether it is new, with its tag and revision.
+    /// - Throws: As ``put(_:bytes:mediaType:ttl:isPinned:only:)``, and ``LarderError/bodyFailed(_:)``.
     @discardableResult
     public func put<Chunks: AsyncSequence & Sendable>(
         _ id: String,
@@ -90,27 +120,38 @@ extension LarderClient {
         byteCount: Int? = nil,
         mediaType: String = "application/octet-stream",
         ttl: Duration? = nil,
-        isPinned: Bool = false
-    ) async throws(LarderError) -> PutOutcome where Chunks.Element == [UInt8] {
+        isPinned: Bool = false,
+        only condition: WriteCondition? = nil
+    ) async throws(LarderError) -> WriteReceipt where Chunks.Element == [UInt8] {
         let length = byteCount.map { HTTPClientRequest.Body.Length.known(Int64($0)) } ?? .unknown
         let body = HTTPClientRequest.Body.stream(BufferedBody(chunks: chunks), length: length)
-        return try await put(id, body: body, mediaType: mediaType, ttl: ttl, isPinned)
+        return try await put(id, body: body, mediaType: mediaType, ttl: ttl, isPinned, condition)
     }
 
     /// Removes a program's own bytes, forgets an origin's answer, or marks an entity as deleted at its
     /// server.
     ///
+    /// - Parameters:
+    ///   - id: The id.
+    ///   - scope: Whose.
+    ///   - condition: What there must be under the id.
+    /// - Returns: The revision of the removal of an entity; nothing of an entry.
     /// - Throws: ``LarderError/miss(_:)`` where there is nothing.
+    @discardableResult
     public func remove(
         _ id: String,
-        from scope: EntryScope = .own
-    ) async throws(LarderError) {
+        from scope: EntryScope = .own,
+        only condition: WriteCondition? = nil
+    ) async throws(LarderError) -> WriteReceipt {
         let selection = try scopeSelection(scope)
         let path = PercentCoding.entryPath(try entryID(id))
         let query = PercentCoding.query(selection.parameters)
         let target = query.isEmpty ? path : path + "?" + query
-        let request = SocketRequest(.DELETE, target, timeLimit: Limits.reportTime)
-        _ = try await connection.report(request)
+        var request = SocketRequest(.DELETE, target, timeLimit: Limits.reportTime)
+        condition?.add(to: &request.headers)
+        let response = try await connection.send(request)
+        _ = try await response.wholeBody(upTo: Limits.reportBytesMax)
+        return WriteReceipt(response)
     }
 
     private func put(
@@ -118,8 +159,9 @@ extension LarderClient {
         body: HTTPClientRequest.Body,
         mediaType: String,
         ttl: Duration?,
-        _ isPinned: Bool
-    ) async throws(LarderError) -> PutOutcome {
+        _ isPinned: Bool,
+        _ condition: WriteCondition?
+    ) async throws(LarderError) -> WriteReceipt {
         let parameters: KeyValuePairs = [
             "ttl": ttl?.unitText, "pin": isPinned ? "true" : nil,
             "account": try accountParameter(),
@@ -127,10 +169,11 @@ extension LarderClient {
         let path = PercentCoding.entryPath(try entryID(id))
         var request = SocketRequest(.PUT, target(path, parameters))
         request.headers.add(name: "Content-Type", value: mediaType)
+        condition?.add(to: &request.headers)
         request.body = body
         let response = try await connection.send(request)
         _ = try await response.wholeBody(upTo: Limits.reportBytesMax)
-        return response.status == .created ? .created : .replaced
+        return WriteReceipt(response)
     }
 }
 

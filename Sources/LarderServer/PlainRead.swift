@@ -82,7 +82,7 @@ struct PlainRead {
 
         private static let harmless: [StaticString] = [
             "User-Agent: ", "user-agent: ", "Accept: ", "accept: ", "Accept-Encoding: ",
-            "accept-encoding: ", "Accept-Language: ", "accept-language: ",
+            "accept-encoding: ", "Accept-Language: ", "accept-language: ", "Larder-Client: ",
         ]
     }
 }

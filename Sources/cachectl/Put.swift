@@ -41,7 +41,7 @@ struct Put: AsyncParsableCommand {
 
     func run() async throws {
         let input = try InputFile(file)
-        let outcome = try await options.withClient { client in
+        let receipt = try await options.withClient { client in
             try await client.put(
                 id,
                 chunks: input,
@@ -51,12 +51,7 @@ struct Put: AsyncParsableCommand {
                 isPinned: pin
             )
         }
-        let word =
-            switch outcome {
-            case .created: "created"
-            case .replaced: "replaced"
-            }
-        try options.report(word, id)
+        try options.report(receipt.isNew ? "created" : "replaced", id)
     }
 }
 

@@ -24,7 +24,7 @@ struct Rm: AsyncParsableCommand {
     func run() async throws {
         let id = EntryArgument(id).rowID
         let scope: EntryScope = shared ? .shared : .own
-        try await options.withClient { try await $0.remove(id, from: scope) }
+        _ = try await options.withClient { try await $0.remove(id, from: scope) }
         try options.report("removed", id)
     }
 }

@@ -63,9 +63,9 @@ struct EntityTests {
         try await withDaemon { daemon, client in
             daemon.answer("/v1/entries/entity%3Aexample%2FA%3A1", with: .reply(201), .reply(204))
             let id = LarderClient.entityID("A:1", of: "example")
-            #expect(try await client.setEntity(id, to: #"{"id":1}"#) == .created)
+            #expect(try await client.setEntity(id, to: #"{"id":1}"#).isNew)
             let author = Author(id: 1, name: "Ada")
-            #expect(try await client.setEntity(id, to: author) == .replaced)
+            #expect(try await !client.setEntity(id, to: author).isNew)
             let requests = daemon.requests.all
             #expect(requests.map(\.method) == ["PUT", "PUT"])
             #expect(requests[0].bodyText == #"{"id":1}"#)

@@ -122,22 +122,30 @@ struct EntriesTests {
     @Test("A put carries the type, the ttl and the account")
     func put() async throws {
         try await withDaemon(account: "work") { daemon, client in
-            daemon.answer("/v1/entries/a%2Fb?ttl=7d&account=work", with: .reply(201), .reply(204))
+            daemon.answer("/v1/entries/a%2Fb?ttl=7d&account=work", with: .reply(201, ["ETag": "\"t\"", "Larder-Rev": "7"]), .reply(204))
             let first = try await client.put(
                 "a/b",
                 bytes: [1, 2],
                 mediaType: "text/plain",
-                ttl: .seconds(7 * 86_400)
+                ttl: .seconds(7 * 86_400),
+                only: .absent
             )
-            let second = try await client.put("a/b", bytes: [], ttl: .seconds(7 * 86_400))
-            #expect(first == .created)
-            #expect(second == .replaced)
+            let second = try await client.put(
+                "a/b",
+                bytes: [],
+                ttl: .seconds(7 * 86_400),
+                only: .etag("\"t\"")
+            )
+            #expect((first.isNew, first.etag, first.rev) == (true, "\"t\"", 7))
+            #expect(!second.isNew)
             let request = try await daemon.requests.element(0)
             #expect(request.method == "PUT")
+            #expect(request.headers["If-None-Match"] == "*")
             #expect(request.headers["Content-Type"] == "text/plain")
             #expect(request.headers["Content-Length"] == "2")
             #expect(request.body == [1, 2])
             let empty = try await daemon.requests.element(1)
+            #expect(empty.headers["If-Match"] == "\"t\"")
             #expect(empty.headers["Content-Length"] == "0")
         }
     }

@@ -105,8 +105,8 @@ struct RealServerTests {
                     }
                 }
             }
-            let outcome = try await client.put("a", bytes: [1])
-            #expect(outcome == .created)
+            let receipt = try await client.put("a", bytes: [1])
+            #expect(receipt.isNew && receipt.etag != nil && receipt.rev != nil)
         }
     }
 }

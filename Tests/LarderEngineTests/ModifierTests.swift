@@ -149,8 +149,8 @@ struct ModifierTests {
         gate.open()
         _ = try await fixture.settled(child)
         var failed = ModifierListCommand()
-        dead.selection = .one(.failed)
-        let letters = try await fixture.engine.modifiers.list(dead, .one(fixture.scope)).items
+        failed.selection = .one(.failed)
+        let letters = try await fixture.engine.modifiers.list(failed, .one(fixture.scope)).items
         #expect(letters.map(\.id) == [parent.text, child.text])
         #expect(letters.map(\.reason) == [.refused, .parentFailed])
         #expect(letters.map(\.answer?.status) == [422, nil])
@@ -161,7 +161,7 @@ struct ModifierTests {
         for id in [parent, child] {
             try await fixture.engine.modifiers.remove(id, fixture.scope, discarding: false)
         }
-        #expect(try await fixture.engine.modifiers.list(dead, .one(fixture.scope)).items == [])
+        #expect(try await fixture.engine.modifiers.list(failed, .one(fixture.scope)).items == [])
         var settled = ModifierListCommand()
         settled.selection = .settled
         let history = try await fixture.engine.modifiers.list(settled, .one(fixture.scope))

@@ -24,7 +24,7 @@ struct StatusTests {
         #expect(status.warnings == [])
         #expect(status.connections == 7)
         #expect(status.flights == 0)
-        #expect(status.cache.accountedBytes == totals.accountedBytes)
+        #expect(status.cache.accountedBytes == totals.bytes)
         #expect(status.cache.entries == 1)
         #expect(status.cache.maxBytes == 512 << 20)
         #expect(status.cache.databaseBytes > 0)

@@ -113,7 +113,7 @@ struct EntityTests {
             #expect(page.items.map(\.kind) == [.entity, .tombstone])
             let read = try await client.ask("GET", "/v1/entries/entity:example/User:1")
             #expect(page.items[0].etag == read.headers["ETag"])
-            #expect(page.items[0].bytes == read.body.count)
+            #expect(page.items[0].bodyBytes == read.body.count)
             let cursor = PercentCoding.encode(try #require(page.next))
             let rest = try await client.ask(
                 "GET",
@@ -141,7 +141,7 @@ struct EntityTests {
             let answer = try await client.ask("GET", "/v1/entries/entity:example/User:7/explain")
             let explanation = try answer.value(EntryExplanation.self)
             #expect(explanation.item.id == "entity:example/User:7")
-            #expect(explanation.item.bytes == author.utf8.count)
+            #expect(explanation.item.bodyBytes == author.utf8.count)
             #expect(explanation.form == .entity)
             let article = EntryID(try server.entity("Article:1"))
             #expect(explanation.referencedBy?.items == [.init(article, members: ["author"])])

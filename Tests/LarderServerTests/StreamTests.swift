@@ -31,9 +31,22 @@ struct StreamTests {
                 for event in stream.events {
                     let frame = try FetchFrame(line: Array(event.data.utf8))
                     #expect(frame.type == event.type)
-                    #expect(frame.revision.map { String($0) } == event.id)
+                    let id = frame.isLast ? "end" : frame.revision.map { String($0) }
+                    #expect(event.id == id)
                 }
+                #expect(stream.events.last?.id == "end")
             }
+        }
+    }
+
+    @Test("A browser that comes back after the last event of a stream is told to stay away")
+    func afterTheEnd() async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            let back = ["Last-Event-ID: end", Self.events]
+            let answer = try await client.ask("GET", query("/42"), back)
+            #expect(answer.status == 204)
+            #expect(server.upstream.asked.all.isEmpty)
         }
     }
 
