@@ -76,7 +76,8 @@ final class CrowdWriter: Sendable {
             case 0..<3:
                 let author = own(CrowdPlan.authors)
                 let body = #"{"type":"User","id":\#(author),"name":"\#(step)"}"#
-                request = CrowdPlan.request("PUT", "/v1/entries/\(plan.name(plan.author(author)))", body)
+                let path = "/v1/entries/\(plan.name(plan.author(author)))"
+                request = CrowdPlan.request("PUT", path, body)
                 for thing in [plan.author(author)] + plan.pages(of: author) {
                     done.events[thing, default: 0] += 1
                 }

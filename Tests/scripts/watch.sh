@@ -129,7 +129,7 @@ expect_equal "a watcher hears what shows, and what became of the write" \
     "$(jq --raw-output 'select(.type | IN("bookmark", "heartbeat") | not) | .type, .state // empty,
         .problem.origin_status // empty' "$work/writes" | xargs)"
 expect_equal "and which views it is no part of any more" "$origin/1" \
-    "$(jq --raw-output 'select(.state == "failed").reverted[]' "$work/writes")"
+    "$(jq --raw-output 'select(.state == "failed").reverted[].id' "$work/writes")"
 expect_equal "the view and its modifier are one step" "queued failed" \
     "$(jq --raw-output --slurp '[.[] | select(.type | IN("bookmark", "heartbeat") | not)] | . as $all
         | range(0; length; 2) | select($all[.].rev == $all[. + 1].rev and $all[.].more)
