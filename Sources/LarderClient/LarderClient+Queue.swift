@@ -115,6 +115,7 @@ extension LarderClient {
     /// The lanes that are paused.
     ///
     /// - Parameter scope: Whose.
+    /// - Returns: Each lane with its user and account.
     /// - Throws: ``LarderError/notPermitted(_:)`` for others' lanes.
     public func pausedLanes(scope: EntryScope = .own) async throws(LarderError) -> [LaneItem] {
         let target = try scopedTarget("/v1/lanes", scope)

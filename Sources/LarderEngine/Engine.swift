@@ -18,6 +18,7 @@ package final class Engine: Sendable {
     package var entities: Entities { Entities(context: context) }
     package var pins: Pins { Pins(context: context) }
     package var modifiers: Modifiers { Modifiers(context: context) }
+    package var modifierActions: ModifierActions { ModifierActions(context: context) }
     package var watches: Watches { Watches(context: context) }
     package var eviction: Eviction { Eviction(context: context) }
     package var purge: Purge { Purge(context: context) }

@@ -40,7 +40,11 @@ package enum ModifierActionOrder {
     }
 }
 
-extension Modifiers {
+/// What is done to modifiers by hand.
+package struct ModifierActions: EnginePart {
+    let context: EngineContext
+    private var modifiers: Modifiers { Modifiers(context: context) }
+
     /// Does an action on modifiers of an account, one after the other.
     package func act(
         _ action: ModifierAction,
@@ -64,7 +68,7 @@ extension Modifiers {
         if let origin, context.origins[origin] == nil {
             throw Problem(.noSuchOrigin, "there is no origin '\(origin)'")
         }
-        let page = try await self.list(list, scopes, interest: interest)
+        let page = try await modifiers.list(list, scopes, interest: interest)
         var items: [ModifierActionResult] = []
         for report in page.items {
             guard let id = try? ModifierID(report.id), let url = try? WebURL(report.request.url),
@@ -98,8 +102,10 @@ extension Modifiers {
         _ scope: ScopeKey,
         interest: Interest
     ) async throws(Problem) -> LarderAPI.ModifierState? {
-        if action == .retry { return try await retry(id, scope, interest: interest).state }
-        let isGone = try await remove(
+        if action == .retry {
+            return try await modifiers.retry(id, scope, interest: interest).state
+        }
+        let isGone = try await modifiers.remove(
             id,
             scope,
             discarding: action == .discard,
@@ -107,6 +113,6 @@ extension Modifiers {
             interest: interest
         )
         guard !isGone else { return nil }
-        return action == .discard ? try await modifier(id, scope).state : .cancelled
+        return action == .discard ? try await modifiers.modifier(id, scope).state : .cancelled
     }
 }

@@ -248,7 +248,9 @@ package struct Modifiers: EnginePart {
     // MARK: By hand
 
     /// Cancels a modifier, gives it up, or drops a dead letter, unless that is not meant; it is on
-    /// disk when this returns. True if it was a dead letter, which is forgotten now.
+    /// disk when this returns.
+    ///
+    /// True if it was a dead letter, which is forgotten now.
     @discardableResult
     package func remove(
         _ id: ModifierID,

@@ -82,7 +82,9 @@ enum EntryReply: Sendable {
             let now = engine.clock.now()
             self.id = id
             self.head = head
-            scope = loop.key(for: peer.scope(try AccountName(command: head.account(query?.account))))
+            scope = loop.key(
+                for: peer.scope(try AccountName(command: head.account(query?.account)))
+            )
             form = query?.show ?? .view
             depth = try query?.depth(of: id) ?? 0
             self.engine = engine

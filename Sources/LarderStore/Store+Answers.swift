@@ -60,8 +60,7 @@ extension Store {
 
     /// Stores that a URL is gone and that the entity is whose own URL it is, both or neither.
     ///
-    /// A process that is killed between the commits of both files leaves only what is in `state.db`. An
-    /// answer that `fence` covers says nothing.
+    /// An answer that `fence` covers says nothing. A kill may leave the part in `state.db` alone.
     package func bury(
         _ tombstone: NewEntry,
         with entity: EntityName,

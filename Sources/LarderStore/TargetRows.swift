@@ -145,7 +145,8 @@ struct TargetRows {
             state.modifiers.count(from: row.state, to: .accepted, of: row)
             return try state.views.logModifier(row, .accepted, revision) { $0.mark = .answered }
         }
-        let reason: ModifierReason? = if case .failed(let reason, _) = outcome { reason } else { nil }
+        let reason: ModifierReason? =
+            if case .failed(let reason, _) = outcome { reason } else { nil }
         try state.views.logModifier(row, outcome.state, revision) { told in
             told.reason = reason
             told.problem = settlement.problem

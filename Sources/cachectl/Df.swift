@@ -81,7 +81,10 @@ struct Df: AsyncParsableCommand {
         )
         for kind in report.byKind {
             let entries = Words.entries(Int(kind.rows.entries))
-            table.add("  \(Words.kind(kind.kind))", "\(Words.size(kind.rows.accountedBytes)), \(entries)")
+            table.add(
+                "  \(Words.kind(kind.kind))",
+                "\(Words.size(kind.rows.accountedBytes)), \(entries)"
+            )
         }
         table.add("normalized", Self.words(report.normalized))
         table.add("pins", Self.words(report.pins))
@@ -111,7 +114,8 @@ struct Df: AsyncParsableCommand {
 
     private static func words(_ pins: PinUsage) -> String {
         let waiting = pins.waiting > 0 ? ", of which \(pins.waiting) waiting" : ""
-        return "\(Words.size(pins.accountedBytes)), \(pins.count == 1 ? "1 pin" : "\(pins.count) pins")"
+        return
+            "\(Words.size(pins.accountedBytes)), \(pins.count == 1 ? "1 pin" : "\(pins.count) pins")"
             + "\(waiting); all pins: \(Words.size(pins.totalAccountedBytes)) of \(Words.size(pins.maxBytes)) "
             + "(\(Words.share(pins.totalAccountedBytes, of: pins.maxBytes)))"
     }

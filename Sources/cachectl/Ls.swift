@@ -80,7 +80,8 @@ struct Ls: AsyncParsableCommand {
             json: options.json ? { APIEncoder().encode($0) } : nil,
             fields: { item in
                 [
-                    item.id, String(item.bodyBytes), String(item.accountedBytes), item.storedAt.text, state(item),
+                    item.id, String(item.bodyBytes), String(item.accountedBytes),
+                    item.storedAt.text, state(item),
                     item.mediaType ?? "-",
                 ] + owner(item.owner)
             },

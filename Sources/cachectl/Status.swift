@@ -69,7 +69,8 @@ struct Status: AsyncParsableCommand {
 
     private func describe(_ pins: PinStatus) -> String {
         let waiting = pins.waiting > 0 ? ", \(pins.waiting) waiting for their origins" : ""
-        return "\(pins.count), \(Words.size(pins.accountedBytes)) of \(Words.size(pins.maxBytes))\(waiting)"
+        return
+            "\(pins.count), \(Words.size(pins.accountedBytes)) of \(Words.size(pins.maxBytes))\(waiting)"
     }
 
     private func describe(_ queue: QueueStatus) -> String {
@@ -105,7 +106,9 @@ struct Status: AsyncParsableCommand {
         let since = condition.since.map { " since \($0.text)" } ?? ""
         let byHand = condition.offline ? " by hand" : ""
         let account = condition.retryAfterFor.map { " for \($0)" } ?? ""
-        let rest = condition.retryAfterUntil.map { ", no background requests\(account) until \($0.text)" }
+        let rest = condition.retryAfterUntil.map {
+            ", no background requests\(account) until \($0.text)"
+        }
         return "\(origin.name) (\(origin.baseURL)): \(state)\(byHand)\(since)\(rest ?? "")"
     }
 }

@@ -76,18 +76,22 @@ struct GoldenTests {
     func modifiers() throws {
         let file = try GoldenFile(named: "modifiers.http")
         for title in [
-            "A modifier is shown", "A modifier is confirmed", "A modifier is dead",
-            "A dead modifier is accepted", "A modifier is waited for", "A modifier is under way",
+            "A modifier is shown", "A modifier is confirmed", "A modifier has failed",
+            "A modifier is waited for", "A modifier is under way",
         ] {
             try check(ModifierReport.self, file.section(title))
         }
         for title in ["Modifiers are listed", "A page of modifiers", "Settled ones are listed"] {
             try check(Page<ModifierReport>.self, file.section(title))
         }
-        for title in ["A modifier is accepted", "A dead modifier is tried again"] {
+        for title in ["A modifier is accepted", "A failed modifier is accepted"] {
             try check(ModifierReceipt.self, file.section(title))
         }
         try check(Page<ModifierReceipt>.self, file.section("Several are accepted"))
+        for title in ["A failed modifier is tried again", "A confirmed one is not"] {
+            try check(Page<ModifierActionResult>.self, file.section(title))
+        }
+        try check(Page<LaneItem>.self, file.section("Lanes are listed"))
         try check(EntryExplanation.self, file.section("An entry with modifiers is explained"))
     }
 
@@ -139,7 +143,7 @@ struct GoldenTests {
         }
         let watches = try GoldenFile(named: "watch.http")
         for section in watches.sections where section.status == 200 {
-            if section.body.contains(#""events":"#) {
+            if section.body.contains(#""items":"#) {
                 try check(WatchReport.self, section)
             } else {
                 try check(WatchFrame.self, of: section)

@@ -135,7 +135,9 @@ struct BodyTests {
     @Test("A typed fetch says unchanged, deleted and failed")
     func typedWords() async throws {
         try await withDaemon { daemon, client in
-            let problem = FetchFrame.problem(ProblemFrame(Problem(.timeout, "no answer within 1 s")))
+            let problem = FetchFrame.problem(
+                ProblemFrame(Problem(.timeout, "no answer within 1 s"))
+            )
             daemon.answer(
                 "/v1/fetch",
                 with: .frames(Frames.unchanged, Frames.end(.unchanged)),

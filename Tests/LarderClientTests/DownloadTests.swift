@@ -213,7 +213,9 @@ struct DownloadTests {
     func lastWord() async throws {
         try await withDaemon { daemon, client in
             let old = try Frames.snapshot(.cache, .bytes([1]))
-            let problem = FetchFrame.problem(ProblemFrame(Problem(.timeout, "no answer within 1 s")))
+            let problem = FetchFrame.problem(
+                ProblemFrame(Problem(.timeout, "no answer within 1 s"))
+            )
             daemon.answer(
                 "/v1/fetch",
                 with: .frames(

@@ -122,7 +122,11 @@ struct EntriesTests {
     @Test("A put carries the type, the ttl and the account")
     func put() async throws {
         try await withDaemon(account: "work") { daemon, client in
-            daemon.answer("/v1/entries/a%2Fb?ttl=7d&account=work", with: .reply(201, ["ETag": "\"t\"", "Larder-Rev": "7"]), .reply(204))
+            daemon.answer(
+                "/v1/entries/a%2Fb?ttl=7d&account=work",
+                with: .reply(201, ["ETag": "\"t\"", "Larder-Rev": "7"]),
+                .reply(204)
+            )
             let first = try await client.put(
                 "a/b",
                 bytes: [1, 2],

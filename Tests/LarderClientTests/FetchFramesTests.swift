@@ -79,7 +79,9 @@ struct FetchFramesTests {
     func otherFrames() async throws {
         try await withDaemon { daemon, client in
             let cached = try Frames.snapshot(.cache, .json(Array("{}".utf8)))
-            let problem = FetchFrame.problem(ProblemFrame(Problem(.unreachable, "no route to host")))
+            let problem = FetchFrame.problem(
+                ProblemFrame(Problem(.unreachable, "no route to host"))
+            )
             daemon.answer(
                 "/v1/fetch",
                 with: .frames(cached, Frames.unchanged, Frames.end(.unchanged)),

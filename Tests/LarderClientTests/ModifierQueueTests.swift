@@ -122,7 +122,8 @@ struct ModifierQueueTests {
                 let result = #"{"items":[{"id":"a","state":"queued","problem":null}],"next":null}"#
                 daemon.answer(
                     path,
-                    with: request.hasPrefix("POST") ? .reply(200, body: Array(result.utf8)) : .reply(204)
+                    with: request.hasPrefix("POST")
+                        ? .reply(200, body: Array(result.utf8)) : .reply(204)
                 )
             }
             daemon.answer(
@@ -146,13 +147,12 @@ struct ModifierQueueTests {
     @Test("What was sent already can be told apart, and what there is not")
     func tooLate() async throws {
         try await withDaemon { daemon, client in
-            let path = "/v1/modifiers/a"
-            daemon.answer(
-                path,
-                with: .problem(Problem(.alreadySent, "no")),
-                .problem(Problem(.alreadySettled, "no")),
-                .problem(Problem(.noSuchModifier, "no"))
-            )
+            let path = "/v1/modifiers/actions"
+            let answers = [ProblemKind.alreadySent, .alreadySettled, .noSuchModifier].map { kind in
+                let result = ModifierActionResult(id: "a", problem: Problem(kind, "no"))
+                return OriginAnswer.reply(200, body: Self.body(Page(items: [result])))
+            }
+            daemon.answer(path, with: answers[0], answers[1], answers[2])
             var labels: [String] = []
             for _ in 0..<3 {
                 do throws(LarderError) {

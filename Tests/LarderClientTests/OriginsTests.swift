@@ -55,9 +55,7 @@ struct OriginsTests {
     func paths() async throws {
         try await withDaemon { daemon, client in
             let answer = OriginAnswer.reply(200, body: report("a").encoded())
-            daemon.answer("/v1/origins/a", with: answer)
-            daemon.answer("/v1/origins/a", with: answer)
-            daemon.answer("/v1/origins/a", with: .reply(204))
+            daemon.answer("/v1/origins/a", with: answer, answer, .reply(204))
             let check = OriginCheckReport(
                 name: "a",
                 url: "https://a.example/x",
@@ -71,7 +69,9 @@ struct OriginsTests {
             #expect(try await client.checkOrigin("a", path: "/x") == check)
             let requests = daemon.requests.all
             #expect(requests.map(\.method) == ["PATCH", "PATCH", "DELETE", "POST"])
-            #expect(requests.prefix(2).map(\.bodyText) == [#"{"offline":true}"#, #"{"offline":false}"#])
+            #expect(
+                requests.prefix(2).map(\.bodyText) == [#"{"offline":true}"#, #"{"offline":false}"#]
+            )
             #expect(requests.last?.body == Array(#"{"path":"/x"}"#.utf8))
         }
     }

@@ -87,7 +87,7 @@ struct WatchEventsTests {
             _ = try? await client.remove("a")
             _ = try? await client.entry("a")
         }
-        let names = clients.flatMap { [$0.name, $0.name, $0.name, nil] }
+        let names = clients.flatMap { Array(repeating: $0.name, count: 4) }
         #expect(daemon.requests.all.map { $0.headers["Larder-Client"] } == names)
         #expect(Set(clients.map(\.name)).count == 3)
         for client in clients { await client.shutdown() }

@@ -165,15 +165,6 @@ struct RefusalTests {
         #expect(complaints("origins:\n  a: \(origin)") == ["larder.yaml:" + complaint])
     }
 
-    @Test("Whose an origin's answers are is one of two words")
-    func badScope() {
-        let text = "origins:\n  a: {base_url: 'http://a.b', scope: share}"
-        let complaint = "'share' is none of user, shared (did you mean 'shared'?)"
-        #expect(complaints(text) == ["larder.yaml:2:38: " + complaint])
-        let empty = complaints("origins:\n  a: {base_url: 'http://a.b', scope: null}")
-        #expect(empty == ["larder.yaml:2:38: origins.a.scope has no value"])
-    }
-
     @Test(
         "What is wrong with an origin's modifiers is told with its place",
         arguments: [

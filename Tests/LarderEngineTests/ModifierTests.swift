@@ -59,7 +59,8 @@ struct ModifierTests {
         arguments: [
             (#"{"errors":[{"message":"no"}]}"#, LarderAPI.ModifierState.failed),
             (#"{"errors":[]}"#, .confirmed),
-            (#"{"data":1}"#, .confirmed), (#"{"status":"failed"}"#, .failed), ("no JSON", .confirmed),
+            (#"{"data":1}"#, .confirmed), (#"{"status":"failed"}"#, .failed),
+            ("no JSON", .confirmed),
         ]
     )
     func refusedIf(body: String, expected: LarderAPI.ModifierState) async throws {

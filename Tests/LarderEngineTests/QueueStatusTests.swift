@@ -94,7 +94,7 @@ struct QueueStatusTests {
         let other = ClientStatus(user: 1_001, groups: [], administrator: false)
         let root = ClientStatus(user: 0, groups: [], administrator: true)
         for (state, option) in [
-            (ModifierState.unknown, " --discard"), 
+            (ModifierState.unknown, " --discard"),
             (.authWait, " --discard"),
         ] {
             try await write(id, state, isStalled: false)

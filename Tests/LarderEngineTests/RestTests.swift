@@ -46,10 +46,14 @@ struct RestTests {
         #expect(report.waitingFor?.until == .init(end))
         #expect(fixture.engine.origins.reports().map(\.condition.retryAfterUntil) == [.init(end)])
         #expect(
-            fixture.engine.origins.reports().map(\.condition.retryAfterFor) == [EngineFixture.scope.userAndAccount]
+            fixture.engine.origins.reports().map(\.condition.retryAfterFor) == [
+                EngineFixture.scope.userAndAccount
+            ]
         )
         #expect(
-            await fixture.engine.monitor.status(connections: 0).origins.map(\.condition.retryAfterUntil)
+            await fixture.engine.monitor.status(connections: 0).origins.map(
+                \.condition.retryAfterUntil
+            )
                 == [.init(end)]
         )
         // Whose account is another's is told that there is one, and not which.

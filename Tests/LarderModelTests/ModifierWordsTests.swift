@@ -42,7 +42,7 @@ struct ModifierWordsTests {
         let lanes: [Lane] = [
             .id(try EntryID("a")), .name(try LaneName("a")), .id(try EntryID("name:a")),
             .name(try LaneName("id:a")), .id(EntryID(entity)),
-            .id(try EntryID("https://api.example.com/a?b=c#d")),
+            .id(try EntryID("https://api.example.com/a?b=c")),
         ]
         #expect(lanes.map(\.description).prefix(2) == ["id:a", "name:a"])
         #expect(Lane.id(EntryID(entity)).description == "id:entity:example/User:a%2Fb")

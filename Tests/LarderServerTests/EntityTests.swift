@@ -201,7 +201,7 @@ struct EntityTests {
             let url = try ServerFixture.url("/1")
             server.upstream.answer(url, with: .json("{}"))
             _ = try await fetch(client, "/1")
-            let other = "HTTPS://API.example.com:443/./1"
+            let other = "HTTPS://API.example.com:443/1"
             let path = PercentCoding.encode(other)
             #expect(try await client.ask("GET", "/v1/entries/\(path)").status == 200)
             #expect(try await client.ask("GET", "/v1/entries/\(path)/explain").status == 200)
@@ -213,7 +213,8 @@ struct EntityTests {
             #expect(frames.text.contains(#""id":"\#(url.text)""#))
             #expect(try await client.ask("PUT", "/v1/pins/\(path)").status == 201)
             let lane = PercentCoding.encode("id:" + other)
-            #expect(try await client.ask("POST", "/v1/lanes/\(lane)/pause").status == 204)
+            let paused = Array(#"{"paused":true}"#.utf8)
+            #expect(try await client.ask("PUT", "/v1/lanes/\(lane)", body: paused).status == 204)
             let write = #"{"changes":[{"target":{"id":"\#(other)"},"effect":{"type":"delete"}}]}"#
             let sent = try await client.ask("POST", "/v1/modifiers", body: Array(write.utf8))
             let receipt: ModifierReceipt = try sent.value()

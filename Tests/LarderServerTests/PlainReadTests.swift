@@ -63,7 +63,7 @@ struct PlainReadTests {
         + [
             "If-None-Match: \"a\"", "Connection: close", "Connection: Upgrade", "Upgrade: h2c",
             "Content-Length: 0", "Transfer-Encoding: chunked", "Expect: 100-continue",
-            "Range: bytes=0-", "Larder-Client: a", "Accept: a\tb", "Accept: a\u{7F}",
+            "Range: bytes=0-", "Larder-Account: a", "Accept: a\tb", "Accept: a\u{7F}",
             "User-Agent: " + String(repeating: "a", count: 4_096), "Cache-Control: no-cache",
         ].map { "\(plain)\($0)\r\n\r\n" }
 
@@ -154,7 +154,7 @@ struct PlainReadTests {
             try await life.cancel(id)
             #expect(try await read().text == AgreementTests.list("Bea"))
             #expect(try await read() == (5, AgreementTests.list("Bea")))
-            try await life.evict(#""keys":["User:8"],"origin":"example""#)
+            try await life.evict(#""ids":["entity:example/User:8"]"#)
             let (plain, parsed) = try await answers(client, path)
             #expect(plain.withoutRequestID == parsed.withoutRequestID && plain.status == 404)
             try await life.cache("/list", AgreementTests.list("Bea"))

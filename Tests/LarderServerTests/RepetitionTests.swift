@@ -74,7 +74,7 @@ struct RepetitionTests {
             try await delete(server, "/v1/modifiers/parent")
             let child = try await post(server, writes[0])
             #expect(child.status == 200)
-            #expect(try child.value(ModifierReport.self).state == .cancelled)
+            #expect(try child.value(ModifierReceipt.self).state == .cancelled)
             // And what is another body stays one, whatever else is wrong with it.
             let other = try await post(
                 server,
@@ -150,7 +150,7 @@ struct RepetitionTests {
             }
             #expect(answers.map(\.status) == [202, 200])
             #expect(answers[1].headers["Preference-Applied"] == "respond-async")
-            #expect(try answers[1].value(ModifierReport.self).state == .confirmed)
+            #expect(try answers[1].value(ModifierReceipt.self).state == .confirmed)
         }
     }
 

@@ -55,7 +55,9 @@ struct ScopeTests {
             try await server.store("a", [1], kind: .blob)
 
             let all = try items(try await client.ask("GET", "/v1/entries?scope=all&prefix=a"))
-            let owners = Set(all.map { "\($0.user.map(String.init) ?? "shared") \($0.account ?? "")" })
+            let owners = Set(
+                all.map { "\($0.user.map(String.init) ?? "shared") \($0.account ?? "")" }
+            )
             #expect(
                 owners == [
                     "4000000001 default", "4000000001 work", "shared ",

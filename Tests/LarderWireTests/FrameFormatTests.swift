@@ -73,8 +73,10 @@ struct FrameFormatTests {
         #expect(text(FrameFormat.eventStream.encode(frame)) == event)
         let end = FetchFrame.end(EndFrame(outcome: .error))
         let endJSON = #"{"type":"end","outcome":"error","timing":{}}"#
-        let endEvent = "event: end\ndata: \(endJSON)\n\n"
+        let endEvent = "event: end\nid: end\ndata: \(endJSON)\n\n"
         #expect(text(FrameFormat.eventStream.encode(end)) == endEvent)
+        let shutdown = FetchFrame.end(EndFrame(outcome: .shutdown))
+        #expect(!text(FrameFormat.eventStream.encode(shutdown)).contains("id:"))
     }
 }
 

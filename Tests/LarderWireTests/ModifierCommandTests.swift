@@ -134,7 +134,7 @@ struct ModifierCommandTests {
             ),
             (
                 #"{"changes":[{"target":{"kye":"a"},"effect":{}}]}"#, .unknownMember,
-                "unknown member 'kye' in 'changes[0].target', did you mean 'key'?"
+                "unknown member 'kye' in 'changes[0].target', there are: id"
             ),
             (
                 #"{"request":{"methd":"PUT"}}"#, .unknownMember,
@@ -157,7 +157,10 @@ struct ModifierCommandTests {
             (change(#"{"type":"rename"}"#), .badRequest, "rename"),
             (change(#"{"type":"replace"}"#), .badRequest, "replace"),
             (change(#"{"type":"add","value":{"/a":"1"}}"#), .badRequest, "changes[0]"),
-            (#"{"changes":[{"target":{},"effect":{}}]}"#, .badRequest, "target: id"),
+            (
+                #"{"changes":[{"target":{},"effect":{}}]}"#, .badRequest,
+                "the member 'id' in 'changes[0].target' is missing"
+            ),
             (#"{"changes":[{"target":{"id":""},"effect":{}}]}"#, .badID, "target"),
             (change(#"{"type":"delete"}"#, #","if_match":"auto""#), .unknownMember, "if_match"),
             (change(#"{"type":"delete"}"#, #","max_attempts":0"#), .badRequest, "max_attempts"),

@@ -23,7 +23,8 @@ struct ScopeSelectionTests {
     @Test(
         "What is no scope is refused by name",
         arguments: [
-            "", "user", "uid:1", "user:", "user:-1", "user:+1", "user:01", "user:4294967296", "user:1:x",
+            "", "user", "uid:1", "user:", "user:-1", "user:+1", "user:01", "user:4294967296",
+            "user:1:x",
             "user:1e3", "everybody", "ALL", "user:\u{667}",
         ]
     )

@@ -160,7 +160,9 @@ extension ProblemKind {
         .hint("See which there are with GET /v1/modifiers.")
     package static let alreadySent = ProblemKind("already-sent", 409)
         .title("Bytes of the modifier may have left")
-        .hint("Wait for its answer; once it waits again, POST /v1/modifiers/actions with discard gives it up.")
+        .hint(
+            "Wait for its answer; once it waits again, POST /v1/modifiers/actions with discard gives it up."
+        )
     package static let alreadySettled = ProblemKind("already-settled", 409)
         .title("The modifier is settled")
         .hint("See what became of it with GET /v1/modifiers/ID.")

@@ -36,7 +36,9 @@ public struct ModifierAction: WireEnum {
     /// Forgets one that has failed, or takes it back as `cancel` does.
     public static let drop = ModifierAction(rawValue: "drop")
     /// Gives one up of which bytes may have left: it has failed then, and its targets are read
-    /// again. One that has failed is forgotten.
+    /// again.
+    ///
+    /// One that has failed is forgotten.
     public static let discard = ModifierAction(rawValue: "discard")
 
     /// Every value that this version knows.

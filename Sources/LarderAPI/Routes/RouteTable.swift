@@ -64,7 +64,7 @@ extension Route {
             query: ScopeQuery.self,
             headers: [.ifMatch, .ifNoneMatch, .larderClient],
             access: .owner,
-            [.empty(204, headers: [.larderRev])],
+            [.empty(204)],
             problems: [.miss, .pinned, .preconditionFailed, .notPermitted],
             """
             Removes an entry; a fetched one is fetched again when it is asked for. An entity is taken as \
@@ -198,6 +198,19 @@ extension Route {
             "Lists the origins; `next` is null."
         ),
         Route(
+            .checkOrigin,
+            "POST /v1/origins/{name}/check",
+            body: .json(
+                [OriginCheckCommand.self],
+                example: #"{"path":"/articles/42"}"#,
+                isRequired: false
+            ),
+            access: .administrators,
+            [.json(OriginCheckReport.self)],
+            problems: [.noSuchOrigin],
+            "Asks an origin now, and stores nothing."
+        ),
+        Route(
             .showOrigin,
             "GET /v1/origins/{name}",
             [.json(OriginReport.self)],
@@ -212,19 +225,6 @@ extension Route {
             [.json(OriginReport.self)],
             problems: [.noSuchOrigin, .overloaded],
             "Sets an origin offline, so that no request leaves for it, or online again."
-        ),
-        Route(
-            .checkOrigin,
-            "POST /v1/origins/{name}/check",
-            body: .json(
-                [OriginCheckCommand.self],
-                example: #"{"path":"/articles/42"}"#,
-                isRequired: false
-            ),
-            access: .administrators,
-            [.json(OriginCheckReport.self)],
-            problems: [.noSuchOrigin],
-            "Asks an origin now, and stores nothing."
         ),
         Route(
             .putOrigin,

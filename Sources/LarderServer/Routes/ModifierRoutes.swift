@@ -93,7 +93,7 @@ struct ModifierRoutes {
             try exchange.selection(query),
             for: "remove modifier \(id)"
         )
-        _ = try await engine.modifiers.act(.drop, on: id, scope, interest: exchange.interest)
+        _ = try await engine.modifierActions.act(.drop, on: id, scope, interest: exchange.interest)
         await exchange.writer.respond(.noContent)
     }
 
@@ -106,14 +106,14 @@ struct ModifierRoutes {
         switch order {
         case .ids(let ids):
             let scope = try exchange.row(selection, for: use)
-            page = await engine.modifiers.act(
+            page = await engine.modifierActions.act(
                 command.action,
                 on: ids,
                 scope,
                 interest: exchange.interest
             )
         case .list(let list, let origin):
-            page = try await engine.modifiers.act(
+            page = try await engine.modifierActions.act(
                 command.action,
                 on: list,
                 of: origin,

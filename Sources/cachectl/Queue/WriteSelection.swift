@@ -92,7 +92,9 @@ struct WriteRound {
         for try await result in results {
             if let problem = result.problem {
                 // It may have left with one that it depended on, or by itself.
-                if problem.kind == .noSuchModifier { gone += 1 } else {
+                if problem.kind == .noSuchModifier {
+                    gone += 1
+                } else {
                     failures.append(CommandFailure(.problem(problem)))
                 }
                 continue

@@ -99,7 +99,8 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var isUnderWay: Bool {
         switch standing {
         case .inFlight, .checking: true
-        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .answered, .failed: false
+        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .answered, .failed:
+            false
         }
     }
 

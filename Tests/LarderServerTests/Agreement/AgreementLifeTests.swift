@@ -68,7 +68,7 @@ struct AgreementLifeTests {
             return "\(path) evicted"
         case 16:
             let key = random.pick(keys)
-            try await life.evict(#""keys":["\#(key)"],"origin":"example""#, shared: isShared)
+            try await life.evict(#""ids":["entity:example/\#(key)"]"#, shared: isShared)
             return "\(key) evicted"
         case 17:
             try await life.pin(path)

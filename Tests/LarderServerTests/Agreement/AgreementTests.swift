@@ -154,7 +154,7 @@ struct AgreementTests {
         },
         Case("an answer of which an entity was evicted", "/list", "User:8", is: "miss") { life in
             try await life.cache("/list", list("Ann"))
-            try await life.evict(#""keys":["User:8"],"origin":"example""#)
+            try await life.evict(#""ids":["entity:example/User:8"]"#)
         },
         Case("an answer with a child that a write deletes", "/list", "User:7") { life in
             try await life.cache("/list", list("Ann"))

@@ -176,7 +176,9 @@ struct HostileRouteTests {
     // MARK: The same bytes in other pieces
 
     /// Routes whose answers are made of what time, the disk and the size of a log are.
-    private static let changing = ["/v1/status", "/v1/stats", "/v1/usage", "/v1/check"]
+    private static let changing = [
+        "/v1/status", "/v1/stats", "/v1/usage", "/v1/check", "/v1/modifiers/actions",
+    ]
 
     /// What is refused without a header is answered before its body, which ends the connection.
     ///

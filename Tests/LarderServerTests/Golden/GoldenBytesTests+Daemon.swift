@@ -30,7 +30,7 @@ extension GoldenBytesTests {
             )
             try await said.ask("An eviction", "POST", "/v1/evict", body: #"{"all":true}"#)
             try await said.ask("A purge of nobody", "POST", "/v1/purge")
-            try await said.ask("A purge", "POST", "/v1/purge?scope=uid:7")
+            try await said.ask("A purge", "POST", "/v1/purge?scope=user:7")
             let document = try await said.client.ask("GET", "/v1/openapi.json")
             #expect(document.body == APIDocument.bytes)
             var shown = document
@@ -95,7 +95,7 @@ extension GoldenBytesTests {
             said in
             try await said.ask("Adding an origin", "POST", "/v1/origins", body: "{}")
             try await said.ask("Others' entries", "GET", "/v1/entries?scope=all")
-            try await said.ask("A purge", "POST", "/v1/purge?scope=uid:7")
+            try await said.ask("A purge", "POST", "/v1/purge?scope=user:7")
             try await said.ask("A check", "POST", "/v1/check")
             try await said.ask("Origins are listed", "GET", "/v1/origins")
         }

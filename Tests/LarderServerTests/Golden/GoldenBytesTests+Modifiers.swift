@@ -46,13 +46,16 @@ extension GoldenBytesTests {
         }
     }
 
+    private static let paused = #"{"paused":true}"#
+    private static let resumed = #"{"paused":false}"#
+
     /// A paused lane keeps modifiers in the queue.
     private static func queue(_ said: Transcript) async throws {
         let url = try ServerFixture.url("/42")
         said.server.upstream.answer(url, with: .json(#"{"type":"Post","id":42,"n":1}"#))
         let target = PercentCoding.encode(url.text)
         try await said.ask("A base is fetched", "GET", "/v1/fetch?url=\(target)")
-        try await said.ask("A lane is paused", "POST", lane + "/pause")
+        try await said.ask("A lane is paused", "PUT", lane, body: paused)
         try await said.ask("A modifier is accepted", "POST", "/v1/modifiers", body: body("m1"))
         try await said.ask("A modifier is the same", "POST", "/v1/modifiers", body: body("m1"))
         let list =
@@ -89,13 +92,20 @@ extension GoldenBytesTests {
     }
 
     private static func send(_ said: Transcript) async throws {
-        try await said.ask("A lane is resumed", "POST", lane + "/resume")
+        try await said.ask("Lanes are listed", "GET", "/v1/lanes")
+        try await said.ask("The head of the lanes", "HEAD", "/v1/lanes")
+        try await said.ask("A lane is resumed", "PUT", lane, body: resumed)
         try await said.server.engine.settle(["m1", "m2"], in: said.server.scope)
         try await said.ask("A modifier is confirmed", "GET", "/v1/modifiers/m1?wait=10s")
-        try await said.ask("A modifier is dead", "GET", "/v1/modifiers/m2?wait=10s")
-        try await said.ask("A dead modifier is accepted", "POST", "/v1/modifiers", body: body("m2"))
+        try await said.ask("A modifier has failed", "GET", "/v1/modifiers/m2?wait=10s")
+        try await said.ask(
+            "A failed modifier is accepted",
+            "POST",
+            "/v1/modifiers",
+            body: body("m2")
+        )
         try await said.ask("Settled ones are listed", "GET", "/v1/modifiers?state=settled")
-        try await said.ask("A lane is paused again", "POST", lane + "/pause")
+        try await said.ask("A lane is paused again", "PUT", lane, body: paused)
         try await said.ask(
             "A failed modifier is tried again",
             "POST",
@@ -149,13 +159,20 @@ extension GoldenBytesTests {
             "/v1/modifiers",
             body: body("m6", more: #","on_conflict":"fail""#)
         )
+        try await said.ask(
+            "A raw write of a part",
+            "PUT",
+            "/o/example/46",
+            ["Prefer: respond-async", "Content-Range: bytes 0-0/2"],
+            body: "1"
+        )
         try await said.ask("An unknown member", "POST", "/v1/modifiers", body: #"{"change":[]}"#)
         try await said.ask(
             "A targeted entry stays",
             "DELETE",
             "/v1/entries/\(PercentCoding.encode("\(ServerFixture.baseURL)/45"))"
         )
-        try await said.ask("A lane that is none", "POST", "/v1/lanes/cart/pause")
+        try await said.ask("A lane that is none", "PUT", "/v1/lanes/cart", body: paused)
     }
 }
 

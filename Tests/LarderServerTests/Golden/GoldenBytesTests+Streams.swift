@@ -1,3 +1,5 @@
+import Glibc
+import LarderEngine
 import LarderModel
 import LarderServer
 import LarderTestSupport
@@ -56,6 +58,15 @@ extension GoldenBytesTests {
             query("/43"),
             ["Accept: application/json"]
         )
+        let get = query("/43", "&policy=cache-only").replacing("/v1/fetch?", with: "/v1/get?")
+        try await said.ask("The body alone", "GET", get)
+        try await said.ask("The head of the body", "HEAD", get)
+        try await said.ask(
+            "A browser that is back after the end",
+            "GET",
+            query("/43"),
+            ["Last-Event-ID: end"]
+        )
     }
 
     private static func fetchProblems(_ said: Transcript) async throws {
@@ -93,9 +104,9 @@ extension GoldenBytesTests {
             try await said.ask(title, "GET", query("/\(name)"))
         }
         try await said.ask("The origin is not reached", "GET", query("/away"))
-        _ = try await said.client.ask("POST", "/v1/origins/example/offline")
+        try await said.server.setOffline(true)
         try await said.ask("The origin is offline", "GET", query("/away"))
-        _ = try await said.client.ask("POST", "/v1/origins/example/online")
+        try await said.server.setOffline(false)
     }
 
     /// A fetch that stays open: what is written by others, what its origin does, heartbeats, the
@@ -109,7 +120,7 @@ extension GoldenBytesTests {
         try await follower.seen(#""body":1"#)
         _ = try await said.client.ask("GET", query("/44"))
         try await follower.seen(#""body":2"#)
-        _ = try await said.client.ask("POST", "/v1/origins/example/offline")
+        try await said.server.setOffline(true)
         try await follower.seen(#""type":"origin""#)
         server.server.drain()
         said.write(
@@ -136,7 +147,12 @@ extension GoldenBytesTests {
             let put = try await client.ask("PUT", "/v1/entries/a", body: [0x32])
             _ = try await client.ask("PUT", "/v1/entries/b", body: [0x31])
             let rev = try #require(put.headers["Larder-Rev"])
-            try await said.ask("A long poll", "GET", "/v1/watch?since=\(rev)&timeout=30s", Self.json)
+            try await said.ask(
+                "A long poll",
+                "GET",
+                "/v1/watch?since=\(rev)&timeout=30s",
+                Self.json
+            )
             try await said.ask("A long poll of nothing", "GET", "/v1/watch?timeout=0ms", Self.json)
             try await said.ask(
                 "Changes as events",
@@ -169,13 +185,17 @@ extension GoldenBytesTests {
         try await watcher.seen(#""type":"delete""#)
         _ = try await client.ask("POST", "/v1/evict", body: Array(#"{"ids":["b"]}"#.utf8))
         try await watcher.seen(#""type":"evict""#)
-        _ = try await client.ask("POST", "/v1/lanes/name%3Acart/pause")
+        _ = try await client.ask(
+            "PUT",
+            "/v1/lanes/name%3Acart",
+            body: Array(#"{"paused":true}"#.utf8)
+        )
         let change =
             #"{"target":{"id":"https://api.example.com/x"},"effect":{"type":"put","value":1}}"#
         let body = #"{"id":"m1","lane":"cart","changes":[\#(change)]}"#
         _ = try await client.ask("POST", "/v1/modifiers", body: Array(body.utf8))
         try await watcher.seen(#""type":"modifier""#)
-        _ = try await client.ask("POST", "/v1/origins/example/offline")
+        try await said.server.setOffline(true)
         try await watcher.seen(#""type":"origin""#)
         server.server.drain()
         said.write(
@@ -185,5 +205,12 @@ extension GoldenBytesTests {
             ["Larder-Client: me"],
             response: try await watcher.response()
         )
+    }
+}
+
+extension ServerFixture {
+    /// Sets the origin offline, or online again.
+    fileprivate func setOffline(_ isOffline: Bool) async throws {
+        _ = try await engine.origins.setOffline(OriginName("example"), isOffline, for: getuid())
     }
 }

@@ -49,7 +49,13 @@ struct GoldenBytesTests {
             body: #"{"base_url":"https://newer.example"}"#
         )
         try await said.ask("One origin is shown", "GET", "/v1/origins/new")
-        try await said.ask("An address is another's", "PUT", "/v1/origins/twin", body: new)
+        try await said.ask("The head of one origin", "HEAD", "/v1/origins/new")
+        try await said.ask(
+            "An address is another's",
+            "PUT",
+            "/v1/origins/twin",
+            body: #"{"base_url":"https://newer.example"}"#
+        )
         try await said.ask(
             "An origin in the file is not replaced",
             "PUT",
@@ -73,9 +79,19 @@ struct GoldenBytesTests {
         upstream.answer(root, with: .reply(status: 404))
         try await said.ask("An origin answers a check", "POST", "/v1/origins/example/check")
         try await said.ask("A check does not reach", "POST", "/v1/origins/example/check")
-        try await said.ask("An origin is set offline", "POST", "/v1/origins/example/offline")
+        try await said.ask(
+            "An origin is set offline",
+            "PATCH",
+            "/v1/origins/example",
+            body: #"{"offline":true}"#
+        )
         try await said.ask("A check of an offline origin", "POST", "/v1/origins/example/check")
-        try await said.ask("An origin is set online", "POST", "/v1/origins/example/online")
+        try await said.ask(
+            "An origin is set online",
+            "PATCH",
+            "/v1/origins/example",
+            body: #"{"offline":false}"#
+        )
         upstream.answer(
             try ServerFixture.url("/busy"),
             with: .reply(status: 503, headers: ["Retry-After": "60"])
