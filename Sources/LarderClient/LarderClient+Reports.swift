@@ -118,7 +118,8 @@ extension LarderClient {
     ///
     /// It may take half a minute; one runs at a time.
     package func check() async throws(LarderError) -> [Finding] {
-        try await connection.send(SocketRequest(.POST, "/v1/check", timeLimit: Limits.reportTime))
+        let request = SocketRequest(.POST, "/v1/check", timeLimit: Limits.reportTime)
+        return try await connection.send(request, answer: Page<Finding>.self).items
     }
 
     /// Has the daemon read its configuration again; for administrators.

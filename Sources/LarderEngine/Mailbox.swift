@@ -102,6 +102,14 @@ struct Mailbox<Event: Sendable>: Sendable {
         if case .terminated = continuation.yield(event) { return false }
         return true
     }
+
+    /// Takes no more events, and returns those that its task has left.
+    ///
+    /// They may hold whoever holds the mailbox, so that neither would ever go.
+    func ended() -> AsyncStream<Event> {
+        continuation.finish()
+        return events
+    }
 }
 
 /// What waits beside a session: each posts an event into its mailbox.

@@ -122,6 +122,10 @@ final class ModifierKeeper: Sendable {
                 alarmedAt = machine.nextWake
                 alarm.set(alarmedAt)
             }
+            // Those who have asked get an answer; what follows from it is for the next start.
+            for await case .told(let turn) in mailbox.ended() {
+                _ = turn(&machine, clock.monotonic())
+            }
             group.cancelAll()
         }
     }

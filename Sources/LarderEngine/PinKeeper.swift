@@ -99,6 +99,7 @@ final class PinKeeper: Sendable {
                 alarmedAt = due
                 alarm.set(due)
             }
+            for await _ in mailbox.ended() {}
             group.cancelAll()
         }
     }

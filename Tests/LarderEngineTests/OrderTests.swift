@@ -129,7 +129,7 @@ struct OrderTests {
         arguments: [
             ("since=-1", "since"), ("id=", "empty"), ("heartbeat=0s", "heartbeat"),
             ("timeout=2h", "timeout"), ("id=entity:A", "entity:ORIGIN/TYPE:KEY"),
-            ("key=A", "'key'"), ("id=entity:a%2520b%2FA:1", "entity:ORIGIN/TYPE:KEY"),
+            ("id=entity:a%2520b%2FA:1", "entity:ORIGIN/TYPE:KEY"),
         ]
     )
     func watchRefusals(query: String, word: String) {
@@ -172,7 +172,6 @@ struct OrderTests {
             (#"{"dry_run":true}"#, .badRequest, "nothing is selected"),
             (#"{"all":true,"prefix":"a"}"#, .badRequest, "more than one"),
             (#"{"origin":"a","ids":["a"]}"#, .badRequest, "more than one"),
-            (#"{"keys":["A:1"]}"#, .unknownMember, "keys"),
             (#"{"all":false}"#, .badRequest, "all: false"),
             (#"{"ids":["entity:a"]}"#, .badID, "entity:ORIGIN/TYPE:KEY"),
             (#"{"ids":[]}"#, .badRequest, "ids: 0 are given"), (#"{"ids":[""]}"#, .badID, "ids"),

@@ -116,8 +116,8 @@ struct OriginTests {
         let engine = fixture.engine
         _ = try await engine.origins.add(try command("new", #"{"base_url":"https://n.example"}"#))
         let cases: [(String, String, ProblemKind)] = [
-            ("new", #"{"base_url":"https://m.example"}"#, .originExists),
-            ("example", #"{"base_url":"https://m.example"}"#, .originExists),
+            ("new", #"{"base_url":"https://m.example"}"#, .preconditionFailed),
+            ("example", #"{"base_url":"https://m.example"}"#, .preconditionFailed),
             ("other", #"{"base_url":"https://n.example/"}"#, .originExists),
             ("other", #"{"base_url":"https://api.example.com"}"#, .originExists),
             ("other", #"{"base_url":"ftp://n.example"}"#, .badRequest),

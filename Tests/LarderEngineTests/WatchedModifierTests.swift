@@ -29,7 +29,7 @@ struct WatchedModifierTests {
         #expect(
             frames.map(\.name) == [
                 "bookmark", "put note", "put note", "modifier queued", "put note",
-                "modifier dead",
+                "modifier failed",
             ]
         )
         guard case .put(let put) = frames[2], case .modifier(let dead) = frames[5] else { return }
@@ -41,7 +41,7 @@ struct WatchedModifierTests {
         #expect(problem.kind == .originStatus && problem.originStatus == 422)
         #expect(problem.quotedBody == Array("no".utf8))
         let told = try await other.frames(upTo: 3)
-        #expect(told.map(\.name) == ["bookmark", "modifier queued", "modifier dead"])
+        #expect(told.map(\.name) == ["bookmark", "modifier queued", "modifier failed"])
         #expect(!told[2].encodedText.contains("self"))
     }
 
@@ -129,7 +129,7 @@ struct WatchedModifierTests {
                 "bookmark", "put note", "modifier held", "delete note", "modifier cancelled",
             ]
         )
-        #expect(frames[4].encodedText.contains(#""reverted":["note"]"#))
+        #expect(frames[4].encodedText.contains(#""reverted":[{"id":"note"}]"#))
     }
 
     @Test("What there is at first is what shows: with what writes made, without what they deleted")

@@ -1,6 +1,7 @@
 import LarderAPI
 import LarderModel
 import LarderTestSupport
+import LarderUpstream
 import LarderWire
 import Testing
 
@@ -14,7 +15,7 @@ struct GetTests {
     func policies() async throws {
         try await ServerFixture.run { server in
             let url = try ServerFixture.url("/42")
-            server.upstream.answer(url, with: .json("1"), .json("2"))
+            server.upstream.answer(url, with: .json("1"), .json("2"), .failure(.timedOut(.head)))
             let client = try await server.connect()
             let first = try await client.ask("GET", path("/42"))
             #expect(first.text == "1")

@@ -66,7 +66,9 @@ struct AnswerTests {
             try await answers.put("u/7", #"{"type":"User","id":7,"name":"Anna"}"#)
         }
         #expect(
-            heard == ["put example/User:7", #"put u/7 by ["User:7"]"#, #"put a/1 by ["User:7"]"#]
+            heard == [
+                "put entity:example/User:7", #"put u/7 by ["User:7"]"#, #"put a/1 by ["User:7"]"#,
+            ]
         )
         let again = try await told(answers) {
             try await answers.put("u/7", #"{"type":"User","id":7,"name":"Anna"}"#)
@@ -76,7 +78,9 @@ struct AnswerTests {
             try await answers.put("a/1", Self.article(1, "Ann"))
         }
         #expect(
-            back == ["put example/User:7", #"put a/1 by ["User:7"]"#, #"put u/7 by ["User:7"]"#]
+            back == [
+                "put entity:example/User:7", #"put a/1 by ["User:7"]"#, #"put u/7 by ["User:7"]"#,
+            ]
         )
     }
 
@@ -94,14 +98,14 @@ struct AnswerTests {
         }
         #expect(
             heard == [
-                "put example/User:9", #"put u/9 by ["User:9"]"#, #"put a/1 by ["User:9"]"#,
+                "put entity:example/User:9", #"put u/9 by ["User:9"]"#, #"put a/1 by ["User:9"]"#,
                 #"put x by ["User:9"]"#,
             ]
         )
         let old = try await told(answers) {
             try await answers.put("u/7", #"{"type":"User","id":7,"name":"Anna"}"#)
         }
-        #expect(old == ["put example/User:7", #"put u/7 by ["User:7"]"#])
+        #expect(old == ["put entity:example/User:7", #"put u/7 by ["User:7"]"#])
     }
 
     @Test("A member that no answer lists is told of to who watches the entity only")
@@ -110,7 +114,7 @@ struct AnswerTests {
         let heard = try await told(answers) {
             try await answers.put("u/7", #"{"type":"User","id":7,"age":30}"#)
         }
-        #expect(heard == ["put example/User:7", #"put u/7 by ["User:7"]"#])
+        #expect(heard == ["put entity:example/User:7", #"put u/7 by ["User:7"]"#])
     }
 
     @Test("Entities that refer to each other are followed to an end")
@@ -122,7 +126,7 @@ struct AnswerTests {
         let heard = try await told(answers) {
             try await answers.put("b", #"{"type":"B","id":1,"n":2}"#)
         }
-        #expect(heard == ["put example/B:1", #"put b by ["B:1"]"#, #"put a by ["B:1"]"#])
+        #expect(heard == ["put entity:example/B:1", #"put b by ["B:1"]"#, #"put a by ["B:1"]"#])
     }
 
     @Test("Whatever bound there is to following references, nobody is left out in silence")

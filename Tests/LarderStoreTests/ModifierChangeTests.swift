@@ -82,7 +82,7 @@ struct ModifierChangeTests {
         #expect(gone == ["delete a by network"])
         // What the server said last shows again, which is nothing.
         let dead = try await told { try await settle(number, .refused) }
-        #expect(dead == ["one dead refused a problem"])
+        #expect(dead == ["one failed refused a problem"])
     }
 
     @Test("A confirmation tells of a target only where the origin has made something else of it")
@@ -106,7 +106,7 @@ struct ModifierChangeTests {
         #expect(
             told == [
                 "put a by modifier:one", "delete new by modifier:one",
-                "one dead refused a,new problem",
+                "one failed refused a,new problem",
             ]
         )
     }
@@ -116,7 +116,7 @@ struct ModifierChangeTests {
         let number = try await temporary.accept("one", "a", effect: Self.like)
         try await temporary.answer("a", #"{"liked":true,"n":1}"#)
         let told = try await told { try await settle(number, .refused) }
-        #expect(told == ["one dead refused a problem"])
+        #expect(told == ["one failed refused a problem"])
     }
 
     @Test("Case 13: of several that change a target each tells what goes with it, as its own step")
@@ -133,8 +133,8 @@ struct ModifierChangeTests {
         let changes = try await temporary.changes(after: before)
         #expect(
             changes.map(\.event.told) == [
-                "put a by modifier:one", "one dead refused a",
-                "put a by modifier:two", "two dead refused a",
+                "put a by modifier:one", "one failed refused a",
+                "put a by modifier:two", "two failed refused a",
             ]
         )
         let revisions = changes.map(\.revision.number)
@@ -174,7 +174,7 @@ struct ModifierChangeTests {
             try await temporary.answer("a", #"{"long":"\#(long)y","liked":true}"#)
             try await settle(number, .refused)
         }
-        #expect(told == ["put a by network", "one dead refused a problem"])
+        #expect(told == ["put a by network", "one failed refused a problem"])
     }
 
     @Test("A target with more changes than are compared counts as changed by each step")
@@ -223,7 +223,7 @@ struct ModifierChangeTests {
         let dropped = try await told {
             _ = try await store.modifiers.drop(second, of: temporary.scope, now: .epoch)
         }
-        #expect(dropped == ["one dead dropped a"])
+        #expect(dropped == ["one failed dropped a"])
     }
 
     @Test("What was told of modifiers is there again after a crash")
