@@ -214,7 +214,7 @@ write() {
     request POST "/v1/modifiers?wait=${3-10s}" --header "Content-Type: application/json" --data \
         "{\"id\":\"$1\",\"changes\":[{\"target\":{\"id\":\"$origin/$1\"},\"effect\":{\"type\":\"merge\",\"value\":{\"a\":1}}}],\"request\":{\"method\":\"POST\",\"url\":\"$origin/refused\",\"body\":1}$2}"
 }
-for name in 1 2 3; do write "failed-$name" ',"lane":"cart"'; done
+for name in 1 2 3; do write "refused-$name" ',"lane":"cart"'; done
 run status
 expect_match "status warns of writes that failed, with the commands" \
     "^1\|.*3 writes failed for good.*queue list --state failed .*queue retry --state failed .*queue drop --state failed" \
@@ -227,9 +227,9 @@ expect_equal "queue list --state lists those of a state, with what the server an
     "failed 403 failed 403 failed 403" "$(cut --fields=2,10 "$work/out" | xargs)"
 run queue list --state failed --json
 expect_equal "with the size of its body" 1 "$(jq --slurp '.[0].request.body_bytes' "$work/out")"
-run queue retry --state conflict --yes
+run queue retry --state unknown --yes
 expect_equal "where none is in a state, that is said" \
-    "0||cachectl: no write is in the state 'conflict'" "$(said)"
+    "0||cachectl: no write is in the state 'unknown'" "$(said)"
 run queue list --state held
 expect_equal "and none of another" "0|" "$code|$(<"$work/out")"
 run queue retry --state failed
@@ -239,17 +239,17 @@ run queue retry --state failed --origin lokal --yes
 expect_match "an origin that there is not is told" "^3.*did you mean 'local'" "$code $(<"$work/err")"
 run queue retry --state failed --origin local --yes
 expect_equal "those of a state and an origin are sent again, and counted" \
-    "0|failed-1 failed-2 failed-3|cachectl: 3 writes queued" \
+    "0|refused-1 refused-2 refused-3|cachectl: 3 writes queued" \
     "$code|$(sort "$work/out" | xargs)|$(<"$work/err")"
 run queue wait --timeout 30s
 run queue drop --state failed --yes
 expect_equal "those of a state are dropped, and counted" \
-    "0|failed-1 failed-2 failed-3|cachectl: 3 writes dropped" \
+    "0|refused-1 refused-2 refused-3|cachectl: 3 writes dropped" \
     "$code|$(sort "$work/out" | xargs)|$(<"$work/err")"
 run status
 expect_equal "then all is well" 0 "$code"
 run queue list --settled --lane cart --json
-expect_equal "the history is listed by a lane's name" "failed-1 failed-2 failed-3" \
+expect_equal "the history is listed by a lane's name" "refused-1 refused-2 refused-3" \
     "$(jq --raw-output .id "$work/out" | sort | xargs)"
 run queue pause nowhere
 expect_match "a lane that nothing has used is paused, and that is said" \
@@ -328,7 +328,7 @@ expect_equal "another account sees other rows" 3 "$code"
 
 run ls
 # Without what the origin was asked again for after writes that it had refused.
-grep -v "/failed-" "$work/out" >"$work/kept" && mv "$work/kept" "$work/out"
+grep -v "/refused-" "$work/out" >"$work/kept" && mv "$work/kept" "$work/out"
 expect_equal "ls prints the ids in order" \
     "$(printf '%s\n' "$origin/a.json" "$origin/fresh.txt" "$origin/large.bin" \
         "$origin/nothing" list note | LC_ALL=C sort)" "$(cut --fields 1 "$work/out")"
@@ -340,7 +340,7 @@ expect_equal "the largest can come first, and as many as wanted" \
 run ls "$origin/f"
 expect_equal "ls takes a prefix" "$origin/fresh.txt" "$(cut --fields 1 "$work/out")"
 run ls --origin local --json
-expect_equal "ls --json has one item a line" 4 "$(grep -v "/failed-" "$work/out" | jq --slurp length)"
+expect_equal "ls --json has one item a line" 4 "$(grep -v "/refused-" "$work/out" | jq --slurp length)"
 for number in $(seq 1 120); do
     request PUT "/v1/entries/many-$number" --data x
 done

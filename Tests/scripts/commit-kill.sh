@@ -247,7 +247,7 @@ begin_watching() {
     for file in earlier "${lists[@]}"; do mv "$work/got/$file" "$work/got/$file-before"; done
     least=() rev_before=()
     for row in "${rows[@]}"; do least[$row]=${rev[$row]} rev_before[$row]=${rev[$row]}; done
-    [[ $(<"$work/got/watch") =~ \"rev\":([0-9]+),\"events ]] && since_before=${BASH_REMATCH[1]}
+    [[ $(<"$work/got/watch") =~ \"next\":null,\"rev\":([0-9]+) ]] && since_before=${BASH_REMATCH[1]}
     code=() told=()
     : >"$work/got/live"
     api --no-buffer --header 'Accept: application/jsonl' --output "$work/got/live" \

@@ -263,7 +263,7 @@ expect_equal "case 12: of which each watcher is told once" "$(thrice put)" \
 "$bin/cachectl" --socket "$socket" watch --since "$(modifier e-1 .rev)" --key User:7 \
     >"$work/printed" &
 printing=$!
-line=$'\te-3\tdead (refused)\tentity:local/User:7'
+line=$'\te-3\tfailed (refused)\tentity:local/User:7'
 if await 60 has "$work/printed" "$line"; then
     ok "cachectl watch names the entity"
 else

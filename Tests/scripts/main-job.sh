@@ -156,7 +156,7 @@ expect_equal "asked again, it is a problem" "404 urn:larder:deleted" "$(outline)
 stop_nginx
 fetch "$currencies"
 expect_equal "without the network the cached answer comes, then the error" \
-    "snapshot cache stale;error unreachable;end error" "$(outline)"
+    "snapshot cache stale;problem unreachable;end error" "$(outline)"
 expect_equal "the cached answer is the whole one" "$(jq --compact-output . "$www/iso_4217.json")" \
     "$(jq --compact-output 'select(.type == "snapshot").entry.body' "$work/body")"
 expect_equal "an origin without a connection is offline" offline "$(origin_state)"
@@ -166,7 +166,7 @@ expect_equal "a problem has its media type" application/problem+json "$(header C
 expect_equal "a problem says whether to try again" true "$(member .retryable)"
 fetch "$currencies" --data policy=network-first
 expect_equal "network-first falls back to the cached answer" \
-    "snapshot cache stale;error unreachable;end error" "$(outline)"
+    "snapshot cache stale;problem unreachable;end error" "$(outline)"
 request GET "$(entry "$origin/gone.json")"
 expect_equal "a deletion is still known" 410 "$status"
 

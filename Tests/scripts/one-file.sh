@@ -174,7 +174,7 @@ titles() {
         header Larder-Pending)"
 }
 edit() {
-    modify "{\"id\": \"$1\", \"hold\": \"1h\", \"changes\": [{\"target\": {\"key\": \"$2\"},
+    modify "{\"id\": \"$1\", \"hold\": \"1h\", \"changes\": [{\"target\": {\"id\": \"entity:local/$2\"},
         \"effect\": {\"type\": \"merge\", \"value\": {\"title\": \"edited\"}}}]}"
 }
 items /todos '{"type":"Todo","id":1,"title":"one"}'

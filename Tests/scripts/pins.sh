@@ -56,7 +56,7 @@ request GET /v1/entries/large
 expect_same_file "so do 50 MB" "$work/large" "$work/body"
 fetch "$kept"
 expect_equal "it is served while the origin is away" \
-    "snapshot cache stale;error unreachable;end error" "$(outline)"
+    "snapshot cache stale;problem unreachable;end error" "$(outline)"
 memory=$(awk '/VmHWM/ { print $2 }' "/proc/$daemon/status")
 expect_at_most "it is read with bounded memory" 150000 "$memory"
 

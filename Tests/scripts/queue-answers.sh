@@ -156,11 +156,11 @@ expect_equal "case 10: for five minutes at most" "limited true" "$(member '
     .items[] | select(.name == "limited")
     | "\(.name) \((.retry_after_until | sub("\\.[0-9]+"; "") | fromdate) - now <= 300)"')"
 expect_match "case 10: cachectl origin list says until when, and for which account" \
-    "^[0-9]{4}-[^ ]*Z $(id --user):default$" \
+    "^[0-9]{4}-[^ ]*Z $(id --user)/default$" \
     "$("$bin/cachectl" --socket "$socket" origin list | grep '^limited' \
         | cut --fields=7-8 --output-delimiter=' ')"
 expect_match "case 10: and so does cachectl status" \
-    ", to be left alone for $(id --user):default until [0-9]{4}-" \
+    ", no background requests for $(id --user)/default until [0-9]{4}-" \
     "$("$bin/cachectl" --socket "$socket" status | grep 'limited (')"
 fetch "$origin/limited/b" --data policy=network-only
 expect_equal "case 10: but a client's own request is tried" network \

@@ -127,7 +127,7 @@ expect_equal "a fetch shows the view as well" \
     'cache 2 o-1 o-3 0 true {"name":"a","liked":true,"n":10,"m":30}' "$(member '
         select(.type == "snapshot") | "\(.source) \(.pending) \(.pending_ids | join(" ")) " +
             "\(.failed) \(.complete) \(.entry.body | tojson)"')"
-expect_match "and then that nobody answers" 'error unreachable;end error$' "$(outline)"
+expect_match "and then that nobody answers" 'problem unreachable;end error$' "$(outline)"
 request POST /v1/entries/batch --data "{\"ids\": [\"$origin/a\"]}"
 expect_equal "so does a batch" '2 {"name":"a","liked":true,"n":10,"m":30}' "$(member '
     select(.type == "snapshot") | "\(.pending) \(.entry.body | tojson)"')"

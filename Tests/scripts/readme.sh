@@ -199,8 +199,8 @@ routes() {
                 printf '%s\n' "GET $span"
             fi
         done < <(first_cell "$row" | spans)
-    done | sed -E -e 's/(PUT|DELETE|POST|GET|HEAD) ([^?]*)\??(.*)/\1 \2 \3/' \
-        -e 's#/(ID)(/| )#/{id}\2#; s#/(NAME)(/| )#/{name}\2#; s#/(MODIFIER)(/| )#/{modifier}\2#; s#/LANE/#/{lane}/#; s#/o/ORIGIN/PATH#/o/{origin}/{path}#' |
+    done | sed -E -e 's/(PUT|PATCH|DELETE|POST|GET|HEAD) ([^?]*)\??(.*)/\1 \2 \3/' \
+        -e 's#/(ID)(/| )#/{id}\2#; s#/(NAME)(/| )#/{name}\2#; s#/(MODIFIER)(/| )#/{modifier}\2#; s#/(LANE)(/| )#/{lane}\2#; s#/o/ORIGIN/PATH#/o/{origin}/{path}#' |
         awk '{ print } $1 == "GET" && $2 !~ /^\/v1\/(fetch|watch)$/ { $1 = "HEAD"; print }'
 }
 

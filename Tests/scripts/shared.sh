@@ -106,7 +106,7 @@ expect_equal "it is among what is shared" "$origin/doc" "$(member '[.items[].id]
 request GET /v1/entries
 expect_equal "and not among a user's own" "" "$(member '[.items[].id] | join(" ")')"
 request GET "$(entry "$origin/doc")/explain"
-expect_equal "an explanation says whose it is" shared "$(member .scope)"
+expect_equal "an explanation says whose it is" true "$(member .shared)"
 request GET "/o/local/doc" --header 'Cache-Control: only-if-cached'
 expect_equal "the raw route has it too" "200 1" "$status $(member .n)"
 request POST /v1/entries/batch --data "{\"ids\": [\"$origin/doc\"]}"
@@ -189,8 +189,8 @@ gives_way() {
     [[ $(member '.items | length') == 0 ]]
 }
 await 60 gives_way
-expect_equal "nothing of its own is left to the user" "shared" \
-    "$(uid=$alice && request GET "$(entry "$origin/doc")/explain" && member .scope)"
+expect_equal "nothing of its own is left to the user" "true" \
+    "$(uid=$alice && request GET "$(entry "$origin/doc")/explain" && member .shared)"
 
 # A last change of each one's own: nothing more was told before it.
 for uid in "$alice" "$bob"; do request PUT "$(entry end)" --data-binary x; done
