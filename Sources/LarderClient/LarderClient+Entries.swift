@@ -38,7 +38,7 @@ extension LarderClient {
         return EntryMetadata(id: id, response: try await connection.send(request))
     }
 
-    /// What the daemon says of a write of an entry or entity.
+    /// The answer of the daemon to a write of an entry or entity.
     public struct WriteReceipt: Equatable, Sendable {
         /// Whether there was nothing under the id before.
         public let isNew: Bool
@@ -54,8 +54,8 @@ extension LarderClient {
         }
     }
 
-    /// What there must be under an id for a write to be done; else it is refused with
-    /// `urn:larder:precondition-failed` (RFC 9110 13.1).
+    /// A condition of a write (RFC 9110 13.1); if the entry does not meet it, the daemon refuses the
+    /// write with `urn:larder:precondition-failed`.
     public enum WriteCondition: Hashable, Sendable {
         /// Nothing (`If-None-Match: *`).
         case absent

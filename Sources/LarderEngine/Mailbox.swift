@@ -105,7 +105,7 @@ struct Mailbox<Event: Sendable>: Sendable {
 
     /// Takes no more events, and returns those that its task has left.
     ///
-    /// They may hold whoever holds the mailbox, so that neither would ever go.
+    /// An event may hold the engine's context, which holds the mailbox: the two would never be freed.
     func ended() -> AsyncStream<Event> {
         continuation.finish()
         return events

@@ -40,7 +40,7 @@ package enum ModifierActionOrder {
     }
 }
 
-/// What is done to modifiers by hand.
+/// The actions of users on their modifiers: retry, cancel, drop and discard.
 package struct ModifierActions: EnginePart {
     let context: EngineContext
     private var modifiers: Modifiers { Modifiers(context: context) }

@@ -122,7 +122,7 @@ final class ModifierKeeper: Sendable {
                 alarmedAt = machine.nextWake
                 alarm.set(alarmedAt)
             }
-            // Those who have asked get an answer; what follows from it is for the next start.
+            // Requests that wait for an answer get it; its actions are done at the next start.
             for await case .told(let turn) in mailbox.ended() {
                 _ = turn(&machine, clock.monotonic())
             }
