@@ -124,7 +124,7 @@ report() {
         | ([$earlier_before, $earlier | shown] | transpose[] | select(.[0] != .[1])
             | select($loses != "" and .[1].shows == [null, null, null] and .[0].pending == 0
                 and ($pinned[.[0].id] | not) | not) | "wrong a row of before is another: \(tojson)"),
-        ([$pins_before + $unsettled_before + $dead_before + $settled_before,
+        ([$pins_before + $unsettled_before + $failed_before + $settled_before,
             $pins + $unsettled + $failed + $settled | listed] | select(.[0] != .[1])
             | "wrong a list of before is another: \(.[0] - .[1] | tojson) \(.[1] - .[0] | tojson)")'
 }
