@@ -271,6 +271,7 @@ extension PendingExplanation {
             let reason = run.add(effects[place])
             guard place < Limits.toldPendingMax else { continue }
             var step = PendingStep(change.modifier, change.state, effects[place])
+            if change.isAnswered { step.answered = true }
             step.inapplicable = reason?.message
             if room > 0 {
                 let after = try ViewReport(run.view, of: known, values, changes, reader)

@@ -239,6 +239,29 @@ struct AgreementTests {
         }
     }
 
+    @Test("Of a write that the origin accepted, and whose newer answer has not come")
+    func acceptedWithoutAnswer() async throws {
+        let adjust = { (origin: inout OriginSettings) in
+            origin.isShared = true
+            origin.normalize = Self.rules
+        }
+        try await ServerFixture.run(adjusting: adjust) { server in
+            let life = try await ScriptedLife(server)
+            try await life.cache("/users/7", Self.user(7, "Ann"))
+            try await life.accept("User:7", Self.renamed)
+            life.failReads()
+            try await life.settle(204)
+            let path = PercentCoding.entryPath(try ScriptedLife.entity("User:7"))
+            let answer = try await life.round.client.ask("GET", path + "/explain")
+            let told = try answer.value(EntryExplanation.self).pending
+            #expect(told.pending == 0)
+            #expect(told.modifiers.map(\.answered) == [true])
+            let shown = try await life.round.client.ask("GET", path)
+            #expect(shown.text.contains("Bea"))
+            #expect(shown.headers["Larder-Pending"] == "0")
+        }
+    }
+
     @Test("29: what is seen behind a copy that goes has no revision that is older than the copy's")
     func revisionBehindCopy() async throws {
         let adjust = { (origin: inout OriginSettings) in origin.isShared = true }

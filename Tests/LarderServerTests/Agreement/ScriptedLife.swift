@@ -15,6 +15,8 @@ private final class ScriptedOrigin: Sendable {
         var resources: [String: String] = [:]
         /// What it answers to each write.
         var writeStatus = 204
+        /// What it answers to each read, in place of what it has.
+        var readStatus: Int?
     }
 
     let state = Mutex(State())
@@ -22,6 +24,7 @@ private final class ScriptedOrigin: Sendable {
     func answer(_ request: UpstreamRequest) -> ScriptedAnswer {
         state.withLock { state in
             guard request.method == "GET" else { return .reply(status: state.writeStatus) }
+            if let status = state.readStatus { return .reply(status: status) }
             let path = String(request.url.text.dropFirst(ServerFixture.baseURL.count))
             return state.resources[path].map { .json($0) } ?? .reply(status: 404)
         }
@@ -68,6 +71,11 @@ final class ScriptedLife: Sendable {
     /// Has the origin give something under a path from now on; nil: 404.
     func serve(_ path: String, _ json: String?) {
         origin.state.withLock { $0.resources[path] = json }
+    }
+
+    /// Has the origin answer each read with 503 from now on.
+    func failReads() {
+        origin.state.withLock { $0.readStatus = 503 }
     }
 
     func fetch(_ path: String, normalize: Bool = true) async throws {

@@ -139,7 +139,8 @@ extension Telling {
         self[.stale] = "\(item.stale)"
         self[.bytes] = "\(item.bodyBytes)"
         self[.pending] = "\(explanation.pending.pending)"
-        self[.ids] = explanation.pending.modifiers.map(\.id).joined(separator: ", ")
+        let pending = explanation.pending.modifiers.filter { $0.answered != true }
+        self[.ids] = pending.map(\.id).joined(separator: ", ")
         guard let view = explanation.pending.view else { return }
         take(view)
     }
