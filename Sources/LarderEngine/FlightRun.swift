@@ -314,7 +314,6 @@ struct FlightRun: ~Copyable {
         do throws(StoreError) {
             var new = NewEntry(entry, body, of: plan, since: start, context)
             if !names.isEmpty { new.cause = "fetch:\(url)" }
-            if new.hidesShared { context.reads.ownStored(entry.id, in: plan.key.scope) }
             let now = entry.storedAt
             let kept: (revision: Revision, isNormalized: Bool)
             let receipt = try await context.putSplit(
@@ -335,9 +334,16 @@ struct FlightRun: ~Copyable {
         } catch {
             if isAddressed { throw error }
             abandon(body)
-            context.noteUnstored(entry.id, error)
+            noteUnstored(entry.id, error)
             return nil
         }
+    }
+
+    /// The answer could not be stored, and is told all the same: its user has seen it.
+    private func noteUnstored(_ id: EntryID, _ error: StoreError) {
+        let scope = plan.key.scope
+        if context.hidesShared(id, scope) { context.reads.ownStored(id, in: scope) }
+        context.noteUnstored(id, error)
     }
 
     private func remember(_ names: [String]) async throws(StoreError) {
@@ -402,7 +408,6 @@ struct FlightRun: ~Copyable {
             return .land(.current(FlightAnswer(entry: entry, bytes: nil, status: status)))
         }
         let new = NewEntry(entry, .inline([]), of: plan, since: start, context)
-        if new.hidesShared { context.reads.ownStored(id, in: plan.key.scope) }
         do throws(StoreError) {
             let fence = read?.fence
             if let fence, let name = context.entity(at: id, in: plan.key.scope),
@@ -418,7 +423,7 @@ struct FlightRun: ~Copyable {
             return .land(.deleted(receipt.revision, status: status))
         } catch {
             _ = machine.stored()
-            context.noteUnstored(id, error)
+            noteUnstored(id, error)
             return .land(FlightOutcome(unstoredDeletion: status, context.store))
         }
     }

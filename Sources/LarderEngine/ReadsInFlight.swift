@@ -75,6 +75,7 @@ final class ReadsInFlight: Sendable {
             AnswerFence(
                 covers: { [self] scope, id in reads.hasOvertaken(self, id, in: scope) },
                 hiddenFrom: { [self] id in reads.owners(of: id, since: self) },
+                storesOwn: { [self] scope, id in reads.ownStored(id, in: scope) },
                 keptOut: { [self] in flag.store(true, ordering: .relaxed) }
             )
         }
@@ -124,7 +125,7 @@ final class ReadsInFlight: Sendable {
         }
     }
 
-    /// To be called before an answer is stored as a row of a user's own that comes before a shared one.
+    /// An answer is stored as a row of a user's own that comes before a shared one, or was told unstored.
     func ownStored(_ id: EntryID, in scope: ScopeKey) {
         state.withLock { state in
             guard !state.answered.isEmpty else { return }

@@ -61,8 +61,7 @@ struct AnswerWriter: WriterPart {
             guard shared.origins.ownID(name) == id else { continue }
             try state.targets.raise(TargetName(scope, EntryID(name)), to: receipt.entry.revision)
         }
-        if answer.entry.hidesShared { try hiding.hideSaved(id, from: scope) }
-        try hiding.hideShared(answer.entry.name, by: fence)
+        try hiding.noteStored(answer.entry, in: .cache, by: fence)
         try hideShared(by: answer.entities)
         try promotion.fill(now: now)
         return .done(receipt)

@@ -81,14 +81,12 @@ struct EntryWriter: WriterPart {
         guard let found, destination.file == .state else {
             if found != nil { shared.residency.removeGarbage([RowKey(scope, id)]) }
             let receipt = try cache.rows.put(ready, now: now)
-            if new.hidesShared { try hiding.hideSaved(id, from: scope) }
-            try hiding.hideShared(name, by: fence)
+            try hiding.noteStored(new, in: .cache, by: fence)
             return .done(receipt)
         }
         let viewers = try sharing.viewers(of: name)
         let receipt = try put(ready, into: found, step)
-        if new.hidesShared { try hiding.hideShared(id, from: scope) }
-        try hiding.hideShared(name, by: fence)
+        try hiding.noteStored(new, in: .state, by: fence)
         guard new.entry.kind != .variants else { return .done(receipt) }
         let answered = receipt.isSame ? nil : receipt.revision
         try sharing.answered(name, viewers, at: answered, now: now)
@@ -106,8 +104,7 @@ struct EntryWriter: WriterPart {
             fence?.covers(scope, id) != true
         else { return nil }
         let receipt = try cache.rows.put(new, now: now)
-        if new.hidesShared { try hiding.hideSaved(id, from: scope) }
-        try hiding.hideShared(new.name, by: fence)
+        try hiding.noteStored(new, in: .cache, by: fence)
         return receipt
     }
 

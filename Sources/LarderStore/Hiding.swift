@@ -16,10 +16,25 @@ struct Hiding: WriterPart {
         try hideSaved(id, from: scope, olderThan: revision)
     }
 
-    /// Hides a shared row, which an answer was stored in, from the users who have had later ones.
-    func hideShared(_ name: TargetName, by fence: AnswerFence?) throws(StoreError) {
-        guard name.scope == shared.sharedScope, let fence else { return }
-        for scope in fence.hiddenFrom(name.id) { try hideShared(name.id, from: scope) }
+    /// An answer was stored in a file: one of a user's own hides the shared row under its id, and a
+    /// shared one is hidden from the users who have had later ones.
+    func noteStored(
+        _ new: NewEntry,
+        in file: BodyFile,
+        by fence: AnswerFence?
+    ) throws(StoreError) {
+        let (scope, id) = (new.scope, new.entry.id)
+        if new.hidesShared {
+            fence?.storesOwn(scope, id)
+            // The row of `cache.db` has hidden that of `cache.db` itself.
+            if file == .state {
+                try hideShared(id, from: scope)
+            } else {
+                try hideSaved(id, from: scope)
+            }
+        }
+        guard scope == shared.sharedScope, let fence else { return }
+        for scope in fence.hiddenFrom(id) { try hideShared(id, from: scope) }
     }
 
     /// The same for one in `state.db` alone, where `cache.db` sees to its own.

@@ -133,16 +133,20 @@ package struct AnswerFence: Sendable {
     /// The users whose own rows under an id were stored since the request started: a shared answer may be
     /// older than those, and is hidden from them.
     package let hiddenFrom: @Sendable (EntryID) -> [ScopeKey]
+    /// Hears that the answer is stored as a row of a user's own, which comes before the shared one.
+    package let storesOwn: @Sendable (ScopeKey, EntryID) -> Void
     /// Hears that something of the answer was not stored; called there, too, once or more often.
     package let keptOut: @Sendable () -> Void
 
     package init(
         covers: @escaping @Sendable (ScopeKey, EntryID) -> Bool,
         hiddenFrom: @escaping @Sendable (EntryID) -> [ScopeKey] = { _ in [] },
+        storesOwn: @escaping @Sendable (ScopeKey, EntryID) -> Void = { _, _ in },
         keptOut: @escaping @Sendable () -> Void
     ) {
         self.covers = covers
         self.hiddenFrom = hiddenFrom
+        self.storesOwn = storesOwn
         self.keptOut = keptOut
     }
 

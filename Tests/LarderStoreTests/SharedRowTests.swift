@@ -97,6 +97,26 @@ struct SharedRowTests {
         #expect(try temporary.target("a") == nil)
     }
 
+    @Test("An answer that a write keeps out is not noted as a row of its user's own")
+    func keptOutOwn() async throws {
+        let temporary = try Self.temporary()
+        for isTargeted in [false, true] {
+            if isTargeted { try await temporary.accept("one", "a") }
+            for isKeptOut in [true, false] {
+                let stored = Recorder<EntryID>()
+                let fence = AnswerFence(
+                    covers: { _, _ in isKeptOut },
+                    storesOwn: { stored.record($1) },
+                    keptOut: {}
+                )
+                var new = NewEntry.fetched(temporary.scope, named("a"), "[1]")
+                new.hidesShared = true
+                _ = try await temporary.store.take(new, fence: fence)
+                #expect(stored.all == (isKeptOut ? [] : [named("a")]))
+            }
+        }
+    }
+
     @Test(
         "The first answer of a URL or its variants settles a write, and hides the others' older rows"
     )

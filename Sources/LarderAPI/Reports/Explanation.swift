@@ -159,8 +159,9 @@ public struct PendingStep: Codable, Equatable, Sendable {
     public var id: String
     /// State of the modifier.
     public var state: ModifierState
-    /// Whether the origin has accepted the modifier, whose effect shows until the origin's next answer;
-    /// it is no longer counted as pending. Omitted if not.
+    /// Whether the origin has accepted it, and its effect shows until the origin's next answer.
+    ///
+    /// It is no longer counted as pending. Omitted if not.
     @OmittedWhenNil public var answered: Bool?
     /// Type of its effect.
     public var effect: String
