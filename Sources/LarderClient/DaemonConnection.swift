@@ -91,7 +91,9 @@ final class DaemonConnection: Sendable {
         _ request: SocketRequest,
         answer: Value.Type = Value.self
     ) async throws(LarderError) -> Value {
-        try Self.read(try await report(request))
+        let json = try await report(request)
+        SentReports.note(json)
+        return try Self.read(json)
     }
 
     /// Reads an answer, of which a newer daemon may say more.

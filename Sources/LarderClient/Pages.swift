@@ -1,14 +1,14 @@
 /// All items of a list, asked for page by page while they are iterated.
 public struct Pages<Item: Sendable>: AsyncSequence, Sendable {
     /// Asks for the page at a cursor; nil is the first.
-    typealias Load =
+    package typealias Load =
         @Sendable (
             _ cursor: String?
         ) async throws(LarderError) -> (items: [Item], next: String?)
 
     let load: Load
 
-    init(_ load: @escaping Load) {
+    package init(_ load: @escaping Load) {
         self.load = load
     }
 

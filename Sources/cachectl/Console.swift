@@ -37,7 +37,12 @@ struct Console: Sendable {
         }
     }
 
-    /// Writes a value of the API as a line of JSON.
+    /// Writes a value that the daemon sent as a line.
+    func write(line json: RawJSON) throws(CommandFailure) {
+        try write(json.bytes + [UInt8(ascii: "\n")])
+    }
+
+    /// Writes a value of this command's own as a line of JSON.
     func write(json value: some Encodable) throws(CommandFailure) {
         try write(APIEncoder().encode(value) + [UInt8(ascii: "\n")])
     }

@@ -33,27 +33,26 @@ struct Df: AsyncParsableCommand {
 
     func run() async throws {
         let scope = try whose.scope(options)
-        let (usage, largest) = try await options.withClient { client in
-            let usage = try await client.usage(scope: scope)
-            guard verbose else { return (usage, [EntryItem]()) }
-            let page = try await client.entries(
-                sort: .size,
-                limit: Self.largestShown,
-                scope: scope
-            )
-            return (usage, page.items)
-        }
-        let console = Console()
-        guard !options.json else {
-            try console.write(json: usage)
-            for item in largest { try console.write(json: item) }
-            return
-        }
-        try console.lines(summary(usage).lines)
-        guard verbose else { return }
-        for table in details(usage, largest) {
-            try console.line("")
-            try console.lines(table.lines)
+        let (console, sent) = (Console(), SentReports())
+        try await options.withClient { client in
+            let usage = try await sent.noting { try await client.usage(scope: scope) }
+            if options.json {
+                try console.write(line: sent.last)
+            } else {
+                try console.lines(summary(usage).lines)
+            }
+            guard verbose else { return }
+            let largest = try await sent.noting {
+                try await client.entries(sort: .size, limit: Self.largestShown, scope: scope)
+            }
+            guard !options.json else {
+                while let item = try sent.nextItem() { try console.write(line: item) }
+                return
+            }
+            for table in details(usage, largest.items) {
+                try console.line("")
+                try console.lines(table.lines)
+            }
         }
     }
 

@@ -92,10 +92,15 @@ struct Evict: AsyncParsableCommand {
                 if !yes, !dryRun, try await !confirmed(selection, scope, client, console) {
                     throw CommandFailure(.failed, "nothing was evicted")
                 }
+                let sent = SentReports()
                 let report = try await console.waiting(for: "evicting") {
-                    try await client.evict(selection, scope: scope)
+                    try await sent.noting { try await client.evict(selection, scope: scope) }
                 }
-                try show(report, on: console)
+                if options.json {
+                    try console.write(line: sent.last)
+                } else {
+                    try show(report, on: console)
+                }
             }
         }
     }
@@ -150,10 +155,6 @@ struct Evict: AsyncParsableCommand {
     private static let idsShownMax = 15
 
     private func show(_ report: EvictReport, on console: Console) throws(CommandFailure) {
-        guard !options.json else {
-            try console.write(json: report)
-            return
-        }
         if !console.isTerminalOut || dryRun {
             for id in report.ids { try console.line(TerminalText(id)) }
         }

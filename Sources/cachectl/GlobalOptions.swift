@@ -52,6 +52,25 @@ struct GlobalOptions: ParsableArguments {
         try console.write(line.bytes + [UInt8(ascii: "\n")])
     }
 
+    /// Asks for a report and prints it: with --json as the daemon sent it, else the lines that say it.
+    @discardableResult
+    func show<Report: Sendable>(
+        _ ask: (LarderClient) async throws -> Report,
+        lines: (Report, Console) throws -> [TerminalText]
+    ) async throws -> Report {
+        let sent = SentReports()
+        let report = try await withClient { client in
+            try await sent.noting { try await ask(client) }
+        }
+        let console = Console()
+        if json {
+            try console.write(line: sent.last)
+        } else {
+            for line in try lines(report, console) { try console.line(line) }
+        }
+        return report
+    }
+
     /// Runs `body` with a client, whose connections are closed when it returns or when the daemon
     /// does not answer any more.
     func withClient<Result>(

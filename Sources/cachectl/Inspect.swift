@@ -41,19 +41,16 @@ struct Inspect: AsyncParsableCommand {
 
     func run() async throws {
         let scope = options.scope(ofUser: uid)
-        let found = try await options.withClient { client in
+        func found(_ client: LarderClient) async throws -> EntryExplanation {
             try await entity.found(id, of: client) { id throws(LarderError) in
                 try await client.explain(id, scope: scope)
             }
         }
-        let console = Console()
-        if diff { return try show(ViewDifference(found), on: console) }
-        if options.json {
-            let json = explain ? APIEncoder().encode(found) : APIEncoder().encode(found.item)
-            try console.write(json + [UInt8(ascii: "\n")])
-        } else {
-            try console.lines(found.table(explain: explain).lines)
+        guard diff else {
+            try await options.show(found) { found, _ in found.table(explain: explain).lines }
+            return
         }
+        try show(ViewDifference(await options.withClient(found)), on: Console())
     }
 
     func validate() throws {

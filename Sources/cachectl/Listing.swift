@@ -15,22 +15,26 @@ struct Column<Item> {
 }
 
 extension Console {
-    /// Prints a list while its items come, and returns how many there were: with `json` as it says,
-    /// in a pipe fields with tabs between them, and on a terminal a table for each page.
+    /// Prints a list while its items come, and returns how many there were: with `asJSON` as the daemon
+    /// sent them, in a pipe fields with tabs between them, and on a terminal a table for each page.
     func list<Item>(
         _ items: Pages<Item>,
         upTo most: Int? = nil,
-        json: ((Item) -> [UInt8])?,
+        asJSON: Bool,
         fields: (Item) -> [String],
         columns: [Column<Item>],
         where isShown: (Item) -> Bool = { _ in true }
     ) async throws -> Int {
         var count = 0
         var page: [Item] = []
-        for try await item in items where isShown(item) {
+        let sent = SentReports()
+        var rest = items.makeAsyncIterator()
+        while let item = try await sent.noting({ try await rest.next() }) {
+            let json = asJSON ? try sent.nextItem() : nil
+            guard isShown(item) else { continue }
             count += 1
             if let json {
-                try write(json(item) + [UInt8(ascii: "\n")])
+                try write(line: json)
             } else if isTerminalOut {
                 page.append(item)
                 if page.count == Limits.pageRowsMax {

@@ -77,7 +77,7 @@ struct Ls: AsyncParsableCommand {
         try await console.list(
             list,
             upTo: limit,
-            json: options.json ? { APIEncoder().encode($0) } : nil,
+            asJSON: options.json,
             fields: { item in
                 [
                     item.id, String(item.bodyBytes), String(item.accountedBytes),

@@ -107,7 +107,7 @@ struct Pin: AsyncParsableCommand {
         let now = WallClock.now()
         let count = try await console.list(
             client.pins(),
-            json: options.json ? { APIEncoder().encode($0) } : nil,
+            asJSON: options.json,
             fields: { pin in
                 [
                     pin.state.rawValue, pin.bodyBytes.map { String($0) } ?? "-",

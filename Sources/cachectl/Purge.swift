@@ -48,11 +48,12 @@ struct Purge: AsyncParsableCommand {
                     throw CommandFailure(.failed, "nothing was purged")
                 }
             }
+            let sent = SentReports()
             let report = try await console.waiting(for: "purging") {
-                try await client.purge(scope)
+                try await sent.noting { try await client.purge(scope) }
             }
             if options.json {
-                try console.write(json: report)
+                try console.write(line: sent.last)
             } else {
                 let words = "\(report.entries) entries, \(Words.size(report.accountedBytes))"
                 try console.line("purged: \(words), \(report.modifiers) writes")

@@ -22,12 +22,8 @@ struct Reload: AsyncParsableCommand {
     var options: GlobalOptions
 
     func run() async throws {
-        let report = try await options.withClient { try await $0.reload() }
-        let console = Console()
-        if options.json {
-            try console.write(json: report)
-        } else {
-            for line in lines(report) { try console.line(TerminalText(line)) }
+        let report = try await options.show({ try await $0.reload() }) { report, _ in
+            lines(report).map { TerminalText($0) }
         }
         guard report.state != .taken else { return }
         throw CommandFailure(

@@ -20,14 +20,9 @@ struct Stats: AsyncParsableCommand {
     var options: GlobalOptions
 
     func run() async throws {
-        let report = try await options.withClient { try await $0.stats() }
-        let console = Console()
-        if options.json {
-            return try console.write(json: report)
-        }
-        let parts = [counts(report), requests(report), fetches(report), latencies(report)]
-        for line in parts.filter({ !$0.isEmpty }).joined(separator: [""]) {
-            try console.line(line)
+        try await options.show({ try await $0.stats() }) { report, _ in
+            let parts = [counts(report), requests(report), fetches(report), latencies(report)]
+            return Array(parts.filter { !$0.isEmpty }.joined(separator: [""]))
         }
     }
 

@@ -20,13 +20,7 @@ struct Status: AsyncParsableCommand {
     var options: GlobalOptions
 
     func run() async throws {
-        let status = try await options.withClient { try await $0.status() }
-        let console = Console()
-        if options.json {
-            try console.write(json: status)
-        } else {
-            for line in lines(status, console) { try console.line(line) }
-        }
+        let status = try await options.show({ try await $0.status() }, lines: lines)
         guard status.state == .ok else { throw ExitCode(CommandFailure.Code.failed.rawValue) }
     }
 

@@ -95,6 +95,9 @@ configure_nginx <<END
         location = /fresh.txt { expires 1h; }
         location = /refused { return 403; }
         location = /broken { return 500; }
+        listen unix:$work/later.sock;
+        location = /v1/status { default_type application/json; alias $www/status; }
+        location = /v1/entries { default_type application/json; alias $www/entries; }
 END
 start_nginx
 mode=0660 configure <<END
@@ -227,6 +230,9 @@ expect_equal "queue list --state lists those of a state, with what the server an
     "failed 403 failed 403 failed 403" "$(cut --fields=2,10 "$work/out" | xargs)"
 run queue list --state failed --json
 expect_equal "with the size of its body" 1 "$(jq --slurp '.[0].request.body_bytes' "$work/out")"
+run queue show refused-1 --json
+expect_equal "queue show --json is what the daemon sent" \
+    "$(request GET /v1/modifiers/refused-1 && cat "$work/body")" "$(<"$work/out")"
 run queue retry --state unknown --yes
 expect_equal "where none is in a state, that is said" \
     "0||cachectl: no write is in the state 'unknown'" "$(said)"
@@ -437,6 +443,15 @@ fi
 # Offline
 
 run get "$origin/a.json"
+request GET /v1/status
+sed 's/}$/,"later":{"a":1.50}}/' "$work/body" >"$www/status"
+"$bin/cachectl" --socket "$work/later.sock" status --json >"$work/out"
+expect_equal "--json passes on what a later daemon tells" "$(<"$www/status")" "$(<"$work/out")"
+request GET "/v1/entries?limit=2"
+sed 's/"next":.*/"next":null}/; s/"id":/"later":1.50,&/g' "$work/body" >"$www/entries"
+"$bin/cachectl" --socket "$work/later.sock" ls --json >"$work/out"
+expect_equal "also of the items of a list" "1.50 1.50" \
+    "$(grep --only-matching '1\.50' "$work/out" | xargs)"
 stop_nginx
 run get "$origin/a.json"
 expect_match "offline the cached answer comes" '^0\|\{"a":22\}\|cachectl: from the cache' \

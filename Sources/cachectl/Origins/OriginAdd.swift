@@ -106,14 +106,10 @@ struct OriginAdd: AsyncParsableCommand {
         definition.proxy = try await proxyURL()
         definition.normalize = try rules()
         let complete = definition
-        let origin = try await options.withClient { client in
-            try await client.addOrigin(name, complete, replacing: replace)
-        }
-        let console = Console()
-        if options.json {
-            try console.write(json: origin)
-        } else {
+        try await options.show({ try await $0.addOrigin(name, complete, replacing: replace) }) {
+            origin, console in
             console.remark("added \(origin.name) (\(origin.baseURL))")
+            return []
         }
     }
 

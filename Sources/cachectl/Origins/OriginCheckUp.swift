@@ -26,12 +26,8 @@ struct OriginCheckUp: AsyncParsableCommand {
     var path: String?
 
     func run() async throws {
-        let check = try await options.withClient { try await $0.checkOrigin(name, path: path) }
-        let console = Console()
-        if options.json {
-            try console.write(json: check)
-        } else {
-            try console.lines(lines(check).lines)
+        let check = try await options.show({ try await $0.checkOrigin(name, path: path) }) {
+            check, _ in lines(check).lines
         }
         guard let problem = check.problem else { return }
         throw CommandFailure(.nothingToShow, problem.detail, hint: problem.hint)

@@ -24,27 +24,24 @@ struct OriginList: AsyncParsableCommand {
     var options: GlobalOptions
 
     func run() async throws {
-        let origins = try await options.withClient { try await $0.origins() }
         let console = Console()
-        if options.json {
-            for origin in origins { try console.write(json: origin) }
-        } else if console.isTerminalOut {
-            try console.lines(table(origins, console).lines)
-        } else {
-            for origin in origins { try console.columns(fields(origin)) }
+        let count = try await options.withClient { client in
+            try await console.list(
+                Pages { _ throws(LarderError) in (try await client.origins(), nil) },
+                asJSON: options.json,
+                fields: fields,
+                columns: columns
+            )
         }
-        if origins.isEmpty, !options.json {
+        if count == 0, !options.json {
             console.remark("no origins; add one with: cachectl origin add NAME URL")
         }
     }
 
-    private func table(_ origins: [OriginReport], _ console: Console) -> Table {
-        var table = Table(alignsRight: Array(repeating: false, count: 8))
-        if !origins.isEmpty {
-            table.add("NAME", "URL", "STATE", "SINCE", "FROM", "SHARED", "RETRY AFTER", "FOR")
+    private var columns: [Column<OriginReport>] {
+        ["NAME", "URL", "STATE", "SINCE", "FROM", "SHARED", "RETRY AFTER", "FOR"].enumerated().map {
+            number, name in Column(name) { fields($0)[number] }
         }
-        for origin in origins { table.add(fields(origin)) }
-        return table
     }
 
     private func fields(_ origin: OriginReport) -> [String] {

@@ -23,14 +23,9 @@ struct OriginOffline: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        let origin = try await options.withClient { client in
-            try await client.setOrigin(name, offline: true)
-        }
-        let console = Console()
-        if options.json {
-            try console.write(json: origin)
-        } else {
+        try await options.show({ try await $0.setOrigin(name, offline: true) }) { origin, console in
             console.remark("\(origin.name) is set offline")
+            return []
         }
     }
 }

@@ -98,7 +98,7 @@ struct QueueList: AsyncParsableCommand {
         return try await console.list(
             list,
             upTo: limit,
-            json: options.json ? { APIEncoder().encode($0) } : nil,
+            asJSON: options.json,
             fields: fields,
             columns: [
                 Column("STATE") { words($0).state },

@@ -24,14 +24,9 @@ struct QueueShow: AsyncParsableCommand {
     var one: OneModifier
 
     func run() async throws {
-        let report = try await options.withClient { client in
-            try await client.modifier(one.id, scope: one.scope(options))
-        }
-        let console = Console()
-        if options.json {
-            try console.write(APIEncoder().encode(report) + [UInt8(ascii: "\n")])
-        } else {
-            try console.lines(table(report).lines)
+        let scope = one.scope(options)
+        try await options.show({ try await $0.modifier(one.id, scope: scope) }) { report, _ in
+            table(report).lines
         }
     }
 
