@@ -22,7 +22,9 @@ struct Reload: AsyncParsableCommand {
     var options: GlobalOptions
 
     func run() async throws {
-        let report = try await options.show({ try await $0.reload() }) { report, _ in
+        let report = try await options.show {
+            try await $0.reload()
+        } lines: { report, _ in
             lines(report).map { TerminalText($0) }
         }
         guard report.state != .taken else { return }

@@ -20,7 +20,9 @@ struct Stats: AsyncParsableCommand {
     var options: GlobalOptions
 
     func run() async throws {
-        try await options.show({ try await $0.stats() }) { report, _ in
+        try await options.show {
+            try await $0.stats()
+        } lines: { report, _ in
             let parts = [counts(report), requests(report), fetches(report), latencies(report)]
             return Array(parts.filter { !$0.isEmpty }.joined(separator: [""]))
         }

@@ -106,8 +106,9 @@ struct OriginAdd: AsyncParsableCommand {
         definition.proxy = try await proxyURL()
         definition.normalize = try rules()
         let complete = definition
-        try await options.show({ try await $0.addOrigin(name, complete, replacing: replace) }) {
-            origin, console in
+        try await options.show {
+            try await $0.addOrigin(name, complete, replacing: replace)
+        } lines: { origin, console in
             console.remark("added \(origin.name) (\(origin.baseURL))")
             return []
         }

@@ -26,8 +26,10 @@ struct OriginCheckUp: AsyncParsableCommand {
     var path: String?
 
     func run() async throws {
-        let check = try await options.show({ try await $0.checkOrigin(name, path: path) }) {
-            check, _ in lines(check).lines
+        let check = try await options.show {
+            try await $0.checkOrigin(name, path: path)
+        } lines: { check, _ in
+            lines(check).lines
         }
         guard let problem = check.problem else { return }
         throw CommandFailure(.nothingToShow, problem.detail, hint: problem.hint)

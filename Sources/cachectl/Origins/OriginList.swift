@@ -39,9 +39,8 @@ struct OriginList: AsyncParsableCommand {
     }
 
     private var columns: [Column<OriginReport>] {
-        ["NAME", "URL", "STATE", "SINCE", "FROM", "SHARED", "RETRY AFTER", "FOR"].enumerated().map {
-            number, name in Column(name) { fields($0)[number] }
-        }
+        let names = ["NAME", "URL", "STATE", "SINCE", "FROM", "SHARED", "RETRY AFTER", "FOR"]
+        return names.enumerated().map { number, name in Column(name) { fields($0)[number] } }
     }
 
     private func fields(_ origin: OriginReport) -> [String] {

@@ -23,7 +23,9 @@ struct OriginOffline: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        try await options.show({ try await $0.setOrigin(name, offline: true) }) { origin, console in
+        try await options.show {
+            try await $0.setOrigin(name, offline: true)
+        } lines: { origin, console in
             console.remark("\(origin.name) is set offline")
             return []
         }

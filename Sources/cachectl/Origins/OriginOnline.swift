@@ -23,7 +23,9 @@ struct OriginOnline: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        try await options.show({ try await $0.setOrigin(name, offline: false) }) { origin, console in
+        try await options.show {
+            try await $0.setOrigin(name, offline: false)
+        } lines: { origin, console in
             console.remark("\(origin.name) is set online")
             return []
         }

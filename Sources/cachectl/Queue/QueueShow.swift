@@ -25,7 +25,9 @@ struct QueueShow: AsyncParsableCommand {
 
     func run() async throws {
         let scope = one.scope(options)
-        try await options.show({ try await $0.modifier(one.id, scope: scope) }) { report, _ in
+        try await options.show {
+            try await $0.modifier(one.id, scope: scope)
+        } lines: { report, _ in
             table(report).lines
         }
     }
