@@ -135,7 +135,7 @@ extension LarderClient {
     ///   - id: The id.
     ///   - scope: Whose.
     ///   - condition: What there must be under the id.
-    /// - Returns: The revision of the removal of an entity; nothing of an entry.
+    /// - Returns: The revision of the removal.
     /// - Throws: ``LarderError/miss(_:)`` where there is nothing.
     @discardableResult
     public func remove(

@@ -73,24 +73,24 @@ package struct Entries: EnginePart {
 
     /// Deletes a blob, or forgets a fetched entry, without a tombstone.
     ///
-    /// False when there was none. A row that all users see is refused in another scope than the
+    /// The removal's revision, or nil when there was none. A row that all users see is refused in another scope than the
     /// shared one: so a DELETE that is repeated never removes what its client did not name.
     package func remove(
         _ id: EntryID,
         _ scope: ScopeKey,
         client: ClientTag? = nil,
         conditions: WriteConditions = WriteConditions()
-    ) async throws(Problem) -> Bool {
+    ) async throws(Problem) -> Revision? {
         let own = condition(conditions, of: id, scope, unlessMissing: true)
-        let revision = try await storing(await store.delete(scope, id, client: client, if: own))
-        guard revision == nil else { return true }
-        guard let shared = context.sharedScope(of: id), shared != scope else { return false }
+        let removed = try await storing(await store.delete(scope, id, client: client, if: own))
+        if let removed { return removed.revision }
+        guard let shared = context.sharedScope(of: id), shared != scope else { return nil }
         let now = clock.now()
         let isThere = try await context.read { reader throws(StoreError) in
             try reader.entry(shared, id, now: now) != nil
                 && !reader.isHidden(id, in: shared, from: scope)
         }
-        guard isThere else { return false }
+        guard isThere else { return nil }
         throw Problem(
             .notPermitted,
             "'\(id)' is seen by all users, and you have no row of your own under it",

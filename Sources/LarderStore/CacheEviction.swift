@@ -187,21 +187,24 @@ struct CacheEviction {
         return try evict(key, reason, client, &step)
     }
 
-    /// Deletes an id's blob, or evicts its other row; the row's kind, nil where there was none.
+    /// Deletes an id's blob, or evicts its other row; nil where there was none.
     func delete(
         _ scope: ScopeKey,
         _ id: EntryID,
         client: ClientTag? = nil
-    ) throws(StoreError) -> EntryKind? {
+    ) throws(StoreError) -> RemovalReceipt? {
         guard let found = try cache.rows.find(scope, id) else { return nil }
+        let revision = try cache.nextRevision()
         switch found.kind {
         case .blob:
             try remove(found.key)
             let cause = ChangeCause(.client, client: client)
-            try cache.log.append(Change(try cache.nextRevision(), scope.scope, .delete(id, cause)))
-        case .fetched, .tombstone, .variants, .entity: try evict(found.key, .request, client)
+            try cache.log.append(Change(revision, scope.scope, .delete(id, cause)))
+        case .fetched, .tombstone, .variants, .entity:
+            var step: Revision? = revision
+            try evict(found.key, .request, client, &step)
         }
-        return found.kind
+        return RemovalReceipt(kind: found.kind, revision: revision)
     }
 
     func evict(

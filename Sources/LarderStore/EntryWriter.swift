@@ -208,7 +208,7 @@ struct EntryWriter: WriterPart {
     func delete(
         _ name: TargetName,
         client: ClientTag?
-    ) throws(StoreError) -> CommandResult<EntryKind?> {
+    ) throws(StoreError) -> CommandResult<RemovalReceipt?> {
         let (scope, id) = (name.scope, name.id)
         guard let found = try durable(name) else {
             return .done(try cache.eviction.delete(scope, id, client: client))
@@ -222,13 +222,15 @@ struct EntryWriter: WriterPart {
             case .fetched, .tombstone, .entity: .evict(id, .request, client: client)
             }
         try removeDurable(found)
-        guard let event else {
-            guard found.kind == nil else { return .done(found.kind) }
+        guard let kind = found.kind else {
             return .done(try cache.eviction.delete(scope, id, client: client))
         }
-        try state.views.log(Change(try revisions.next(), scope.scope, event))
-        try cacheIfAny?.rows.removeQuietly(scope, id)
-        return .done(found.kind)
+        let revision = try revisions.next()
+        if let event {
+            try state.views.log(Change(revision, scope.scope, event))
+            try cacheIfAny?.rows.removeQuietly(scope, id)
+        }
+        return .done(RemovalReceipt(kind: kind, revision: revision))
     }
 
     func removeDurable(_ found: DurableRow, isCounted: Bool = true) throws(StoreError) {

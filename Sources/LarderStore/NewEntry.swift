@@ -47,6 +47,14 @@ package struct UploadID: Hashable, Sendable {
     var file = BodyFile.cache
 }
 
+/// What was removed from an id.
+package struct RemovalReceipt: Equatable, Sendable {
+    /// What it was.
+    package let kind: EntryKind
+    /// The removal's.
+    package let revision: Revision
+}
+
 package struct PutReceipt: Equatable, Sendable {
     package let revision: Revision
     package internal(set) var isNew: Bool

@@ -145,7 +145,7 @@ package final class Store: Sendable {
         }
     }
 
-    /// Removes an id's row and leaves nothing; what it was, or nil where there was none.
+    /// Removes an id's row and leaves nothing; nil where there was none.
     ///
     /// Throws `pinned` for what is pinned, `targeted` for what an unsettled modifier targets, and
     /// `conditionFailed` where `condition` does not hold.
@@ -154,7 +154,7 @@ package final class Store: Sendable {
         _ id: EntryID,
         client: ClientTag? = nil,
         if condition: WriteCondition? = nil
-    ) async throws(StoreError) -> EntryKind? {
+    ) async throws(StoreError) -> RemovalReceipt? {
         // What is targeted is so, whatever it is.
         if modifiers.isTarget(scope, id) { throw .targeted }
         if isDurable(scope, id), !pins.isPinned(scope, id) {

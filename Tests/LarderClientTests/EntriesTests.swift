@@ -197,11 +197,11 @@ struct EntriesTests {
         }
     }
 
-    @Test("remove asks with DELETE")
+    @Test("remove asks with DELETE and returns the revision")
     func remove() async throws {
         try await withDaemon { daemon, client in
-            daemon.answer("/v1/entries/a", with: .reply(204))
-            try await client.remove("a")
+            daemon.answer("/v1/entries/a", with: .reply(204, ["Larder-Rev": "7"]))
+            #expect(try await client.remove("a").rev == 7)
             let request = try await daemon.requests.element(0)
             #expect(request.method == "DELETE")
         }

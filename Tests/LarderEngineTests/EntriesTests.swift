@@ -22,9 +22,9 @@ struct EntriesTests {
         #expect(!second.put.isNew)
         #expect(second.put.revision > first.put.revision)
         #expect(try fixture.read("note") == "two")
-        #expect(try await fixture.engine.entries.remove(EntryID("note"), fixture.scope))
+        #expect(try await fixture.engine.entries.remove(EntryID("note"), fixture.scope) != nil)
         #expect(try fixture.read("note") == nil)
-        #expect(try await !fixture.engine.entries.remove(EntryID("note"), fixture.scope))
+        #expect(try await fixture.engine.entries.remove(EntryID("note"), fixture.scope) == nil)
     }
 
     @Test("The same bytes keep their revision and their tag")
@@ -105,7 +105,7 @@ struct EntriesTests {
         #expect(
             try await fixture.engine.entries.list(EntryListQuery(), .one(other)).items.isEmpty
         )
-        #expect(try await !fixture.engine.entries.remove(id, other))
+        #expect(try await fixture.engine.entries.remove(id, other) == nil)
         let report = try await fixture.engine.eviction.evict(EvictOrder(.all), .one(other))
         #expect(report.evicted == 0)
         #expect(try fixture.read("note") == "one")

@@ -70,7 +70,7 @@ final class FaultFixture {
 
     func delete(_ id: String) async throws(StoreError) {
         allowed[id] = .some(nil)
-        let kind = try await store.delete(temporary.scope, named(id))
+        let kind = try await store.delete(temporary.scope, named(id))?.kind
         #expect(kind == .blob)
         promised[id] = nil
     }

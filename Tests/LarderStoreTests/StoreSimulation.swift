@@ -228,7 +228,7 @@ final class StoreSimulation {
     private func delete() async throws {
         let id = anyID()
         log.append("delete \(id)")
-        let kind = try await temporary.store.delete(try key(id.scope), EntryID(id.text))
+        let kind = try await temporary.store.delete(try key(id.scope), EntryID(id.text))?.kind
         let expected = model.delete(id)
         try require(kind == expected, "delete \(id)")
     }

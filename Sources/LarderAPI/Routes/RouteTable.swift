@@ -64,7 +64,7 @@ extension Route {
             query: ScopeQuery.self,
             headers: [.ifMatch, .ifNoneMatch, .larderClient],
             access: .owner,
-            [.empty(204)],
+            [.empty(204, headers: [.larderRev])],
             problems: [.miss, .pinned, .preconditionFailed, .notPermitted],
             """
             Removes an entry; a fetched one is fetched again when it is asked for. An entity is taken as \

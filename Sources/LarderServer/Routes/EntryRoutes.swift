@@ -165,17 +165,21 @@ struct EntryRoutes {
                 throw Problem(.badRequest, "an entity is deleted without If-Match or If-None-Match")
             }
             let revision = try await engine.entities.delete(name, scope, client: client)
-            let headers: HTTPHeaders = ["Larder-Rev": String(revision.number)]
-            return await exchange.writer.respond(.noContent, headers)
+            return await respond(removedAt: revision, exchange)
         }
-        let wasThere = try await engine.entries.remove(
+        let removed = try await engine.entries.remove(
             id,
             scope,
             client: client,
             conditions: conditions
         )
-        guard wasThere else { throw Problem.miss(id) }
-        await exchange.writer.respond(.noContent)
+        guard let removed else { throw Problem.miss(id) }
+        await respond(removedAt: removed, exchange)
+    }
+
+    private func respond(removedAt revision: Revision, _ exchange: Exchange) async {
+        let headers: HTTPHeaders = ["Larder-Rev": String(revision.number)]
+        await exchange.writer.respond(.noContent, headers)
     }
 }
 
