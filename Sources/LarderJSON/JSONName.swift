@@ -1,3 +1,5 @@
+import LarderModel
+
 /// A text as a key of a set or a dictionary: two are one if their bytes of UTF-8 are.
 ///
 /// `String` itself holds composed and decomposed letters equal, which JSON does not.

@@ -1,3 +1,5 @@
+import LarderModel
+
 extension JSONNumber {
     /// Whether both are worth the same: `1` and `1.0` and `10e-1` are, exactly, without a double.
     package func hasSameValue(as other: JSONNumber) -> Bool {

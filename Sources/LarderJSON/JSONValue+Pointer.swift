@@ -1,3 +1,5 @@
+import LarderModel
+
 extension JSONValue {
     /// What stands at the place; nil where nothing does.
     ///

@@ -1,3 +1,5 @@
+import LarderModel
+
 extension JSONValue {
     /// Whether both say the same, which `==`, being about how it is written, does not tell.
     ///

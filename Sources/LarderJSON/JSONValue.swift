@@ -148,10 +148,3 @@ extension JSONValue {
         }
     }
 }
-
-extension String {
-    /// Equality of the UTF-8 bytes: `==` holds texts equal that Unicode calls equivalent.
-    package func hasSameBytes(as other: String) -> Bool {
-        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
-    }
-}

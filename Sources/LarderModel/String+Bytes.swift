@@ -1,11 +1,23 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
 extension String {
     /// Whether both have the same bytes of UTF-8.
     ///
     /// SQLite, HTTP and file systems compare so. `==` does not: to it composed and decomposed
     /// letters are the same.
-    func hasSameBytes(as other: String) -> Bool {
-        withBytes { left in
-            other.withBytes { right in left.count == right.count && left.elementsEqual(right) }
+    package func hasSameBytes(as other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        return withBytes { left in
+            other.withBytes { right in
+                guard let own = left.baseAddress, let other = right.baseAddress else {
+                    return true
+                }
+                return memcmp(own, other, left.count) == 0
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import LarderJSON
+import LarderModel
 import LarderTestSupport
 
 /// The value of a text that is JSON.

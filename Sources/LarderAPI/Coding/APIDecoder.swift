@@ -115,14 +115,9 @@ final class DecodingState {
         names = NamesOfTypes.taken()
     }
 
-    func names<Key: CodingKey>(of type: Key.Type) -> MemberNames {
-        if let names = names.byKeys[ObjectIdentifier(type)] { return names }
-        let new = MemberNames(of: type)
-        names.byKeys[ObjectIdentifier(type)] = new
-        return new
-    }
+    func names<Key: CodingKey>(of type: Key.Type) -> MemberNames { names.names(of: type) }
 
-    /// Leaves the names to the next decoder; this one is not used after it.
+    /// Leaves the names to the next encoder or decoder; this one is not used after it.
     func giveNamesBack() { names.giveBack() }
 
     func read<Value: Decodable>(

@@ -45,6 +45,7 @@ package struct APIEncoder {
     /// Writes `value` where the writer takes a value: after a name, or in an array.
     package func encode(_ value: some Encodable, to json: inout JSONWriter) {
         let state = EncodingState(json)
+        defer { state.giveNamesBack() }
         json = JSONWriter()
         do {
             try state.write(value)
@@ -70,11 +71,14 @@ final class EncodingState {
     // Of one encoder, which one task uses: checks of each access took a tenth of the time.
     @exclusivity(unchecked) var json: JSONWriter
     @exclusivity(unchecked) private(set) var open: [Container] = []
-    private var names: [ObjectIdentifier: MemberNames] = [:]
+    private var names = NamesOfTypes.taken()
 
     init(_ json: JSONWriter) {
         self.json = json
     }
+
+    /// Leaves the names to the next encoder or decoder; this one is not used after it.
+    func giveNamesBack() { names.giveBack() }
 
     func write<Value: Encodable>(_ value: Value) throws {
         if writePlain(value) { return }
@@ -120,12 +124,7 @@ final class EncodingState {
         }
     }
 
-    func names<Key: CodingKey>(of type: Key.Type) -> MemberNames {
-        if let names = names[ObjectIdentifier(type)] { return names }
-        let new = MemberNames(of: type)
-        names[ObjectIdentifier(type)] = new
-        return new
-    }
+    func names<Key: CodingKey>(of type: Key.Type) -> MemberNames { names.names(of: type) }
 }
 
 /// The encoder of one value.

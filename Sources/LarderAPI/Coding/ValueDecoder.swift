@@ -1,4 +1,5 @@
 import LarderJSON
+import LarderModel
 
 /// The decoder of one value.
 ///
