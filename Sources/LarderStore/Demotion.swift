@@ -105,7 +105,11 @@ struct Demotion: WriterPart {
             guard let found = try durable(name), try !state.reader.isKept(found.number) else {
                 continue
             }
-            if case .ready(_, let version) = release, SavedVersion(found) != version { continue }
+            if case .ready(_, let version) = release {
+                // Somebody has taken the row that the cache was given out of it since.
+                let isTaken = shared.residency.isGarbage(RowKey(name.scope, name.id))
+                guard SavedVersion(found) == version, version == nil || !isTaken else { continue }
+            }
             try entries.removeDurable(found)
             guard let reason else { continue }
             try cacheIfAny?.rows.removeQuietly(name.scope, name.id)

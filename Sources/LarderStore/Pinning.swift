@@ -176,11 +176,14 @@ struct Pinning: WriterPart {
 
     /// Takes the garbage of a durable row out of `cache.db` that is about to be given up: else it would be
     /// read again where `cache.db` could not commit that it is gone.
+    ///
+    /// A demotion that has already written the row there does not take it out of `state.db` then.
     func hide(_ name: TargetName) throws(StoreError) {
         guard let cache = try cacheIfAny, let found = try durable(name), found.hasEntry else {
             return
         }
         try hiding.hideShared(found)
+        shared.residency.addGarbage([RowKey(name.scope, name.id)])
         try cache.rows.removeQuietly(name.scope, name.id)
     }
 

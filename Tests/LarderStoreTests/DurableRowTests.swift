@@ -22,6 +22,27 @@ struct DurableRowTests {
         case droppedAndPinnedAndUnpinned
     }
 
+    @Test("An eviction between the two steps of a demotion finds the row, and is told")
+    func evictedInDemotion() async throws {
+        let (store, name) = (temporary.store, TargetName(temporary.scope, named("a")))
+        try await temporary.answer("a", "[1]")
+        try await temporary.pin("a")
+        _ = try await store.pins.unpin(name.scope, name.id, now: .epoch)
+        let releases = try await store.commits.submit { writer throws(StoreError) in
+            try writer.demotion.prepare([name], now: .epoch)
+        }
+        try await store.commits.submit { writer throws(StoreError) in
+            try writer.pinning.hide(name)
+        }
+        try await store.stateFile.settle { writer throws(StoreError) in
+            try writer.demotion.remove(releases)
+        }
+        #expect(try await temporary.text("a") == "[1]")
+        #expect(try await store.pins.evict(name.scope, name.id))
+        #expect(try await temporary.text("a") == nil)
+        try await store.requireInvariants()
+    }
+
     @Test(
         "What is claimed again in the group in which it was given up is claimed",
         arguments: Reclaimed.allCases
