@@ -85,14 +85,16 @@ final class ResidencyIndex: Sendable {
 
     func remove(_ name: TargetName) {
         let key = ResidencyKey(name.scope, name.id)
-        keys.withLock { keys in
-            guard let place = keys.places.removeValue(forKey: key) else { return }
-            let row = place.row
+        let row: RowKey? = keys.withLock { keys in
+            guard let row = keys.places.removeValue(forKey: key)?.row else { return nil }
             let left = keys.counts[row, default: 1] - 1
             keys.counts[row] = left == 0 ? nil : left
             count.store(keys.places.count, ordering: .releasing)
             removed.add(1, ordering: .releasing)
+            return left == 0 ? row : nil
         }
+        // What the cache stores under it from now on is none, also once the id is durable again.
+        if let row { removeGarbage([row]) }
     }
 
     /// Changes what is known of an id, if that is durable; returns how it was.

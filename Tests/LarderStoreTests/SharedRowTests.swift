@@ -97,6 +97,23 @@ struct SharedRowTests {
         #expect(try temporary.target("a") == nil)
     }
 
+    @Test("What the cache stored once a write had gone stays when a pin that keeps nothing comes")
+    func storedAfterWrite() async throws {
+        let temporary = try Self.temporary(pinsMaxBytes: 1_000)
+        let (store, large) = (temporary.store, "\"\(String(repeating: "x", count: 2_000))\"")
+        try await temporary.answer("a", "[1]", in: temporary.shared)
+        let number = try await temporary.accept("one", "a", isOfSharedRow: true)
+        try await temporary.end(number, .cancelled)
+        try await temporary.answer("a", large)
+        guard case .tooLarge = try await temporary.pin("a", from: Self.origin) else {
+            Issue.record("the pin keeps it")
+            return
+        }
+        try await store.maintain()
+        #expect(try await temporary.text("a") == large)
+        try await store.requireInvariants()
+    }
+
     @Test("An answer that a write keeps out is not noted as a row of its user's own")
     func keptOutOwn() async throws {
         let temporary = try Self.temporary()
