@@ -322,6 +322,27 @@ def feed(rig):
 
 # -- the rest
 
+def reports(rig):
+    """Answers of many members: a page of 1,000 entries, the status, a batch of 100; one connection."""
+    with rig.daemons("reports") as daemons:
+        names = [f"bench-{number}" for number in range(1_000)]
+        entries = rig.urls("reports", (f"/v1/entries/{name}" for name in names))
+        for daemon in daemons.values():
+            load.rate(daemon, entries, 1_000, connections=1, put=rig.body_file)
+
+        batch = os.path.join(rig.folder, "batch.json")
+        with open(batch, "w") as file:
+            json.dump({"ids": names[:100]}, file)
+        for name, path, count, body in [
+                ("page of 1,000", "/v1/entries?limit=1000", 200, None),
+                ("status", "/v1/status", 5_000, None),
+                ("batch of 100", "/v1/entries/batch", 500, batch)]:
+            urls = rig.urls(name.replace(" ", "-"), [path])
+            ways = {way: functools.partial(load.rate, on, urls, count, connections=1, post=body)
+                    for way, on in daemons.items()}
+            yield rig.compare("", name, "/s", ways)
+
+
 def miss(rig):
     """T12: a request that is not cached, through the daemon and without it."""
     with rig.daemons("miss") as daemons:
@@ -363,5 +384,5 @@ def idle(rig):
 
 
 CASES = {"hit": hit, "kinds": kinds, "million": million, "put": put, "put-beside": put_beside,
-         "accept": accept, "drain": drain, "rebuilt": rebuilt, "feed": feed, "miss": miss,
-         "idle": idle}
+         "accept": accept, "drain": drain, "rebuilt": rebuilt, "feed": feed,
+         "reports": reports, "miss": miss, "idle": idle}

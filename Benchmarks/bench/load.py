@@ -23,13 +23,15 @@ def url_list(folder, name, targets):
     return path
 
 
-def h2load(server, urls, requests, connections=CONNECTIONS, put=None, tcp=None, log=None):
-    """Starts h2load: `put` names the file of a body to be put, `log` a file for the times."""
+def h2load(server, urls, requests, connections=CONNECTIONS, put=None, post=None, tcp=None, log=None):
+    """Starts h2load: `put` and `post` name the file of a body, `log` a file for the times."""
     base = f"unix:{server.socket}" if tcp is None else f"http://127.0.0.1:{tcp}"
     arguments = ["h2load", "--h1", f"--requests={requests}", f"--clients={connections}",
                  "--threads=1", f"--base-uri={base}", f"--input-file={urls}"]
     if put:
         arguments += [f"--data={put}", "--header=:method: PUT"]
+    if post:
+        arguments += [f"--data={post}", "--header=Content-Type: application/json"]
     if log:
         arguments.append(f"--log-file={log}")
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
