@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A report type has the members that this version knows; a newer daemon may send more.
 package final class SentReports: Sendable {
-    /// That of the task, in which each report is noted.
+    /// The instance that notes the reports which the current task reads.
     @TaskLocal private static var current: SentReports?
 
     private struct State {

@@ -73,8 +73,9 @@ package struct Entries: EnginePart {
 
     /// Deletes a blob, or forgets a fetched entry, without a tombstone.
     ///
-    /// The removal's revision, or nil when there was none. A row that all users see is refused in another scope than the
-    /// shared one: so a DELETE that is repeated never removes what its client did not name.
+    /// Returns the revision of the removal, or nil if there was no row. A row that all users see is
+    /// refused in another scope than the shared one: so a DELETE that is repeated never removes what
+    /// its client did not name.
     package func remove(
         _ id: EntryID,
         _ scope: ScopeKey,

@@ -125,7 +125,8 @@ final class ReadsInFlight: Sendable {
         }
     }
 
-    /// An answer is stored as a row of a user's own that comes before a shared one, or was told unstored.
+    /// Notes that an answer was stored as a user's own row in front of a shared one, or was told to the
+    /// user without being stored.
     func ownStored(_ id: EntryID, in scope: ScopeKey) {
         state.withLock { state in
             guard !state.answered.isEmpty else { return }

@@ -106,7 +106,7 @@ struct Demotion: WriterPart {
                 continue
             }
             if case .ready(_, let version) = release {
-                // Somebody has taken the row that the cache was given out of it since.
+                // An eviction or removal has taken the copy out of `cache.db` since it was written.
                 let isTaken = shared.residency.isGarbage(RowKey(name.scope, name.id))
                 guard SavedVersion(found) == version, version == nil || !isTaken else { continue }
             }

@@ -16,8 +16,8 @@ struct Hiding: WriterPart {
         try hideSaved(id, from: scope, olderThan: revision)
     }
 
-    /// An answer was stored in a file: one of a user's own hides the shared row under its id, and a
-    /// shared one is hidden from the users who have had later ones.
+    /// Marks shared rows as hidden after an answer was stored in a file: a user's own answer hides the
+    /// shared row under its id; a shared answer is hidden from users whose own answers are later.
     func noteStored(
         _ new: NewEntry,
         in file: BodyFile,

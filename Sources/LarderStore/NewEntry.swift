@@ -47,11 +47,11 @@ package struct UploadID: Hashable, Sendable {
     var file = BodyFile.cache
 }
 
-/// What was removed from an id.
+/// The row that a removal took away.
 package struct RemovalReceipt: Equatable, Sendable {
-    /// What it was.
+    /// Kind of the removed row.
     package let kind: EntryKind
-    /// The removal's.
+    /// Revision of the removal.
     package let revision: Revision
 }
 

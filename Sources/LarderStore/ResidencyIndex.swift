@@ -93,7 +93,8 @@ final class ResidencyIndex: Sendable {
             removed.add(1, ordering: .releasing)
             return left == 0 ? row : nil
         }
-        // What the cache stores under it from now on is none, also once the id is durable again.
+        // A row that the cache stores under this id later is no garbage, even if the id becomes durable
+        // again.
         if let row { removeGarbage([row]) }
     }
 

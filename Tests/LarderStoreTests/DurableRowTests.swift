@@ -22,7 +22,7 @@ struct DurableRowTests {
         case droppedAndPinnedAndUnpinned
     }
 
-    @Test("An eviction between the two steps of a demotion finds the row, and is told")
+    @Test("An eviction between the two steps of a demotion finds the row")
     func evictedInDemotion() async throws {
         let (store, name) = (temporary.store, TargetName(temporary.scope, named("a")))
         try await temporary.answer("a", "[1]")

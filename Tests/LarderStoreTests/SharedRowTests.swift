@@ -97,7 +97,7 @@ struct SharedRowTests {
         #expect(try temporary.target("a") == nil)
     }
 
-    @Test("What the cache stored once a write had gone stays when a pin that keeps nothing comes")
+    @Test("A pin that is too large leaves the row that was stored after a cancelled write")
     func storedAfterWrite() async throws {
         let temporary = try Self.temporary(pinsMaxBytes: 1_000)
         let (store, large) = (temporary.store, "\"\(String(repeating: "x", count: 2_000))\"")

@@ -159,9 +159,9 @@ public struct PendingStep: Codable, Equatable, Sendable {
     public var id: String
     /// State of the modifier.
     public var state: ModifierState
-    /// Whether the origin has accepted it, and its effect shows until the origin's next answer.
+    /// Whether the origin has accepted the modifier, and the effect shows until the next answer.
     ///
-    /// It is no longer counted as pending. Omitted if not.
+    /// `pending` does not count such a modifier. Omitted if false.
     @OmittedWhenNil public var answered: Bool?
     /// Type of its effect.
     public var effect: String

@@ -195,6 +195,11 @@ struct AgreementTests {
         types: [TypeRule(type: "User", url: "/users/{id}")]
     )
 
+    private static func shareWithRules(_ origin: inout OriginSettings) {
+        origin.isShared = true
+        origin.normalize = rules
+    }
+
     @Test("At one moment", arguments: cases)
     func agreement(of place: Case) async throws {
         let adjust = { (origin: inout OriginSettings) in origin.normalize = Self.rules }
@@ -212,11 +217,7 @@ struct AgreementTests {
 
     @Test("Of everybody's row, with one account's write and without")
     func shared() async throws {
-        let adjust = { (origin: inout OriginSettings) in
-            origin.isShared = true
-            origin.normalize = Self.rules
-        }
-        try await ServerFixture.run(adjusting: adjust) { server in
+        try await ServerFixture.run(adjusting: Self.shareWithRules) { server in
             let life = try await ScriptedLife(server)
             let other = try await ScriptedLife(server, AccountName("work"), beside: life)
             let ids = try ["/a", "/list", "User:7", "/users/7"].map(ScriptedLife.idOrKey)
@@ -239,13 +240,9 @@ struct AgreementTests {
         }
     }
 
-    @Test("Of a write that the origin accepted, and whose newer answer has not come")
+    @Test("explain marks a write that the origin has accepted while its effect still shows")
     func acceptedWithoutAnswer() async throws {
-        let adjust = { (origin: inout OriginSettings) in
-            origin.isShared = true
-            origin.normalize = Self.rules
-        }
-        try await ServerFixture.run(adjusting: adjust) { server in
+        try await ServerFixture.run(adjusting: Self.shareWithRules) { server in
             let life = try await ScriptedLife(server)
             try await life.cache("/users/7", Self.user(7, "Ann"))
             try await life.accept("User:7", Self.renamed)

@@ -15,7 +15,7 @@ private final class ScriptedOrigin: Sendable {
         var resources: [String: String] = [:]
         /// What it answers to each write.
         var writeStatus = 204
-        /// What it answers to each read, in place of what it has.
+        /// Status of its answer to each read; nil: it sends the resource.
         var readStatus: Int?
     }
 

@@ -106,7 +106,8 @@ private enum Varying {
 
     private static let others: KeyValuePairs = [
         // How many commands share a commit depends on when they come.
-        #""groups":\{[^}]*\}"#: #""groups":{"count":4,"p50":1,"p90":1,"p99":1,"max":1}"#,
+        #""groups":\{"count":\d+,"p50":\d+,"p90":\d+,"p99":\d+,"max":\d+\}"#:
+            #""groups":{"count":4,"p50":1,"p90":1,"p99":1,"max":1}"#,
         #"uid \d+ is no"#: "uid 7 is no", #""user:\d+""#: #""user:7""#,
         #""\d+/default""#: #""7/default""#, #"/\d+:default/"#: "/7:default/",
         #""name":"(cache|state).db","bytes":\d+"#: #""name":"$1.db","bytes":4096"#,
