@@ -76,6 +76,16 @@ package enum TargetViews {
         let base = TargetContent(before.base)
         let isSameBase =
             before.entry?.body == after.entry?.body && before.isDeleted == after.isDeleted
+        if isSameBase, before.changes.isEmpty {
+            // The view before is base, and the view after tells itself whether it differs from it.
+            let view = View.of(base, after.changes.map(\.known))
+            switch view.content {
+            case .unknown, .base: return nil
+            case .deleted: return view.isChanged ? .delete : nil
+            case .json: return .put
+            case .body: break
+            }
+        }
         let old = shown(before, on: base, body)
         let new = shown(after, on: isSameBase ? base : TargetContent(after.base), body)
         switch (old, new) {
