@@ -11,6 +11,8 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
     package let port: Int
     /// From the first `/` on, the query included.
     package let pathAndQuery: String
+    /// The whole URL, which is the id of its entry.
+    package let text: String
 
     /// Refuses everything that is not absolute http or https, and user names and passwords, which
     /// would end up in rows and logs.
@@ -42,9 +44,8 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
             throw bad("it contains a control character")
         }
         pathAndQuery = encoded.utf8.first == slash ? encoded : "/" + encoded
-        guard originText.utf8.count + pathAndQuery.utf8.count <= Limits.idBytesMax else {
-            throw bad("it is too long")
-        }
+        self.text = Self.originText(isSecure, self.host, self.port) + pathAndQuery
+        guard self.text.utf8.count <= Limits.idBytesMax else { throw bad("it is too long") }
     }
 
     private init(isSecure: Bool, host: String, port: Int, pathAndQuery: String) {
@@ -52,21 +53,26 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
         self.host = host
         self.port = port
         self.pathAndQuery = pathAndQuery
+        text = Self.originText(isSecure, host, port) + pathAndQuery
     }
+
+    package static func == (one: WebURL, other: WebURL) -> Bool { one.text == other.text }
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
     /// The port of the scheme.
     package var defaultPort: Int { isSecure ? 443 : 80 }
 
     /// Scheme, host and, unless it is the default, port: `https://api.example.com:8443`.
-    package var originText: String {
-        let scheme = isSecure ? "https" : "http"
-        return port == defaultPort ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
+    package var originText: String { Self.originText(isSecure, host, port) }
+
+    private static func originText(_ isSecure: Bool, _ host: String, _ port: Int) -> String {
+        let start = (isSecure ? "https://" : "http://") + host
+        return port == (isSecure ? 443 : 80) ? start : "\(start):\(port)"
     }
 
     /// Host and, unless it is the default, port: `api.example.com:8443`.
     package var authority: String { port == defaultPort ? host : "\(host):\(port)" }
 
-    package var text: String { originText + pathAndQuery }
     package var description: String { text }
 
     /// The path without the query.

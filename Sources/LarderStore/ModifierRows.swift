@@ -76,7 +76,7 @@ struct ModifierRows {
     }
 
     private func insert(_ new: NewModifier, _ step: Step) throws(StoreError) -> ModifierNumber {
-        let statement = state.queue[.insert]
+        let (statement, size) = (state.queue[.insert], new.size)
         typealias Column = ModifierColumn
         statement.bind(Column.scope, new.scope.text)
         statement.bind(Column.id, new.id.text)
@@ -93,7 +93,7 @@ struct ModifierRows {
         statement.bind(Column.rev, step.revision.number)
         statement.bind(Column.client, new.client?.text)
         statement.bind(Column.digestHigh, .digestLow, new.digest)
-        statement.bind(Column.size, new.size)
+        statement.bind(Column.size, size)
         statement.bind(Column.changes, new.changes.count)
         statement.bind(Column.method, new.request.method)
         statement.bind(Column.url, new.request.url.text)
@@ -116,7 +116,7 @@ struct ModifierRows {
         state.memory.count(1, in: new.state, of: new.scope.text)
         if let uid = new.scope.scope.uid {
             state.memory.queue[uid].count += 1
-            state.memory.queue[uid].bytes += new.size
+            state.memory.queue[uid].bytes += size
         }
         return ModifierNumber(number)
     }

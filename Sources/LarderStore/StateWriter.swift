@@ -10,7 +10,7 @@ final class StateWriter {
     let hidden: HiddenTable
     let queue: PreparedStatements<QueueStatement>
     private let configuration: StoreConfiguration
-    var limits: QueueLimits { configuration.queue }
+    var limits: QueueLimits { configuration.limits.queue }
     let wal: WriteAheadLog
     let log: ChangeLog
     let reader: StateReader
