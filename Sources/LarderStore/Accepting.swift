@@ -36,9 +36,11 @@ struct Accepting: WriterPart {
             let step = Step(revision: try revisions.next(), now: now)
             let aims = seen[modifier.id] ?? []
             let number = try state.modifiers.accept(modifier, aims, found.entries, step)
+            // The next of them may have the same targets.
+            for aim in aims { claim(aim.name) }
             let places = modifier.changes.map(\.variants)
             // Those that cannot be read now are seen all the same by who looks.
-            let variants = (try? settling.variantRows(in: places, now)) ?? []
+            let variants = (try? settling.variantRows(in: places)) ?? []
             acceptances.append(.accepted(number, step.revision, variants: variants))
         }
         try cover(aims, found, now)

@@ -3,7 +3,7 @@ import LarderModel
 enum CacheStatement: Int, PreparedStatement {
     case begin, commit, setMeta, deleteMeta, touch, find, entry, putEntry, putRecency, refreshEntry,
         refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestWithKind,
-        oldestOfOwner, oldestOfOwnerWithKind, expired, markDirect
+        oldestOfOwner, oldestOfOwnerWithKind, expired, markDirect, variants
 
     var sql: String {
         switch self {
@@ -48,6 +48,11 @@ enum CacheStatement: Int, PreparedStatement {
             SELECT \(VictimColumn.list([.key, .lastUsed, .expiresAt])) FROM recency
             WHERE expires_at <= :now AND (expires_at, key) > (:expires_at, :key)
             ORDER BY expires_at, key
+            """
+        case .variants:
+            """
+            SELECT id, kind FROM entry WHERE scope = :scope AND id >= :prefix AND id < :end
+            ORDER BY id LIMIT \(Limits.pageRowsMax)
             """
         case .markDirect: "UPDATE recency SET direct = 1 WHERE key = :key"
         }

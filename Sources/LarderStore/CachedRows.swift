@@ -242,14 +242,20 @@ extension CachedRows {
         }
     }
 
-    func ids(in scope: ScopeKey, prefix: String) throws(StoreError) -> [EntryID] {
-        let sql = """
-            SELECT id FROM entry WHERE scope = :scope AND id >= :prefix AND id < :end
-            ORDER BY id LIMIT \(Limits.pageRowsMax)
-            """
-        let (from, end) = ((":prefix", prefix), (":end", RowQuery.end(ofPrefix: prefix)))
-        return try cache.connection.statement(sql, (":scope", scope.text), from, end)
-            .all { $0.entryID(.only) }
+    /// The variants of a URL, whose ids begin with `prefix`, and the row that lists their headers.
+    func variants(
+        _ prefix: String,
+        in scope: ScopeKey
+    ) throws(StoreError) -> [(id: EntryID, kind: EntryKind?)] {
+        let end = RowQuery.end(ofPrefix: prefix)
+        return try cache.statements(
+            .variants,
+            (":scope", scope.text),
+            (":prefix", prefix),
+            (":end", end)
+        ).all { row in
+            row.entryID("id").map { ($0, EntryKind(rawValue: row.integer("kind"))) }
+        }
     }
 
     func removeQuietly(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {

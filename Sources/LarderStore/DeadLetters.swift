@@ -29,7 +29,7 @@ struct DeadLetters: WriterPart {
         let revived = try revive(row, aims, found.entries, step)
         try accepting.cover(aims, found, now)
         forgetDead(aims.map(\.name))
-        let rows = (try? settling.variantRows(in: aims.map { variants($0.name.id) }, now)) ?? []
+        let rows = (try? settling.variantRows(in: aims.map { variants($0.name.id) })) ?? []
         return .done(RevivedModifier(number: revived, cause: ChangeCause(row), variants: rows))
     }
 

@@ -104,6 +104,17 @@ struct DurableRows {
         return try state.statements(.find, scope, id).first { DurableRow($0, name) }
     }
 
+    /// The variants of a URL, whose ids begin with `prefix`.
+    func variants(_ prefix: String, in scope: ScopeKey) throws(StoreError) -> [EntryID] {
+        let end = RowQuery.end(ofPrefix: prefix)
+        return try state.statements(
+            .variants,
+            (":scope", scope.text),
+            (":prefix", prefix),
+            (":end", end)
+        ).all { $0.entryID(.only) }
+    }
+
     func id(of number: Int64) throws(StoreError) -> EntryID? {
         let text = try state.connection.text("SELECT id FROM claim WHERE claim = \(number)")
         return text.flatMap { try? EntryID(stored: $0) }

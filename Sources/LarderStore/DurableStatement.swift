@@ -1,6 +1,8 @@
+import LarderModel
+
 enum DurableStatement: Int, PreparedStatement {
     case begin, commit, find, get, insert, setEntry, refresh, setState, setPinned,
-        clearEntry, delete, keepers, keep, setKept, raise
+        clearEntry, delete, keepers, keep, setKept, raise, variants
 
     var sql: String {
         switch self {
@@ -58,6 +60,12 @@ enum DurableStatement: Int, PreparedStatement {
             """
             UPDATE claim SET \(DurableColumn.assignments([.targeted, .pinnedAt, .state, .payer]))
             WHERE claim = :key
+            """
+        case .variants:
+            """
+            SELECT id FROM claim WHERE scope = :scope AND id >= :prefix AND id < :end
+                AND (kind <> \(EntryKind.variants.rawValue) OR kind IS NULL AND targeted > 0)
+            ORDER BY id LIMIT \(Limits.pageRowsMax)
             """
         case .raise:
             """

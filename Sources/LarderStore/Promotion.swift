@@ -154,11 +154,11 @@ struct Promotion: WriterPart {
 
     func holdVariants(of name: TargetName) throws(StoreError) {
         guard let prefix = name.id.variantPrefix, let cache = try cacheIfAny else { return }
-        let ids = try cache.rows.ids(in: name.scope, prefix: prefix)
-        guard !ids.isEmpty else { return }
+        let variants = try cache.rows.variants(prefix, in: name.scope)
+        guard !variants.isEmpty else { return }
         let row = try state.rows.find(name)
-        for id in ids {
-            try state.rows.makeRow(TargetName(name.scope, id), with: row, isHeld: true)
+        for variant in variants {
+            try state.rows.makeRow(TargetName(name.scope, variant.id), with: row, isHeld: true)
         }
     }
 

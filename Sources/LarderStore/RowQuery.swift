@@ -121,7 +121,10 @@ struct RowQuery {
     /// The first text after all that begin with `prefix`, by bytes; nil where there is none.
     static func end(ofPrefix prefix: String) -> String? {
         if let last = prefix.utf8.last, last < 0x7F {
-            return String(prefix.unicodeScalars.dropLast()) + String(UnicodeScalar(last + 1))
+            var end = prefix
+            end.unicodeScalars.removeLast()
+            end.unicodeScalars.append(UnicodeScalar(last + 1))
+            return end
         }
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {

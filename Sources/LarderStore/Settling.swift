@@ -52,7 +52,7 @@ struct Settling: WriterPart {
         try promotion.fill(now: now)
         var variants: [VariantRow] = []
         for rows in settlement.variants {
-            for row in try variantRows(in: [rows.places], now) {
+            for row in try variantRows(in: [rows.places]) {
                 variants.append(row)
                 if settlement.isConfirmed { try settle(row, rows.update, step) }
             }
@@ -80,27 +80,17 @@ struct Settling: WriterPart {
         for name in names.unique { try sharing.removeIdleKeeper(name) }
     }
 
-    func variantRows(
-        in places: [VariantPlaces?],
-        _ now: Timestamp
-    ) throws(StoreError) -> [VariantRow] {
-        let state = shared.residency.isEmpty ? nil : try state.connection
+    func variantRows(in places: [VariantPlaces?]) throws(StoreError) -> [VariantRow] {
         var rows: [VariantRow] = []
         for case let places? in places {
             var found: [EntryID: ScopeKey] = [:]
             for scope in places.scopes.reversed() {
-                var filter = RowFilter(scope: scope)
-                (filter.prefix, filter.shownAt) = (places.prefix, now)
-                // A row that leaves `state.db` is in `cache.db` before, so that is looked at last.
-                let cache = try cacheIfAny?.connection
-                for (connection, table) in [(state, RowTable.claimedEntries), (cache, .cache)] {
-                    guard let connection else { continue }
-                    let query = RowQuery(filter: filter, order: .id, cursor: nil, table: table)
-                    let ids = try query.rows("id", in: connection, limit: Limits.pageRowsMax) {
-                        $0.entryID(.only)
-                    }
-                    for id in ids { found[id] = scope }
+                if !shared.residency.isEmpty {
+                    let durable = try state.rows.variants(places.prefix, in: scope)
+                    for id in durable { found[id] = scope }
                 }
+                let cached = try cacheIfAny?.rows.variants(places.prefix, in: scope) ?? []
+                for row in cached where row.kind != .variants { found[row.id] = scope }
             }
             rows += found.map { VariantRow(id: $0.key, place: $0.value) }
         }

@@ -44,7 +44,10 @@ struct TargetRows {
         for (place, aim) in aims.enumerated() {
             let base = bases[aim.base(in: state.shared)]
             if aim.isShared { try state.keepers.promote(aim.name.id, base) }
-            let isNew = try target(aim, base: base, revision)
+            let name = aim.name
+            let mayHaveRow =
+                state.index.covers(name.scope, name.id) || aims[..<place].contains { $0.name == name }
+            let isNew = try target(aim, mayHaveRow: mayHaveRow, base: base, revision)
             // A shared row may have been here before.
             let isKnown = isNew && (base != nil || !aim.isShared)
             made[aim.name] = isKnown ? opened.flatMap { Target(base, $0[place]) } : nil
@@ -63,10 +66,11 @@ struct TargetRows {
     /// `base` is what there is where the row has none; a shared one stands in its own row.
     private func target(
         _ aim: WriteTarget,
+        mayHaveRow: Bool,
         base: NewEntry?,
         _ revision: Revision
     ) throws(StoreError) -> Bool {
-        let found = try state.rows.find(aim.name)
+        let found = mayHaveRow ? try state.rows.find(aim.name) : nil
         if let found {
             // A pin without bytes may have been there first.
             if aim.isShared, !found.keepsShared { try state.keepers.setKeeper(found, true) }
