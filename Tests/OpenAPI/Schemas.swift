@@ -29,6 +29,7 @@ struct Schemas {
                 "const": .string("urn:larder:\(kind.rawValue)"), "title": .string(kind.title),
                 "description": .string(kind.hint), "x-status": .integer(kind.status),
                 "x-retryable": .bool(kind.isRetryable),
+                "x-exit": .integer(Int(kind.exit.rawValue)),
             ]
         }
         named["ProblemType"] = ["type": "string", "oneOf": .array(kinds)]
