@@ -32,11 +32,12 @@ expect_equal "$guarantees has every number that is cited" "" \
     "$(sort "$work/cited" | comm -23 - "$work/published" | xargs)"
 expect_match "numbers are cited" '^[1-9][0-9]' "$(wc -l <"$work/cited")"
 
-# What links lead to, from docs/ into the tree.
+# Links from docs/ to tests, sources, schemas and the configuration.
 missing=
 while read -r target; do
     [[ -e docs/$target ]] || missing+=" $target"
-done < <(grep --no-filename --only-matching '](\.\./[^)#]*' docs/*.md | cut --characters=3- | sort --unique)
+done < <(grep --no-filename --extended-regexp --only-matching \
+    ']\(\.\./(Tests|Sources|Benchmarks|schema|config)/[^)#]*' docs/*.md | cut --characters=3- | sort --unique)
 expect_equal "links from docs/ into the tree lead to files" "" "$missing"
 
 # The events are the first cells of a table.
