@@ -26,12 +26,20 @@ def arguments():
     parser.add_argument("--json", nargs="?", const="-", metavar="FILE")
     parser.add_argument("--against", type=argparse.FileType(), metavar="FILE")
     parser.add_argument("--before", metavar="FOLDER")
+    parser.add_argument("--write", nargs="?", const="docs/benchmarks.md", metavar="FILE")
     # Without them the options are looked at, and nothing is measured.
     parser.add_argument("--programs")
     parser.add_argument("--python-path", required=True)
     found = parser.parse_args()
     if found.rounds < 1:
         parser.error(f"--rounds={found.rounds} is not a number from 1 on")
+    if found.write and found.only:
+        parser.error("--write replaces the whole table: leave --only out")
+    if found.write:
+        try:
+            report.around(found.write)
+        except (OSError, ValueError) as failure:
+            parser.error(f"--write: {failure}")
     if found.before and not os.path.exists(os.path.join(found.before, "larderd")):
         parser.error(f"there is no larderd in {found.before}")
     return found
@@ -103,6 +111,8 @@ def main():
         print(report.table(result))
         if before:
             print(report.comparison(result, before))
+    if options.write and not result["broken"]:
+        report.write(result, options.write)
     if result["broken"]:
         sys.exit(f"error: not measured, or not all of it: {', '.join(result['broken'])}")
 

@@ -19,27 +19,70 @@ def verdict(figure, peer):
     return ""
 
 
-def table(result):
-    rows = [["", "figure", "server", "median", "unit", "lowest", "highest", "ratio", "aim"]]
+def rows(result):
+    """The cells of the table; the first row of a figure has its name."""
+    found = [["", "figure", "server", "median", "unit", "lowest", "highest", "ratio", "aim"]]
     for figure in result["figures"]:
         head = [figure["target"], figure["name"]]
         for name, server in figure["servers"].items():
             is_own = name == "larder"
             ratio = "" if is_own else f"{text(server['ratio'])} x" if "ratio" in server else "-"
-            rows.append(head + [
+            found.append(head + [
                 name, text(server["median"]), figure["unit"], text(server.get("lowest")),
                 text(server.get("highest")), ratio, verdict(figure, None if is_own else name)])
             head = ["", ""]
         if "processor_us" in figure:
-            rows.append(["", "", "", text(figure["processor_us"]), "us", "", "", "",
-                         "of larder's processor time a request"])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+            found.append(["", "", "", text(figure["processor_us"]), "us", "", "", "",
+                          "of larder's processor time a request"])
+    return found
+
+
+def table(result):
+    cells = rows(result)
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     right = {3, 5, 6, 7}
     lines = (
         "  ".join(cell.rjust(width) if column in right else cell.ljust(width)
                   for column, (cell, width) in enumerate(zip(row, widths))).rstrip()
-        for row in rows)
+        for row in cells)
     return "\n".join(lines)
+
+
+BEGIN, END = "<!-- generated: results -->\n", "<!-- end: results -->\n"
+
+
+def markdown(result):
+    """The results for docs/benchmarks.md: how they were measured, and the table."""
+    machine = result["machine"]
+    facts = [
+        ("command", f"`scripts/bench --rounds={result['rounds']} --write`"),
+        ("date", result["date"]),
+        ("commit", f"`{result['commit']}`"),
+        ("machine", f"{machine['processors']} processors ({machine['processor']}), {machine['system']}"),
+        ("programs", "; ".join(sorted(result["versions"].values()))),
+    ]
+    head, *cells = rows(result)
+    lines = ["| run | |", "|---|---|", *(f"| {name} | {fact} |" for name, fact in facts), ""]
+    lines += [f"| {' | '.join(['target', *head[1:]])} |", "|---|---|---|--:|---|--:|--:|--:|---|"]
+    lines += [f"| {' | '.join(row)} |" for row in cells]
+    return "\n".join(lines)
+
+
+def around(path):
+    """A page before and after its results."""
+    with open(path) as file:
+        before, begin, rest = file.read().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{path} has no lines {BEGIN.strip()} and {END.strip()}")
+    return before, after
+
+
+def write(result, path):
+    """Puts the results between the markers of a page."""
+    before, after = around(path)
+    with open(path, "w") as file:
+        file.write(f"{before}{BEGIN}\n{markdown(result)}\n\n{END}{after}")
 
 
 def slower(figure, before):
