@@ -20,8 +20,10 @@
 #                    Runs the blocks of the section "Set up" of docs/FILE here.
 #   …                In an output: any text.
 #
-# Times, revisions, ages, sizes and ids of requests are compared by their form only. While a
-# document runs, the folder /tmp/larder and the port 8099 are replaced by others.
+# Times, revisions, ages, sizes, the version and ids of requests are compared by their form only.
+# While a document runs, the folder /tmp/larder and the port 8099 are replaced by others.
+#
+# Links to files of the tree lead to a file, and links to a section to a heading.
 # Usage: Tests/scripts/docs.sh [DOCUMENT...]
 # `await` and the like call functions by their names.
 # shellcheck disable=SC2317,SC2016,SC2001,SC2030,SC2031
@@ -47,6 +49,7 @@ form() {
         -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/TIME/g' \
         -e 's/[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT/TIME/g' \
         -e 's/^(Age|Larder-Rev): [0-9]+/\1: N/' \
+        -e 's/(larderd[ /]+|version=)[0-9]+\.[0-9]+\.[0-9]+/\1VERSION/' \
         -e 's/"request_id":"[^"]+"/"request_id":"ID"/g' -e 's/\b01[0-9A-Z]{24}\b/ULID/g' \
         -e 's/larder-[0-9a-f]{32}/larder-DIGEST/g' \
         -e 's/\b[0-9]+ (s|min|h|d)\b/SPAN/g' -e 's/[0-9.]+ (B|KiB|MiB|GiB|TiB)\b/SIZE/g' \
@@ -153,6 +156,31 @@ left_out() {
     done <<<"$block"
 }
 
+# -- links
+
+# anchors FILE: the names of its headings, as GitHub makes them, and its own anchors.
+anchors() {
+    awk '/^```/ { fenced = !fenced } !fenced && /^#+ /' "$1" | sed -E -e 's/^#+ //' \
+        -e 's/[^[:alnum:]_ -]//g' -e 's/ /-/g' | tr '[:upper:]' '[:lower:]'
+    sed --quiet -E 's/.*<a id="([^"]+)">.*/\1/p' "$1"
+}
+
+# check_links PLACE FILE TEXT: the links of a line of the file.
+check_links() {
+    local link path target
+    [[ $3 == *']('* ]] || return
+    while read -r link; do
+        path=${link%%#*}
+        target=$tree/$2
+        [[ -z $path ]] || target=$tree/$(dirname "$2")/$path
+        if [[ ! -e $target ]]; then
+            not_ok "$1: a link to $link" "a file of the tree" "none"
+        elif [[ $link == *'#'* ]] && ! anchors "$target" | grep --quiet --line-regexp --fixed-strings "${link#*#}"; then
+            not_ok "$1: a link to $link" "a heading of $path" "none"
+        fi
+    done < <(grep --extended-regexp --only-matching '\]\([^):]+\)' <<<"$3" | sed 's/^](//; s/)$//')
+}
+
 # -- documents
 
 # excerpt PLACE FILE: the block is a part of the file.
@@ -204,6 +232,8 @@ run_lines() {
             fi
             continue
         fi
+        # A section for another document was checked in its own.
+        [[ -n $section ]] || check_links "$place:$number" "$1" "$text"
         case $text in
             '```'*) inside=1 tag=${text#\`\`\`} start=$((number + 1)) block='' ;;
             '<!-- not run: '?*' -->') why=${text#*: } ;;
