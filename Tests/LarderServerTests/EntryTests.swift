@@ -64,7 +64,7 @@ struct EntryTests {
             let response = try await client.ask("GET", try Self.path(id))
             let expected = [
                 ("Date", "Tue, 14 Nov 2023 22:14:21 GMT"),
-                ("Server", "larderd/0.1.0"),
+                ("Server", "larderd/\(Version.text)"),
                 ("Content-Type", "application/json"),
                 ("ETag", "\"a1\""),
                 ("Last-Modified", "Mon, 13 Nov 2023 00:00:00 GMT"),

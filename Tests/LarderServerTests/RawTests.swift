@@ -37,7 +37,8 @@ struct RawTests {
                     "Cache-Status: larder; fwd=uri-miss; fwd-status=200; stored; ttl=50",
                     "Content-Encoding: br", "Content-Length: 4", "Content-Type: text/plain",
                     "ETag: \"a\"", "Larder-Pending: 0", "Larder-Rev: 1",
-                    "Last-Modified: Tue, 14 Nov 2023 22:13:20 GMT", "Server: larderd/0.1.0",
+                    "Last-Modified: Tue, 14 Nov 2023 22:13:20 GMT",
+                    "Server: larderd/\(Version.text)",
                     "Set-Cookie: s=1", "X-Own: 1",
                 ]
             )

@@ -1,6 +1,6 @@
 /// The version of the daemon.
 public struct VersionReport: Codable, Equatable, Sendable {
-    /// Version of the daemon: `0.1.0`.
+    /// Version of the daemon: `MAJOR.MINOR.PATCH`.
     public var version: String
 
     /// A report with this version.

@@ -80,7 +80,7 @@ final class Transcript {
         if let body { text += "\n\(body)\n" }
         text += "\nHTTP/1.1 \(response.status)\n"
         for field in response.headers.fields where !Varying.headers.contains(field.name) {
-            text += "\(field.name): \(field.value)\n"
+            text += "\(field.name): \(Varying.replaced(inField: field.value))\n"
         }
         text += "\n"
         guard !response.body.isEmpty else { return }
@@ -114,6 +114,11 @@ private enum Varying {
         // The text of a user's number counts in the size of the user's rows.
         #""(total_)?accounted_bytes":[1-9]\d*"#: #""$1accounted_bytes":300"#,
     ]
+
+    /// The files do not repeat the version, which only `Version` states.
+    static func replaced(inField value: String) -> String {
+        value == "larderd/\(Version.text)" ? "larderd/VERSION" : value
+    }
 
     static func replaced(in text: String) -> String {
         var text = text
