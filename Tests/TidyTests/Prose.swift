@@ -1,28 +1,37 @@
 /// Swift source in which comments and literals of text are spaces; lines stay where they are.
 ///
 /// What stands in an interpolation is blank too, and regular expressions are taken for code.
-func blankingProse(in text: String) -> String {
-    var prose = Prose(text: Array(text.utf8))
-    prose.blank()
-    return String(decoding: prose.text, as: UTF8.self)
-}
+func blankingProse(in text: String) -> String { Prose(reading: text).code }
 
-private struct Prose {
-    var text: [UInt8]
+/// The code and the literals of text of a Swift file.
+struct Prose {
+    private var text: [UInt8]
+    /// The literals in the order of the file, with a dollar in place of each interpolation.
+    private(set) var literals: [Paragraph] = []
     private var position = 0
+    /// The line of the last literal, and where that begins.
+    private var counted = (line: 1, position: 0)
 
-    init(text: [UInt8]) {
+    var code: String { String(decoding: text, as: UTF8.self) }
+
+    init(reading text: String) {
+        self.init(text: Array(text.utf8))
+        blank()
+    }
+
+    private init(text: [UInt8]) {
         self.text = text
     }
 
-    mutating func blank() {
+    private mutating func blank() {
         while position < text.count {
             if starts(with: "//") {
                 while position < text.count, text[position] != newline { skip() }
             } else if starts(with: "/*") {
                 blankComment()
             } else if let hashes = literalHashes() {
-                blankLiteral(hashes: hashes)
+                let line = line(at: position)
+                literals.append(Paragraph(line: line, text: blankLiteral(hashes: hashes)))
             } else {
                 position += 1
             }
@@ -51,22 +60,40 @@ private struct Prose {
         return end < text.count && text[end] == quote ? end - position : nil
     }
 
-    private mutating func blankLiteral(hashes: Int) {
+    private mutating func line(at position: Int) -> Int {
+        let passed = text[counted.position..<position]
+        counted = (counted.line + passed.count { $0 == newline }, position)
+        return counted.line
+    }
+
+    /// Returns what the literal says, with line breaks as they are in the file.
+    @discardableResult private mutating func blankLiteral(hashes: Int) -> String {
         let sign = String(repeating: "#", count: hashes)
+        var content: [UInt8] = []
         skip(hashes)
         let quotes = starts(with: "\"\"\"") ? "\"\"\"" : "\""
         skip(quotes.utf8.count)
         while position < text.count, !starts(with: quotes + sign) {
             if starts(with: "\\\(sign)(") {
+                content.append(UInt8(ascii: "$"))
                 skip(hashes + 2)
                 blankInterpolation()
             } else if starts(with: "\\\(sign)") {
+                content += escaped(at: position + hashes + 1)
                 skip(hashes + 2)
             } else {
+                content.append(text[position])
                 skip()
             }
         }
         skip(quotes.utf8.count + hashes)
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    /// What a letter behind a backslash says, as far as it matters to a reader.
+    private func escaped(at place: Int) -> [UInt8] {
+        guard place < text.count, text[place] != newline else { return [] }
+        return "nrt".utf8.contains(text[place]) ? [UInt8(ascii: " ")] : [text[place]]
     }
 
     private mutating func blankInterpolation() {

@@ -6,11 +6,18 @@ struct SourceFile: Sendable {
     /// The lines of a Swift file with everything in comments and literals of text left blank; of
     /// another file its lines.
     let code: [String]
+    /// The literals of text of a Swift file.
+    let literals: [Paragraph]
 
     init(path: String, text: String) {
         self.path = path
         lines = Self.split(text)
-        code = path.hasSuffix(".swift") ? Self.split(blankingProse(in: text)) : lines
+        guard path.hasSuffix(".swift") else {
+            (code, literals) = (lines, [])
+            return
+        }
+        let prose = Prose(reading: text)
+        (code, literals) = (Self.split(prose.code), prose.literals)
     }
 
     var isSwift: Bool { path.hasSuffix(".swift") }
