@@ -45,8 +45,8 @@ struct TargetRows {
             let base = bases[aim.base(in: state.shared)]
             if aim.isShared { try state.keepers.promote(aim.name.id, base) }
             let name = aim.name
-            let mayHaveRow =
-                state.index.covers(name.scope, name.id) || aims[..<place].contains { $0.name == name }
+            let isRepeated = aims[..<place].contains { $0.name == name }
+            let mayHaveRow = isRepeated || state.index.covers(name.scope, name.id)
             let isNew = try target(aim, mayHaveRow: mayHaveRow, base: base, revision)
             // A shared row may have been here before.
             let isKnown = isNew && (base != nil || !aim.isShared)
