@@ -130,7 +130,7 @@ public struct SnapshotFrame: RevisionFrame, Equatable {
     public var failed: Int
     /// Whether nothing of the entry was evicted.
     public var complete: Bool
-    /// Keys of the entities that were evicted; omitted if the entry is complete.
+    /// JSON Pointers to the entities that were evicted; omitted if the entry is complete.
     @OmittedWhenNil public var missing: [String]?
     /// The entry.
     public var entry: FrameEntry

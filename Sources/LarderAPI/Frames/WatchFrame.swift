@@ -94,7 +94,7 @@ public struct ChangeFrame: FrameMembers, Equatable {
     public var source: String
     /// Ids of the entities whose changes it shows; omitted if there are none.
     @OmittedWhenNil public var changed: [String]?
-    /// Cause of the change: `modifier:ID`; omitted without a cause.
+    /// Cause of the change: `modifier:ID` or `fetch:URL`; omitted without a cause.
     @OmittedWhenNil public var cause: String?
     /// Whether the watcher changed it itself, by its `Larder-Client` header; omitted if not.
     @OmittedWhenNil public var isOwn: Bool?
