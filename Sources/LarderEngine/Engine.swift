@@ -141,8 +141,11 @@ package final class Engine: Sendable {
         tally.end(request.policy, refusal: refusal, at: clock.monotonic(), in: context.meter)
         return refusal
     }
+    ///
+    /// `fields` are those of the client's request, of which Cache-Control and its conditions count.
 
     /// Answers one request on the raw routes: an origin's answer as one body; nil when its client has
+        fields: HeaderFields,
     /// hung up, which `interest` tells.
     package func raw(
         _ command: RawCommand,
@@ -152,21 +155,12 @@ package final class Engine: Sendable {
     ) async throws(Problem) -> RawReply? {
         let (url, origin) = try command.place(context, scope)
         var order = FetchOrder(url: url)
-        order.headers = command.headers
-        let rules = RawRules(
-            origin.fetch.policy,
-            control: command.cacheControl,
-            accept: command.headers.list("Accept")
-        )
-        let conditions = RawConditions(
-            ifNoneMatch: command.ifNoneMatch,
-            ifModifiedSince: command.ifModifiedSince
-        )
-        return try await reply(to: order, origin, rules, conditions, scope, reader, interest)
+        (order.policy, order.headers) = (origin.fetch.policy, command.headers)
+        let accept = order.headers.list("Accept")
+        return try await reply(to: order, origin, fields, accept, scope, reader, interest)
     }
 
-    /// Answers a fetch with one body as ``raw(_:scope:reader:interest:)`` does; `fields` are those of
-    /// the client's request, of which Cache-Control and its conditions count.
+    /// Answers a fetch with one body as ``raw(_:fields:scope:reader:interest:)`` does.
     package func get(
         _ order: FetchOrder,
         fields: HeaderFields,
@@ -174,25 +168,22 @@ package final class Engine: Sendable {
         reader: StoreReader,
         interest: Interest
     ) async throws(Problem) -> RawReply? {
-        let rules = RawRules(
-            order.policy ?? .networkFirst,
-            control: fields.list("Cache-Control") ?? ""
-        )
-        let conditions = RawConditions(
-            ifNoneMatch: fields.list("If-None-Match"),
-            ifModifiedSince: fields["If-Modified-Since"]
-        )
         let origin = try context.origin(of: order.url, in: scope)
-        return try await reply(to: order, origin, rules, conditions, scope, reader, interest)
+        return try await reply(to: order, origin, fields, nil, scope, reader, interest)
     }
 
     private func reply(
         to order: FetchOrder,
         _ origin: OriginSettings,
-        _ rules: RawRules,
-        _ conditions: RawConditions,
+        _ fields: HeaderFields,
+        _ accept: String?,
         _ scope: ScopeKey,
         _ reader: StoreReader,
+        let rules = RawRules(
+            order.policy ?? .networkFirst,
+            control: fields.list("Cache-Control") ?? "",
+            accept: accept
+        )
         _ interest: Interest
     ) async throws(Problem) -> RawReply? {
         try origin.refuseConfigured(order.headers)
@@ -201,7 +192,7 @@ package final class Engine: Sendable {
             clock: clock,
             url: order.url,
             rules: rules,
-            conditions: conditions
+            conditions: RawConditions(fields)
         )
         return try await run(request, printer, scope, reader, interest).reply
     }

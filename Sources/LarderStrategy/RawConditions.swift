@@ -3,12 +3,12 @@ package import LarderModel
 /// The conditions of a request on the raw routes (RFC 9110 13): whether the client has already what
 /// it would get.
 package struct RawConditions: Equatable, Sendable {
-    package var ifNoneMatch: String?
-    package var ifModifiedSince: String?
+    private let ifNoneMatch: String?
+    private let ifModifiedSince: String?
 
-    package init(ifNoneMatch: String? = nil, ifModifiedSince: String? = nil) {
-        self.ifNoneMatch = ifNoneMatch
-        self.ifModifiedSince = ifModifiedSince
+    package init(_ request: HeaderFields) {
+        ifNoneMatch = request.list("If-None-Match")
+        ifModifiedSince = request["If-Modified-Since"]
     }
 
     /// Whether an answer with this status and these validators is told as 304.

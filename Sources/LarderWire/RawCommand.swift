@@ -11,10 +11,6 @@ package struct RawCommand: Equatable, Sendable {
     package var account = AccountName.default
     /// What goes to the origin.
     package var headers = HeaderFields()
-    /// The request's Cache-Control, empty where there is none.
-    package var cacheControl = ""
-    package var ifNoneMatch: String?
-    package var ifModifiedSince: String?
 
     package static let pathPrefix = "/o/"
 
@@ -27,9 +23,6 @@ package struct RawCommand: Equatable, Sendable {
     package init(uri: String, headers: HeaderFields) throws(Problem) {
         try self.init(placeIn: uri, headers)
         self.headers = try RequestHeaderRules.forwarded(headers)
-        cacheControl = headers.list("Cache-Control") ?? ""
-        ifNoneMatch = headers.list("If-None-Match")
-        ifModifiedSince = headers["If-Modified-Since"]
     }
 
     /// Reads what is meant and for whom, and nothing else.

@@ -116,7 +116,10 @@ struct RawFieldsTests {
         ] as [(String?, String?, Int, Bool)]
     )
     func conditions(tag: String?, since: String?, status: Int, isMet: Bool) {
-        let conditions = RawConditions(ifNoneMatch: tag, ifModifiedSince: since)
+        var request = HeaderFields()
+        if let tag { request.append("If-None-Match", tag) }
+        if let since { request.append("If-Modified-Since", since) }
+        let conditions = RawConditions(request)
         let met = conditions.isMet(
             status: status,
             entityTag: "\"a\"",
