@@ -32,7 +32,6 @@ package final class Engine: Sendable {
         random: any RandomNumberGenerator & Sendable,
         logger: Logger,
         version: String,
-        maxBytes: ByteSize,
         findings: [String] = []
     ) {
         context = EngineContext(
@@ -40,8 +39,6 @@ package final class Engine: Sendable {
             upstream: upstream,
             clock: clock,
             origins: origins,
-            offline: Origins.offlineOrigins(store, logger),
-            maxBytes: maxBytes.bytes,
             random: random,
             logger: logger
         )

@@ -52,8 +52,6 @@ final class EngineContext: Sendable {
         upstream: any Upstream,
         clock: any EngineClock,
         origins: OriginTable,
-        offline: Set<OriginName>,
-        maxBytes: Int64,
         random: any RandomNumberGenerator & Sendable,
         logger: Logger
     ) {
@@ -65,8 +63,9 @@ final class EngineContext: Sendable {
         table = Mutex(origins)
         sharesAny = Atomic(origins.hasSharedOrigins)
         sharedScope = store.key(for: .shared)
+        let offline = Origins.offlineOrigins(store, logger)
         self.offline = Mutex(offline)
-        followers = FollowerTable(maxBytes: maxBytes)
+        followers = FollowerTable(maxBytes: store.limits.maxBytes.bytes)
         self.random = Mutex(random)
         self.logger = logger
         health = OriginHealthTable(origins, now: clock.now())

@@ -69,7 +69,6 @@ struct Daemon {
             random: SystemRandomNumberGenerator(),
             logger: logger,
             version: version,
-            maxBytes: configuration.cache.maxBytes,
             findings: configuration.warnings
         )
         let services = ServiceGroup(

@@ -64,8 +64,7 @@ package struct EngineFixture: @unchecked Sendable {
             clock: clock,
             random: SeededRandom(seed: Self.seed),
             logger: log.logger,
-            version: "1.2.3",
-            maxBytes: setup.store.maxBytes
+            version: "1.2.3"
         )
     }
 

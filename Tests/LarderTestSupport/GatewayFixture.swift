@@ -84,8 +84,7 @@ package final class GatewayFixture: Sendable {
             clock: clock,
             random: SeededRandom(seed: 1),
             logger: LogRecorder().logger,
-            version: "1.2.3",
-            maxBytes: ByteSize(bytes: 512 << 20)
+            version: "1.2.3"
         )
         server = Server(
             Server.Configuration(

@@ -102,8 +102,7 @@ package final class ServerFixture: Sendable {
             clock: clock,
             random: SeededRandom(seed: 1),
             logger: log.logger,
-            version: "1.2.3",
-            maxBytes: ByteSize(bytes: 512 << 20)
+            version: "1.2.3"
         )
         var configuration = Server.Configuration(
             path: socketPath,

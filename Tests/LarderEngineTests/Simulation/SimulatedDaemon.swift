@@ -49,8 +49,7 @@ final class SimulatedDaemon {
             clock: clock,
             random: SeededRandom(seed: seed),
             logger: Logger(label: "simulation", factory: { _ in SwiftLogNoOpLogHandler() }),
-            version: "1.2.3",
-            maxBytes: configuration.maxBytes
+            version: "1.2.3"
         )
         loop = LoopReader(reader: try store.makeReader())
         running = ClientCall(on: executor) { [engine] in await engine.run() }
