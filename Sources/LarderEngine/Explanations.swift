@@ -6,32 +6,6 @@ package import LarderStore
 import LarderWire
 
 extension Entries {
-    /// How an entry is kept: what is shown is split once more for what is said of it.
-    ///
-    /// Nil for an entry that is kept whole without a reason.
-    private func form(of entry: Entry, in place: ScopeKey) async throws(Problem) -> Form? {
-        guard !entry.id.isEntity, let origin = entry.origin,
-            let rules = context.origins.entityRules[origin],
-            let settings = context.origins[origin]?.settings
-        else { return nil }
-        let now = clock.now()
-        let id = entry.id
-        let path = (try? WebURL(id.text)).flatMap { settings.path(of: $0) } ?? "/"
-        return try await context.read { reader throws(StoreError) in
-            try reader.atOneMoment { () throws(StoreError) in
-                let row = try reader.withEntry(place, id, now: now, isUse: false) { row in
-                    (row.normalized(in: place), row.chunkedBody, row.withBody { Array($0) })
-                }
-                guard let (normalized, chunked, bytes) = row else { return nil }
-                if let normalized { return try Form(normalized, rules, path, reader, now) }
-                guard chunked == nil else {
-                    return Form(wholeReason: "it is too large to look into here")
-                }
-                return Form(whole: bytes, rules, path)
-            }
-        }
-    }
-
     /// Everything that is known of an entry or an entity; nil when there is none, and none shows.
     ///
     /// Its members are those of what shows; of a row of which nothing shows, its own. Where `interest`
@@ -43,142 +17,161 @@ extension Entries {
     ) async throws(Problem) -> EntryExplanation? {
         let now = clock.now()
         let sight = context.sight(scope, id)
-        let found = try await context.read { [context] reader throws(StoreError) -> Found? in
-            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-            return try Found(id, sight, look, interest)
+        let found = try await context.read { [context] reader throws(StoreError) in
+            try EntryReader(context: context, scope: scope, reader: reader, now: now)
+                .explanation(of: id, in: sight, interest)
         }
-        guard let found else { return nil }
-        let scope = found.place
-        var item = EntryItem(found.entry, in: found.row, found.source, now: now)
-        if scope.scope == .shared { item.tell(.shared) }
+        guard let (told, entry, scope) = found else { return nil }
+        var explanation = told
         let holders = context.followers.holders(of: id, in: scope)
-        let reasons = [
+        explanation.protectedBy = [
             store.pins.isPinned(scope, id) ? "pinned" : nil,
             store.modifiers.isTarget(scope, id) ? "targeted" : nil,
             store.protections(scope, id) > holders ? "in_flight" : nil,
             holders > 0 ? "followed" : nil,
         ].compactMap { $0 }
-        var explanation = EntryExplanation(item, of: found.entry, protectedBy: reasons)
-        explanation.pending = found.pending
-        found.facts?.tell(&explanation)
-        if let form = try await form(of: found.entry, in: scope) { form.tell(&explanation) }
-        return explanation
+        return try await formTold(of: entry, in: scope, explanation)
     }
 
-    /// What is read of an entry, as of one commit.
-    private struct Found {
-        let entry: Entry
-        let place: ScopeKey
-        let row: ListedRow?
-        var source = AnswerSource.cache
-        var pending = PendingExplanation()
-        /// Of an entity only.
-        var facts: EntityFacts?
-
-        init?(
-            _ id: EntryID,
-            _ sight: Sight,
-            _ look: EntryReader,
-            _ interest: Interest
-        ) throws(StoreError) {
-            guard !interest.isGivenUp else { return nil }
-            var look = look
-            look.isUse = false
-            let (scope, reader, now) = (look.scope, look.reader, look.now)
-            let target = try reader.targets.target(scope, id)
-            let view = try look.view(of: id, in: sight) { row, _ in row.entry() }
-            var found = try Self.row(id, scope, isTarget: target != nil, reader, now)
-            let isOfShared = target.map(\.isOfSharedRow) ?? (found == nil)
-            if isOfShared, let shared = sight.shared,
-                !reader.isHidden(id, in: shared, from: scope)
-            {
-                found = try Self.row(id, shared, isTarget: false, reader, now)
+    /// Adds how an entry is kept: what is shown is split once more for what is said of it.
+    private func formTold(
+        of entry: Entry,
+        in place: ScopeKey,
+        _ explanation: EntryExplanation
+    ) async throws(Problem) -> EntryExplanation {
+        guard !entry.id.isEntity, let origin = entry.origin,
+            let rules = context.origins.entityRules[origin],
+            let settings = context.origins[origin]?.settings
+        else { return explanation }
+        let now = clock.now()
+        let id = entry.id
+        let path = (try? WebURL(id.text)).flatMap { settings.path(of: $0) } ?? "/"
+        return try await context.read { reader throws(StoreError) in
+            try reader.atOneMoment { () throws(StoreError) in
+                var explanation = explanation
+                let row = try reader.withEntry(place, id, now: now, isUse: false) { row in
+                    (row.normalized(in: place), row.chunkedBody, row.withBody { Array($0) })
+                }
+                switch row {
+                case nil: break
+                case (let normalized?, _, _)?:
+                    try explanation.take(normalized, rules, path, reader, now)
+                case (nil, .some, _)?:
+                    explanation.wholeReason = "it is too large to look into here"
+                case (nil, nil, let bytes)?: explanation.take(whole: bytes, rules, path)
+                }
+                return explanation
             }
-            place = found.map { reader.key(for: $0.scope) } ?? scope
-            row = found
-            guard var shown = view?.entry ?? found.flatMap({ $0.isBare ? nil : $0.entry }) else {
-                return nil
-            }
-            if let name = id.entity {
-                // A tombstone is made at each read.
-                shown.storedAt = found?.entry.storedAt ?? shown.storedAt
-                let viewer = EntitySight.base(of: scope)
-                facts = try EntityFacts(name, in: place, for: viewer, reader, now)
-            }
-            entry = shown
-            source = view?.source ?? .cache
-            guard target != nil || view?.overlay.pending.isEmpty != true else { return }
-            look.form = .base
-            let base = try look.view(of: id, in: sight) { row, _ in ViewReport(row) }
-            var told = PendingExplanation(base: ViewReport(base), view: .unknown)
-            if let target {
-                told = try PendingExplanation(
-                    of: target,
-                    on: look.base(of: target).value,
-                    id,
-                    reader,
-                    interest
-                )
-                told.base = ViewReport(base)
-            }
-            if let view { try told.take(view, in: scope, reader) }
-            pending = told
-        }
-
-        private static func row(
-            _ id: EntryID,
-            _ scope: ScopeKey,
-            isTarget: Bool,
-            _ reader: StoreReader,
-            _ now: Timestamp
-        ) throws(StoreError) -> ListedRow? {
-            guard let row = try reader.lists.row(scope, id), row.entry.kind != .variants,
-                row.isPinned || isTarget || !row.entry.isExpired(at: now)
-            else { return nil }
-            return row
         }
     }
 }
 
-/// How an entry is stored, as its explanation tells it.
-private struct Form: Sendable {
-    var wholeReason: String?
-    var skeleton: String?
-    var entities: References?
-    var report: SplitReport?
-
-    init(wholeReason: String) {
-        self.wholeReason = wholeReason
+extension EntryReader {
+    /// Reads what is known of an entry, as of one commit, with the entry and the scope of its row.
+    fileprivate func explanation(
+        of id: EntryID,
+        in sight: Sight,
+        _ interest: Interest
+    ) throws(StoreError) -> (EntryExplanation, Entry, place: ScopeKey)? {
+        guard !interest.isGivenUp else { return nil }
+        var look = self
+        look.isUse = false
+        let target = try reader.targets.target(scope, id)
+        let view = try look.view(of: id, in: sight) { row, _ in row.entry() }
+        var row = try listedRow(id, scope, isTarget: target != nil)
+        let isOfShared = target.map(\.isOfSharedRow) ?? (row == nil)
+        if isOfShared, let shared = sight.shared, !reader.isHidden(id, in: shared, from: scope) {
+            row = try listedRow(id, shared, isTarget: false)
+        }
+        let place = row.map { reader.key(for: $0.scope) } ?? scope
+        guard var entry = view?.entry ?? row.flatMap({ $0.isBare ? nil : $0.entry }) else {
+            return nil
+        }
+        // A tombstone is made at each read.
+        if id.isEntity { entry.storedAt = row?.entry.storedAt ?? entry.storedAt }
+        var item = EntryItem(entry, in: row, view?.source ?? .cache, now: now)
+        if place.scope == .shared { item.tell(.shared) }
+        var explanation = EntryExplanation(item, of: entry, protectedBy: [])
+        if let name = id.entity { try explanation.take(name, in: place, look) }
+        guard target != nil || view?.overlay.pending.isEmpty != true else {
+            return (explanation, entry, place)
+        }
+        look.form = .base
+        let base = ViewReport(try look.view(of: id, in: sight) { row, _ in ViewReport(row) }) { $0 }
+        var told = PendingExplanation(base: base, view: .unknown)
+        if let target {
+            let known = try look.base(of: target).value
+            told = try PendingExplanation(of: target, on: known, id, reader, interest)
+            told.base = base
+        }
+        if let view { try told.take(view, in: scope, reader) }
+        explanation.pending = told
+        return (explanation, entry, place)
     }
 
-    func tell(_ explanation: inout EntryExplanation) {
-        explanation.form = skeleton == nil ? .whole : .normalized
-        explanation.wholeReason = wholeReason
-        explanation.skeleton = skeleton
-        explanation.entities = entities
-        guard let report else { return }
-        let sample = report.keylessSample?.text
-        explanation.keyless = Keyless(count: report.keylessCount, sample: sample)
-        explanation.repeated = report.repeatedCount
+    private func listedRow(
+        _ id: EntryID,
+        _ scope: ScopeKey,
+        isTarget: Bool
+    ) throws(StoreError) -> ListedRow? {
+        guard let row = try reader.lists.row(scope, id), row.entry.kind != .variants,
+            row.isPinned || isTarget || !row.entry.isExpired(at: now)
+        else { return nil }
+        return row
+    }
+}
+
+extension EntryExplanation {
+    /// What the store says of an entity apart from its value.
+    fileprivate mutating func take(
+        _ name: EntityName,
+        in place: ScopeKey,
+        _ look: EntryReader
+    ) throws(StoreError) {
+        let (id, answers) = (EntryID(name), look.reader.answers)
+        let viewer = EntitySight.base(of: look.scope)
+        let known = try answers.entity(place, id, for: viewer, now: look.now, isUse: false)
+        var (references, stamp) = ([LarderNormalize.Reference](), EntityStamp?.none)
+        switch known?.held ?? .unknown {
+        case .unknown: break
+        case .deleted(let told): stamp = told
+        case .present(let body, let told): (references, stamp) = (body.references, told)
+        }
+        form = .entity
+        entities = References(references) { reference in
+            .init(
+                EntryID(EntityName(reference.key, of: name.origin)),
+                members: reference.place.memberNames(nil)
+            )
+        }
+        referencedBy = References(try answers.referrers(place, name)) { referrer in
+            .init(referrer.id, members: referrer.place.memberNames(referrer.skeleton))
+        }
+        version = stamp?.version.map { RawJSON($0.value) }
+        fetch = stamp?.fetch
     }
 
-    init(whole bytes: [UInt8], _ rules: EntityRules, _ path: String) {
+    fileprivate mutating func take(whole bytes: [UInt8], _ rules: EntityRules, _ path: String) {
         switch Splitter(rules).split(bytes, path: path) {
-        case .whole(let reason, let found): (wholeReason, report) = (reason.message, found)
+        case .whole(let reason, let report):
+            wholeReason = reason.message
+            take(report)
         case .split(let split):
             wholeReason = "it was stored so, or its id is kept for good"
-            report = split.report
+            take(split.report)
         }
     }
 
-    init(
+    fileprivate mutating func take(
         _ row: NormalizedRow,
         _ rules: EntityRules,
         _ path: String,
         _ reader: StoreReader,
         _ now: Timestamp
     ) throws(StoreError) {
+        form = .normalized
         skeleton = "\(row.skeleton)"
+        entities = References(count: 0, items: [])
         guard
             case .shown(let shown) = try reader.answers.rebuild(
                 row,
@@ -187,57 +180,18 @@ private struct Form: Sendable {
                 isPartial: true
             ),
             case .split(let split) = Splitter(rules).split(shown.answer.bytes, path: path)
-        else {
-            entities = References(count: 0, items: [])
-            return
-        }
+        else { return }
         entities = References(try reader.answers.shownEntities(of: row)) { entity in
             row.entry.origin.map { origin in
                 .init(EntryID(EntityName(entity.key, of: origin)), members: entity.members)
             }
         }
-        report = split.report
-    }
-}
-
-/// What the store says of an entity apart from its value.
-private struct EntityFacts: Sendable {
-    private let stamp: EntityStamp?
-    private let refersTo: References
-    private let referencedBy: References
-
-    init(
-        _ name: EntityName,
-        in place: ScopeKey,
-        for viewer: EntitySight,
-        _ reader: StoreReader,
-        _ now: Timestamp
-    ) throws(StoreError) {
-        let id = EntryID(name)
-        let known = try reader.answers.entity(place, id, for: viewer, now: now, isUse: false)
-        var references: [LarderNormalize.Reference] = []
-        switch known?.held ?? .unknown {
-        case .unknown: stamp = nil
-        case .deleted(let told): stamp = told
-        case .present(let body, let told): (references, stamp) = (body.references, told)
-        }
-        refersTo = References(references) { reference in
-            .init(
-                EntryID(EntityName(reference.key, of: name.origin)),
-                members: reference.place.memberNames(nil)
-            )
-        }
-        referencedBy = References(try reader.answers.referrers(place, name)) { referrer in
-            .init(referrer.id, members: referrer.place.memberNames(referrer.skeleton))
-        }
+        take(split.report)
     }
 
-    func tell(_ explanation: inout EntryExplanation) {
-        explanation.form = .entity
-        explanation.entities = refersTo
-        explanation.referencedBy = referencedBy
-        explanation.version = stamp?.version.map { RawJSON($0.value) }
-        explanation.fetch = stamp?.fetch
+    private mutating func take(_ report: SplitReport) {
+        keyless = Keyless(count: report.keylessCount, sample: report.keylessSample?.text)
+        repeated = report.repeatedCount
     }
 }
 
@@ -340,11 +294,6 @@ extension ViewReport {
             return
         }
         self = .json(row.withBody { Array($0) }, isComplete: true)
-    }
-
-    /// What a view shows, where its row is told by `Row`.
-    init(_ view: EntryView<ViewReport>?) {
-        self.init(view) { $0 }
     }
 
     /// What a view shows, with how a row is told that it shows as it lies.
