@@ -44,7 +44,8 @@ package struct Entries: EnginePart {
             intake: BodyIntake(
                 store,
                 isStored: true,
-                for: BodyIntake.Goal(scope: scope, id: id, isPinning: isPinned)
+                for: TargetName(scope, id),
+                isPinning: isPinned
             )
         )
     }
@@ -122,9 +123,9 @@ package struct Entries: EnginePart {
             return try await self.page(filter, order: order, after: cursor, limit: limit)
         }
         let now = clock.now()
-        let items = page.views.map { view in
-            var item = EntryItem(view.entry, in: view.row, view.source, now: now)
-            if tellsOwners { item.tell(view.row.scope) }
+        let items = page.heads.map { head in
+            var item = EntryItem(head.entry, in: head.row, head.source, now: now)
+            if tellsOwners { item.tell(head.place.scope) }
             return item
         }
         return Page(items: items, next: page.next?.text)
@@ -204,7 +205,8 @@ extension Entries {
                 return
             }
             guard let frame = found.popLast() else { break }
-            context.count(isHit: frame.isHit)
+            let isHit = if case .miss = frame { false } else { true }
+            context.count(isHit: isHit)
             guard await emit(frame) else { return }
         }
         _ = await emit(.end(EndFrame(outcome: .cache, cacheTime: time)))
@@ -219,23 +221,23 @@ extension Entries {
         order: RowOrder,
         after cursor: RowCursor?,
         limit: Int
-    ) async throws(StoreError) -> (views: [ListedView], next: RowCursor?) {
+    ) async throws(StoreError) -> (heads: [EntryHead], next: RowCursor?) {
         let now = clock.now()
         return try await store.read { [context] reader throws(StoreError) in
             defer { reader.endTransaction() }
             let rows = try reader.lists.page(filter, order: order, after: cursor, limit: limit)
-            var views: [ListedView] = []
+            var heads: [EntryHead] = []
             var bytesLeft = Limits.batchBytesMax
             for row in rows {
                 let scope = context.store.key(for: row.scope)
                 let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-                guard let view = try look.listed(row) else { continue }
-                views.append(view)
+                guard let head = try look.listed(row) else { continue }
+                heads.append(head)
                 // Its bytes were made at this read.
-                if view.entry.body != row.entry.body { bytesLeft -= view.entry.body.byteCount }
-                guard bytesLeft > 0 else { return (views, row.cursor(order)) }
+                if head.entry.body != row.entry.body { bytesLeft -= head.entry.body.byteCount }
+                guard bytesLeft > 0 else { return (heads, row.cursor(order)) }
             }
-            return (views, rows.count == limit ? rows.last?.cursor(order) : nil)
+            return (heads, rows.count == limit ? rows.last?.cursor(order) : nil)
         }
     }
 }
@@ -276,17 +278,17 @@ extension EntryReader {
     }
 
     /// What shows under a row's id; nil where nothing does, or only a row of another scope.
-    func listed(_ row: ListedRow) throws(StoreError) -> ListedView? {
+    fileprivate func listed(_ row: ListedRow) throws(StoreError) -> EntryHead? {
         let id = row.entry.id
         guard row.isBare || context.hasChanges(scope, id) || mayBeOther(row.entry) else {
-            return ListedView(row: row, entry: row.entry, source: .cache)
+            return EntryHead(entry: row.entry, source: .cache, place: scope, row: row)
         }
-        guard let head = try head(of: id), head.place == scope else { return nil }
-        var entry = head.entry
-        entry.origin = entry.origin ?? row.entry.origin
+        guard var head = try head(of: id), head.place == scope else { return nil }
+        head.row = row
+        head.entry.origin = head.entry.origin ?? row.entry.origin
         // The list is in the order of what the row says.
-        entry.storedAt = row.entry.storedAt
-        return ListedView(row: row, entry: entry, source: head.source)
+        head.entry.storedAt = row.entry.storedAt
+        return head
     }
 
     /// Whether what shows may be newer than its row: what is put together of entities, and what is
@@ -299,19 +301,4 @@ extension EntryReader {
         case .blob, .variants: false
         }
     }
-}
-
-extension BatchFrame {
-    fileprivate var isHit: Bool {
-        switch self {
-        case .snapshot, .deleted: true
-        case .miss, .end, .other: false
-        }
-    }
-}
-
-struct ListedView: Sendable {
-    let row: ListedRow
-    let entry: Entry
-    let source: AnswerSource
 }

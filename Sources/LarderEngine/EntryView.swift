@@ -48,9 +48,11 @@ extension EntryView<Entry?> {
 }
 
 struct EntryHead: Sendable {
-    let entry: Entry
+    var entry: Entry
     let source: AnswerSource
     let place: ScopeKey
+    /// Row of a list; nil for an entry that was looked up by its id.
+    var row: ListedRow?
 }
 
 extension Engine {

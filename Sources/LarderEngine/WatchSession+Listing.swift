@@ -50,8 +50,7 @@ extension WatchSession {
             let entries = Entries(context: context)
             let page = try await entries.page(filter, order: .id, after: cursor, limit: limit)
             cursor = page.next
-            let views = page.views.filter { !told.contains($0.entry.id) }
-            var heads = views.map { EntryHead(entry: $0.entry, source: $0.source, place: place) }
+            var heads = page.heads.filter { !told.contains($0.entry.id) }
             if place != scope {
                 let ids = heads.map(\.entry.id).filter { context.sharedScope(of: $0) != nil }
                 heads = try await self.heads(of: ids).filter { $0.place == place }
@@ -112,7 +111,7 @@ extension WatchOrder {
 }
 
 extension [EntryID] {
-    fileprivate var unique: [EntryID] {
+    var unique: [EntryID] {
         var seen: Set<EntryID> = []
         return filter { seen.insert($0).inserted }
     }
