@@ -40,7 +40,6 @@ package enum ModifierActionOrder {
     }
 }
 
-/// The actions of users on their modifiers: retry, cancel, drop and discard.
 package struct ModifierActions: EnginePart {
     let context: EngineContext
     private var modifiers: Modifiers { Modifiers(context: context) }
@@ -88,31 +87,23 @@ package struct ModifierActions: EnginePart {
         _ interest: Interest
     ) async -> ModifierActionResult {
         do throws(Problem) {
-            let state = try await act(action, on: id, scope, interest: interest)
+            // Nil once the modifier is forgotten.
+            var state: LarderAPI.ModifierState?
+            if action == .retry {
+                state = try await modifiers.retry(id, scope, interest: interest).state
+            } else if try await !modifiers.remove(
+                id,
+                scope,
+                discarding: action == .discard,
+                dropping: action != .cancel,
+                interest: interest
+            ) {
+                let isDiscarded = action == .discard
+                state = isDiscarded ? try await modifiers.modifier(id, scope).state : .cancelled
+            }
             return ModifierActionResult(id: id.text, state: state)
         } catch {
             return ModifierActionResult(id: id.text, problem: error)
         }
-    }
-
-    /// Does an action on a modifier; the state that it has then, nil if it is forgotten.
-    package func act(
-        _ action: ModifierAction,
-        on id: ModifierID,
-        _ scope: ScopeKey,
-        interest: Interest
-    ) async throws(Problem) -> LarderAPI.ModifierState? {
-        if action == .retry {
-            return try await modifiers.retry(id, scope, interest: interest).state
-        }
-        let isGone = try await modifiers.remove(
-            id,
-            scope,
-            discarding: action == .discard,
-            dropping: action != .cancel,
-            interest: interest
-        )
-        guard !isGone else { return nil }
-        return action == .discard ? try await modifiers.modifier(id, scope).state : .cancelled
     }
 }

@@ -93,7 +93,12 @@ struct ModifierRoutes {
             try exchange.selection(query),
             for: "remove modifier \(id)"
         )
-        _ = try await engine.modifierActions.act(.drop, on: id, scope, interest: exchange.interest)
+        try await engine.modifiers.remove(
+            id,
+            scope,
+            discarding: false,
+            interest: exchange.interest
+        )
         await exchange.writer.respond(.noContent)
     }
 
