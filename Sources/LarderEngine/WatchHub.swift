@@ -17,28 +17,21 @@ final class WatchHub: Sendable {
         var isWoken = false
     }
 
-    /// An id in a scope, under which those are found that watch it by name.
+    /// Key of watchers: those of an id in a scope; without an id, those of the whole scope.
     private struct Place: Hashable {
         let scope: Scope
-        let id: EntryID
+        let id: EntryID?
     }
 
     private struct State {
         var watchers: [Int: Watcher] = [:]
         var next = 0
         var perUser = Shares<UInt32?>(each: Limits.watchersPerUserMax)
-        /// Those who name ids and nothing else, by what they name.
-        var named: [Place: Set<Int>] = [:]
-        var broad: [Scope: Set<Int>] = [:]
+        var places: [Place: Set<Int>] = [:]
         var released = Revision(0)
         var origins: [OriginName: String] = [:]
         /// Whose credential was refused where.
-        var refused: [Scope: Set<OriginName>] = [:]
-
-        mutating func clearRefusal(_ scope: Scope, _ name: OriginName) {
-            refused[scope]?.remove(name)
-            if refused[scope]?.isEmpty == true { refused[scope] = nil }
-        }
+        var refused: [OriginName: Set<Scope>] = [:]
     }
 
     private let state = Mutex(State())
@@ -108,16 +101,12 @@ final class WatchHub: Sendable {
         _ state: inout State,
         _ change: (inout Set<Int>) -> Void
     ) {
+        let isNamed = interest.prefixes.isEmpty && !interest.ids.isEmpty
+        let ids: [EntryID?] = isNamed ? Array(interest.ids.union(interest.written)) : [nil]
         for scope in [scope, .shared] {
-            guard interest.prefixes.isEmpty, !interest.ids.isEmpty else {
-                change(&state.broad[scope, default: []])
-                if state.broad[scope]?.isEmpty == true { state.broad[scope] = nil }
-                continue
-            }
-            for id in interest.ids.union(interest.written) {
-                let place = Place(scope: scope, id: id)
-                change(&state.named[place, default: []])
-                if state.named[place]?.isEmpty == true { state.named[place] = nil }
+            for place in ids.map({ Place(scope: scope, id: $0) }) {
+                change(&state.places[place, default: []])
+                if state.places[place]?.isEmpty == true { state.places[place] = nil }
             }
         }
     }
@@ -197,16 +186,15 @@ final class WatchHub: Sendable {
     }
 
     private static func concerned(by change: Change, _ state: State) -> Set<Int> {
-        var numbers = state.broad[change.scope] ?? []
+        func watchers(of id: EntryID?) -> Set<Int> {
+            state.places[Place(scope: change.scope, id: id)] ?? []
+        }
         switch change.event {
         case .put(let id, _), .delete(let id, _), .evict(let id, _, _):
-            numbers.formUnion(state.named[Place(scope: change.scope, id: id)] ?? [])
+            return watchers(of: nil).union(watchers(of: id))
         case .modifier(let modifier):
-            for id in modifier.targets {
-                numbers.formUnion(state.named[Place(scope: change.scope, id: id)] ?? [])
-            }
+            return modifier.targets.reduce(watchers(of: nil)) { $0.union(watchers(of: $1)) }
         }
-        return numbers
     }
 
     private static func tell(
@@ -258,22 +246,19 @@ final class WatchHub: Sendable {
     }
 
     func originForgotten(_ name: OriginName) {
-        state.withLock { state in
-            state.origins[name] = nil
-            for scope in Array(state.refused.keys) { state.clearRefusal(scope, name) }
-        }
+        state.withLock { ($0.origins[name], $0.refused[name]) = (nil, nil) }
     }
 
     /// An origin has refused an account's credential, or what waited for another one goes on; told
     /// to those who watch with this account, where it was not so before.
     func credentialChanged(_ scope: Scope, at name: OriginName, isRefused: Bool) {
         update { state, waking in
-            let wasRefused = state.refused[scope]?.contains(name) ?? false
+            let wasRefused = state.refused[name]?.contains(scope) ?? false
             guard wasRefused != isRefused else { return }
             if isRefused {
-                state.refused[scope, default: []].insert(name)
+                state.refused[name, default: []].insert(scope)
             } else {
-                state.clearRefusal(scope, name)
+                state.refused[name]?.remove(scope)
             }
             let concerned = state.watchers.filter { $0.value.scope == scope }.map(\.key)
             let newState = isRefused ? "needed" : "resumed"
