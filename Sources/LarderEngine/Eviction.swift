@@ -1,4 +1,5 @@
 package import LarderAPI
+import LarderJSON
 package import LarderModel
 package import LarderStore
 import LarderWire
@@ -54,8 +55,7 @@ private struct EvictionRun {
             // No index has ids alone: one pass over the rows finds all of them.
             return try await evict(RowFilter(scopes), onlyIDs: Set(ids))
         }
-        var seen: Set<EntryID> = []
-        let names = ids.filter { seen.insert($0).inserted }
+        let names = ids.unique
         let candidates = try await context.store.read { reader throws(StoreError) in
             var candidates: [EntryID: EvictionCandidate] = [:]
             for id in names { candidates[id] = try reader.lists.candidate(scope, id) }
@@ -176,5 +176,86 @@ private struct EvictionRun {
 extension EvictReport {
     fileprivate mutating func add(_ id: EntryID) {
         if ids.count < Limits.evictedIDsMax { ids.append(id.description) }
+    }
+}
+
+/// An eviction with checked values.
+package struct EvictOrder: Equatable, Sendable {
+    /// Which entries are evicted: one way at a time.
+    package enum Selection: Equatable, Sendable {
+        /// 1 to ``Limits/evictIDsMax`` entries and entities.
+        case ids([EntryID])
+        case prefix(String)
+        case origin(OriginName)
+        /// Entries that were stored or confirmed longer ago.
+        case olderThan(Duration)
+        /// The least recently used, until the accounted size is at most this.
+        case toBytes(ByteSize)
+        case all
+    }
+
+    package var selection: Selection
+    /// Tells what would be evicted, and evicts nothing.
+    package var isDryRun = false
+    /// Whether pinned entries are unpinned and evicted too.
+    package var includesPinned = false
+
+    package init(_ selection: Selection) {
+        self.selection = selection
+    }
+
+    package init(_ command: EvictCommand) throws(Problem) {
+        var found: [Selection] = []
+        if let ids = command.ids {
+            guard (1...Limits.evictIDsMax).contains(ids.count) else {
+                throw Problem(
+                    .badRequest,
+                    "ids: \(ids.count) are given, 1 to \(Limits.evictIDsMax) are taken"
+                )
+            }
+            found.append(
+                .ids(try ids.map { text throws(Problem) in try EntryID(command: text, of: "ids") })
+            )
+        }
+        if let prefix = command.prefix {
+            found.append(.prefix(try EntryID.prefix(command: prefix)))
+        }
+        if let origin = try OriginName?(command: command.origin) { found.append(.origin(origin)) }
+        if let age = command.olderThan { found.append(.olderThan(age)) }
+        if let size = command.toBytes { found.append(.toBytes(try Self.size(size))) }
+        if let all = command.all {
+            guard all else { throw Problem(.badRequest, "all: false selects nothing") }
+            found.append(.all)
+        }
+        guard let selection = found.first, found.count == 1 else {
+            throw Problem(
+                .badRequest,
+                found.isEmpty ? "nothing is selected" : "more than one selection is given",
+                hint: "Give exactly one of ids, prefix, origin, older_than, to_bytes and all."
+            )
+        }
+        self.selection = selection
+        isDryRun = command.dryRun ?? false
+        includesPinned = command.includePinned ?? false
+    }
+
+    /// A text with a unit, or a number of bytes.
+    private static func size(_ json: RawJSON) throws(Problem) -> ByteSize {
+        let value = (try? JSONValue(parsing: json.bytes)) ?? .null
+        if let bytes = value.integer {
+            guard bytes >= 0 else {
+                throw Problem(.badRequest, "to_bytes: \(bytes) is less than 0")
+            }
+            return ByteSize(bytes: bytes)
+        }
+        guard let text = value.string else {
+            throw Problem(
+                .badRequest,
+                "'to_bytes' is \(value.kindText), a size or a whole number is needed"
+            )
+        }
+        return try Problem.checking("to_bytes") { () throws(ModelError) in
+            try ByteSize(unit: text)
+        }
     }
 }
