@@ -5,15 +5,10 @@ import Synchronization
 /// What is known of every origin's health, and which public hosts were asked for; guarded by a
 /// lock.
 final class OriginHealthTable: Sendable {
-    private struct Implicit {
-        let settings: OriginSettings
-        var lastUse: Int
-    }
-
     private struct State {
         var health: [OriginName: OriginHealth]
         /// At most ``Limits/implicitOriginsMax``; the one that was not asked for longest goes.
-        var implicit: [OriginName: Implicit] = [:]
+        var implicit: [OriginName: (settings: OriginSettings, lastUse: Int)] = [:]
         var uses = 0
     }
 
@@ -53,7 +48,7 @@ final class OriginHealthTable: Sendable {
             if state.health[origin.name] == nil {
                 state.health[origin.name] = OriginHealth(now: now)
             }
-            state.implicit[origin.name] = Implicit(settings: origin, lastUse: state.uses)
+            state.implicit[origin.name] = (origin, state.uses)
             guard state.implicit.count > Limits.implicitOriginsMax,
                 let oldest = state.implicit.min(by: { $0.value.lastUse < $1.value.lastUse })
             else { return nil }
@@ -91,55 +86,42 @@ final class OriginWatch: Sendable {
         var machine = ProbeMachine(isDown: false)
         /// Whether requests to it fail at the moment, by hand or not.
         var isShut = false
-        var waiting: [Int: Waiting] = [:]
+        var waiting: [Int: (scope: Scope, tell: @Sendable () -> Void)] = [:]
     }
 
-    private struct Waiting {
-        let scope: Scope
-        let tell: @Sendable () -> Void
-    }
-
-    private struct State {
-        var origins: [OriginName: Watched] = [:]
-        var nextID = 0
-
-        mutating func change<Result>(
-            _ name: OriginName,
-            _ body: (inout Watched) -> Result
-        ) -> Result {
-            var watched = origins[name] ?? Watched()
-            let result = body(&watched)
-            let isKept = !watched.machine.isForgettable || watched.isShut
-            origins[name] = isKept ? watched : nil
-            return result
-        }
-    }
-
-    private let state = Mutex(State())
+    private let origins = Mutex<[OriginName: Watched]>([:])
+    // Relaxed: it only tells those who wait apart.
+    private let waitCount = Atomic(0)
 
     /// Has `tell` called each time the origin is back, until ``leave(_:_:)`` with the number.
     func wait(
         for name: OriginName,
         as scope: Scope,
         _ tell: @escaping @Sendable () -> Void
-    ) -> (number: Int, action: ProbeMachine.StartAction) {
-        state.withLock { state in
-            let number = state.nextID
-            state.nextID += 1
-            let action = state.change(name) { watched in
-                watched.waiting[number] = Waiting(scope: scope, tell: tell)
-                return watched.machine.interestBegan()
-            }
-            return (number, action)
+    ) -> (number: Int, action: ProbeMachine.LoopAction) {
+        let number = waitCount.add(1, ordering: .relaxed).newValue
+        let action = change(name) { watched in
+            watched.waiting[number] = (scope, tell)
+            return watched.machine.interestBegan()
         }
+        return (number, action)
     }
 
     func leave(_ name: OriginName, _ number: Int) {
-        state.withLock { state in
-            state.change(name) { watched in
-                guard watched.waiting.removeValue(forKey: number) != nil else { return }
-                watched.machine.interestEnded()
+        change(name) { watched in
+            guard watched.waiting.removeValue(forKey: number) != nil else { return }
+            watched.machine.interestEnded()
+        }
+    }
+
+    private func change<Result>(_ name: OriginName, _ body: (inout Watched) -> Result) -> Result {
+        origins.withLock { origins in
+            var watched = origins[name] ?? Watched()
+            defer {
+                let isKept = !watched.machine.isForgettable || watched.isShut
+                origins[name] = isKept ? watched : nil
             }
+            return body(&watched)
         }
     }
 
@@ -150,54 +132,45 @@ final class OriginWatch: Sendable {
     func changed(
         _ name: OriginName,
         _ condition: () -> (isDown: Bool, isOfflineByHand: Bool)
-    ) -> (told: [@Sendable () -> Void], action: ProbeMachine.StartAction) {
-        state.withLock { state in
-            state.change(name) { watched in
-                let new = condition()
-                let wasShut = watched.isShut
-                watched.isShut = new.isDown || new.isOfflineByHand
-                let told = wasShut && !watched.isShut ? watched.waiting.values.map(\.tell) : []
-                guard new.isDown, !new.isOfflineByHand else {
-                    watched.machine.cameBack()
-                    return (told, .nothing)
-                }
-                return (told, watched.machine.wentDown())
+    ) -> (told: [@Sendable () -> Void], action: ProbeMachine.LoopAction) {
+        change(name) { watched in
+            let new = condition()
+            let wasShut = watched.isShut
+            watched.isShut = new.isDown || new.isOfflineByHand
+            let told = wasShut && !watched.isShut ? watched.waiting.values.map(\.tell) : []
+            guard new.isDown, !new.isOfflineByHand else {
+                watched.machine.cameBack()
+                return (told, .nothing)
             }
+            return (told, watched.machine.wentDown())
         }
     }
 
     func state(of name: OriginName) -> ProbeMachine.State {
-        state.withLock { $0.origins[name]?.machine.state ?? .idle }
+        origins.withLock { $0[name]?.machine.state ?? .idle }
     }
 
     func requestAnswered(_ name: OriginName) {
-        state.withLock { state in
-            guard state.origins[name] != nil else { return }
-            state.change(name) { $0.machine.requestAnswered() }
-        }
+        change(name) { $0.machine.requestAnswered() }
     }
 
     /// `rest` says how long the origin is to be left alone for an account.
     func pauseEnded(_ name: OriginName, rest: (Scope) -> Duration) -> ProbeMachine.PauseAction {
-        state.withLock { state in
-            state.change(name) { watched in
-                let rests = Set(watched.waiting.values.map(\.scope)).map(rest)
-                return watched.machine.pauseEnded(rest: rests.min() ?? .zero)
-            }
+        change(name) { watched in
+            let rests = Set(watched.waiting.values.map(\.scope)).map(rest)
+            return watched.machine.pauseEnded(rest: rests.min() ?? .zero)
         }
     }
 
-    func probeEnded(_ name: OriginName) -> ProbeMachine.ProbeAction {
-        state.withLock { state in state.change(name) { $0.machine.probeEnded() } }
+    func probeEnded(_ name: OriginName) -> ProbeMachine.LoopAction {
+        change(name) { $0.machine.probeEnded() }
     }
 
     /// The origin is there no more; whoever waits for it is heard of no more.
     func forget(_ name: OriginName) {
-        state.withLock { state in
-            state.change(name) { watched in
-                watched.isShut = false
-                watched.machine.cameBack()
-            }
+        change(name) { watched in
+            watched.isShut = false
+            watched.machine.cameBack()
         }
     }
 }

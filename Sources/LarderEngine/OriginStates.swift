@@ -52,7 +52,7 @@ struct OriginStates: EnginePart {
         context.keeper.post(.originChanged(name))
     }
 
-    private func begin(_ action: ProbeMachine.StartAction, for name: OriginName) {
+    private func begin(_ action: ProbeMachine.LoopAction, for name: OriginName) {
         guard case .pause(let ceiling) = action else { return }
         // Refused only when the engine ends, and the machine with it.
         _ = context.work.add { await self.probe(name, afterUpTo: ceiling) }
@@ -64,16 +64,13 @@ struct OriginStates: EnginePart {
             guard (try? await clock.sleep(for: pause)) != nil else { return }
             switch context.watch.pauseEnded(name, rest: { rest(of: name, for: $0) }) {
             case .stop: return
-            case .rest(let rest):
-                pause = rest
-                continue
-            case .ask: break
+            case .rest(let rest): pause = rest
+            case .ask:
+                await probe(name)
+                guard !Task.isCancelled, case .pause(let next) = context.watch.probeEnded(name)
+                else { return }
+                pause = ProbeMachine.pause(upTo: next, chance: context.chance())
             }
-            await probe(name)
-            guard !Task.isCancelled, case .pause(let next) = context.watch.probeEnded(name) else {
-                return
-            }
-            pause = ProbeMachine.pause(upTo: next, chance: context.chance())
         }
     }
 

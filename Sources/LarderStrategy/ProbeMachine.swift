@@ -46,25 +46,22 @@ package struct ProbeMachine: Equatable, Sendable {
         self.isDown = isDown
     }
 
-    /// Whether nothing of it needs to be remembered.
     package var isForgettable: Bool { state == .idle && waiting == 0 && !isDown }
 
-    package enum StartAction: Equatable, Sendable {
+    package enum LoopAction: Equatable, Sendable {
         case nothing
-        /// Begin the loop with a pause of up to this, told by ``pauseEnded(rest:)``.
+        /// Begin the loop, or go on with it, by a pause of up to this, told by ``pauseEnded(rest:)``.
         case pause(upTo: Duration)
     }
 
     // MARK: Who waits
 
-    /// Somebody waits for the origin from now on.
-    package mutating func interestBegan() -> StartAction {
+    package mutating func interestBegan() -> LoopAction {
         defer { checkInvariants() }
         waiting += 1
         return begin()
     }
 
-    /// Somebody does not wait any more.
     package mutating func interestEnded() {
         precondition(waiting > 0, "an interest ends once")
         defer { checkInvariants() }
@@ -73,8 +70,7 @@ package struct ProbeMachine: Equatable, Sendable {
 
     // MARK: What is known of it
 
-    /// The origin is down.
-    package mutating func wentDown() -> StartAction {
+    package mutating func wentDown() -> LoopAction {
         defer { checkInvariants() }
         isDown = true
         return begin()
@@ -94,7 +90,7 @@ package struct ProbeMachine: Equatable, Sendable {
         failures = 0
     }
 
-    private mutating func begin() -> StartAction {
+    private mutating func begin() -> LoopAction {
         guard state == .idle, waiting > 0, isDown else { return .nothing }
         state = .pausing
         return .pause(upTo: ceiling)
@@ -122,22 +118,13 @@ package struct ProbeMachine: Equatable, Sendable {
         return .ask
     }
 
-    package enum ProbeAction: Equatable, Sendable {
-        case pause(upTo: Duration)
-        case stop
-    }
-
     /// The probe has come to its end, and what it told was noted.
-    package mutating func probeEnded() -> ProbeAction {
+    package mutating func probeEnded() -> LoopAction {
         precondition(state == .asking, "a probe ends once")
         defer { checkInvariants() }
         failures = min(failures + 1, Self.failuresMax)
-        guard waiting > 0, isDown else {
-            state = .idle
-            return .stop
-        }
-        state = .pausing
-        return .pause(upTo: ceiling)
+        state = .idle
+        return begin()
     }
 
     /// From here on the pause does not grow.

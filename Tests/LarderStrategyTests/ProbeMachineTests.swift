@@ -76,7 +76,7 @@ struct ProbeMachineTests {
         machine = down(waiting: 1)
         _ = machine.pauseEnded()
         machine.interestEnded()
-        #expect(machine.probeEnded() == .stop)
+        #expect(machine.probeEnded() == .nothing)
         #expect(machine.state == .idle)
     }
 
@@ -96,7 +96,7 @@ struct ProbeMachineTests {
         machine = down(waiting: 2)
         _ = machine.pauseEnded()
         machine.cameBack()
-        #expect(machine.probeEnded() == .stop)
+        #expect(machine.probeEnded() == .nothing)
         #expect(!machine.isForgettable)
     }
 
@@ -106,7 +106,7 @@ struct ProbeMachineTests {
         for expected in [2, 4, 8] {
             _ = machine.pauseEnded()
             machine.cameBack()
-            #expect(machine.probeEnded() == .stop)
+            #expect(machine.probeEnded() == .nothing)
             #expect(machine.wentDown() == .pause(upTo: .seconds(expected)))
         }
         machine.requestAnswered()
@@ -141,7 +141,7 @@ struct ProbeMachineTests {
                 #expect((machine.pauseEnded() == .ask) == (waiting > 0 && isDown))
             case 5 where machine.state == .asking:
                 let action = machine.probeEnded()
-                #expect((action != .stop) == (waiting > 0 && isDown))
+                #expect((action != .nothing) == (waiting > 0 && isDown))
                 if case .pause(let ceiling) = action { #expect(ceiling <= .seconds(30)) }
             case 6:
                 machine.requestAnswered()
