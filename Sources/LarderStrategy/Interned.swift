@@ -3,24 +3,15 @@
 /// A number that nobody uses any more is given to another name.
 struct Interned<Key: Hashable & Sendable>: Sendable {
     private var slots: [Key: Int32] = [:]
-    private var rows: [Row] = []
+    private var rows: [(key: Key, uses: Int32)] = []
     private var free: [Int32] = []
 
-    private struct Row: Sendable {
-        var key: Key
-        var uses: Int32
-    }
-
-    /// How many numbers there are or were at once.
-    var capacity: Int { rows.count }
     var count: Int { slots.count }
 
-    /// The numbers in use.
     var inUse: [Int32] { slots.values.sorted() }
 
     subscript(slot: Int32) -> Key { rows[Int(slot)].key }
 
-    /// The number of a name that is in use.
     func slot(of key: Key) -> Int32? { slots[key] }
 
     /// The number of the name, which is used once more.
@@ -29,15 +20,8 @@ struct Interned<Key: Hashable & Sendable>: Sendable {
             rows[Int(slot)].uses += 1
             return (slot, false)
         }
-        let row = Row(key: key, uses: 1)
-        let slot: Int32
-        if let reused = free.popLast() {
-            slot = reused
-            rows[Int(slot)] = row
-        } else {
-            slot = Int32(rows.count)
-            rows.append(row)
-        }
+        let slot = free.popLast() ?? Int32(rows.count)
+        if Int(slot) == rows.count { rows.append((key, 1)) } else { rows[Int(slot)] = (key, 1) }
         slots[key] = slot
         return (slot, true)
     }

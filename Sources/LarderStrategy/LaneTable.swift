@@ -65,7 +65,6 @@ struct LaneTable: Sendable {
         return (chain, closed, shift)
     }
 
-    /// Takes the modifier out of its lanes.
     mutating func leave(_ chain: Int32) -> Shift {
         var shift = Shift()
         var next = chain
@@ -163,7 +162,6 @@ struct LaneTable: Sendable {
 
     // MARK: Looking
 
-    /// Why a place is not open.
     enum Obstacle: Equatable {
         case behind(ModifierNumber, Lane)
         case paused(Lane)

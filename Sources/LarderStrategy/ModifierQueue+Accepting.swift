@@ -28,8 +28,7 @@ extension ModifierQueue {
         for record in records where record.dependsOn.contains(where: failed.contains) {
             settleOrphan(record.number, &actions)
         }
-        finish(&actions, now)
-        return actions
+        return finish(actions, now)
     }
 
     /// Modifiers were accepted: they are on the disk.
@@ -50,24 +49,7 @@ extension ModifierQueue {
         for record in records where record.dependsOn.contains(where: lateFailures.contains) {
             settleOrphan(record.number, &actions)
         }
-        finish(&actions, now)
-        return actions
-    }
-
-    /// One enters; the first of an account at an origin that is told to wait waits, too.
-    private mutating func enter(
-        _ record: ModifierRecord,
-        _ clock: Clock,
-        _ acceptedLimit: Duration,
-        _ restEnd: (OriginName, Scope) -> Duration?,
-        _ actions: inout [Action]
-    ) {
-        let isKnown = party(of: record.scope, at: record.origin) != nil
-        enter(record, clock, acceptedLimit, &actions)
-        guard !isKnown, let party = party(of: record.scope, at: record.origin),
-            let end = restEnd(record.origin, record.scope)
-        else { return }
-        rest(party, until: end)
+        return finish(actions, now)
     }
 
     /// The same moment on both clocks.
@@ -81,17 +63,21 @@ extension ModifierQueue {
         }
     }
 
+    /// One enters; the first of an account at an origin that is told to wait waits, too.
     private mutating func enter(
         _ record: ModifierRecord,
         _ clock: Clock,
         _ acceptedLimit: Duration,
+        _ restEnd: (OriginName, Scope) -> Duration?,
         _ actions: inout [Action]
     ) {
         guard slots[record.number] == nil,
             let state = entryState(record, clock, acceptedLimit)
         else { return }
         let owner = owners.use(record.scope).slot
-        let party = useParty(PartyKey(owner: owner, origin: originSlot(record.origin)))
+        let (party, isNew) = use(PartyKey(owner: owner, origin: originSlot(record.origin)))
+        // A stored pause may be what the origin has asked for: nothing else is known of it.
+        let floor = if case .waiting(.retryWait(let end)) = state { end } else { Duration.zero }
         let node = Node(
             number: record.number,
             party: party,
@@ -108,7 +94,7 @@ extension ModifierQueue {
             mayHaveLeft: record.mayHaveLeft || record.attempts > 0,
             hadLeft: record.mayHaveLeft || record.attempts > 0,
             isStalled: record.isStalled,
-            floor: state.pauseFloor
+            floor: floor
         )
         let slot = place(node)
         if record.state != .accepted { enterLanes(slot, record.lanes, owner: owner) }
@@ -121,6 +107,7 @@ extension ModifierQueue {
         if record.state == .inFlight {
             change(slot, to: .unknown(until: record.resends ? clock.now : nil), &actions)
         }
+        if isNew, let end = restEnd(record.origin, record.scope) { rest(party, until: end) }
     }
 
     private mutating func settleOrphan(_ number: ModifierNumber, _ actions: inout [Action]) {
@@ -143,44 +130,43 @@ extension ModifierQueue {
             guard let hold = record.holdUntil else { return .held(until: clock.now) }
             let duration = record.acceptedAt.map(hold.since) ?? Limits.modifierHoldMax
             return .held(until: clock.monotonic(hold, cap: min(duration, Limits.modifierHoldMax)))
-        case .queued: return .queued
-        case .inFlight: return .unknown(until: nil)
+        case .queued: return .waiting(.queued)
+        case .inFlight: return .waiting(.unknown(until: nil))
         case .accepted where record.isAnswered: return .answered
-        case .accepted: return .accepted(until: due(cap: acceptedLimit))
+        case .accepted: return .waiting(.accepted(until: due(cap: acceptedLimit)))
         case .retryWait:
             // What the origin asked for, or a backoff: both count from its answer.
             let duration = record.answeredAt.flatMap { answered in next.map { $0.since(answered) } }
             let backoff = Self.pause(after: Int32(clamping: record.attempts), chance: 1)
             let cap = min(duration ?? Limits.modifierRetryAfterMax, Limits.modifierRetryAfterMax)
-            return .retryWait(until: due(cap: max(cap, duration == nil ? cap : backoff)))
+            let end = due(cap: max(cap, duration == nil ? cap : backoff))
+            return .waiting(.retryWait(until: end))
         case .unknown:
             // Without a time a person decides, also of one that may be repeated.
-            guard record.resends, next != nil else { return .unknown(until: nil) }
+            guard record.resends, next != nil else { return .waiting(.unknown(until: nil)) }
             let backoff = Self.pause(after: Int32(clamping: record.attempts), chance: 1)
-            return .unknown(until: due(cap: backoff))
-        case .authWait: return .authWait
+            return .waiting(.unknown(until: due(cap: backoff)))
+        case .authWait: return .waiting(.authWait)
         case .confirmed, .failed, .cancelled: return nil
         }
     }
 
     private mutating func place(_ node: Node) -> Int32 {
-        let slot: Int32
-        if let free = freeSlots.popLast() {
-            slot = free
-            nodes[Int(slot)] = node
-        } else {
-            slot = Int32(nodes.count)
+        let slot = freeSlots.popLast() ?? Int32(nodes.count)
+        if Int(slot) == nodes.count {
             nodes.append(node)
             timerPositions.append()
             readyPositions.append()
+        } else {
+            nodes[Int(slot)] = node
         }
         slots[node.number] = slot
         return slot
     }
 
-    private mutating func useParty(_ key: PartyKey) -> Int32 {
+    private mutating func use(_ key: PartyKey) -> (party: Int32, isNew: Bool) {
         let (party, isNew) = partyKeys.use(key)
-        guard isNew else { return party }
+        guard isNew else { return (party, false) }
         if Int(party) == parties.count {
             parties.append(Party())
             partyPositions.append()
@@ -188,7 +174,7 @@ extension ModifierQueue {
         } else {
             parties[Int(party)] = Party()
         }
-        return party
+        return (party, true)
     }
 
     func party(of scope: Scope, at origin: OriginName) -> Int32? {
@@ -196,12 +182,5 @@ extension ModifierQueue {
             return nil
         }
         return partyKeys.slot(of: PartyKey(owner: owner, origin: origin))
-    }
-}
-
-extension ModifierQueue.State {
-    /// A stored pause may be what the origin has asked for: nothing else is known of it.
-    fileprivate var pauseFloor: Duration {
-        if case .retryWait(let end) = self { end } else { .zero }
     }
 }

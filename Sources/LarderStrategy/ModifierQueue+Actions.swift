@@ -30,20 +30,6 @@ extension ModifierQueue {
         package let attempts: Int
         package let answersNotApplied: Int
         package let isStalled: Bool
-
-        package init(
-            state: ModifierState,
-            until: Duration?,
-            attempts: Int,
-            answersNotApplied: Int,
-            isStalled: Bool
-        ) {
-            self.state = state
-            self.until = until
-            self.attempts = attempts
-            self.answersNotApplied = answersNotApplied
-            self.isStalled = isStalled
-        }
     }
 
     /// How a modifier leaves the queue.
@@ -64,7 +50,6 @@ extension ModifierQueue {
         }
     }
 
-    /// Why something cannot be done by hand.
     package enum Refusal: Error, Equatable, Sendable {
         /// There is no unsettled modifier of this number.
         case notFound

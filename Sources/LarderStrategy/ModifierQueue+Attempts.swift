@@ -13,9 +13,7 @@ extension ModifierQueue {
         let origin = partyKeys[nodes[Int(slot)].party].origin
         nodes[Int(slot)].sentWith = origins[Int(origin)].settings
         refresh(slot)
-        var actions: [Action] = [.send(number)]
-        finish(&actions, now)
-        return actions
+        return finish([.send(number)], now)
     }
 
     /// The send step could not be committed, as when the disk is full: nothing has changed, and it
@@ -30,7 +28,8 @@ extension ModifierQueue {
         else { return [] }
         let origin = attemptLeft(slot)
         let end = now + Limits.modifierRetryBase * (0.5 + 0.5 * chance)
-        nodes[Int(slot)].state = wasUnknown ? .unknown(until: end) : .retryWait(until: end)
+        let row = wasUnknown ? Written.unknown(until: end) : .retryWait(until: end)
+        nodes[Int(slot)].state = .waiting(row)
         nodes[Int(slot)].isDue = false
         if case .trying(let outage, number) = origins[Int(origin)].reach {
             set(origin, .down(outage, trial: now))
@@ -41,8 +40,6 @@ extension ModifierQueue {
         return timePassed(now: now)
     }
 
-    /// The attempt has come to its end.
-    ///
     /// The rules are the origin's; `chance` in 0..<1 is what full jitter is drawn with.
     package mutating func attemptEnded(
         _ number: ModifierNumber,
@@ -80,11 +77,26 @@ extension ModifierQueue {
             refreshParty(party)
             change(slot, to: .authWait, &actions)
         case .serverFailed(let retryAfter):
-            serverFailed(slot, retryAfter, rules, chance, now, &actions)
-        case .unclear(.refusedRepeat):
-            change(slot, to: .unknown(until: nil), &actions)
-        case .unclear:
-            notClear(slot, chance, now, &actions)
+            // A write is sent again, but not without end where a repetition may do it twice.
+            let node = nodes[Int(slot)]
+            let isLast = node.answersNotApplied + 1 >= Limits.serverFailuresMax
+            if node.holds || !node.resends && isLast {
+                nodes[Int(slot)].answersNotApplied = node.answersNotApplied.incremented
+                change(slot, to: .unknown(until: nil), &actions)
+            } else {
+                notApplied(slot, retryAfter, rules, chance, now, &actions)
+            }
+        case .unclear(let reason):
+            let node = nodes[Int(slot)]
+            if reason == .refusedRepeat || !node.resends {
+                change(slot, to: .unknown(until: nil), &actions)
+            } else if node.attempts >= node.attemptsMax {
+                settle(slot, .failed(.attempts), &actions)
+            } else {
+                nodes[Int(slot)].floor = .zero
+                let pause = Self.pause(after: node.attempts, chance: chance)
+                change(slot, to: .unknown(until: now + pause), &actions)
+            }
         case .neverLeft, .captive:
             // A portal has processed nothing (case 25).
             nodes[Int(slot)].attempts -= 1
@@ -92,8 +104,7 @@ extension ModifierQueue {
             // What an earlier attempt has left open stays open.
             change(slot, to: wasUnknown ? .unknown(until: now) : .queued, &actions)
         }
-        finish(&actions, now)
-        return actions
+        return finish(actions, now)
     }
 
     private mutating func notApplied(
@@ -117,44 +128,6 @@ extension ModifierQueue {
         let pause = max(asked, Self.pause(after: node.attempts, chance: chance))
         nodes[Int(slot)].floor = asked > .zero ? now + asked : .zero
         change(slot, to: .retryWait(until: now + pause), &actions)
-    }
-
-    /// A 500 and the like: sent again, but not without end where a repetition may do it twice.
-    private mutating func serverFailed(
-        _ slot: Int32,
-        _ retryAfter: Duration?,
-        _ rules: ModifierRules,
-        _ chance: Double,
-        _ now: Duration,
-        _ actions: inout [Action]
-    ) {
-        let node = nodes[Int(slot)]
-        let isLast = node.answersNotApplied + 1 >= Limits.serverFailuresMax
-        guard node.holds || !node.resends && isLast else {
-            return notApplied(slot, retryAfter, rules, chance, now, &actions)
-        }
-        nodes[Int(slot)].answersNotApplied = node.answersNotApplied.incremented
-        change(slot, to: .unknown(until: nil), &actions)
-    }
-
-    private mutating func notClear(
-        _ slot: Int32,
-        _ chance: Double,
-        _ now: Duration,
-        _ actions: inout [Action]
-    ) {
-        let node = nodes[Int(slot)]
-        guard node.resends else {
-            change(slot, to: .unknown(until: nil), &actions)
-            return
-        }
-        guard node.attempts < node.attemptsMax else {
-            settle(slot, .failed(.attempts), &actions)
-            return
-        }
-        let pause = Self.pause(after: node.attempts, chance: chance)
-        nodes[Int(slot)].floor = .zero
-        change(slot, to: .unknown(until: now + pause), &actions)
     }
 
     private mutating func noteReach(

@@ -37,8 +37,7 @@ extension ModifierQueue {
     ) -> [Action] {
         var actions: [Action] = []
         settle(slot, outcome, &actions)
-        finish(&actions, now)
-        return actions
+        return finish(actions, now)
     }
 
     /// Somebody wants a modifier to be sent now that waits for a time or a decision: it is
@@ -53,24 +52,25 @@ extension ModifierQueue {
         let party = nodes[Int(slot)].party
         let origin = partyKeys[party].origin
         switch nodes[Int(slot)].state {
-        case .authWait:
+        case .waiting(.authWait):
             accept(party, &actions)
             // A refusal that was forgotten at a restart holds nobody back.
-            if nodes[Int(slot)].state == .authWait { change(slot, to: .queued, &actions) }
-        case .retryWait, .unknown:
+            let isStillRefused = nodes[Int(slot)].state == .waiting(.authWait)
+            if isStillRefused { change(slot, to: .queued, &actions) }
+        case .waiting(.retryWait), .waiting(.unknown):
             change(slot, to: .queued, &actions)
-        case .held, .queued, .accepted, .answered, .committingSend, .inFlight, .changing, .settling:
+        case .held, .waiting, .answered, .committingSend, .inFlight, .changing, .settling:
             throw .nothingToRetry
         }
         if origins[Int(origin)].reach != .setOffline { wake(origin, now) }
         if parties[Int(party)].rest.end != nil { setRest(party, .due) }
-        finish(&actions, now)
-        return actions
+        return finish(actions, now)
     }
 
     /// A read has shown what a modifier in `accepted` does (case 7).
     package mutating func readConfirmed(_ number: ModifierNumber, now: Duration) -> [Action] {
-        guard let slot = slots[number], case .accepted = nodes[Int(slot)].state else { return [] }
+        guard let slot = slots[number], case .waiting(.accepted) = nodes[Int(slot)].state
+        else { return [] }
         return settleByHand(slot, .confirmed, now)
     }
 
@@ -80,8 +80,7 @@ extension ModifierQueue {
         switch nodes[Int(slot)].state {
         case .committingSend, .inFlight: throw .inFlight
         case .changing, .settling: throw .notNow
-        case .held, .queued, .retryWait, .unknown, .authWait, .accepted, .answered:
-            return slot
+        case .held, .waiting, .answered: return slot
         }
     }
 }

@@ -70,9 +70,7 @@ extension ModifierQueue.Node {
     var isUnderWay: Bool {
         switch state {
         case .committingSend, .inFlight: true
-        case .held, .queued, .retryWait, .unknown, .authWait, .accepted, .answered,
-            .changing, .settling:
-            false
+        case .held, .waiting, .answered, .changing, .settling: false
         }
     }
 }

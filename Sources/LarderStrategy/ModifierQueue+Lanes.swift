@@ -7,7 +7,6 @@ extension ModifierQueue {
         return timePassed(now: now)
     }
 
-    /// A lane may go on.
     package mutating func laneResumed(_ lane: Lane, of scope: Scope, now: Duration) -> [Action] {
         if let owner = owners.slot(of: scope),
             let shift = lanes.resume(LaneTable.Key(owner: owner, lane: lane))

@@ -4,15 +4,9 @@ extension ModifierQueue {
     /// Where a modifier stands, with what that state needs.
     enum State: Equatable, Sendable {
         case held(until: Duration)
-        case queued
+        case waiting(Written)
         case committingSend(wasUnknown: Bool)
         case inFlight(wasUnknown: Bool)
-        case retryWait(until: Duration)
-        /// Nil: a person decides.
-        case unknown(until: Duration?)
-        case authWait
-        /// Out of its lanes.
-        case accepted(until: Duration)
         /// As `accepted`, but it counts as confirmed: an answer for a shared row ends it.
         case answered
         /// What it is going to be is being written.
@@ -24,9 +18,18 @@ extension ModifierQueue {
     enum Written: Equatable, Sendable {
         case queued
         case retryWait(until: Duration)
+        /// Nil: a person decides.
         case unknown(until: Duration?)
         case authWait
+        /// Out of its lanes.
         case accepted(until: Duration)
+
+        var pauseEnd: Duration? {
+            switch self {
+            case .retryWait(let end), .unknown(.some(let end)): end
+            case .queued, .unknown(nil), .authWait, .accepted: nil
+            }
+        }
     }
 
     /// One modifier; without references, so that a hundred thousand are one block of memory.
@@ -35,9 +38,7 @@ extension ModifierQueue {
         let party: Int32
         /// Where its places begin in the lanes; -1 without any.
         var places: Int32 = -1
-        /// Places that are not open.
         var closedPlaces: Int32 = 0
-        /// Dependencies that are not settled.
         var unmetDependencies: Int32 = 0
         var attempts: Int32
         var attemptsMax: Int32
@@ -51,7 +52,6 @@ extension ModifierQueue {
         /// Whether it may have left before the attempt that is under way.
         var hadLeft: Bool
         var isStalled: Bool
-        /// Whether its pause is over.
         var isDue = false
         /// Before it nothing but a hand ends its pause: the origin's Retry-After.
         var floor = Duration.zero
@@ -66,38 +66,26 @@ extension ModifierQueue {
 
         /// The end of its pause, while that lasts.
         var pauseEnd: Duration? {
-            switch state {
-            case .retryWait(let end), .unknown(.some(let end)): isDue ? nil : end
-            case .held, .queued, .committingSend, .inFlight, .unknown(nil), .authWait,
-                .accepted, .answered, .changing, .settling:
-                nil
-            }
+            guard case .waiting(let row) = state, !isDue else { return nil }
+            return row.pauseEnd
         }
 
         /// Whether it may be sent as far as it alone is concerned.
         var isReady: Bool {
-            guard closedPlaces == 0, unmetDependencies == 0 else { return false }
-            switch state {
-            case .queued: return true
-            case .retryWait, .unknown(.some): return isDue
-            case .held, .committingSend, .inFlight, .unknown(nil), .authWait,
-                .accepted, .answered, .changing, .settling:
-                return false
-            }
+            guard closedPlaces == 0, unmetDependencies == 0, case .waiting(let row) = state
+            else { return false }
+            return row == .queued || isDue && row.pauseEnd != nil
         }
 
         /// Whether it may still expire: nothing of it can have left in any attempt.
         var mayExpire: Bool {
             guard !mayHaveLeft else { return false }
             return switch state {
-            case .held, .queued, .retryWait, .authWait: true
-            case .committingSend, .inFlight, .unknown, .accepted, .answered, .changing,
-                .settling:
-                false
+            case .held, .waiting(.queued), .waiting(.retryWait), .waiting(.authWait): true
+            case .committingSend, .inFlight, .waiting, .answered, .changing, .settling: false
             }
         }
 
-        /// Whether it is about to leave.
         var isSettling: Bool {
             if case .settling = state { true } else { false }
         }
@@ -105,10 +93,8 @@ extension ModifierQueue {
         /// When its state ends by itself.
         var end: Duration? {
             switch state {
-            case .held(let end), .accepted(let end): end
-            case .queued, .committingSend, .inFlight, .retryWait, .unknown, .authWait,
-                .answered, .changing, .settling:
-                pauseEnd
+            case .held(let end), .waiting(.accepted(let end)): end
+            case .committingSend, .inFlight, .waiting, .answered, .changing, .settling: pauseEnd
             }
         }
 
@@ -175,7 +161,6 @@ extension ModifierQueue {
         var settings: Int32 = 0
     }
 
-    /// Whether an origin may be asked.
     enum Reach: Equatable, Sendable {
         case open
         /// It has answered again; the others follow from then on.

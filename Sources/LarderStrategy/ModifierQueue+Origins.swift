@@ -64,8 +64,7 @@ extension ModifierQueue {
         }
         if origins[Int(origin)].reach != .setOffline { wake(origin, now) }
         endPauses(at: origin, isAskedTimeOver: true, now)
-        finish(&actions, now)
-        return actions
+        return finish(actions, now)
     }
 
     /// Applies a corrected rule: who waits for a person is sent again, and the other way round.
@@ -80,11 +79,9 @@ extension ModifierQueue {
         guard !resends || nodes[Int(slot)].attempts < nodes[Int(slot)].attemptsMax else { return }
         let end = resends ? now : nil
         switch nodes[Int(slot)].state {
-        case .unknown: change(slot, to: .unknown(until: end), &actions)
+        case .waiting(.unknown): change(slot, to: .unknown(until: end), &actions)
         case .changing(.unknown): nodes[Int(slot)].state = .changing(to: .unknown(until: end))
-        case .held, .queued, .committingSend, .inFlight, .retryWait, .authWait,
-            .accepted, .answered, .changing, .settling:
-            break
+        case .held, .committingSend, .inFlight, .waiting, .answered, .changing, .settling: break
         }
     }
 
@@ -175,8 +172,7 @@ extension ModifierQueue {
                 accept(party, &actions)
             }
         }
-        finish(&actions, now)
-        return actions
+        return finish(actions, now)
     }
 
     mutating func accept(_ party: Int32, _ actions: inout [Action]) {
@@ -184,7 +180,8 @@ extension ModifierQueue {
         parties[Int(party)].refused = nil
         refreshParty(party)
         for number in refused {
-            guard let slot = slots[number], nodes[Int(slot)].state == .authWait else { continue }
+            guard let slot = slots[number], nodes[Int(slot)].state == .waiting(.authWait)
+            else { continue }
             change(slot, to: .queued, &actions)
         }
     }

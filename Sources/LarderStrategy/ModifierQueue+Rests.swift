@@ -28,15 +28,10 @@ extension ModifierQueue {
 
     mutating func setRest(_ party: Int32, _ rest: Rest) {
         parties[Int(party)].rest = rest
-        if let end = rest.end {
-            partyTimers.set(party, end, &partyTimerPositions)
-        } else {
-            partyTimers.remove(party, &partyTimerPositions)
-        }
+        partyTimers.set(party, rest.end, &partyTimerPositions)
         refreshParty(party)
     }
 
-    /// The time of a party's rest has come.
     mutating func endRest(_ party: Int32) {
         switch parties[Int(party)].rest {
         case .resting: setRest(party, .due)
@@ -108,19 +103,16 @@ extension ModifierQueue {
     /// Moves the end of a pause nearer; false where there is none after `next`.
     @discardableResult
     private mutating func endPause(of slot: Int32, at next: Duration) -> Bool {
+        let row: Written
         switch nodes[Int(slot)].state {
-        case .retryWait(let end) where !nodes[Int(slot)].isDue && next < end:
-            nodes[Int(slot)].state = .retryWait(until: next)
-        case .unknown(let end?) where !nodes[Int(slot)].isDue && next < end:
-            nodes[Int(slot)].state = .unknown(until: next)
-        case .changing(.retryWait(let end)) where next < end:
-            nodes[Int(slot)].state = .changing(to: .retryWait(until: next))
-        case .changing(.unknown(let end?)) where next < end:
-            nodes[Int(slot)].state = .changing(to: .unknown(until: next))
-        case .held, .queued, .committingSend, .inFlight, .retryWait, .unknown, .authWait,
-            .accepted, .answered, .changing, .settling:
-            return false
+        case .waiting(let known) where !nodes[Int(slot)].isDue: row = known
+        case .changing(let known): row = known
+        case .held, .committingSend, .inFlight, .waiting, .answered, .settling: return false
         }
+        guard let end = row.pauseEnd, next < end else { return false }
+        let sooner = row.state == .unknown ? Written.unknown(until: next) : .retryWait(until: next)
+        let isChanging = nodes[Int(slot)].state == .changing(to: row)
+        nodes[Int(slot)].state = isChanging ? .changing(to: sooner) : .waiting(sooner)
         refresh(slot)
         return true
     }

@@ -17,7 +17,10 @@ extension ModifierQueue {
             unmet.append(parent)
         }
         guard !unmet.isEmpty else { return }
-        for parent in unmet { dependants[parent, default: Dependants()].add(number) }
+        for parent in unmet {
+            dependants[parent, default: Dependants()].numbers.append(number)
+            dependants[parent]?.unsettled += 1
+        }
         dependencies[number] = unmet
         nodes[Int(slot)].unmetDependencies = Int32(unmet.count)
     }
@@ -63,8 +66,7 @@ extension ModifierQueue {
         let group = groups.removeValue(forKey: number) ?? []
         for member in group.reversed() { remove(member, outcome.ofDependants, &actions) }
         remove(number, outcome, &actions)
-        finish(&actions, now)
-        return actions
+        return finish(actions, now)
     }
 
     /// The settle step has found that a shared row does not show the modifier yet: it waits for that,
@@ -78,8 +80,7 @@ extension ModifierQueue {
         nodes[Int(slot)].state = .answered
         refresh(slot)
         leaveDependencies(of: number, slot, .confirmed, &actions)
-        finish(&actions, now)
-        return actions
+        return finish(actions, now)
     }
 
     /// An answer has settled it, which is committed; that can be heard of before its own step is.
@@ -114,7 +115,10 @@ extension ModifierQueue {
         let children = dependants.removeValue(forKey: number)?.numbers ?? []
         if outcome != .confirmed { lateFailures.insert(number) }
         for child in children {
-            guard let slot = slots[child], meet(number, of: child) else { continue }
+            guard let slot = slots[child], let index = dependencies[child]?.firstIndex(of: number)
+            else { continue }
+            dependencies[child]?.remove(at: index)
+            if dependencies[child]?.isEmpty == true { dependencies[child] = nil }
             nodes[Int(slot)].unmetDependencies -= 1
             if outcome == .confirmed {
                 refresh(slot)
@@ -134,16 +138,6 @@ extension ModifierQueue {
         refused.remove(at: index)
         parties[Int(party)].refused = refused.isEmpty ? nil : refused
         refreshParty(party)
-    }
-
-    /// One of the things that a modifier depends on is settled; false when it was none.
-    private mutating func meet(_ parent: ModifierNumber, of child: ModifierNumber) -> Bool {
-        guard var unmet = dependencies[child], let index = unmet.firstIndex(of: parent) else {
-            return false
-        }
-        unmet.remove(at: index)
-        dependencies[child] = unmet.isEmpty ? nil : unmet
-        return true
     }
 
     private mutating func forget(_ child: ModifierNumber, under parent: ModifierNumber) {
@@ -166,12 +160,5 @@ extension ModifierQueue {
             origins[Int(key.origin)].parties.remove(party, &partyPositions)
         }
         _ = owners.release(key.owner)
-    }
-}
-
-extension ModifierQueue.Dependants {
-    fileprivate mutating func add(_ number: ModifierNumber) {
-        numbers.append(number)
-        unsettled += 1
     }
 }

@@ -10,14 +10,14 @@ extension ModifierQueue {
         switch node.state {
         case .committingSend, .changing, .settling: return .commit
         case .inFlight: return .answer
-        case .accepted(let end): return .confirmation(until: end)
+        case .waiting(.accepted(let end)): return .confirmation(until: end)
         case .answered: return .confirmation(until: nil)
         case .held(let end): return .hold(until: end)
-        case .unknown(nil): return .decision
-        case .authWait: return .credential
-        case .retryWait(let end), .unknown(.some(let end)):
+        case .waiting(.unknown(nil)): return .decision
+        case .waiting(.authWait): return .credential
+        case .waiting(.retryWait(let end)), .waiting(.unknown(.some(let end))):
             return node.isDue ? obstacle(node) : .backoff(until: end)
-        case .queued: return obstacle(node)
+        case .waiting(.queued): return obstacle(node)
         }
     }
 
@@ -49,13 +49,9 @@ extension ModifierQueue {
         guard let slot = slots[number] else { return nil }
         switch nodes[Int(slot)].state {
         case .held: return .held
-        case .queued: return .queued
+        case .waiting(let row), .changing(let row): return row.state
         case .committingSend, .inFlight: return .inFlight
-        case .retryWait: return .retryWait
-        case .unknown: return .unknown
-        case .authWait: return .authWait
-        case .accepted, .answered: return .accepted
-        case .changing(let written): return written.state
+        case .answered: return .accepted
         case .settling(.confirmed): return .confirmed
         case .settling(.failed): return .failed
         case .settling(.cancelled): return .cancelled

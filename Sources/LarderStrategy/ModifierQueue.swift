@@ -113,28 +113,28 @@ package struct ModifierQueue: Sendable {
 
     /// The time has come that ``nextWake`` said, or any other.
     package mutating func timePassed(now: Duration) -> [Action] {
-        var actions: [Action] = []
-        finish(&actions, now)
-        return actions
+        finish([], now)
     }
 
-    /// What every event ends with: what is due is done, and what may be sent is sent.
-    mutating func finish(_ actions: inout [Action], _ now: Duration) {
-        while let (due, slot) = timers.first.map({ ($0.key, $0.slot) }), due <= now {
+    /// What every event ends with: what is due is done, and what may be sent is sent; `actions` are
+    /// those of the event.
+    mutating func finish(_ actions: consuming [Action], _ now: Duration) -> [Action] {
+        while let (due, slot) = timers.first, due <= now {
             endWait(of: slot, &actions, now)
         }
-        while let (due, slot) = originTimers.first.map({ ($0.key, $0.slot) }), due <= now {
+        while let (due, slot) = originTimers.first, due <= now {
             originTimers.remove(slot, &originTimerPositions)
             if case .waking = origins[Int(slot)].reach { origins[Int(slot)].reach = .open }
             touch(slot)
         }
-        while let (due, party) = partyTimers.first.map({ ($0.key, $0.slot) }), due <= now {
+        while let (due, party) = partyTimers.first, due <= now {
             endRest(party)
         }
         while let origin = touchedOrigins.popLast() {
             origins[Int(origin)].isTouched = false
             start(origin, &actions, now)
         }
+        return actions
     }
 
     private mutating func endWait(of slot: Int32, _ actions: inout [Action], _ now: Duration) {
@@ -147,13 +147,12 @@ package struct ModifierQueue: Sendable {
         switch node.state {
         case .held:
             change(slot, to: .queued, &actions)
-        case .accepted:
+        case .waiting(.accepted):
             settle(slot, .confirmed, &actions)
-        case .retryWait, .unknown(.some):
+        case .waiting(let row) where row.pauseEnd != nil:
             nodes[Int(slot)].isDue = true
             refresh(slot)
-        case .queued, .committingSend, .inFlight, .unknown(nil), .authWait, .answered,
-            .changing, .settling:
+        case .committingSend, .inFlight, .waiting, .answered, .changing, .settling:
             refresh(slot)
         }
     }
@@ -184,7 +183,7 @@ package struct ModifierQueue: Sendable {
             if parties[Int(party)].rest == .due { setRest(party, .trying(number)) }
             origins[Int(origin)].underWay += 1
             var wasUnknown = false
-            if case .unknown = nodes[Int(slot)].state { wasUnknown = true }
+            if case .waiting(.unknown) = nodes[Int(slot)].state { wasUnknown = true }
             nodes[Int(slot)].state = .committingSend(wasUnknown: wasUnknown)
             refresh(slot)
             actions.append(.commitSend(number))
@@ -202,18 +201,11 @@ package struct ModifierQueue: Sendable {
     /// To be called whenever something of it has changed.
     mutating func refresh(_ slot: Int32) {
         let node = nodes[Int(slot)]
-        if let wake = node.wake {
-            timers.set(slot, wake, &timerPositions)
-        } else {
-            timers.remove(slot, &timerPositions)
-        }
+        timers.set(slot, node.wake, &timerPositions)
         let wasReady = readyPositions[slot] >= 0
         guard node.isReady != wasReady else { return }
-        if node.isReady {
-            parties[Int(node.party)].ready.set(slot, node.number, &readyPositions)
-        } else {
-            parties[Int(node.party)].ready.remove(slot, &readyPositions)
-        }
+        let number = node.isReady ? node.number : nil
+        parties[Int(node.party)].ready.set(slot, number, &readyPositions)
         refreshParty(node.party)
     }
 
@@ -240,30 +232,21 @@ package struct ModifierQueue: Sendable {
         actions.append(.changeState(node.number, node.change(to: written)))
     }
 
-    /// A row's new state is committed.
     package mutating func changeCommitted(_ number: ModifierNumber, now: Duration) -> [Action] {
         guard let slot = slots[number], case .changing(let written) = nodes[Int(slot)].state else {
             return []
         }
         var actions: [Action] = []
         defer { checkInvariants(of: number) }
-        switch written {
-        case .queued: nodes[Int(slot)].state = .queued
-        case .retryWait(let end): nodes[Int(slot)].state = .retryWait(until: end)
-        case .unknown(let end): nodes[Int(slot)].state = .unknown(until: end)
-        case .accepted(let end):
-            nodes[Int(slot)].state = .accepted(until: end)
-            leaveLanes(slot)
-        case .authWait:
-            nodes[Int(slot)].state = .authWait
-            if parties[Int(nodes[Int(slot)].party)].refused?.contains(number) != true {
-                // There has been another credential meanwhile, refused again or not.
-                change(slot, to: .queued, &actions)
-            }
+        nodes[Int(slot)].state = .waiting(written)
+        if case .accepted = written { leaveLanes(slot) }
+        let refused = parties[Int(nodes[Int(slot)].party)].refused
+        if written == .authWait, refused?.contains(number) != true {
+            // There has been another credential meanwhile, refused again or not.
+            change(slot, to: .queued, &actions)
         }
         refresh(slot)
-        finish(&actions, now)
-        return actions
+        return finish(actions, now)
     }
 }
 

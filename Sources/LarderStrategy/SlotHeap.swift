@@ -3,20 +3,18 @@
 /// Where a slot stands is written down beside it, in positions that heaps may share as long as no
 /// slot is in two of them: so any slot is taken out in O(log n).
 struct SlotHeap<Key: Comparable & Sendable>: Sendable {
-    struct Element: Sendable {
-        var key: Key
-        let slot: Int32
-    }
+    typealias Element = (key: Key, slot: Int32)
 
     private(set) var elements: [Element] = []
 
     var first: Element? { elements.first }
 
-    /// Puts the slot in under the key, or under another one than before.
-    mutating func set(_ slot: Int32, _ key: Key, _ positions: inout SlotPositions) {
+    /// Puts the slot in under the key, or under another one than before; without a key takes it out.
+    mutating func set(_ slot: Int32, _ key: Key?, _ positions: inout SlotPositions) {
+        guard let key else { return remove(slot, &positions) }
         let position = Int(positions[slot])
         if position < 0 {
-            elements.append(Element(key: key, slot: slot))
+            elements.append((key, slot))
             rise(from: elements.count - 1, &positions)
         } else {
             let isLess = key < elements[position].key
@@ -25,7 +23,6 @@ struct SlotHeap<Key: Comparable & Sendable>: Sendable {
         }
     }
 
-    /// Takes the slot out if it is in.
     mutating func remove(_ slot: Int32, _ positions: inout SlotPositions) {
         let position = Int(positions[slot])
         guard position >= 0 else { return }

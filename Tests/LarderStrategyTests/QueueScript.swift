@@ -1,5 +1,6 @@
 import LarderModel
-import LarderStrategy
+
+@testable import LarderStrategy
 
 /// A modifier queue at a moment, and short words for what happens to it.
 struct QueueScript {

@@ -1,6 +1,7 @@
 import LarderModel
-import LarderStrategy
 import LarderTestSupport
+
+@testable import LarderStrategy
 
 extension QueueWorld {
     /// One event of any kind.
