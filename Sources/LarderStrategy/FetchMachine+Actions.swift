@@ -9,7 +9,6 @@ extension FetchMachine {
         case follow
     }
 
-    /// What is asked, when a fetch starts.
     package enum StartAction: Equatable, Sendable {
         case askCache
         case askNetwork
@@ -17,7 +16,6 @@ extension FetchMachine {
         case askBoth(wait: Duration?)
     }
 
-    /// What the cache has.
     package enum CacheAnswer: Equatable, Sendable {
         case hit(Revision, isFresh: Bool)
         case miss
@@ -27,7 +25,6 @@ extension FetchMachine {
         case deletion(Revision)
     }
 
-    /// What the cache's answer leads to.
     package enum CacheAction: Equatable, Sendable {
         case nothing
         case show
@@ -52,7 +49,6 @@ extension FetchMachine {
         case failed(Failure)
     }
 
-    /// What the network's answer leads to.
     package enum NetworkAction: Equatable, Sendable {
         case nothing
         /// The snapshot is the last word, with outcome `network`.
@@ -67,13 +63,11 @@ extension FetchMachine {
         case refuseAsDeleted
     }
 
-    /// What the end of `network_wait` leads to.
     package enum WaitAction: Equatable, Sendable {
         case nothing
         case showCached
     }
 
-    /// What the end of the client's time leads to.
     package enum DeadlineAction: Equatable, Sendable {
         case nothing
         case fail(Failure, Sequel)
@@ -81,7 +75,6 @@ extension FetchMachine {
         case refuse(Failure)
     }
 
-    /// What stands in a followed id's row.
     package enum FollowedRow: Equatable, Sendable {
         /// `isAsTold`: its bytes are those of the last snapshot, and nothing was told after that.
         case entry(Revision, isAsTold: Bool)
@@ -90,14 +83,12 @@ extension FetchMachine {
         case missing
     }
 
-    /// What a followed row leads to.
     package enum FollowAction: Equatable, Sendable {
         case nothing
         case show
         case tellDeleted
     }
 
-    /// What the daemon's end leads to.
     package enum DrainAction: Equatable, Sendable {
         case nothing
         /// The `end` frame, with outcome `shutdown`.

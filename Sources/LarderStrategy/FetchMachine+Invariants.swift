@@ -12,6 +12,7 @@ extension FetchMachine {
         assert(said.refusals == 0 || snapshots == 0, "a refusal stands alone")
         // 4
         assert(said.cachedSnapshots <= 1 && said.networkSnapshots <= 1, "one snapshot a source")
+        let isBehindLastWord = if case .following = state { true } else { state == .ended }
         if said.networkSnapshots == 1 { assert(isBehindLastWord, "the network's is the last") }
         // 5
         if let unchanged = said.unchangedRevision {
@@ -23,14 +24,6 @@ extension FetchMachine {
         // 6
         if let told = said.toldRevision, let before = said.toldBefore {
             assert(told > before, "no older view after a newer one")
-        }
-    }
-
-    private var isBehindLastWord: Bool {
-        switch state {
-        case .following, .ended: true
-        case .idle, .racing, .checking, .holding, .remembering, .awaitingNetwork, .awaitingCache:
-            false
         }
     }
 }

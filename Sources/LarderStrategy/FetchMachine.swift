@@ -106,11 +106,11 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
 
     // MARK: Started
 
-    /// The client has asked.
-    ///
     /// With `isOriginDown` the last requests to the origin failed: nobody waits for it before the
-    /// cache is shown, but it is asked all the same. With `isResting` the origin has asked for a
-    /// rest: nothing is refreshed behind what is enough for the client.
+    /// cache is shown, but it is asked all the same.
+    ///
+    /// With `isResting` the origin has asked for a rest: nothing is refreshed behind what is enough for
+    /// the client.
     package mutating func started(
         _ policy: FetchPolicy,
         networkWait: Duration,
@@ -145,7 +145,6 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
 
     // MARK: The cache answered
 
-    /// What is cached was read, or is not there.
     package mutating func cacheAnswered(_ answer: CacheAnswer) -> CacheAction {
         defer { checkInvariants() }
         switch (state, answer) {
@@ -319,7 +318,6 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
 
     // MARK: The end from outside
 
-    /// The daemon is ending.
     package mutating func drainBegan() -> DrainAction {
         defer { checkInvariants() }
         switch state {
@@ -338,8 +336,6 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         }
     }
 
-    /// Nobody reads any more.
-    ///
     /// The network's answer will be stored without this client.
     package mutating func clientHungUp() {
         defer { checkInvariants() }

@@ -2,7 +2,6 @@ package import LarderModel
 
 /// What a policy means: the data that ``FetchMachine`` consults.
 package struct FetchRules: Equatable, Sendable {
-    /// When the network is asked.
     package enum Network: Equatable, Sendable {
         case never
         case atOnce
@@ -28,22 +27,18 @@ package struct FetchRules: Equatable, Sendable {
     package let network: Network
     package let cache: Cache
     package let enough: Enough
+}
 
-    private init(_ network: Network, _ cache: Cache, enough: Enough) {
-        self.network = network
-        self.cache = cache
-        self.enough = enough
-    }
-
+extension FetchRules {
     package init(_ policy: FetchPolicy) {
         self =
             switch policy {
-            case .cacheThenNetwork: FetchRules(.atOnce, .atOnce, enough: .none)
-            case .cacheFirst: FetchRules(.ifNeeded, .ifNetworkIsSlow, enough: .fresh)
-            case .networkFirst: FetchRules(.atOnce, .ifNetworkIsSlow, enough: .none)
-            case .staleWhileRevalidate: FetchRules(.atOnce, .atOnce, enough: .any)
-            case .cacheOnly: FetchRules(.never, .atOnce, enough: .any)
-            case .networkOnly: FetchRules(.atOnce, .never, enough: .none)
+            case .cacheThenNetwork: Self(network: .atOnce, cache: .atOnce, enough: .none)
+            case .cacheFirst: Self(network: .ifNeeded, cache: .ifNetworkIsSlow, enough: .fresh)
+            case .networkFirst: Self(network: .atOnce, cache: .ifNetworkIsSlow, enough: .none)
+            case .staleWhileRevalidate: Self(network: .atOnce, cache: .atOnce, enough: .any)
+            case .cacheOnly: Self(network: .never, cache: .atOnce, enough: .any)
+            case .networkOnly: Self(network: .atOnce, cache: .never, enough: .none)
             }
     }
 }

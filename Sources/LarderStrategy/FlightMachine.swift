@@ -43,7 +43,6 @@ package struct FlightMachine: Equatable, Sendable {
         case asking(Attempt)
         case pausing(Attempt)
         case receiving(Receiving)
-        /// A 304 is being written down.
         case refreshing(Attempt)
         case storing
         /// The body goes to the one client as it comes.
@@ -54,11 +53,6 @@ package struct FlightMachine: Equatable, Sendable {
     package struct Attempt: Equatable, Sendable {
         package let url: WebURL
         package let isConditional: Bool
-
-        package init(url: WebURL, isConditional: Bool) {
-            self.url = url
-            self.isConditional = isConditional
-        }
     }
 
     /// What the body that is arriving is for.
@@ -93,7 +87,10 @@ package struct FlightMachine: Equatable, Sendable {
     package mutating func started(at url: WebURL, hasValidators: Bool) -> Attempt {
         precondition(state == .idle, "a flight starts once")
         defer { checkInvariants() }
-        let isConditional = hasValidators && rules.keeping != .passedOn
+        return ask(url, isConditional: hasValidators && rules.keeping != .passedOn)
+    }
+
+    private mutating func ask(_ url: WebURL, isConditional: Bool = false) -> Attempt {
         let attempt = Attempt(url: url, isConditional: isConditional)
         state = .asking(attempt)
         return attempt
@@ -119,8 +116,6 @@ package struct FlightMachine: Equatable, Sendable {
         case giveUp(FlightFailure)
     }
 
-    /// An answer's head is there.
-    ///
     /// `remaining` is the time to the deadline; `chance` in 0..<1 is what full jitter draws with;
     /// `rest` is how long the origin is to be left alone.
     package mutating func headArrived(
@@ -143,7 +138,9 @@ package struct FlightMachine: Equatable, Sendable {
         case 200..<300:
             return succeeded(head)
         case 304:
-            return notModified(attempt)
+            guard attempt.isConditional else { return land(.badAnswer("304 to a plain request")) }
+            state = .refreshing(attempt)
+            return .refresh
         case 301, 302, 303, 307, 308:
             return redirected(head, attempt)
         case 404, 410:
@@ -182,12 +179,6 @@ package struct FlightMachine: Equatable, Sendable {
         return .quote(status: status)
     }
 
-    private mutating func notModified(_ attempt: Attempt) -> HeadAction {
-        guard attempt.isConditional else { return land(.badAnswer("304 to a plain request")) }
-        state = .refreshing(attempt)
-        return .refresh
-    }
-
     private mutating func redirected(_ head: ResponseHead, _ attempt: Attempt) -> HeadAction {
         guard let location = head.location else {
             return land(.badAnswer("\(head.status) without a Location"))
@@ -200,9 +191,7 @@ package struct FlightMachine: Equatable, Sendable {
                 return land(.badAnswer("more than \(Limits.redirectsMax) redirects"))
             }
             redirects += 1
-            let next = Attempt(url: url, isConditional: attempt.isConditional)
-            state = .asking(next)
-            return .ask(next)
+            return .ask(ask(url, isConditional: attempt.isConditional))
         }
     }
 
@@ -219,7 +208,6 @@ package struct FlightMachine: Equatable, Sendable {
         case giveUp(FlightFailure)
     }
 
-    /// The attempt came to no whole answer.
     package mutating func attemptFailed(
         _ failure: FlightFailure,
         remaining: Duration,
@@ -261,8 +249,6 @@ package struct FlightMachine: Equatable, Sendable {
         return pause
     }
 
-    /// The pause is over.
-    ///
     /// Nil when the flight has landed meanwhile.
     package mutating func pauseEnded() -> Attempt? {
         guard case .pausing(let attempt) = state else { return nil }
@@ -318,9 +304,7 @@ package struct FlightMachine: Equatable, Sendable {
             return .tell
         }
         hasLostCached = true
-        let next = Attempt(url: attempt.url, isConditional: false)
-        state = .asking(next)
-        return .ask(next)
+        return .ask(ask(attempt.url))
     }
 
     /// The answer was stored, or cannot be; either way it is told.
@@ -351,9 +335,7 @@ package struct FlightMachine: Equatable, Sendable {
         overtakes += 1
         // What would be confirmed is from before the write, too.
         hasLostCached = true
-        let next = Attempt(url: rules.url, isConditional: false)
-        state = .asking(next)
-        return .ask(next)
+        return .ask(ask(rules.url))
     }
 
     /// The deadline has passed, or the daemon is ending.

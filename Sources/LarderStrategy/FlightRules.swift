@@ -135,16 +135,14 @@ package struct FlightRules: Equatable, Sendable {
     package func carried(_ headers: HeaderFields, to url: WebURL) -> HeaderFields {
         let isUpgrade = !self.url.isSecure && url.isSecure && url.host == self.url.host
         if url.originText == self.url.originText || isUpgrade { return headers }
-        return HeaderFields(headers.fields.filter { carrying.includes($0.name.lowercased()) })
-    }
-}
-
-extension FlightRules.Carrying {
-    fileprivate func includes(_ name: String) -> Bool {
-        switch self {
-        case .form: harmlessHeaders.contains(name)
-        case .all(but: let secrets): !credentialHeaders.contains(name) && !secrets.contains(name)
+        let carried = headers.fields.filter { field in
+            let name = field.name.lowercased()
+            return switch carrying {
+            case .form: harmlessHeaders.contains(name)
+            case .all(let secrets): !credentialHeaders.contains(name) && !secrets.contains(name)
+            }
         }
+        return HeaderFields(carried)
     }
 }
 
@@ -182,7 +180,6 @@ package struct ResponseHead: Equatable, Sendable {
         }
     }
 
-    /// The media type without parameters, in lower case; empty where there is none.
     package static func essence(of headers: HeaderFields) -> String {
         headers["Content-Type"]?.prefix(while: { $0 != ";" })
             .filter { $0 != " " && $0 != "\t" }.lowercased() ?? ""

@@ -15,24 +15,19 @@ package struct Freshness: Equatable, Sendable {
     package init(_ headers: HeaderFields, settings: FetchSettings, now: Timestamp) {
         let control = CacheControl(headers.list("Cache-Control") ?? "")
         mayBeStored = !control.isNoStore || settings.storesNoStore
-        // What else its answers differ by nobody knows (4.1).
-        guard !headers.listed("Vary").contains("*") else {
-            until = nil
-            return
-        }
-        if let ttl = settings.ttl {
-            until = now.advanced(by: ttl)
-            return
-        }
-        guard !control.isNoCache, let lifetime = Self.lifetime(control, headers, now) else {
-            until = nil
-            return
-        }
-        guard let age = headers.age else {
-            until = nil
-            return
-        }
-        until = now.advanced(by: lifetime - age)
+        until =
+            if headers.listed("Vary").contains("*") {
+                // What else its answers differ by nobody knows (4.1).
+                nil
+            } else if let ttl = settings.ttl {
+                now.advanced(by: ttl)
+            } else if !control.isNoCache, let lifetime = Self.lifetime(control, headers, now),
+                let age = headers.age
+            {
+                now.advanced(by: lifetime - age)
+            } else {
+                nil
+            }
     }
 
     private static func lifetime(

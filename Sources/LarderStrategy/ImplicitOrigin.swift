@@ -11,7 +11,8 @@ package enum ImplicitOrigin {
         isTaken: (OriginName) -> Bool
     ) -> OriginSettings? {
         guard PublicRule.admits(url), let base = try? WebURL(url.originText) else { return nil }
-        var text = name(of: url)
+        let port = url.port == url.defaultPort ? "" : "_\(url.port)"
+        var text = bounded(plain(url.host), port)
         while let name = try? OriginName(text) {
             guard isTaken(name) else { return OriginSettings(name: name, baseURL: base) }
             text += "_"
@@ -40,14 +41,9 @@ package enum ImplicitOrigin {
         return try? OriginName(bounded(plain(url.host), port))
     }
 
-    private static func name(of url: WebURL) -> String {
-        bounded(plain(url.host), url.port == url.defaultPort ? "" : "_\(url.port)")
-    }
-
     /// The host with what a name cannot have replaced: the brackets and colons of IPv6.
     private static func plain(_ host: String) -> String {
-        String(decoding: host.utf8.filter { $0 != bracket && $0 != otherBracket }, as: UTF8.self)
-            .replacing(":", with: "-")
+        host.filter { $0 != "[" && $0 != "]" }.replacing(":", with: "-")
     }
 
     /// Within ``Limits/originNameBytesMax``, with room for `_`; what is longer ends with its hash.
@@ -63,6 +59,3 @@ package enum ImplicitOrigin {
         return String(decoding: kept, as: UTF8.self) + tail + suffix
     }
 }
-
-private let bracket = UInt8(ascii: "[")
-private let otherBracket = UInt8(ascii: "]")

@@ -7,12 +7,10 @@ package struct ModifierRequest: Equatable, Sendable {
     package let flight: FlightRules
     /// The media type of its body without parameters, in lower case; empty where there is none.
     package let essence: String
-    /// Whether it goes out with an If-Match.
     package let isConditional: Bool
     /// Whether HTML may be the origin's answer: the request carries or accepts it, or the target is
     /// HTML.
     package let expectsHTML: Bool
-    /// What it changes.
     package let targets: [EntryID]
 
     /// The headers are those that go out, `Content-Type` included; `baseIsJSON` says whether what

@@ -22,7 +22,6 @@ struct NoticeQueue: Sendable {
     /// Where the put of an id waits that a later one may stand for.
     private(set) var puts: [EntryID: Int] = [:]
 
-    /// What waits.
     var notices: [Notice] { places.compactMap(\.self) }
     var next: Notice? { places.lazy.compactMap(\.self).first }
     /// The last revision that waits.
@@ -72,7 +71,6 @@ struct NoticeQueue: Sendable {
         return taken
     }
 
-    /// Drops the steps from a revision on.
     mutating func drop(from revision: Revision) {
         while let last = places.last {
             if let last, last.revision < revision { break }

@@ -17,7 +17,6 @@ package struct OriginHealth: Equatable, Sendable {
     package typealias State = OriginState
 
     package private(set) var state = State.unknown
-    /// When it came into this state.
     package private(set) var since: Timestamp
     /// When a portal answered in its place last.
     private var portalSeen: Timestamp?
@@ -44,7 +43,6 @@ package struct OriginHealth: Equatable, Sendable {
         become(.online, now)
     }
 
-    /// No connection was made.
     package mutating func connectFailed(now: Timestamp) -> Bool {
         become(.offline, now)
     }
@@ -54,7 +52,6 @@ package struct OriginHealth: Equatable, Sendable {
         become(.offline, now)
     }
 
-    /// A captive portal has answered in its place.
     package mutating func portalAnswered(now: Timestamp) -> Bool {
         portalSeen = now
         return become(.captive, now)
@@ -94,7 +91,6 @@ package struct OriginHealth: Equatable, Sendable {
         rests[scope] = nil
     }
 
-    /// It has asked for rests under other settings.
     package mutating func settingsChanged() {
         rests = [:]
     }

@@ -5,7 +5,6 @@ package import LarderModel
 ///
 /// It is asked before anything is looked up; the connected address is judged besides.
 package enum PublicRule {
-    /// Whether a URL is public by its text.
     package static func admits(_ url: WebURL) -> Bool {
         guard url.isSecure else { return false }
         switch HostKind(url.host) {

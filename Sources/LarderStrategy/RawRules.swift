@@ -24,15 +24,18 @@ package struct RawRules: Equatable, Sendable {
         case refused
     }
 
-    package let policy: FetchPolicy
+    package private(set) var policy: FetchPolicy
     /// Whether what the network answers may be stored.
-    package let isKept: Bool
+    package private(set) var isKept: Bool
+    private var isNoCache = false
+    private var isOnlyCached = false
+    private var maxAge: Duration?
+    private var minFresh: Duration?
+    private var maxStale = Tolerance.unsaid
+
     /// Whether it is the request and not the policy that wants the network to be asked.
-    package let asksNetwork: Bool
-    private let isOnlyCached: Bool
-    private let maxAge: Duration?
-    private let minFresh: Duration?
-    private let maxStale: Tolerance
+    package var asksNetwork: Bool { isNoCache || isPicky }
+    private var isPicky: Bool { maxAge != nil || minFresh != nil }
 
     private enum Tolerance: Equatable, Sendable {
         case unsaid
@@ -48,18 +51,13 @@ package struct RawRules: Equatable, Sendable {
     /// An unknown directive counts for nothing; of one that is given twice the first counts, and an
     /// argument that cannot be read is zero, which asks for the most.
     package init(_ policy: FetchPolicy, control: String, accept: String? = nil) {
-        let wantsEvents = accept?.lowercased().hasPrefix("text/event-stream") ?? false
-        var isNoCache = false
-        var isNoStore = false
-        var isOnlyCached = false
-        var maxAge: Duration?
-        var minFresh: Duration?
-        var maxStale = Tolerance.unsaid
+        self.policy = policy
+        isKept = !(accept?.lowercased().hasPrefix("text/event-stream") ?? false)
         for directive in CacheDirective.list(control) {
             let time = directive.argument.map { Duration(deltaSeconds: $0) ?? .zero }
             switch directive.name {
             case "no-cache": isNoCache = true
-            case "no-store": isNoStore = true
+            case "no-store": isKept = false
             case "only-if-cached": isOnlyCached = true
             case "max-age" where maxAge == nil: maxAge = time ?? .zero
             case "min-fresh" where minFresh == nil: minFresh = time ?? .zero
@@ -68,37 +66,15 @@ package struct RawRules: Equatable, Sendable {
             default: continue
             }
         }
-        self.isOnlyCached = isOnlyCached
-        self.maxAge = maxAge
-        self.minFresh = minFresh
-        self.maxStale = maxStale
-        isKept = !isNoStore && !wantsEvents
-        asksNetwork = isNoCache || maxAge != nil || minFresh != nil
-        // What contradicts itself can only be refused: nothing cached may be given unconfirmed.
-        refusesCached = isOnlyCached && isNoCache
-        self.policy = Self.policy(
-            policy,
-            isOnlyCached: isOnlyCached,
-            isNoCache: isNoCache,
-            toleratesStale: maxStale != .unsaid,
-            isPicky: maxAge != nil || minFresh != nil
-        )
+        self.policy = applied(to: policy)
     }
 
-    private let refusesCached: Bool
-
-    private static func policy(
-        _ policy: FetchPolicy,
-        isOnlyCached: Bool,
-        isNoCache: Bool,
-        toleratesStale: Bool,
-        isPicky: Bool
-    ) -> FetchPolicy {
+    private func applied(to policy: FetchPolicy) -> FetchPolicy {
         if isOnlyCached { return .cacheOnly }
         if isNoCache { return .networkOnly }
         switch policy {
         case .cacheThenNetwork, .networkFirst, .networkOnly:
-            if toleratesStale { return .cacheFirst }
+            if maxStale != .unsaid { return .cacheFirst }
             return policy == .networkOnly ? .networkOnly : .networkFirst
         case .staleWhileRevalidate:
             // What it would give unasked may be too old for the request.
@@ -111,7 +87,8 @@ package struct RawRules: Equatable, Sendable {
     /// What an answer is good for that was given or confirmed `age` ago and has a lifetime of
     /// `freshFor` left, below zero once it is over; nil: it never had one.
     package func grade(age: Duration, freshFor: Duration?) -> Grade {
-        if refusesCached { return .refused }
+        // What contradicts itself can only be refused: nothing cached may be given unconfirmed.
+        if isOnlyCached && isNoCache { return .refused }
         let staleness = freshFor.map { .zero - $0 } ?? age
         let isFresh = freshFor.map { $0 > .zero } ?? false
         var isTolerated = isFresh

@@ -13,7 +13,6 @@ package struct Variants: Sendable {
         self.digestKey = digestKey
     }
 
-    /// The id of the answer to `url` when the headers in `names` count.
     package func id(
         of url: WebURL,
         names: [String],

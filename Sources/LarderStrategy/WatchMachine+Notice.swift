@@ -1,7 +1,6 @@
 package import LarderModel
 
 extension WatchMachine {
-    /// One thing to tell.
     package struct Notice: Equatable, Sendable {
         package enum Content: Equatable, Sendable {
             /// `coalesced` is how many puts it stands for.
@@ -54,17 +53,9 @@ extension WatchMachine.Notice {
 
     /// What it takes in memory, about.
     var bytes: Int {
-        switch content {
-        case .change(let change, _): change.noticeBytes
-        case .status, .bookmark: Limits.watchNoticeOverheadBytes
-        }
-    }
-}
-
-extension Change {
-    fileprivate var noticeBytes: Int {
+        guard case .change(let change, _) = content else { return Limits.watchNoticeOverheadBytes }
         let bytes =
-            switch event {
+            switch change.event {
             case .put(let id, let cause), .delete(let id, let cause):
                 id.text.utf8.count + (cause.text?.utf8.count ?? 0)
             case .evict(let id, _, _): id.text.utf8.count

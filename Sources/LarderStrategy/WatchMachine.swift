@@ -37,7 +37,6 @@ package struct WatchMachine: Sendable {
         case over
     }
 
-    /// What the reader is to do.
     package enum ReadAction: Equatable, Sendable {
         case tell([Notice])
         case list
@@ -101,9 +100,10 @@ package struct WatchMachine: Sendable {
     package mutating func released(_ change: Change) -> Bool {
         guard state == .live, change.revision > told, interest.covers(change) else { return false }
         defer { checkInvariants() }
-        guard waiting.add(change) else {
-            lag(before: change.revision)
-            return true
+        if !waiting.add(change) {
+            // Nothing of a step that does not fit is told.
+            waiting.drop(from: change.revision)
+            state = .lagged(after: Revision(change.revision.number - 1))
         }
         return true
     }
@@ -141,12 +141,6 @@ package struct WatchMachine: Sendable {
         }
     }
 
-    /// The stream comes to its end; what waits is not told any more.
-    package mutating func ended() {
-        state = .over
-        clear()
-    }
-
     // MARK: The reader
 
     /// The reader has told everything that it was handed; `released` is the last released revision.
@@ -165,11 +159,14 @@ package struct WatchMachine: Sendable {
                 appendStatuses(at: told)
                 return .tell(takeNotices())
             }
-            if let bookmark = takeBookmark() { return .tell([bookmark]) }
-            return .wait
+            guard let content = bookmark.take(), hasBookmarks else { return .wait }
+            bookmarked = told
+            return .tell([Notice(revision: told, content: content)])
         case .lagged(let after):
             state = .over
-            clear()
+            waiting = NoticeQueue()
+            statuses = [:]
+            forgetListed()
             return .tellLagged(Revision(after.number + 1), droppedAfter: after)
         case .listing, .over:
             return .end
@@ -188,7 +185,6 @@ package struct WatchMachine: Sendable {
         }
     }
 
-    /// All of the entries that there were are told.
     package mutating func listingEnded() {
         defer { checkInvariants() }
         guard case .listing(let from) = state else { return }
@@ -225,7 +221,6 @@ package struct WatchMachine: Sendable {
         state = .lagged(after: after)
     }
 
-    /// Nothing was told for a while.
     package mutating func beatIsDue(released: Revision) -> BeatAction {
         guard state == .live, hasBookmarks, waiting.isEmpty, bookmark == nil else {
             return .beat(told)
@@ -245,30 +240,10 @@ package struct WatchMachine: Sendable {
         statuses = [:]
     }
 
-    /// Nothing of a step that does not fit is told.
-    private mutating func lag(before revision: Revision) {
-        waiting.drop(from: revision)
-        state = .lagged(after: Revision(revision.number - 1))
-    }
-
     private mutating func takeNotices() -> [Notice] {
         let notices = waiting.take(Limits.watchBatchNotices)
         told = notices.last?.revision ?? told
         return notices
-    }
-
-    private mutating func takeBookmark() -> Notice? {
-        guard let content = bookmark else { return nil }
-        bookmark = nil
-        guard hasBookmarks else { return nil }
-        bookmarked = told
-        return Notice(revision: told, content: content)
-    }
-
-    private mutating func clear() {
-        waiting = NoticeQueue()
-        statuses = [:]
-        forgetListed()
     }
 
     private mutating func forgetListed() {

@@ -1,5 +1,6 @@
 import LarderModel
-import LarderStrategy
+
+@testable import LarderStrategy
 
 /// What happens to a flight after its start.
 enum FlightEvent: CaseIterable, Hashable, Sendable {
