@@ -20,11 +20,6 @@ final class ContentDecoder {
         }
     }
 
-    /// Why a coded body is not an answer.
-    struct Fault: Error {
-        let reason: String
-    }
-
     private let coding: Coding
     /// zlib keeps a pointer to it, so it has a fixed place.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
@@ -52,7 +47,7 @@ final class ContentDecoder {
     }
 
     /// Decoded bytes, never empty; nil when more have to come.
-    func next() throws(Fault) -> [UInt8]? {
+    func next() throws(UpstreamError) -> [UInt8]? {
         // The first two bytes tell the format.
         guard isOpen || pending.count >= 2 else { return nil }
         try open()
@@ -61,7 +56,7 @@ final class ContentDecoder {
                 guard !pending.isEmpty else { return nil }
                 // Another gzip member (RFC 1952 2.2).
                 guard coding == .gzip, inflateReset(stream) == Z_OK else {
-                    throw Fault(reason: "bytes follow the end of its \(coding) stream")
+                    throw .brokenOff(reason: "bytes follow the end of its \(coding) stream")
                 }
                 isAtEnd = false
             }
@@ -72,13 +67,13 @@ final class ContentDecoder {
     }
 
     /// The coded body ended.
-    func finish() throws(Fault) {
+    func finish() throws(UpstreamError) {
         guard isAtEnd || taken == 0 else {
-            throw Fault(reason: "it ended inside its \(coding) stream")
+            throw .brokenOff(reason: "it ended inside its \(coding) stream")
         }
     }
 
-    private func open() throws(Fault) {
+    private func open() throws(UpstreamError) {
         guard !isOpen else { return }
         // 32: zlib or gzip by its first bytes. Some servers send `deflate` without zlib's header.
         let hasZlibHeader =
@@ -86,12 +81,12 @@ final class ContentDecoder {
             && pending[0] & 0x0F == 8
         let isRaw = coding == .deflate && !hasZlibHeader
         guard larder_inflate_init(stream, isRaw ? -MAX_WBITS : MAX_WBITS + 32) == Z_OK else {
-            throw Fault(reason: "zlib cannot decode it")
+            throw .brokenOff(reason: "zlib cannot decode it")
         }
         isOpen = true
     }
 
-    private func inflateSome() throws(Fault) -> [UInt8] {
+    private func inflateSome() throws(UpstreamError) -> [UInt8] {
         var status = Z_OK
         var used = 0
         let decoded = pending.withUnsafeMutableBufferPointer { input in
@@ -110,10 +105,10 @@ final class ContentDecoder {
         isAtEnd = status == Z_STREAM_END
         // Z_BUF_ERROR: zlib needs more bytes.
         guard [Z_OK, Z_STREAM_END, Z_BUF_ERROR].contains(status) else {
-            throw Fault(reason: "its \(coding) stream is damaged")
+            throw .brokenOff(reason: "its \(coding) stream is damaged")
         }
         guard given <= Limits.decodedFreeBytes || given / Limits.decodedRatioMax <= taken else {
-            throw Fault(reason: "its \(coding) stream expands more than a real one")
+            throw .brokenOff(reason: "its \(coding) stream expands more than a real one")
         }
         return decoded
     }

@@ -31,28 +31,15 @@ package struct UpstreamBody {
         }
     }
 
-    /// The same body without its content coding.
     func decoded(_ coding: ContentDecoder.Coding) -> UpstreamBody {
         let decoder = ContentDecoder(coding)
         return UpstreamBody { () async throws(UpstreamError) -> [UInt8]? in
-            do throws(ContentDecoder.Fault) {
+            while true {
                 if let decoded = try decoder.next() { return decoded }
-            } catch {
-                throw .brokenOff(reason: error.reason)
-            }
-            while let piece = try await self.next() {
+                guard let piece = try await self.next() else { break }
                 decoder.take(piece)
-                do throws(ContentDecoder.Fault) {
-                    if let decoded = try decoder.next() { return decoded }
-                } catch {
-                    throw .brokenOff(reason: error.reason)
-                }
             }
-            do throws(ContentDecoder.Fault) {
-                try decoder.finish()
-            } catch {
-                throw .brokenOff(reason: error.reason)
-            }
+            try decoder.finish()
             return nil
         }
     }
