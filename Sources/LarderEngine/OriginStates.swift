@@ -89,13 +89,9 @@ struct OriginStates: EnginePart {
         _ origin: OriginSettings,
         _ url: WebURL
     ) async throws(UpstreamError) -> UpstreamReply {
-        try await context.upstream.ask(
-            UpstreamRequest(
-                origin: origin,
-                url: url,
-                timeout: min(origin.fetch.timeout, Limits.silenceTime)
-            )
-        )
+        let timeout = min(origin.fetch.timeout, Limits.silenceTime)
+        let request = UpstreamRequest(origin: origin, url: url, timeout: timeout)
+        return try await context.upstream.ask(request) {}
     }
 
     /// Notes an answer to what was asked for no client; false when it was not the origin's.

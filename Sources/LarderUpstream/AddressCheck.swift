@@ -32,14 +32,11 @@ struct AddressCheck {
 extension SocketAddress {
     /// Whether ``AddressRule`` refuses it, as it does what is neither IPv4 nor IPv6.
     var isRefused: Bool {
-        AddressRule.refuses(ipBytes ?? [])
-    }
-
-    /// The address in network byte order; nil for what is neither IPv4 nor IPv6.
-    private var ipBytes: [UInt8]? {
-        guard let text = ipAddress else { return nil }
+        guard let text = ipAddress else { return AddressRule.refuses([]) }
         let isV4 = self.protocol == .inet
+        // In network byte order.
         var bytes = [UInt8](repeating: 0, count: isV4 ? 4 : 16)
-        return inet_pton(isV4 ? AF_INET : AF_INET6, text, &bytes) == 1 ? bytes : nil
+        let isRead = inet_pton(isV4 ? AF_INET : AF_INET6, text, &bytes) == 1
+        return AddressRule.refuses(isRead ? bytes : [])
     }
 }

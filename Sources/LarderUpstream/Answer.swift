@@ -28,8 +28,6 @@ final class Answer: Sendable {
         task.cancel()
     }
 
-    /// The head.
-    ///
     /// Cancelling the calling task ends the request.
     func head() async throws(AnswerFailure) -> AnswerHead {
         switch try await next(within: nil).get() {

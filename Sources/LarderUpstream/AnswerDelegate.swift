@@ -49,8 +49,6 @@ final class AnswerDelegate: HTTPClientResponseDelegate {
 
     func didFinishRequest(task: HTTPClient.Task<Void>) {}
 
-    /// The request is over.
-    ///
     /// Called once, by whoever made it: a request that never starts does not
     /// reach the delegate's other methods.
     func requestEnded(_ error: (any Error)?) {

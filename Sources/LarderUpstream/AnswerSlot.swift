@@ -111,7 +111,6 @@ struct AnswerSlot {
     }
 }
 
-/// Status and header fields of an answer.
 struct AnswerHead: Equatable {
     let status: Int
     let headers: HeaderFields
@@ -128,7 +127,6 @@ enum AnswerProgress: Equatable {
     case readingBody
 }
 
-/// What ended a request, and how far it had come.
 struct AnswerFailure: Error {
     let error: any Error
     let progress: AnswerProgress

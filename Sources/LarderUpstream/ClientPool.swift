@@ -12,13 +12,8 @@ import Synchronization
 /// that needs it. The clients are as many as the origins differ, and at most
 /// ``Limits/upstreamClientsMax``: beyond that the one that was not used for longest goes.
 final class ClientPool: Sendable {
-    private struct Pooled {
-        let client: HTTPClient
-        var lastUse: Int
-    }
-
     private enum State {
-        case open([ConnectionSettings: Pooled], uses: Int)
+        case open([ConnectionSettings: (client: HTTPClient, lastUse: Int)], uses: Int)
         case shutDown
     }
 
@@ -62,7 +57,7 @@ final class ClientPool: Sendable {
         let used = state.withLock { state -> (client: HTTPClient?, dropped: HTTPClient?)? in
             guard case .open(var clients, let uses) = state else { return nil }
             guard let client = clients[settings]?.client ?? make() else { return (nil, nil) }
-            clients[settings] = Pooled(client: client, lastUse: uses)
+            clients[settings] = (client, uses)
             var dropped: HTTPClient?
             if clients.count > Limits.upstreamClientsMax,
                 let oldest = clients.min(by: { $0.value.lastUse < $1.value.lastUse })
@@ -133,8 +128,10 @@ final class ClientPool: Sendable {
     }
 
     private static func proxy(_ settings: ProxySettings) -> HTTPClient.Configuration.Proxy {
-        .server(
-            host: settings.bareHost,
+        let host = settings.host
+        return .server(
+            // An IPv6 address without its brackets, as a socket takes it.
+            host: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host,
             port: settings.port,
             authorization: settings.credentials.map { credentials in
                 .basic(username: credentials.user, password: credentials.password)
@@ -143,34 +140,22 @@ final class ClientPool: Sendable {
     }
 }
 
-extension ProxySettings {
-    /// An IPv6 address without its brackets, as a socket takes it.
-    fileprivate var bareHost: String {
-        host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-    }
-}
-
 extension Channel {
     /// Has the kernel find out that the peer of an idle connection is gone, and end a connection
     /// whose bytes are not acknowledged (tcp(7)).
     fileprivate func keepAlive() -> EventLoopFuture<Void> {
-        let options: [(ChannelOptions.Types.SocketOption, Int)] = [
-            (ChannelOptions.socketOption(.so_keepalive), 1),
-            (.init(level: .tcp, name: .init(rawValue: TCP_KEEPIDLE)), Limits.keepaliveIdleSeconds),
-            (
-                .init(level: .tcp, name: .init(rawValue: TCP_KEEPINTVL)),
-                Limits.keepaliveIntervalSeconds
-            ),
-            (.init(level: .tcp, name: .init(rawValue: TCP_KEEPCNT)), Limits.keepaliveProbesMax),
-            (
-                .init(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT)),
-                Limits.unacknowledgedMilliseconds
-            ),
+        let options = [
+            (TCP_KEEPIDLE, Limits.keepaliveIdleSeconds),
+            (TCP_KEEPINTVL, Limits.keepaliveIntervalSeconds),
+            (TCP_KEEPCNT, Limits.keepaliveProbesMax),
+            (TCP_USER_TIMEOUT, Limits.unacknowledgedMilliseconds),
         ]
-        return EventLoopFuture.andAllComplete(
-            options.map { setOption($0, value: .init($1)) },
-            on: eventLoop
-        )
+        let set = options.map { name, value in
+            let option = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: name))
+            return setOption(option, value: .init(value))
+        }
+        let keptAlive = setOption(.socketOption(.so_keepalive), value: 1)
+        return EventLoopFuture.andAllComplete([keptAlive] + set, on: eventLoop)
     }
 
     fileprivate func addRequestHandlers() -> EventLoopFuture<Void> {

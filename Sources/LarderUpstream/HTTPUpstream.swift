@@ -88,7 +88,13 @@ package final class HTTPUpstream: Upstream {
         var reply = UpstreamReply(
             status: head.status,
             headers: head.headers,
-            body: Self.body(of: answer, host: host, silence: silence),
+            body: UpstreamBody { () async throws(UpstreamError) -> [UInt8]? in
+                do throws(AnswerFailure) {
+                    return try await answer.piece(within: silence)
+                } catch {
+                    throw UpstreamError(error, host: host)
+                }
+            },
             endsWithConnection: head.endsWithConnection
         )
         guard request.method != "HEAD", head.mayBeDecoded,
@@ -122,18 +128,16 @@ package final class HTTPUpstream: Upstream {
         let prepared = try prepare(request, WireMarks(target: request.url.requestTarget))
         let client = try clients.newClient(settings, host: request.url.host, recorder: recorder)
         let answer = Answer(to: prepared, from: client, deadline: deadline)
-        let result: Result<AnswerHead, AnswerFailure>
+        let outcome: UpstreamCheck.Outcome
         do throws(AnswerFailure) {
-            result = .success(try await answer.head())
+            let head = try await answer.head()
+            outcome = .answered(status: head.status, headers: head.headers)
         } catch {
-            result = .failure(error)
+            outcome = .failed(UpstreamError(error, host: request.url.host))
         }
         // Its one error is that it was shut down before, which nobody else does.
         try? await client.shutdown()
-        switch result {
-        case .success(let head): return .answered(status: head.status, headers: head.headers)
-        case .failure(let failure): throw UpstreamError(failure, host: request.url.host)
-        }
+        return outcome
     }
 
     package func shutdown() async {
@@ -158,20 +162,6 @@ package final class HTTPUpstream: Upstream {
             )
         } catch {
             throw .unreachable(host: request.url.host, reason: "its URL cannot be asked: \(error)")
-        }
-    }
-
-    private static func body(
-        of answer: Answer,
-        host: String,
-        silence: TimeAmount?
-    ) -> UpstreamBody {
-        UpstreamBody { () async throws(UpstreamError) -> [UInt8]? in
-            do throws(AnswerFailure) {
-                return try await answer.piece(within: silence)
-            } catch {
-                throw UpstreamError(error, host: host)
-            }
         }
     }
 }

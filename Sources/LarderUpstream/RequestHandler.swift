@@ -43,13 +43,16 @@ final class RequestHandler: ChannelDuplexHandler {
             if let marks {
                 request.uri = marks.target
                 guard isUsable(marks, now: context.eventLoop.now) else {
-                    return refuse(context, promise)
+                    refused = promise.map { [$0] } ?? []
+                    return fail(.unused, context)
                 }
                 silence = requests > 0 ? marks.silence : nil
             }
             requests += 1
             isAnswered = false
-            head?.requestBegins(hasEscapes: request.headers.contains { $0.value.mayHoldEscapes })
+            // The first byte of every scalar of FieldBytes.
+            let hasEscapes = request.headers.contains { $0.value.utf8.contains(0xF4) }
+            head?.requestBegins(hasEscapes: hasEscapes)
             context.write(wrapOutboundOut(.head(request)), promise: promise)
         case _ where refused != nil:
             if let promise { refused?.append(promise) }
@@ -103,11 +106,6 @@ final class RequestHandler: ChannelDuplexHandler {
         return marks.silence != nil || now - lastUse <= TimeAmount(Limits.reusedIdleMax)
     }
 
-    private func refuse(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
-        refused = promise.map { [$0] } ?? []
-        fail(.unused, context)
-    }
-
     /// The error reaches async-http-client in a turn of its own, as its state machine is in the
     /// middle of a step here, and before any promise fails: it takes a failed write for the peer's
     /// doing.
@@ -136,9 +134,4 @@ final class RequestHandler: ChannelDuplexHandler {
         timer = nil
         silence = nil
     }
-}
-
-extension String {
-    /// Whether the text can contain a scalar of ``FieldBytes``.
-    fileprivate var mayHoldEscapes: Bool { utf8.contains(0xF4) }
 }

@@ -25,8 +25,7 @@ package enum TLSMaterial {
         guard let key = settings.clientKey else { return configuration }
         let chain = try certificates(settings, .clientCertificate)
         configuration.certificateChain = chain.map { .certificate($0) }
-        let privateKey = try privateKey(key)
-        configuration.privateKey = .privateKey(privateKey)
+        configuration.privateKey = .privateKey(try privateKey(key))
         do {
             // That a key belongs to its certificate is seen only when both are put to use.
             _ = try NIOSSLContext(configuration: configuration)
@@ -40,12 +39,7 @@ package enum TLSMaterial {
         _ settings: TLSSettings,
         _ key: TLSKey
     ) throws(TLSFault) -> [NIOSSLCertificate] {
-        let found: [NIOSSLCertificate]
-        do {
-            found = try NIOSSLCertificate.fromPEMBytes(settings[key]?.bytes ?? [])
-        } catch {
-            throw TLSFault(key, "holds no certificates in PEM")
-        }
+        let found = (try? NIOSSLCertificate.fromPEMBytes(settings[key]?.bytes ?? [])) ?? []
         guard !found.isEmpty else { throw TLSFault(key, "holds no certificates in PEM") }
         return found
     }

@@ -26,12 +26,3 @@ package protocol Upstream: Sendable {
     /// Ends every connection; requests under way fail. Nothing may be asked after it.
     func shutdown() async
 }
-
-extension Upstream {
-    /// The same without a word on when the request leaves.
-    package func ask(
-        _ request: UpstreamRequest
-    ) async throws(UpstreamError) -> UpstreamReply {
-        try await ask(request, onSent: {})
-    }
-}

@@ -97,3 +97,12 @@ package final class ScriptedUpstream: Upstream {
         }
     }
 }
+
+extension Upstream {
+    /// The same without a word on when the request leaves.
+    package func ask(
+        _ request: UpstreamRequest
+    ) async throws(UpstreamError) -> UpstreamReply {
+        try await ask(request, onSent: {})
+    }
+}
