@@ -44,11 +44,6 @@ package struct OriginTable: Sendable {
         entityRules = byName.compactMapValues { $0.settings.normalize.map(EntityRules.init) }
     }
 
-    /// Origins of a configuration file, for a daemon that serves the whole system.
-    package init(_ origins: [OriginSettings]) {
-        self.init(origins.map { KnownOrigin($0, from: .file("")) })
-    }
-
     package var origins: [OriginSettings] { known.map(\.settings) }
 
     package subscript(name: OriginName) -> KnownOrigin? { byName[name] }

@@ -1,5 +1,6 @@
 import LarderEngine
 import LarderModel
+import LarderTestSupport
 import Testing
 
 struct OriginTableTests {

@@ -1,4 +1,4 @@
-import LarderEngine
+package import LarderEngine
 package import LarderModel
 package import LarderStore
 
@@ -34,5 +34,12 @@ package struct EngineSetup {
         var setup = try EngineSetup()
         try change(&setup)
         return setup
+    }
+}
+
+extension OriginTable {
+    /// Origins of a configuration file, for a daemon that serves the whole system.
+    package init(_ origins: [OriginSettings]) {
+        self.init(origins.map { KnownOrigin($0, from: .file("")) })
     }
 }
