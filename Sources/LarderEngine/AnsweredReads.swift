@@ -12,14 +12,9 @@ import Synchronization
 final class AnsweredReads: Sendable {
     private let context: EngineContext
     private let records: ModifierRecords
-    private let readings = Mutex(Readings())
+    private let readings = Mutex<(rows: [TargetName: Reading], pauseCount: Int)>(([:], 0))
     /// So that the rows of a long queue do not take all of a user's places for requests.
     private let turns = Turnstile(places: 8)
-
-    private struct Readings {
-        var rows: [TargetName: Reading] = [:]
-        var pauseCount = 0
-    }
 
     private enum Reading: Equatable {
         /// Whether another write has been confirmed since the request.
@@ -77,11 +72,7 @@ final class AnsweredReads: Sendable {
                 guard let (url, origin) = context.address(of: id, in: scope) else { break }
                 let request = FetchRequest(FetchOrder(url: url), origin: origin)
                 let outcome = await turns.pass {
-                    await withCheckedContinuation { continuation in
-                        context.board.board(request, scope, cached: nil, isForNobody: true) {
-                            continuation.resume(returning: $0)
-                        }
-                    }
+                    await context.board.answer(to: request, scope, isForNobody: true)
                 }
                 let next = min(max(pause * 2, Limits.pinRetryBase), Limits.pinRetryMax)
                 // An answer that has ended nothing was not stored, or its request was too early.

@@ -22,17 +22,12 @@ struct BodyIntake: ~Copyable {
         let isCutOff: Bool
     }
 
-    /// Under which id it is to stand, so that the body of a pin goes where it is kept.
-    struct Goal {
-        let scope: ScopeKey
-        let id: EntryID
-        var isPinning = false
-    }
-
     private let store: Store
     /// Without it nothing goes to disk, and what does not fit in memory is refused.
     private var isStored: Bool
-    let goal: Goal
+    let name: TargetName
+    /// Whether it is a pin's, which goes where pins are kept.
+    let isPinning: Bool
     /// Whether it is worth something that cannot be stored.
     private let goesOnInMemory: Bool
     private var limit: Int64
@@ -47,11 +42,12 @@ struct BodyIntake: ~Copyable {
     init(
         _ store: Store,
         isStored: Bool,
-        for goal: Goal,
+        for name: TargetName,
+        isPinning: Bool = false,
         goesOnInMemory: Bool = false,
         mayBeCutJSON: Bool = false
     ) {
-        self.goal = goal
+        (self.name, self.isPinning) = (name, isPinning)
         self.store = store
         self.isStored = isStored
         self.goesOnInMemory = goesOnInMemory
@@ -115,11 +111,8 @@ struct BodyIntake: ~Copyable {
             if let upload {
                 target = upload
             } else {
-                target = try await store.bodies.begin(
-                    for: goal.scope,
-                    goal.id,
-                    isPinning: goal.isPinning
-                )
+                let (scope, id) = (name.scope, name.id)
+                target = try await store.bodies.begin(for: scope, id, isPinning: isPinning)
                 upload = target
             }
             try await store.bodies.append(bytes, to: target, now: now)
@@ -159,15 +152,15 @@ package struct BlobIntake: ~Copyable {
             intake.abandon()
             throw error
         }
-        var entry = Entry(id: intake.goal.id, kind: .blob, storedAt: now, body: taken.summary)
+        var entry = Entry(id: intake.name.id, kind: .blob, storedAt: now, body: taken.summary)
         entry.mediaType = mediaType
         entry.freshUntil = ttl.map { now.advanced(by: $0) }
         guard let body = taken.body else { preconditionFailure("a stored intake has a body") }
         do throws(StoreError) {
-            var new = NewEntry(scope: intake.goal.scope, entry: entry, body: body)
+            var new = NewEntry(scope: intake.name.scope, entry: entry, body: body)
             new.client = client
             let receipt =
-                intake.goal.isPinning
+                intake.isPinning
                 ? try await context.store.pins.put(new, now: now, if: condition)
                 : try await context.store.put(new, now: now, if: condition)
             return (receipt, entry.entityTag)

@@ -60,11 +60,7 @@ struct EffectCheck: Sendable {
                     purpose: .write
                 )
                 let reply = try await context.ask(request)
-                let head = ResponseHead(
-                    status: reply.status,
-                    headers: reply.headers,
-                    now: context.clock.now()
-                )
+                let head = reply.head(now: context.clock.now())
                 let action = machine.headArrived(head, remaining: .zero, chance: 0)
                 if case .giveUp(.captive) = action {
                     let sender = await context.originStates.sender(

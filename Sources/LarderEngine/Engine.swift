@@ -43,7 +43,7 @@ package final class Engine: Sendable {
             logger: logger
         )
         steps = ModifierSteps(context)
-        self.origins = Origins(context, keeping)
+        self.origins = Origins(context: context, keeping: keeping)
         monitor = Monitor(context, version: version, findings: findings)
         store.pins.whenNews { [keeper = context.keeper] in keeper.post(.wanted) }
     }
@@ -138,14 +138,14 @@ package final class Engine: Sendable {
         tally.end(request.policy, refusal: refusal, at: clock.monotonic(), in: context.meter)
         return refusal
     }
-    ///
-    /// `fields` are those of the client's request, of which Cache-Control and its conditions count.
 
     /// Answers one request on the raw routes: an origin's answer as one body; nil when its client has
-        fields: HeaderFields,
     /// hung up, which `interest` tells.
+    ///
+    /// `fields` are those of the client's request, of which Cache-Control and its conditions count.
     package func raw(
         _ command: RawCommand,
+        fields: HeaderFields,
         scope: ScopeKey,
         reader: StoreReader,
         interest: Interest
@@ -176,14 +176,14 @@ package final class Engine: Sendable {
         _ accept: String?,
         _ scope: ScopeKey,
         _ reader: StoreReader,
+        _ interest: Interest
+    ) async throws(Problem) -> RawReply? {
+        try origin.refuseConfigured(order.headers)
         let rules = RawRules(
             order.policy ?? .networkFirst,
             control: fields.list("Cache-Control") ?? "",
             accept: accept
         )
-        _ interest: Interest
-    ) async throws(Problem) -> RawReply? {
-        try origin.refuseConfigured(order.headers)
         let request = FetchRequest(order, origin: origin, raw: rules)
         let printer = RawPrinter(
             clock: clock,
@@ -219,23 +219,17 @@ package final class Engine: Sendable {
         return session.printer
     }
 
-    private enum HousekeepingEvent {
-        case upkeepWanted
-        case quietTimeOver
-    }
-
     /// Looks after the store a few seconds after something was done with it, and now and then.
     private func keepHouse() async {
-        let mailbox = Mailbox<HousekeepingEvent>()
+        // The pause before each look.
+        let mailbox = Mailbox<Duration>()
         let timers = SessionTimers(clock: clock, mailbox: mailbox)
-        timers.beat(every: Limits.quietTime, .quietTimeOver)
-        store.upkeep.whenWanted { mailbox.post(.upkeepWanted) }
+        timers.beat(every: Limits.quietTime, .zero)
+        store.upkeep.whenWanted { mailbox.post(Limits.touchFlushTime) }
         await withDiscardingTaskGroup { group in
             group.addTask { await timers.jobs.run(cancellingTheRest: true) }
-            for await event in mailbox.events {
-                if event == .upkeepWanted {
-                    guard (try? await clock.sleep(for: Limits.touchFlushTime)) != nil else { break }
-                }
+            for await pause in mailbox.events {
+                if pause > .zero, (try? await clock.sleep(for: pause)) == nil { break }
                 await maintain()
             }
             timers.jobs.finish()

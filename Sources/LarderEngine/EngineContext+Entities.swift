@@ -12,8 +12,8 @@ extension EngineContext {
         _ new: NewEntry,
         _ taken: BodyIntake.Taken,
         _ plan: Flight.Plan,
-        number: Revision?,
-        fence: AnswerFence?
+        _ number: Revision?,
+        _ fence: AnswerFence?
     ) async throws(StoreError) -> AnswerReceipt? {
         guard let rules = plan.rules, let number, isSplit(new.entry, taken),
             let path = plan.origin.path(of: plan.key.url)
@@ -145,13 +145,15 @@ extension EngineContext {
         }
     }
 
-    func noteAnswer(_ answer: FlightAnswer, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
-        if answer.isKept { await noteAnswer(for: answer.entry.id, hasEntity: false, plan, fence) }
-        noteRead(of: answer.entry.id, in: plan.key.scope, answer.entry.body)
-    }
-
-    func noteConfirmation(of entry: Entry, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
-        await noteAnswer(for: entry.id, hasEntity: plan.isNormalized, plan, fence)
+    /// The origin has sent an entry, or with `hasEntity` confirmed a normalized one.
+    func noteAnswer(
+        _ answer: FlightAnswer,
+        hasEntity: Bool = false,
+        _ plan: Flight.Plan,
+        _ fence: AnswerFence?
+    ) async {
+        let entry = answer.entry
+        if answer.isKept { await noteAnswer(for: entry.id, hasEntity: hasEntity, plan, fence) }
         noteRead(of: entry.id, in: plan.key.scope, entry.body)
     }
 

@@ -8,12 +8,6 @@ import LarderWire
 package struct Entities: EnginePart {
     let context: EngineContext
 
-    /// Refuses an entity of an origin that a client does not know.
-    func refuseUnknownOrigin(of name: EntityName, for uid: UInt32?) throws(Problem) {
-        guard case .unknown = context.origins.origin(named: name.origin, for: uid) else { return }
-        throw Problem(.noSuchOrigin, "no origin has the name '\(name.origin)'")
-    }
-
     /// Takes an entity from a client that has learned it elsewhere, as if its origin had said it now.
     ///
     /// `json` is an object that says of itself that it is this one, or nothing; entities in it are

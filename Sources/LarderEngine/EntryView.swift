@@ -122,7 +122,6 @@ struct EntryReader {
     var isPartial = false
     /// How many references deep the entities in an entity are shown, too.
     var depth = 0
-    /// Whether the read is a use of the row.
     var isUse = true
 
     var viewer: EntitySight { form == .base ? .base(of: scope) : .view(of: scope) }
@@ -244,7 +243,7 @@ struct EntryReader {
         case .normalized(.shown(let shown), let came)?:
             return EntryView(
                 content: .made(shown.entry, shown.answer.bytes),
-                overlay: overlay.adding(Overlay(missing: shown.answer, shown.pending)),
+                overlay: overlay.adding(Overlay(shown.pending, missing: shown.answer)),
                 source: .cache,
                 place: place,
                 // A 304 would confirm the bytes that came, and not those that are shown.
@@ -298,7 +297,7 @@ struct EntryReader {
             value: .value(shown.entry, shown.answer.bytes),
             place: place,
             known: shown.entry.body.digest == came.body.digest ? came : nil,
-            overlay: Overlay(missing: shown.answer, shown.pending)
+            overlay: Overlay(shown.pending, missing: shown.answer)
         )
     }
 
@@ -416,7 +415,7 @@ extension EntryReader {
         (entry.mediaType, entry.origin) = (MediaType.json, name.origin)
         return EntryView(
             content: .made(entry, answer.bytes),
-            overlay: Overlay(missing: answer, pending),
+            overlay: Overlay(pending, missing: answer),
             source: source,
             place: place,
             isNormalized: true

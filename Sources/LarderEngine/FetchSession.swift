@@ -107,16 +107,13 @@ struct FetchSession<Printer: FetchPrinter> {
 
     private mutating func askNetwork(wait: Duration?) {
         if let wait { timers.set(wait, .networkWaitElapsed) }
-        guard request.raw?.isKept != false else { return passOn() }
-        context.board.board(request, scope, cached: cached) { [mailbox = mailbox] in
-            mailbox.post(.told($0))
-        }
+        askNetwork(passingOn: request.raw?.isKept == false)
     }
 
-    mutating func passOn() {
-        let body = PassedBody()
-        passing = body
-        context.board.board(request, scope, cached: nil, handover: body.handover) {
+    mutating func askNetwork(passingOn isPassed: Bool) {
+        if isPassed { passing = PassedBody() }
+        let (known, handover) = (isPassed ? nil : cached, passing?.handover)
+        context.board.board(request, scope, cached: known, handover: handover) {
             [mailbox = mailbox] in
             mailbox.post(.told($0))
         }
@@ -337,12 +334,12 @@ extension FetchSession {
             let revision = Revision(frame.rev)
             answer = isByModifier ? .deletion(revision) : .deleted(revision)
         case .failed(let failure):
-            if mayPassOn, failure.isToPassOn { return passOn() }
+            if mayPassOn, failure.isToPassOn { return askNetwork(passingOn: true) }
             let isAnswer = request.raw != nil && failure.isAnswer
             answer = isAnswer ? .deleted(Revision(0)) : .failed(failure)
         // It was replaced by something newer, or evicted and can be asked for again.
         case .gone:
-            if mayPassOn { return passOn() }
+            if mayPassOn { return askNetwork(passingOn: true) }
             answer = .failed(.problem(evicted))
         }
         await tell(machine.networkAnswered(answer), view, body, outcome.occasion)

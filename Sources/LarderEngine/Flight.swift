@@ -240,7 +240,8 @@ final class FlightTable: Sendable {
         let isShared = plan.handover == nil
         return airborne.withLock { airborne in
             if isShared, let flight = airborne.boarding[plan.key], now < flight.boardingEnds,
-                plan.mayJoin(flight.plan)
+                plan.takesConfirmation || flight.plan.cached == nil
+                    || plan.key.scope.scope != .shared
             {
                 return (flight, false)
             }
@@ -268,12 +269,6 @@ final class FlightTable: Sendable {
     var count: Int { airborne.withLock { $0.shares.count } }
 }
 
-extension Flight.Plan {
-    fileprivate func mayJoin(_ other: Flight.Plan) -> Bool {
-        takesConfirmation || other.cached == nil || key.scope.scope != .shared
-    }
-}
-
 struct FlightBoard: Sendable {
     let context: EngineContext
 
@@ -294,6 +289,19 @@ struct FlightBoard: Sendable {
                 if isOver { boardForNobody(request, scope) }
             }
         if !isTaken { context.waitingReads.subtract(1, ordering: .relaxed) }
+    }
+
+    /// Asks the network for a request of which nothing is shown, and returns what it says.
+    func answer(
+        to request: FetchRequest,
+        _ scope: ScopeKey,
+        isForNobody: Bool = false
+    ) async -> FlightOutcome {
+        await withCheckedContinuation { continuation in
+            board(request, scope, cached: nil, isForNobody: isForNobody) {
+                continuation.resume(returning: $0)
+            }
+        }
     }
 
     /// Has `tell` called with what the network says about a request.

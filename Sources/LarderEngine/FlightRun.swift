@@ -148,13 +148,14 @@ struct FlightRun: ~Copyable {
     }
 
     private mutating func arrived(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
-        let head = ResponseHead(
-            status: reply.status,
-            headers: reply.headers,
-            now: context.clock.now()
-        )
+        let head = reply.head(now: context.clock.now())
         context.originStates.noteRest(of: plan.origin.name, for: plan.key.scope.scope, head)
-        if head.isPrivate, plan.key.scope == context.sharedScope { keepForPayer() }
+        if head.isPrivate, plan.key.scope == context.sharedScope {
+            // From now on it is the answer of the one who has sent the flight off. A 304 finds nothing
+            // there to confirm, and is asked again.
+            plan.key.scope = plan.payer
+            flight.becomePrivate()
+        }
         let asked = machine.askedURL ?? url
         let action = machine.headArrived(
             head,
@@ -186,14 +187,6 @@ struct FlightRun: ~Copyable {
         }
     }
 
-    /// From now on it is the answer of the one who has sent the flight off.
-    ///
-    /// A 304 finds nothing there to confirm, and is asked again.
-    private mutating func keepForPayer() {
-        plan.key.scope = plan.payer
-        flight.becomePrivate()
-    }
-
     // MARK: What came
 
     private mutating func receive(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
@@ -206,7 +199,7 @@ struct FlightRun: ~Copyable {
         var intake = BodyIntake(
             context.store,
             isStored: freshness.mayBeStored,
-            for: BodyIntake.Goal(scope: plan.key.scope, id: id),
+            for: TargetName(plan.key.scope, id),
             goesOnInMemory: true,
             mayBeCutJSON: reply.endsWithConnection && ResponseHead.isJSON(reply.headers)
         )
@@ -316,18 +309,11 @@ struct FlightRun: ~Copyable {
             if !names.isEmpty { new.cause = "fetch:\(url)" }
             let now = entry.storedAt
             let kept: (revision: Revision, isNormalized: Bool)
-            let receipt = try await context.putSplit(
-                new,
-                taken,
-                plan,
-                number: number,
-                fence: read?.fence
-            )
-            if let receipt {
+            let fence = read?.fence
+            if let receipt = try await context.putSplit(new, taken, plan, number, fence) {
                 kept = (receipt.entry.revision, receipt.isNormalized)
             } else {
-                let receipt = try await context.store.put(new, now: now, fence: read?.fence)
-                kept = (receipt.revision, false)
+                kept = (try await context.store.put(new, now: now, fence: fence).revision, false)
             }
             if !names.isEmpty { try await remember(names) }
             return kept
@@ -385,9 +371,9 @@ struct FlightRun: ~Copyable {
         }
         switch (outcome, machine.refreshed(isGone: outcome == .gone)) {
         case (.refreshed(let entry), .tell):
-            await context.noteConfirmation(of: entry, plan, read?.fence)
             var answer = FlightAnswer(entry: entry, bytes: nil, status: 304)
             answer.isNormalized = plan.isNormalized
+            await context.noteAnswer(answer, hasEntity: plan.isNormalized, plan, read?.fence)
             return .land(.current(answer))
         case (_, .ask(let attempt)):
             return .ask(attempt)

@@ -65,12 +65,7 @@ final class Flag: Sendable {
 
 /// A client's interest in an answer, until it hangs up; guarded by a lock.
 package final class Interest: Sendable {
-    private struct State {
-        var isGivenUp = false
-        var tell: (@Sendable () -> Void)?
-    }
-
-    private let state = Mutex(State())
+    private let state = Mutex<(isGivenUp: Bool, tell: (@Sendable () -> Void)?)>((false, nil))
 
     package init() {}
 

@@ -35,15 +35,10 @@ package struct WorkQueue: Sendable {
 
 /// Lets so many through at a time, in the order in which they come; guarded by a lock.
 final class Turnstile: Sendable {
-    private struct State {
-        var free: Int
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state: Mutex<State>
+    private let state: Mutex<(free: Int, waiting: [CheckedContinuation<Void, Never>])>
 
     init(places: Int) {
-        state = Mutex(State(free: places))
+        state = Mutex((places, []))
     }
 
     /// Does some work in a place of its own; whoever waits for one waits to the end, as all work here
@@ -134,7 +129,6 @@ struct SessionTimers<Event: Sendable>: Sendable {
         }
     }
 
-    /// Posts an event each time that a pause is over.
     func beat(every pause: Duration, _ event: Event) {
         _ = jobs.add { [clock, mailbox] in
             while (try? await clock.sleep(for: pause)) != nil { mailbox.post(event) }

@@ -88,9 +88,9 @@ struct ModifierAttempt: Sendable {
             }
         } else {
             states.noteAnswer(origin.name)
-            let head = ResponseHead(status: reply.status, headers: reply.headers, now: now)
             // The queue hears of it with the attempt's end, which tells less of a repeat.
-            states.noteRest(of: origin.name, for: scope, head, tellsQueue: reply.isToRepeat)
+            let (head, isToRepeat) = (reply.head(now: now), reply.isToRepeat)
+            states.noteRest(of: origin.name, for: scope, head, tellsQueue: isToRepeat)
         }
         await read(reply, from: url, for: &end)
         return end

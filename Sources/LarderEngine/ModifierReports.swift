@@ -161,16 +161,11 @@ struct ModifierReports: EnginePart {
             report.nextAttemptAt = report.nextAttemptAt.map { min($0, end) }
         }
         if case .pausedLane = standing.wait { report.marks.append(.paused) }
-        report.dependants = await ids(of: standing.dependants)
-        return report
-    }
-
-    private func ids(of numbers: [ModifierNumber]) async -> [String] {
-        var ids: [String] = []
-        for number in numbers.prefix(Limits.toldPendingMax) {
-            if let id = try? await store.modifiers.head(number)?.id { ids.append(id.text) }
+        for number in standing.dependants.prefix(Limits.toldPendingMax) {
+            guard let id = try? await store.modifiers.head(number)?.id else { continue }
+            report.dependants.append(id.text)
         }
-        return ids
+        return report
     }
 
     /// Each target's view without the modifier and with it, as they are now; of a dead letter, as
@@ -195,24 +190,19 @@ struct ModifierReports: EnginePart {
         let (ids, now) = (whole.modifier.targets, clock.now())
         return try await store.read { [context] reader throws(StoreError) in
             let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-            var targets: [ModifierTarget] = []
-            for id in ids {
+            return try ids.map { id throws(StoreError) in
                 guard let target = try reader.targets.target(scope, id) else {
-                    targets.append(ModifierTarget(id))
-                    continue
+                    return ModifierTarget(id)
                 }
                 let base = try look.base(of: target).value
                 let before = Array(target.changes.prefix { $0.number < number })
                 let through = Array(target.changes.prefix { $0.number <= number })
-                targets.append(
-                    ModifierTarget(
-                        id,
-                        before: try Self.view(of: id, base, before, reader),
-                        after: try Self.view(of: id, base, through, reader)
-                    )
+                return ModifierTarget(
+                    id,
+                    before: try Self.view(of: id, base, before, reader),
+                    after: try Self.view(of: id, base, through, reader)
                 )
             }
-            return targets
         }
     }
 

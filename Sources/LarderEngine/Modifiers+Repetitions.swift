@@ -27,21 +27,6 @@ extension Modifiers {
         }
     }
 
-    /// Where a raw write went to that was accepted before under its key; nil where nothing was, or
-    /// what was is of another origin or path.
-    func destination(
-        ofRepeated write: RawWriteCommand,
-        _ keyHeader: String,
-        _ scope: ScopeKey
-    ) async throws(Problem) -> WebURL? {
-        guard let id = try write.id(under: keyHeader) else { return nil }
-        let known = try await storing(await store.modifiers.submissions(of: [id], scope)[id])
-        guard let known, known.origin == write.place.origin.text, let url = known.url,
-            write.place.names(url)
-        else { return nil }
-        return url
-    }
-
     func receipt(
         _ modifier: NewModifier,
         _ acceptance: Acceptance
@@ -76,7 +61,8 @@ extension Modifiers {
     /// Where a write goes to, and the name under which it gives its key; refused where it is to be a
     /// modifier neither by its client's wish nor by its origin's rule.
     ///
-    /// One that was accepted before goes where it went, whatever has become of its origin.
+    /// One that was accepted before under its key goes where it went, whatever has become of its
+    /// origin.
     package func destination(
         of write: RawWriteCommand,
         _ scope: ScopeKey
@@ -84,7 +70,10 @@ extension Modifiers {
         let named = context.origins.origin(named: write.place.origin, for: scope.scope.uid)
             .settings
         let keyHeader = (named?.modifiers ?? ModifierRules()).idempotency.header
-        if let url = try await destination(ofRepeated: write, keyHeader, scope) {
+        if let id = try write.id(under: keyHeader),
+            let known = try await storing(await store.modifiers.submissions(of: [id], scope)[id]),
+            known.origin == write.place.origin.text, let url = known.url, write.place.names(url)
+        {
             return (url, keyHeader)
         }
         let (url, origin) = try write.place.place(context, scope)

@@ -141,14 +141,10 @@ final class EngineMeter: Sendable {
 }
 
 struct FetchTally {
-    private let started: Duration
-    private var firstAnswer: Duration?
-    private var source = EngineMeter.Ending.none
-    private var outcome: String?
-
-    init(started: Duration) {
-        self.started = started
-    }
+    let started: Duration
+    private(set) var firstAnswer: Duration?
+    private(set) var source = EngineMeter.Ending.none
+    private(set) var outcome: String?
 
     mutating func saw(_ frame: FetchFrame, at now: Duration) {
         if firstAnswer == nil { firstAnswer = now - started }

@@ -226,6 +226,12 @@ struct OriginStates: EnginePart {
     }
 }
 
+extension UpstreamReply {
+    func head(now: Timestamp) -> ResponseHead {
+        ResponseHead(status: status, headers: headers, now: now)
+    }
+}
+
 extension UpstreamError {
     /// Whether there was no connection that would take a request.
     var isConnectFailure: Bool {

@@ -13,10 +13,6 @@ package struct Origins: EnginePart {
     let keeping: OriginKeeping
     private let queue = DispatchQueue(label: "larder.origins")
 
-    init(_ context: EngineContext, _ keeping: OriginKeeping) {
-        (self.context, self.keeping) = (context, keeping)
-    }
-
     /// All origins, the public hosts that were asked for lately among them; as `asker` may know them,
     /// or else as an administrator.
     package func reports(for asker: ClientStatus? = nil) -> [OriginReport] {
@@ -25,7 +21,6 @@ package struct Origins: EnginePart {
             .sorted { $0.name < $1.name }
     }
 
-    /// One of ``reports(for:)``.
     package func report(
         _ name: OriginName,
         for asker: ClientStatus?

@@ -11,7 +11,6 @@ final class PinKeeper: Sendable {
         /// Something may want to be fetched that did not before.
         case wanted
         case originAnswered(OriginName)
-        /// The origin has other settings.
         case originChanged(OriginName)
         /// An entry, or all pins, may be larger than before.
         case roomRaised
@@ -45,16 +44,8 @@ final class PinKeeper: Sendable {
 
     /// It came to no attempt.
     func endAsking(_ scope: ScopeKey, _ id: EntryID) {
-        release(scope, id)
-        post(.wanted)
-    }
-
-    private func release(_ scope: ScopeKey, _ id: EntryID) {
         asked.withLock { $0.giveBack(TargetName(scope, id)) }
-    }
-
-    private func isAsked(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        asked.withLock { $0.count(of: TargetName(scope, id)) > 0 }
+        post(.wanted)
     }
 
     func run(_ context: EngineContext) async {
@@ -77,7 +68,7 @@ final class PinKeeper: Sendable {
                 case .reached(let name): machine.reached(name)
                 case .notReached(let name): machine.notReached(name, now: now)
                 case .askedForClient(let attempt, let outcome):
-                    release(attempt.scope, attempt.id)
+                    asked.withLock { $0.giveBack(TargetName(attempt.scope, attempt.id)) }
                     if outcome.isSettled {
                         machine.reached(attempt.name)
                     } else {
@@ -150,7 +141,8 @@ final class PinKeeper: Sendable {
                 last = end.number
                 for pin in page {
                     let scope = context.store.key(for: pin.scope)
-                    guard !isAsked(scope, pin.id) else { continue }
+                    let name = TargetName(scope, pin.id)
+                    guard asked.withLock({ $0.count(of: name) == 0 }) else { continue }
                     if let attempt = PinAttempt(context, scope, pin.id) {
                         let name = attempt.name
                         if let end = context.originStates.restEnd(of: name, for: pin.scope) {
@@ -216,11 +208,8 @@ struct PinAttempt: Sendable {
 
     func run() async -> Outcome {
         let request = FetchRequest(FetchOrder(url: url), origin: origin)
-        let outcome = await withCheckedContinuation { continuation in
-            context.board.board(request, scope, cached: nil) { continuation.resume(returning: $0) }
-        }
         do throws(StoreError) {
-            return try await settle(outcome)
+            return try await settle(await context.board.answer(to: request, scope))
         } catch {
             context.note("a pin was not written", error, of: id)
             return .notReached(nil)

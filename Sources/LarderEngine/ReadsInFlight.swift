@@ -50,10 +50,16 @@ final class ReadsInFlight: Sendable {
             assert(max(written.count, owned.count) <= Limits.fencedWritesMax, "2")
         }
 
-        mutating func dropIfFull() {
-            guard max(written.count, owned.count) > Limits.fencedWritesMax else { return }
-            // All of them, so that this is rare.
-            (lost, written, owned) = (moment, [:], [:])
+        /// Notes what has happened, while a read is in flight.
+        mutating func note(_ event: (inout State) -> Void) {
+            guard !answered.isEmpty else { return }
+            moment += 1
+            event(&self)
+            if max(written.count, owned.count) > Limits.fencedWritesMax {
+                // All of them, so that this is rare.
+                (lost, written, owned) = (moment, [:], [:])
+            }
+            checkInvariants()
         }
     }
 
@@ -116,25 +122,13 @@ final class ReadsInFlight: Sendable {
 
     /// To be called before what the write made is stored.
     func writeConfirmed(_ id: EntryID, in scope: ScopeKey) {
-        state.withLock { state in
-            guard !state.answered.isEmpty else { return }
-            state.moment += 1
-            state.written[TargetName(scope, id)] = state.moment
-            state.dropIfFull()
-            state.checkInvariants()
-        }
+        state.withLock { $0.note { $0.written[TargetName(scope, id)] = $0.moment } }
     }
 
     /// Notes that an answer was stored as a user's own row in front of a shared one, or was told to the
     /// user without being stored.
     func ownStored(_ id: EntryID, in scope: ScopeKey) {
-        state.withLock { state in
-            guard !state.answered.isEmpty else { return }
-            state.moment += 1
-            state.owned[id, default: [:]][scope] = state.moment
-            state.dropIfFull()
-            state.checkInvariants()
-        }
+        state.withLock { $0.note { $0.owned[id, default: [:]][scope] = $0.moment } }
     }
 
     private func owners(of id: EntryID, since read: Read) -> [ScopeKey] {

@@ -32,9 +32,7 @@ struct ShownEntry: Sendable {
         let base = known.entry
         isMade = view.isMade(on: known)
         switch view.content {
-        case .unknown:
-            entry = nil
-            bytes = nil
+        case .unknown: bytes = nil
         case .base:
             entry = base
             // A shared row has no part in what one user's changes have shown before.
@@ -46,10 +44,12 @@ struct ShownEntry: Sendable {
                 bytes = nil
             }
         case .deleted:
-            if case .deleted(let base) = known {
-                entry = base.buried(by: changes)
-            } else {
-                entry = Entry(id, base, [], .tombstone, status: 410, by: changes)
+            switch known {
+            case .deleted(let base) where base.kind == .tombstone: entry = base
+            // Only a pin keeps its bytes.
+            case .deleted(let base):
+                entry = Entry(base.id, base, [], .tombstone, status: 404, by: changes)
+            case _: entry = Entry(id, base, [], .tombstone, status: 410, by: changes)
             }
             bytes = []
         case .json(let value):
@@ -125,12 +125,6 @@ extension Entry {
         self.init(id: id, kind: .tombstone, status: status, storedAt: now, body: body)
         self.origin = origin
     }
-
-    /// The tombstone that it is, or that takes its place where only a pin keeps the bytes.
-    fileprivate func buried(by changes: [OpenChange]) -> Entry {
-        guard kind != .tombstone else { return self }
-        return Entry(id, self, [], .tombstone, status: 404, by: changes)
-    }
 }
 
 /// What is said of an entry beside its bytes, while modifiers touch it.
@@ -157,24 +151,15 @@ package struct Overlay: Equatable, Sendable {
 }
 
 extension Overlay {
-    init(_ pending: PendingChanges) {
-        self.init(pending: pending.ids, failed: pending.failed, isComplete: pending.isComplete)
-    }
-
     /// What is to be said of a normalized answer: as modifiers have changed its entities, and where
     /// some are missing.
-    init(missing answer: RebuiltAnswer, _ pending: PendingChanges) {
+    init(_ pending: PendingChanges, missing answer: RebuiltAnswer? = nil) {
+        let changes = pending.modifiers.sorted { $0.key < $1.key }
         self.init(
-            pending: pending.ids,
+            pending: changes.compactMap { try? ModifierID($0.value) },
             failed: pending.failed,
-            isComplete: answer.isComplete && pending.isComplete,
-            missing: answer.missing.map(\.text)
+            isComplete: answer?.isComplete != false && pending.isComplete,
+            missing: answer?.missing.map(\.text) ?? []
         )
-    }
-}
-
-extension PendingChanges {
-    var ids: [ModifierID] {
-        modifiers.sorted { $0.key < $1.key }.compactMap { try? ModifierID($0.value) }
     }
 }

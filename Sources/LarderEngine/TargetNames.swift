@@ -16,11 +16,12 @@ struct TargetNames: EnginePart {
         of command: ModifierCommand,
         _ scope: ScopeKey
     ) async throws(Problem) -> [EntryID] {
-        let entities = Entities(context: context)
         var targets: [EntryID] = []
         for change in command.changes {
-            if let name = change.target.entity {
-                try entities.refuseUnknownOrigin(of: name, for: scope.scope.uid)
+            if let name = change.target.entity,
+                case .unknown = context.origins.origin(named: name.origin, for: scope.scope.uid)
+            {
+                throw Problem(.noSuchOrigin, "no origin has the name '\(name.origin)'")
             }
             targets.append(try await name(of: change.target, change.effect, scope))
         }
