@@ -277,7 +277,7 @@ def put_beside(rig):
 
         ways = {name: lambda on=on: beside(on) for name, on in daemons.items()}
         ways["alone"] = lambda: load.rate(daemons["larder"], urls, 10_000, put=rig.body_file)
-        yield rig.compare("", "put beside 16 accepting", "/s", ways)
+        yield rig.compare("", "put with 16 accepting", "/s", ways)
 
 
 # -- normalized answers

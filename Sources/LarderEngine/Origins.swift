@@ -168,7 +168,7 @@ package struct Origins: EnginePart {
             throw Problem(
                 .originInFile,
                 "the origin '\(origin.name)' stands in \(path)",
-                hint: "Change it there, and start the daemon anew."
+                hint: "Change it there, then reload the daemon: cachectl reload."
             )
         case .implicit: throw Problem(.noSuchOrigin, "there is no origin '\(origin.name)'")
         }

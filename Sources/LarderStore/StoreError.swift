@@ -59,7 +59,7 @@ package enum StoreError: Error, Equatable {
         case .queueFull(.modifiers, let limit): "the queue takes \(limit) modifiers"
         case .queueFull(.bytes, let limit): "the queue takes \(limit) bytes"
         case .modifierExists: "another modifier was accepted under the same id"
-        case .conditionFailed: "what stands there is not what the request expects"
+        case .conditionFailed: "the entry is not what the request expects"
         case .targeted: "it has changes that are not settled yet"
         case .pinsFull(let bytes, let limit):
             "\(bytes) bytes do not fit beside the other pins into pins.max_bytes (\(limit))"

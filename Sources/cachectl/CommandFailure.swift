@@ -127,7 +127,7 @@ extension CommandFailure {
         case .alreadySent:
             "See how it stands with it: cachectl queue show ID    Give it up, once it waits again: "
                 + "cachectl queue drop --discard ID"
-        case .alreadySettled: "See what became of it: cachectl queue show ID"
+        case .alreadySettled: "Read its result: cachectl queue show ID"
         case .queueFull:
             "Drop what failed: cachectl queue drop ID    or wait for the network, or raise "
                 + "queue.max_modifiers or queue.max_bytes."

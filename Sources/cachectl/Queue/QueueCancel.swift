@@ -34,7 +34,7 @@ struct QueueCancel: AsyncParsableCommand {
                 throw CommandFailure(
                     .failed,
                     problem.detail,
-                    hint: "See what became of it: cachectl queue show \(one.id)    Drop it: "
+                    hint: "Read its result: cachectl queue show \(one.id)    Drop it: "
                         + "cachectl queue drop \(one.id)"
                 )
             }
