@@ -10,7 +10,7 @@ package struct JSONWriter: Sendable {
     /// Whether something stands before the next value that a comma must divide it from.
     private var needsComma = false
 
-    package init() {}
+    package init(byteCount: Int = 0) { bytes.reserveCapacity(byteCount) }
 
     /// A writer whose output is appended to `bytes`.
     package init(appendingTo bytes: consuming [UInt8]) {

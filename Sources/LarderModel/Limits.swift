@@ -41,6 +41,8 @@ package enum Limits {
     package static let chunkedBodyBytes = 0...(inlineBodyBytesMax << 20)
     /// A JSON body up to this stands inline in a frame; larger ones are named by `body_href`.
     package static let inlineJSONBytesMax = 1_048_576
+    /// Room that the encoder takes for a report before it writes: that of a page of 1,000 rows.
+    package static let reservedJSONBytesMax = 1_048_576
     /// A body that is not JSON stands in a frame as base64 up to this.
     package static let base64BodyBytesMax = 65_536
     /// What a problem quotes of an origin's refusal.

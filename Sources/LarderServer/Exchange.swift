@@ -124,7 +124,9 @@ struct Exchange: Sendable {
         _ headers: HTTPHeaders = HTTPHeaders(),
         status: HTTPResponseStatus = .ok
     ) async throws(Problem) {
-        let json = try await work(onBytes: byteCount) { APIEncoder().encode(value) }
+        let json = try await work(onBytes: byteCount) {
+            APIEncoder().encode(value, byteCount: byteCount)
+        }
         await respond(json, headers, status: status)
     }
 

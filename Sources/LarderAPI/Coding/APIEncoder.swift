@@ -12,8 +12,9 @@ import LarderModel
 package struct APIEncoder {
     package init() {}
 
-    package func encode(_ value: some Encodable) -> [UInt8] {
-        var json = JSONWriter()
+    /// Has room for `byteCount` bytes from the start; a longer text grows.
+    package func encode(_ value: some Encodable, byteCount: Int = 0) -> [UInt8] {
+        var json = JSONWriter(byteCount: min(byteCount, Limits.reservedJSONBytesMax))
         encode(value, to: &json)
         return json.bytes
     }
