@@ -111,15 +111,14 @@ extension EngineContext {
             let path = plan.origin.path(of: plan.key.url), let key = rules.key(ofPath: path)
         else { return try await store.put(tombstone, now: now, fence: fence) }
         let name = EntityName(key, of: plan.origin.name)
-        let receipt = try await store.bury(
-            tombstone,
-            with: name,
+        let removal = EntityRemoval(
+            of: name,
+            in: tombstone.scope,
             fetch: number,
             cause: plan.cause,
-            hidesShared: hidesShared(EntryID(name), plan.key.scope),
-            fence: fence,
-            now: now
+            hidesShared: hidesShared(EntryID(name), plan.key.scope)
         )
+        let receipt = try await store.bury(tombstone, with: removal, fence: fence, now: now)
         noteRead(of: EntryID(name), in: plan.key.scope, nil)
         return receipt
     }

@@ -62,14 +62,14 @@ package struct Entities: EnginePart {
         client: ClientTag?
     ) async throws(Problem) -> Revision {
         try await storingAll { () async throws(StoreError) in
-            let step = try await store.deleteEntity(
-                name,
+            let removal = EntityRemoval(
+                of: name,
                 in: scope,
                 fetch: try store.nextRevision(),
                 cause: ChangeCause(.client, client: client),
-                hidesShared: context.hidesShared(EntryID(name), scope),
-                now: clock.now()
+                hidesShared: context.hidesShared(EntryID(name), scope)
             )
+            let step = try await store.delete(removal, now: clock.now())
             return step ?? store.changes.released
         }
     }

@@ -189,13 +189,8 @@ package struct AnswerReader {
         where isWanted: (EntryID) -> Bool
     ) throws(StoreError) -> [(id: EntryID, changed: [EntityKey])]? {
         let changes = entities.map { name in
-            let id = EntryID(name)
-            return EntityChange(
-                name,
-                at: RowKey(scope, id),
-                .created,
-                .put(id, ChangeCause(.network))
-            )
+            let (id, cause) = (EntryID(name), ChangeCause(.network))
+            return EntityChange(name, at: RowKey(scope, id), .created, .put(id, cause))
         }
         let limit = Limits.followedOnReturnMax
         let showing = try references()
@@ -205,7 +200,7 @@ package struct AnswerReader {
 
     private func references() throws(StoreError) -> ReferenceReader {
         let saved = shared.residency.isEmpty ? nil : try reader.stateReader().references
-        let cached = try reader.reading { file throws(StoreError) in try file.references() }
+        let cached = try reader.cache.reading { file throws(StoreError) in try file.references() }
         let tables = [saved, cached].compactMap { $0 }
         return ReferenceReader(tables: tables, residency: shared.residency)
     }
@@ -238,13 +233,12 @@ package struct AnswerReader {
         try reader.allowance.take(bytes: row.template.count)
         let skeleton = try skeleton(of: row)
         let rules = shared.origins.rules(of: row.entry.origin)
-        let rebuilding = RowRebuilding(
-            rebuilder: reader.allowance.rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
+        return try row.rebuilt(
+            skeleton,
+            by: reader.allowance.rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
             isPartial: isPartial,
             check: reader.allowance.check
-        )
-        return try rebuilding.rebuild(row, skeleton: skeleton) {
-            (id) throws(StoreError) in
+        ) { (id) throws(StoreError) in
             try entity(row.scope, id, for: sight, now: now, isUse: isUse)
         }
     }
@@ -253,7 +247,7 @@ package struct AnswerReader {
         guard row.file == .cache else {
             return try reader.openStateReader().references.skeleton(row.skeleton)
         }
-        return try reader.reading { file throws(StoreError) in
+        return try reader.cache.reading { file throws(StoreError) in
             try file.references().skeleton(row.skeleton)
         } ?? nil
     }

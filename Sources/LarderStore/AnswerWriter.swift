@@ -107,45 +107,32 @@ struct AnswerWriter: WriterPart {
     }
 
     /// Leaves a tombstone where an entity was; nil where nothing has changed.
-    func deleteEntity(
-        _ name: EntityName,
-        in scope: ScopeKey,
-        fetch: Revision,
-        _ cause: ChangeCause,
-        hidesShared: Bool,
-        now: Timestamp
-    ) throws(StoreError) -> Revision? {
-        let id = EntryID(name)
+    func delete(_ entity: EntityRemoval, now: Timestamp) throws(StoreError) -> Revision? {
+        let (scope, id) = (entity.scope, EntryID(entity.name))
         let place = TargetName(scope, id)
         guard shared.residency.covers(scope, id) else {
-            let step = try cache.answers.deleteEntity(
-                name,
-                in: scope,
-                fetch: fetch,
-                cause,
-                now: now
-            )
-            if hidesShared { try hiding.hideShared(id, from: scope) }
+            let step = try cache.answers.delete(entity, now: now)
+            if entity.hidesShared { try hiding.hideShared(id, from: scope) }
             return step
         }
         let viewers = try sharing.viewers(of: place)
         var step: Revision?
         if let row = try state.rows.entry(place),
-            let held = row.held.deleted(byFetch: fetch.number),
-            let (entry, bytes) = held.row(id, of: name.origin, now)
+            let held = row.held.deleted(byFetch: entity.fetch.number),
+            let (entry, bytes) = held.row(id, of: entity.name.origin, now)
         {
             let revision = try revisions.next()
             step = revision
             var new = NewEntry(scope: scope, entry: entry, body: .inline(bytes))
             new.entry.revision = revision
-            new.client = cause.client
-            new.cause = cause.text
-            _ = try state.rows.endHiding(row.claim, since: fetch)
+            new.client = entity.cause.client
+            new.cause = entity.cause.text
+            _ = try state.rows.endHiding(row.claim, since: entity.fetch)
             try state.rows.put(new)
         }
         // That its URL is gone has a later revision.
         if step == nil { try state.targets.raise(place, to: revisions.last) }
-        if hidesShared { try hiding.hideShared(id, from: scope) }
+        if entity.hidesShared { try hiding.hideShared(id, from: scope) }
         try sharing.answered(place, viewers, at: step, now: now)
         return step
     }

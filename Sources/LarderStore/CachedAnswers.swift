@@ -89,15 +89,10 @@ struct CachedAnswers {
     }
 
     /// Leaves a tombstone, unless a later fetch has told of the entity; nil where nothing has changed.
-    func deleteEntity(
-        _ name: EntityName,
-        in scope: ScopeKey,
-        fetch: Revision,
-        _ cause: ChangeCause,
-        now: Timestamp
-    ) throws(StoreError) -> Revision? {
-        var step = Step(scope: scope, cause: cause, now: now, start: fetch)
-        let found = try find(name, in: scope, toPut: true)
+    func delete(_ entity: EntityRemoval, now: Timestamp) throws(StoreError) -> Revision? {
+        let (scope, fetch) = (entity.scope, entity.fetch)
+        var step = Step(scope: scope, cause: entity.cause, now: now, start: fetch)
+        let found = try find(entity.name, in: scope, toPut: true)
         guard let held = found.held.deleted(byFetch: fetch.number) else { return nil }
         try write(held, .nothing, found, &step)
         // It is known to be deleted also where the same command took away the last answer that showed it.
@@ -248,8 +243,8 @@ struct CachedAnswers {
 
     func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
         let skeleton = try cache.references.skeleton(row.skeleton)
-        let rebuilding = RowRebuilding(ofBasesIn: row, cache.shared)
-        return try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
+        return try row.rebuilt(skeleton, by: cache.shared.rebuilder(of: row)) {
+            (id) throws(StoreError) in
             guard let name = id.entity else { return nil }
             // Where `state.db` has it, the cache has none, or what it was.
             let durable = try cache.durableEntity(TargetName(row.scope, id))

@@ -43,6 +43,27 @@ extension NewEntities {
     var ids: some Sequence<EntryID> { split.keys.lazy.map { EntryID(EntityName($0, of: origin)) } }
 }
 
+/// That an entity is gone, as an answer or a client says.
+package struct EntityRemoval: Sendable {
+    let name: EntityName
+    let scope: ScopeKey
+    let fetch: Revision
+    let cause: ChangeCause
+    /// That of ``NewEntry``.
+    let hidesShared: Bool
+
+    package init(
+        of name: EntityName,
+        in scope: ScopeKey,
+        fetch: Revision,
+        cause: ChangeCause,
+        hidesShared: Bool = false
+    ) {
+        (self.name, self.scope, self.fetch) = (name, scope, fetch)
+        (self.cause, self.hidesShared) = (cause, hidesShared)
+    }
+}
+
 /// Entities of an answer that `state.db` keeps, with it merged into them there.
 struct SavedEntities: Sendable {
     var merged: [Int: MergedEntity] = [:]

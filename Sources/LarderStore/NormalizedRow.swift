@@ -39,22 +39,21 @@ extension EntryRow {
     }
 }
 
-/// Puts an answer together; `skeleton` and `find` read from one transaction.
-struct RowRebuilding {
-    let rebuilder: Rebuilder
-    let isPartial: Bool
-    /// Throws where what is too large here has to be tried elsewhere.
-    let check: (RebuildOutcome) throws(StoreError) -> Void
-
-    func rebuild(
-        _ row: NormalizedRow,
-        skeleton: Skeleton?,
+extension NormalizedRow {
+    /// Puts an answer together; `skeleton` and `find` read from one transaction.
+    ///
+    /// `check` throws where what is too large here has to be tried elsewhere.
+    func rebuilt(
+        _ skeleton: Skeleton?,
+        by rebuilder: Rebuilder,
+        isPartial: Bool = false,
+        check: (RebuildOutcome) throws(StoreError) -> Void = { _ in },
         _ find: (EntryID) throws(StoreError) -> KnownEntity?
     ) throws(StoreError) -> Rebuilt {
-        guard let origin = row.entry.origin, let skeleton,
-            let template = try? Template(row.template, skeleton)
+        guard let origin = entry.origin, let skeleton,
+            let template = try? Template(template, skeleton)
         else { return .missing }
-        var revision = row.entry.revision
+        var shown = entry
         var pending = PendingChanges()
         var isDeletedByModifier = false
         let outcome = try rebuilder.rebuild(
@@ -65,7 +64,7 @@ struct RowRebuilding {
                 guard let found = try find(EntryID(EntityName(key, of: origin))) else {
                     return .evicted
                 }
-                revision = max(revision, found.revision)
+                shown.revision = max(shown.revision, found.revision)
                 pending.add(found.pending)
                 if case .deleted = found.held { isDeletedByModifier = found.isMade }
                 return FoundEntity(found.held)
@@ -74,45 +73,26 @@ struct RowRebuilding {
         try check(outcome)
         switch outcome {
         case .shown(let answer):
-            return .shown(RebuiltEntry(row.entry, answer, pending, revision: revision))
+            let isJSON = answer.bytes.count <= Limits.inlineJSONBytesMax
+            shown.body = BodySummary(of: answer.bytes, isJSON: isJSON)
+            if shown.body.digest != entry.body.digest {
+                // The origin's validators are those of the bytes that it gave.
+                (shown.etag, shown.lastModified) = (nil, nil)
+            }
+            if !answer.isComplete || !pending.isComplete { shown.freshUntil = nil }
+            return .shown(RebuiltEntry(entry: shown, answer: answer, pending: pending))
         case .deleted:
-            var tombstone = row.entry.tombstone(isDeletedByModifier ? 410 : 404)
-            tombstone.revision = revision
+            var tombstone = entry.tombstone(isDeletedByModifier ? 410 : 404)
+            tombstone.revision = shown.revision
             return .deleted(tombstone, pending, isByModifier: isDeletedByModifier)
         case .evicted, .tooLarge: return .missing
         }
     }
 }
 
-extension RowRebuilding {
-    init(ofBasesIn row: NormalizedRow, _ shared: SharedCacheState) {
-        let rules = shared.origins.rules(of: row.entry.origin)
-        rebuilder = Rebuilder(rules, bytesMax: shared.rebuiltBytesMax)
-        isPartial = false
-        check = { _ in }
-    }
-}
-
-extension RebuiltEntry {
-    fileprivate init(
-        _ entry: Entry,
-        _ answer: RebuiltAnswer,
-        _ pending: PendingChanges,
-        revision: Revision
-    ) {
-        var entry = entry
-        let isJSON = answer.bytes.count <= Limits.inlineJSONBytesMax
-        let body = BodySummary(of: answer.bytes, isJSON: isJSON)
-        if body.digest != entry.body.digest {
-            // The origin's validators are those of the bytes that it gave.
-            entry.etag = nil
-            entry.lastModified = nil
-        }
-        entry.body = body
-        entry.revision = revision
-        if !answer.isComplete || !pending.isComplete { entry.freshUntil = nil }
-        self.entry = entry
-        self.answer = answer
-        self.pending = pending
+extension SharedCacheState {
+    /// Puts what origins said last together, on a thread for which nobody waits.
+    func rebuilder(of row: NormalizedRow) -> Rebuilder {
+        Rebuilder(origins.rules(of: row.entry.origin), bytesMax: rebuiltBytesMax)
     }
 }

@@ -11,7 +11,7 @@ final class StateReader {
     /// Whether every read sees one commit: while held, and always in the writer's transactions.
     private(set) var isHeld: Bool
     var allowance = ReadAllowance()
-    let chunks: ChunkReader
+    var chunks: ChunkReader { ChunkReader(connection: connection) }
     let references: ReferenceTable
     let shared: SharedCacheState
 
@@ -30,7 +30,6 @@ final class StateReader {
             WHERE scope = :scope AND id = :id AND kind IS NOT NULL
             """
         )
-        chunks = ChunkReader(connection: connection)
     }
 
     /// Hands a durable row that has an entry to `read` as the row of an entry; nil when there is none.
@@ -225,15 +224,14 @@ extension SQLiteStatement {
 extension StateReader {
     /// The base and the changes of a target, in one transaction: no settlement comes between.
     func target(
-        _ scope: ScopeKey,
-        _ id: EntryID,
+        _ name: TargetName,
         upTo last: ModifierNumber = ModifierNumber(.max),
         changesMax: Int = .max
     ) throws(StoreError) -> Target {
         try inTransaction { () throws(StoreError) in
-            var unknown = Target(changes: try openChanges(scope, id, upTo: last, changesMax))
-            guard let saved = try base(TargetName(scope, id)) else { return unknown }
-            unknown.isOfSharedRow = saved.claim.name.scope != scope
+            var unknown = Target(changes: try openChanges(name, upTo: last, changesMax))
+            guard let saved = try base(name) else { return unknown }
+            unknown.isOfSharedRow = saved.claim.name.scope != name.scope
             guard let entry = saved.entry else {
                 unknown.damaged = saved.claim.digest
                 return unknown
@@ -282,16 +280,15 @@ extension StateReader {
     }
 
     func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
-        let rebuilding = RowRebuilding(ofBasesIn: row, shared)
         let skeleton = try references.skeleton(row.skeleton)
-        return try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
+        return try row.rebuilt(skeleton, by: shared.rebuilder(of: row)) {
+            (id) throws(StoreError) in
             try withEntry(row.scope, id) { $0.entity } ?? nil
         }
     }
 
     private func openChanges(
-        _ scope: ScopeKey,
-        _ id: EntryID,
+        _ name: TargetName,
         upTo last: ModifierNumber,
         _ changesMax: Int
     ) throws(StoreError) -> [OpenChange] {
@@ -304,29 +301,25 @@ extension StateReader {
             """
         let statement = try connection.statement(sql)
         statement.bind(
-            (":scope", scope.text),
-            (":id", id.text),
+            (":scope", name.scope.text),
+            (":id", name.id.text),
             (":last", last.value),
             (":limit", changesMax)
         )
-        var changes: [OpenChange] = []
-        while try statement.step() {
-            try allowance.take(bytes: statement.bytes(OpenChangeColumn.effect).count, changes: 1)
-            changes.append(OpenChange(statement))
+        return try statement.all { row throws(StoreError) in
+            try allowance.take(bytes: row.bytes(OpenChangeColumn.effect).count, changes: 1)
+            return OpenChange(row)
         }
-        return changes
     }
 
     /// How many effects a target's unsettled changes have, and what they hold, without reading them.
-    func unsettledEffects(
-        _ scope: ScopeKey,
-        _ id: EntryID
-    ) throws(StoreError) -> (count: Int64, bytes: Int64) {
+    func unsettledEffects(_ name: TargetName) throws(StoreError) -> (count: Int64, bytes: Int64) {
         let sql = """
             SELECT count(*) AS count, coalesce(sum(length(effect)), 0) AS bytes FROM change INDEXED BY change_target
             WHERE scope = :scope AND id = :id AND settled = 0
             """
-        let statement = try connection.statement(sql, (":scope", scope.text), (":id", id.text))
+        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
+        let statement = try connection.statement(sql, scope, id)
         return try statement.first { ($0.integer("count"), $0.integer("bytes")) } ?? (0, 0)
     }
 

@@ -35,26 +35,12 @@ extension Store {
 
     /// Leaves a tombstone where an entity was, unless a fetch has told of it that set out later; the
     /// revision of the step, nil where nothing has changed.
-    ///
-    /// `hidesShared` is that of ``NewEntry``.
-    @discardableResult package func deleteEntity(
-        _ name: EntityName,
-        in scope: ScopeKey,
-        fetch: Revision,
-        cause: ChangeCause,
-        hidesShared: Bool = false,
+    @discardableResult package func delete(
+        _ entity: EntityRemoval,
         now: Timestamp
     ) async throws(StoreError) -> Revision? {
         try await commits.submit(isRepeatable: true, cache: .optional) {
-            writer throws(StoreError) in
-            try writer.answers.deleteEntity(
-                name,
-                in: scope,
-                fetch: fetch,
-                cause,
-                hidesShared: hidesShared,
-                now: now
-            )
+            writer throws(StoreError) in try writer.answers.delete(entity, now: now)
         }
     }
 
@@ -63,10 +49,7 @@ extension Store {
     /// An answer that `fence` covers says nothing. A kill may leave the part in `state.db` alone.
     package func bury(
         _ tombstone: NewEntry,
-        with entity: EntityName,
-        fetch: Revision,
-        cause: ChangeCause,
-        hidesShared: Bool,
+        with entity: EntityRemoval,
         fence: AnswerFence?,
         now: Timestamp
     ) async throws(StoreError) -> PutReceipt {
@@ -79,16 +62,9 @@ extension Store {
             let scope = tombstone.scope
             let put = try writer.entries.put(tombstone, fence: fence, now: now)
             guard case .done = put, fence?.covers(scope, tombstone.entry.id) != true,
-                fence?.keepsOut(scope, EntryID(entity)) != true
+                fence?.keepsOut(scope, EntryID(entity.name)) != true
             else { return put }
-            _ = try writer.answers.deleteEntity(
-                entity,
-                in: scope,
-                fetch: fetch,
-                cause,
-                hidesShared: hidesShared,
-                now: now
-            )
+            _ = try writer.answers.delete(entity, now: now)
             return put
         }
     }

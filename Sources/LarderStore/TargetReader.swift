@@ -32,7 +32,8 @@ package struct TargetReader {
         changesMax: Int = .max
     ) throws(StoreError) -> Target {
         try reader.allowance.admit(changes: place.targets)
-        let target = try state.target(scope, id, upTo: last, changesMax: changesMax)
+        let name = TargetName(scope, id)
+        let target = try state.target(name, upTo: last, changesMax: changesMax)
         if let damaged = target.damaged {
             let row = place.keepsShared ? shared.sharedScope : scope
             reader.state.dropDamaged(row, id) { $0.digest == damaged }

@@ -23,13 +23,14 @@ struct ViewLog {
 
     /// To be called before a step, for each of its targets.
     func view(of name: TargetName) throws(StoreError) -> ViewBefore {
-        ViewBefore(name: name, target: try isCompared(name) ? try target(name) : nil)
+        // A base whose bytes are damaged counts as unknown, as for every reader.
+        ViewBefore(name: name, target: try isCompared(name) ? state.reader.target(name) : nil)
     }
 
     private func isCompared(_ name: TargetName) throws(StoreError) -> Bool {
         guard let row = try state.rows.find(name) else { return true }
         guard row.isTargeted else { return row.byteCount <= Limits.comparedBytesMax }
-        let effects = try state.reader.unsettledEffects(name.scope, name.id)
+        let effects = try state.reader.unsettledEffects(name)
         return effects.count <= Limits.comparedChangesMax
             && Int64(row.byteCount) + effects.bytes <= Limits.comparedBytesMax
     }
@@ -68,7 +69,7 @@ struct ViewLog {
         _ cause: ChangeCause
     ) throws(StoreError) {
         for view in views {
-            var after = view.target == nil ? nil : try target(view.name)
+            var after = view.target == nil ? nil : try state.reader.target(view.name)
             after?.changes.removeAll { $0.number == number }
             try log(from: view.target, to: after, of: view.name, revision, cause)
         }
@@ -147,11 +148,6 @@ struct ViewLog {
         try logChanges(since: [view], revision, new.changeCause)
     }
 
-    private func target(_ name: TargetName) throws(StoreError) -> Target {
-        // A base whose bytes are damaged counts as unknown, as for every reader.
-        try state.reader.target(name.scope, name.id)
-    }
-
     /// Writes down what a modifier has come to; nothing of one whose id cannot be read.
     func logModifier(
         _ row: QueuedRow,
@@ -182,13 +178,10 @@ extension Target {
     /// The row of a target that was made just now, with its first change; nil where its body is to be
     /// read.
     init?(_ base: NewEntry?, _ change: OpenChange) {
-        guard let base else {
-            self.init(entry: nil, isDeleted: false, body: .inline([]), changes: [change])
-            return
-        }
+        self.init(changes: [change])
+        guard let base else { return }
         guard case .inline(let bytes) = base.body else { return nil }
-        let isDeleted = base.entry.kind == .tombstone
-        self.init(entry: base.entry, isDeleted: isDeleted, body: .inline(bytes), changes: [change])
+        (entry, body, isDeleted) = (base.entry, .inline(bytes), base.entry.kind == .tombstone)
     }
 
     /// Whether it is small enough that what it shows is made on the writer's thread.

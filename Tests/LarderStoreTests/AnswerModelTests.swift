@@ -160,13 +160,13 @@ private struct AnswerLife {
         case 2:
             let key = anyKey()
             let fetch = try answers.store.nextRevision()
-            try await answers.store.deleteEntity(
-                EntityName(key, of: answers.origin),
+            let removal = EntityRemoval(
+                of: EntityName(key, of: answers.origin),
                 in: answers.scope,
                 fetch: fetch,
-                cause: ChangeCause(.network),
-                now: .epoch
+                cause: ChangeCause(.network)
             )
+            try await answers.store.delete(removal, now: .epoch)
             let known = entities[key] ?? .unknown
             entities[key] = known.deleted(byFetch: fetch.number) ?? known
             try await settle()

@@ -81,14 +81,12 @@ struct DurableAnswerTests {
             let (store, scope, name) = (fixture.store, fixture.scope, try fixture.name("B:1"))
             try await rename(fixture)
             try await fixture.temporary.accept("one", EntryID(name).text)
-            let fetch = try store.nextRevision()
+            let (fetch, cause) = (try store.nextRevision(), ChangeCause(.network))
+            let removal = EntityRemoval(of: name, in: scope, fetch: fetch, cause: cause)
             fixture.temporary.faults.arm(n, with: .full)
             _ = try? await store.bury(
                 .tombstone(scope, named("author")),
-                with: name,
-                fetch: fetch,
-                cause: ChangeCause(.network),
-                hidesShared: false,
+                with: removal,
                 fence: nil,
                 now: .epoch
             )
