@@ -62,9 +62,10 @@ struct AnswerTables {
             SELECT skeleton FROM skeleton
             WHERE digest_high = :digest_high AND digest_low = :digest_low AND data = :data
             """
-        let find = try connection.statement(found)
-        find.bind(SkeletonColumn.digestHigh, .digestLow, digest)
-        find.bind(SkeletonColumn.data, skeleton.bytes)
+        let high = (":digest_high", Int64(bitPattern: digest.high))
+        let low = (":digest_low", Int64(bitPattern: digest.low))
+        let data = (":data", skeleton.bytes)
+        let find = try connection.statement(found, high, low, data)
         if let number = try find.first({ $0.integer(.only) }) {
             if number != old { try count(number, 1) }
             return (number, 0)
@@ -73,10 +74,7 @@ struct AnswerTables {
             INSERT INTO skeleton (digest_high, digest_low, answers, data)
             VALUES (:digest_high, :digest_low, 1, :data)
             """
-        let insert = try connection.statement(new)
-        insert.bind(SkeletonColumn.digestHigh, .digestLow, digest)
-        insert.bind(SkeletonColumn.data, skeleton.bytes)
-        try insert.run()
+        try connection.statement(new).run(high, low, data)
         return (connection.lastInsertedRow, Self.skeletonSize(Int64(skeleton.bytes.count)))
     }
 
@@ -95,10 +93,6 @@ struct AnswerTables {
             .statement("UPDATE skeleton SET answers = answers + :added WHERE skeleton = :skeleton")
             .run((":skeleton", skeleton), (":added", added))
     }
-}
-
-private enum SkeletonColumn: Int32, TableColumn {
-    case digestHigh, digestLow, data
 }
 
 /// The skeleton and the references of a normalized answer, which its row has besides its template.

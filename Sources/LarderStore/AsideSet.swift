@@ -1,5 +1,4 @@
 import Glibc
-import LarderModel
 
 /// A damaged `state.db` that was set aside, with its WAL and its copy: kept until a person removes it.
 package struct AsideSet: Equatable, Sendable {

@@ -163,7 +163,8 @@ package struct BodyStore: Sendable {
         commits.post { writer throws(StoreError) in
             guard let row = try writer.cache.rows.find(scope, id), row.body == body.number
             else { return }
-            try writer.cache.eviction.evict(row.key, .damaged)
+            var step: Revision?
+            try writer.cache.eviction.evict(row.key, .damaged, nil, &step)
         }
     }
 
@@ -249,7 +250,7 @@ package struct ChunkSource {
         _ read: (ChunkReader) throws(StoreError) -> Value
     ) throws(StoreError) -> Value? {
         guard body.file == .cache else { return try read(try reader.stateReader().chunks) }
-        return try reader.reading { file throws(StoreError) in
+        return try reader.cache.reading { file throws(StoreError) in
             do throws(StoreError) {
                 return try read(file.chunks)
             } catch {

@@ -92,17 +92,15 @@ struct BodyTable {
 
 struct BodyState {
     fileprivate(set) var uploads: [Int64: Upload] = [:]
-    fileprivate(set) var unlinked: [Int64]
+    fileprivate(set) var unlinked: [Int64] = []
 
     struct Upload {
         fileprivate var chunks: Int64 = 0
         /// With the chunks' overhead, as a row counts it once it is linked.
         fileprivate(set) var size: Int64 = 0
-        /// What a pin counts that it is to take the place of.
         let replaced: Int64?
     }
 
-    init(unlinked: [Int64] = []) { self.unlinked = unlinked }
     var uploadedBytes: Int64 { uploads.values.reduce(0) { $0 + $1.size } }
     var pinnedBytes: Int64 { uploads.values.reduce(0) { $0 + ($1.replaced == nil ? 0 : $1.size) } }
     static func size(of chunk: [UInt8]) -> Int64 { Int64(chunk.count + Limits.chunkOverheadBytes) }

@@ -178,15 +178,6 @@ struct CacheEviction {
         return true
     }
 
-    @discardableResult func evict(
-        _ key: RowKey,
-        _ reason: EvictionReason,
-        _ client: ClientTag? = nil
-    ) throws(StoreError) -> Bool {
-        var step: Revision?
-        return try evict(key, reason, client, &step)
-    }
-
     /// Deletes an id's blob, or evicts its other row; nil where there was none.
     func delete(
         _ scope: ScopeKey,
@@ -299,7 +290,6 @@ struct EvictionPosition {
 
     mutating func pass() { passed += 1 }
 
-    /// Begins again at the front if that is due after so many evictions.
     mutating func beginAgainIfDue(after count: Int64) {
         guard (count - evictions) * Limits.passedRowsPerEviction >= passed else { return }
         self = EvictionPosition()

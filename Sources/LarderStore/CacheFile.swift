@@ -4,16 +4,12 @@ final class CacheFile {
     let connection: SQLiteConnection
     let statements: PreparedStatements<CacheStatement>
     let log: ChangeLog
-    let bodies: BodyTable
-    let chunks: ChunkReader
     let references: ReferenceTable
-    let tables: AnswerTables
     let hidden: HiddenTable
     let wal: WriteAheadLog
     private let database: DatabaseFile
     private var stamp: FileStamp?
     private let walStamp: FileStamp?
-    private var walPath: String { database.path + "-wal" }
 
     enum Look: Equatable {
         case untouched
@@ -29,10 +25,7 @@ final class CacheFile {
         self.connection = connection
         statements = try PreparedStatements(connection)
         log = try ChangeLog(connection, hasModifiers: false)
-        bodies = BodyTable(connection: connection, file: .cache)
-        chunks = ChunkReader(connection: connection)
         references = try ReferenceTable(connection, of: .cache)
-        tables = AnswerTables(connection: connection)
         hidden = HiddenTable(connection, key: "key")
         wal = WriteAheadLog(of: connection)
         stamp = FileStamp(database.path)
@@ -46,7 +39,8 @@ final class CacheFile {
         }
         guard now.isSameFile(as: stamp) else { return .lost("it was replaced") }
         guard now.bytes == stamp.bytes else { return .lost("it was cut or extended") }
-        guard let walNow = FileStamp(walPath) else { return .lost("its WAL was deleted") }
+        let walNow = FileStamp(database.path + "-wal")
+        guard let walNow else { return .lost("its WAL was deleted") }
         guard walNow.isSameFile(as: walStamp) else { return .lost("its WAL was replaced") }
         return now == stamp ? .untouched : .written
     }

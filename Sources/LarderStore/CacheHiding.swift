@@ -149,10 +149,9 @@ extension StoreReader {
             {
                 return isHidden
             }
-            return try reading { file throws(StoreError) in
+            return try cache.reading { file throws(StoreError) in
                 try file.hidden.contains(key.number, scope.text)
-            }
-                ?? false
+            } ?? false
         } catch {
             // The writer has heard of it. A row that may be hidden is not shown.
             return true

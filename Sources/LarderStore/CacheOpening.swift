@@ -21,8 +21,10 @@ struct CacheOpening {
             (file, contents) = try Self.open(database, cacheBytes, birth)
             finding = nil
         } catch {
-            guard error.isOfTheFile else { throw error }
-            try database.setAside()
+            switch error {
+            case .corrupt, .newer, .unusable: try database.setAside()
+            case _: throw error
+            }
             (file, contents) = try Self.open(database, cacheBytes, birth)
             finding = "\(error.message): it was set aside as \(database.path).aside and made anew"
         }
@@ -103,16 +105,6 @@ struct CacheOpening {
         let inWAL = DiskSpace.fileBytes(at: connection.path + "-wal")
         guard pages <= inFile || inWAL > 0 else {
             throw .corrupt(file: connection.path, step: "measure \(connection.path)")
-        }
-    }
-}
-
-extension StoreError {
-    /// Whether another file in its place would do.
-    var isOfTheFile: Bool {
-        switch self {
-        case .corrupt, .newer, .unusable: true
-        case _: false
         }
     }
 }

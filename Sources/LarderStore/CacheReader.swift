@@ -81,6 +81,7 @@ final class CacheReader {
         return file
     }
 
+    /// Reads in a transaction; nil while there is no file.
     func reading<Value>(
         _ work: (ReaderFile) throws(StoreError) -> Value
     ) throws(StoreError) -> Value? {
@@ -118,7 +119,7 @@ final class ReaderFile {
     let begin: SQLiteStatement
     let end: SQLiteStatement
     let get: SQLiteStatement
-    let chunks: ChunkReader
+    var chunks: ChunkReader { ChunkReader(connection: connection) }
     let hidden: HiddenTable
     private var madeReferences: ReferenceTable?
 
@@ -128,7 +129,6 @@ final class ReaderFile {
         begin = try connection.prepare("BEGIN")
         end = try connection.prepare("COMMIT")
         get = try connection.prepare("SELECT \(EntryColumn.list) FROM entry WHERE key = :key")
-        chunks = ChunkReader(connection: connection)
         hidden = HiddenTable(connection, key: "key")
     }
 

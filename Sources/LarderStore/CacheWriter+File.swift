@@ -4,7 +4,6 @@ import LarderModel
 /// without `cache.db` (P-07), with a new file if one can be made; readers compare the generation
 /// when they begin a transaction.
 extension CacheWriter {
-    /// `next` is the next revision, as `state.db` said when it was opened.
     func start(with start: CacheStart, nextRevision next: Int64) {
         reserve.take()
         do throws(StoreError) {

@@ -9,7 +9,7 @@ final class CacheWriter {
     let shared: SharedCacheState
     let revisions: RevisionSource
     let database: DatabaseFile
-    let findings: Findings
+    var findings: Findings { shared.findings }
     /// Bounds how often the file is made anew.
     let now: @Sendable () -> Timestamp
     var state: CacheWriterState
@@ -27,22 +27,24 @@ final class CacheWriter {
     private var takenDirectUses: Set<RowKey> = []
     private var changedRows: [RowKey] = []
 
+    /// `next` is the next revision, as `state.db` said when it was opened.
     init(
-        configuration: StoreConfiguration,
-        database: DatabaseFile,
-        shared: SharedCacheState,
-        revisions: RevisionSource,
-        findings: Findings,
-        reserve: Reserve,
-        folder: FolderHold?,
-        now: @escaping @Sendable () -> Timestamp
+        _ configuration: StoreConfiguration,
+        _ database: DatabaseFile,
+        _ shared: SharedCacheState,
+        _ revisions: RevisionSource,
+        _ reserve: Reserve,
+        _ start: CacheStart,
+        _ next: Int64,
+        _ now: @escaping @Sendable () -> Timestamp
     ) {
         (self.configuration, self.database, self.shared) = (configuration, database, shared)
-        (self.revisions, self.findings, self.reserve) = (revisions, findings, reserve)
-        (self.folder, self.now) = (folder, now)
+        (self.revisions, self.reserve, self.now) = (revisions, reserve, now)
+        folder = start.folder
         state = CacheWriterState(budget: configuration.maxBytes.bytes)
         saved = state
         shared.publish(state.totals)
+        self.start(with: start, nextRevision: next)
     }
 
     private var open: CacheFile {
@@ -52,11 +54,11 @@ final class CacheWriter {
     var hasChanged: Bool { connection.totalChanges != changesBefore }
     var connection: SQLiteConnection { open.connection }
     var statements: PreparedStatements<CacheStatement> { open.statements }
-    var bodies: BodyTable { open.bodies }
-    var chunks: ChunkReader { open.chunks }
+    var bodies: BodyTable { BodyTable(connection: connection, file: .cache) }
+    var chunks: ChunkReader { ChunkReader(connection: connection) }
     var changeLog: ChangeLog { open.log }
     var references: ReferenceTable { open.references }
-    var tables: AnswerTables { open.tables }
+    var tables: AnswerTables { AnswerTables(connection: connection) }
     var hidden: HiddenTable { open.hidden }
 
     var rows: CachedRows { CachedRows(cache: self) }
@@ -161,7 +163,7 @@ final class CacheWriter {
     // MARK: Uses
 
     func flushTouches() throws(StoreError) {
-        for log in shared.touchLogs() {
+        for log in shared.touchLogs {
             let ticks = log.drain()
             guard !ticks.isEmpty else { continue }
             takenTouches.append((log, ticks))

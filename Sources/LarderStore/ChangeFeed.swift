@@ -30,6 +30,10 @@ package final class ChangeFeed: Sendable {
         var starts: [BodyFile: Revision] = [:]
 
         var released: Revision { firstOpen.map { Revision($0.number - 1) } ?? last }
+
+        mutating func empty(isWatched: Bool) {
+            (ready, isCut, self.isWatched) = ([], false, isWatched)
+        }
     }
 
     private let state = Mutex(State())
@@ -90,22 +94,12 @@ package final class ChangeFeed: Sendable {
     /// Hands out what was released; from now on what comes is kept.
     package func take() -> Batch {
         state.withLock { state in
-            defer {
-                state.ready = []
-                state.isCut = false
-                state.isWatched = true
-            }
+            defer { state.empty(isWatched: true) }
             return Batch(changes: state.ready, released: state.released, isCut: state.isCut)
         }
     }
 
-    package func rest() {
-        state.withLock { state in
-            state.ready = []
-            state.isCut = false
-            state.isWatched = false
-        }
-    }
+    package func rest() { state.withLock { $0.empty(isWatched: false) } }
 
     /// A file's log has every change after this number, from the next commit on.
     func setStart(_ file: BodyFile, _ revision: Revision) {

@@ -55,7 +55,7 @@ package struct ChangeReader {
         of scope: Scope
     ) throws(StoreError) -> [(changes: [Change], through: Revision)] {
         let limit = Limits.changePageRows
-        let cached = try reader.reading { file throws(StoreError) in
+        let cached = try reader.cache.reading { file throws(StoreError) in
             try ChangeLogReader(file.connection, hasModifiers: false)
                 .changes(after: first, through: last, of: scope, limit: limit)
         }

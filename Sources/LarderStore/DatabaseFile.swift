@@ -1,4 +1,3 @@
-import CSQLite
 import Glibc
 import Synchronization
 
@@ -25,7 +24,7 @@ struct DatabaseFile {
         connection.keepWALOnClose(true)
         var version = 0
         switch try schema.version(of: connection) {
-        case .empty: try connection.execute(schema.opening)
+        case .empty: try connection.execute(Schema.opening)
         case .known(let found): version = found
         case .newer(let found): throw .newer(path: path, found: found, known: schema.steps.count)
         }

@@ -5,7 +5,7 @@ import LarderNormalize
 enum Release: Sendable {
     /// The cache has it as it is, or nil where there is nothing to have: it goes once that is synced,
     /// unless it is another by then.
-    case ready(TargetName, as: SavedVersion?)
+    case ready(TargetName, as: Entry?)
     /// The cache cannot take it: it is lost, as any entry there may be at any time.
     case lost(TargetName, EvictionReason)
     /// Its body, which stands here alone, is to be copied first.
@@ -50,7 +50,7 @@ struct Demotion: WriterPart {
             }
             return saved.claim.hasEntry ? .lost(name, .damaged) : .ready(name, as: nil)
         }
-        let ready = Release.ready(name, as: SavedVersion(entry))
+        let ready = Release.ready(name, as: entry)
         guard !entry.isExpired(at: now) else { return .lost(name, .expired) }
         // From now on it is what is read once it has left `state.db`.
         shared.residency.removeGarbage([RowKey(scope, id)])
@@ -105,10 +105,13 @@ struct Demotion: WriterPart {
             guard let found = try durable(name), try !state.reader.isKept(found.number) else {
                 continue
             }
-            if case .ready(_, let version) = release {
+            if case .ready(_, let version?) = release {
                 // An eviction or removal has taken the copy out of `cache.db` since it was written.
                 let isTaken = shared.residency.isGarbage(RowKey(name.scope, name.id))
-                guard SavedVersion(found) == version, version == nil || !isTaken else { continue }
+                let isSame = found.matches(version) && found.revision == version.revision
+                guard isSame, !isTaken else { continue }
+            } else if case .ready = release, found.hasEntry {
+                continue
             }
             try entries.removeDurable(found)
             guard let reason else { continue }
@@ -118,21 +121,6 @@ struct Demotion: WriterPart {
             let event = Change.Event.evict(name.id, reason, client: nil)
             try state.views.log(Change(revision, name.scope.scope, event))
         }
-    }
-}
-
-struct SavedVersion: Equatable {
-    private let kind: EntryKind
-    private let revision: Revision
-    private let digest: Digest
-
-    init(_ entry: Entry) {
-        (kind, revision, digest) = (entry.kind, entry.revision, entry.body.digest)
-    }
-
-    fileprivate init?(_ row: DurableRow) {
-        guard let kind = row.kind else { return nil }
-        (self.kind, revision, digest) = (kind, row.revision, row.digest)
     }
 }
 

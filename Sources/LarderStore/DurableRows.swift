@@ -93,9 +93,8 @@ struct DurableRows {
         )
         let end = RowQuery.end(ofPrefix: prefix)
         variants.bind((":scope", name.scope.text), (":prefix", prefix), (":end", end))
-        while try variants.step() {
-            guard let id = variants.entryID(.only) else { continue }
-            state.memory.releasable.append(TargetName(name.scope, id))
+        state.memory.releasable += try variants.all { row in
+            row.entryID(.only).map { TargetName(name.scope, $0) }
         }
     }
 

@@ -64,7 +64,11 @@ extension StoreWriter {
             [files.state.reader.references] + (files.cache.file.map { [$0.references] } ?? [])
         let reader = ReferenceReader(tables: tables, residency: shared.residency)
         for place in shared.places(of: scope) {
-            let changes = news.map { $0.change.moved(to: place) }
+            let changes = news.map { news in
+                var change = news.change
+                change.key = RowKey(place, EntryID(change.name))
+                return change
+            }
             let found = try reader.entries(showing: changes, in: place, limit: left)
             left = found.left
             guard found.isWhole else { return nil }
@@ -115,13 +119,5 @@ extension SharedCacheState {
 
     func places(of scope: ScopeKey) -> [ScopeKey] {
         scope.scope == .shared ? [scope] : [scope, key(for: .shared)]
-    }
-}
-
-extension EntityChange {
-    fileprivate func moved(to scope: ScopeKey) -> EntityChange {
-        var change = self
-        change.key = RowKey(scope, EntryID(name))
-        return change
     }
 }

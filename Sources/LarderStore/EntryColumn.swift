@@ -1,5 +1,3 @@
-import LarderModel
-
 /// The columns of an entry: those of the table `entry` of `cache.db`, and the first ones of `claim` of
 /// `state.db`, whose key is its number.
 enum EntryColumn: Int32, TableColumn {
@@ -46,9 +44,6 @@ enum DurableColumn: Int32, TableColumn {
 
     var sql: String {
         switch self {
-        case .size, .pinnedAt, .state, .problem, .reason, .goneStatus, .wanted, .targeted, .shared,
-            .held, .inPins, .payer:
-            name
         case .targets:
             """
             CASE WHEN targeted THEN (SELECT count(*) FROM change INDEXED BY change_target
@@ -56,6 +51,7 @@ enum DurableColumn: Int32, TableColumn {
             """
         case .lastUsed: RowTable.lastUsedOfClaim
         case .shownSince: RowTable.storedAtOfClaim
+        case _: name
         }
     }
 

@@ -44,7 +44,7 @@ package struct EntryRow: ~Copyable {
     /// How the bytes are coded; the headers of JSON, which is most reads, are not looked through.
     package var contentEncoding: String? {
         guard !isJSON else { return nil }
-        return HeaderLines(statement.bytes(EntryColumn.headers)).list("Content-Encoding")
+        return HeaderLines(bytes: statement.bytes(EntryColumn.headers)).list("Content-Encoding")
     }
 
     package var chunkedBody: ChunkedBody? {

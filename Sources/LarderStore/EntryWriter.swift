@@ -128,9 +128,8 @@ struct EntryWriter: WriterPart {
             let payer = found.payer
             try state.budget.checkRoom(for: size, new.scope, replacing: found, paidBy: payer)
             return nil
-        } catch {
-            guard case .pinsFull = error else { throw error }
-            return error
+        } catch .pinsFull(let bytes, let limit) {
+            return .pinsFull(bytes: bytes, limit: limit)
         }
     }
 

@@ -40,22 +40,17 @@ final class FileExaminer: Sendable {
                 checkBreak.end()
             }
             defer { group.cancelAll() }
-            return await run(files, checkBreak)
-        }.get()
-    }
-
-    private func run(
-        _ files: [DatabaseFile],
-        _ checkBreak: CheckBreak
-    ) async -> Result<[FileFinding], StoreError> {
-        await withCheckedContinuation { waiter in
-            queue.async {
-                let findings = Result { () throws(StoreError) in
-                    try files.map { file throws(StoreError) in try Self.check(file, checkBreak) }
+            return await withCheckedContinuation { waiter in
+                queue.async {
+                    let findings = Result { () throws(StoreError) in
+                        try files.map { file throws(StoreError) in
+                            try Self.check(file, checkBreak)
+                        }
+                    }
+                    waiter.resume(returning: findings)
                 }
-                waiter.resume(returning: findings)
             }
-        }
+        }.get()
     }
 
     private static func check(

@@ -5,11 +5,7 @@ import LarderModel
 ///
 /// It finds what `HeaderFields(lines:)` would under names in ASCII.
 struct HeaderLines {
-    private let bytes: UnsafeRawBufferPointer
-
-    init(_ bytes: UnsafeRawBufferPointer) {
-        self.bytes = bytes
-    }
+    let bytes: UnsafeRawBufferPointer
 
     /// All values under `name`, as one list (RFC 9110 5.3), or nil where there is none.
     func list(_ name: StaticString) -> String? {

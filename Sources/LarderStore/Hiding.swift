@@ -1,5 +1,4 @@
 import LarderModel
-import LarderNormalize
 
 /// Shared rows that are hidden from users, in the file where the row is.
 struct Hiding: WriterPart {

@@ -1,5 +1,4 @@
 import LarderModel
-import LarderNormalize
 
 /// Shared rows that users keep.
 ///

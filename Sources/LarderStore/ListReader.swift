@@ -74,14 +74,9 @@ package struct ListReader {
                 filter.storedBefore.map({ row.entry.storedAt < $0 }) ?? true,
                 (shared.residency.place(reader.key(for: row.scope), row.entry.id)?.targets ?? 0) > 0
             else { return nil }
-            let byURL = ListedRow(
-                bare: id,
-                of: row.scope,
-                name.origin,
-                storedAt: row.entry.storedAt,
-                size: row.size,
-                lastUsed: row.lastUsed
-            )
+            var byURL = row
+            byURL.entry = Entry(bare: id, of: name.origin, storedAt: row.entry.storedAt)
+            (byURL.isPinned, byURL.isBare) = (false, true)
             return cursor?.precedes(byURL.cursor(order), in: order) ?? true ? byURL : nil
         }
         var rows: [ListedRow] = []
@@ -108,7 +103,7 @@ package struct ListReader {
     private func cachedRows(_ query: RowQuery, limit: Int) throws(StoreError) -> [ListedRow] {
         defer { reader.endTransaction() }
         let columns = ListedRow.columnsOfCache
-        return try reader.reading { file throws(StoreError) in
+        return try reader.cache.reading { file throws(StoreError) in
             try query.rows(columns, in: file.connection, limit: limit, ListedRow.init(cached:))
         } ?? []
     }
@@ -134,7 +129,7 @@ package struct ListReader {
             SELECT \(columns) FROM entry JOIN recency USING (key)
             WHERE scope = :scope AND id = :id
             """
-        return try reader.reading { file throws(StoreError) in
+        return try reader.cache.reading { file throws(StoreError) in
             try file.connection.statement(sql, (":scope", scope.text), (":id", id.text)).first(read)
         } ?? nil
     }
@@ -147,7 +142,7 @@ package struct ListReader {
     ) throws(StoreError) -> [EvictionCandidate] {
         defer { reader.endTransaction() }
         let query = RowQuery(filter: filter, order: order, cursor: cursor)
-        return try reader.reading { file throws(StoreError) in
+        return try reader.cache.reading { file throws(StoreError) in
             try query.rows(EvictionCandidate.columns, in: file.connection, limit: limit) {
                 row throws(StoreError) -> EvictionCandidate? in
                 guard let candidate = EvictionCandidate(row) else { return nil }

@@ -21,8 +21,15 @@ struct Maintenance {
         store.snapshots.takeIfDue(now: store.now())
         guard shared.generation.hasFile else { return }
         if shared.wantsTotalsChecked() {
-            // The writer has heard of it.
-            do throws(StoreError) { try await store.readers.checkTotals() } catch .corrupt {}
+            do throws(StoreError) {
+                _ = try await store.read(as: .check) { reader throws(StoreError) in
+                    try reader.cache.reading { file throws(StoreError) in
+                        try CacheContents.checkTotals(file.connection)
+                    }
+                }
+            } catch .corrupt {
+                // The writer has heard of it, and makes the file anew.
+            }
         }
         let now = store.now()
         try await commits.submit { writer throws(StoreError) in

@@ -49,9 +49,7 @@ package struct UploadID: Hashable, Sendable {
 
 /// The row that a removal took away.
 package struct RemovalReceipt: Equatable, Sendable {
-    /// Kind of the removed row.
     package let kind: EntryKind
-    /// Revision of the removal.
     package let revision: Revision
 }
 

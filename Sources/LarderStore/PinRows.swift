@@ -1,5 +1,4 @@
 import LarderModel
-import LarderNormalize
 
 struct PinRows {
     let state: StateWriter

@@ -200,7 +200,8 @@ struct Pinning: WriterPart {
         guard found.hasEntry else {
             // Its entry was the cache's.
             if let cache = try cacheIfAny, let row = try cache.rows.find(scope, id) {
-                try cache.eviction.evict(row.key, .request, client)
+                var step: Revision?
+                try cache.eviction.evict(row.key, .request, client, &step)
             }
             return true
         }

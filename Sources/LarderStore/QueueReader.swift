@@ -72,17 +72,17 @@ struct QueueReader {
         }
     }
 
+    private static let submissions = [
+        ("modifier", ""), ("history", "ORDER BY history DESC LIMIT 1"),
+    ].map { table, order in
+        """
+        SELECT digest_high, digest_low, number, rev, settled_at, origin, url FROM \(table)
+        WHERE scope = :scope AND id = :id \(order)
+        """
+    }
+
     func submission(of id: ModifierID, _ scope: ScopeKey) throws(StoreError) -> Submission? {
-        for sql in [
-            """
-            SELECT digest_high, digest_low, number, rev, settled_at, origin, url FROM modifier
-            WHERE scope = :scope AND id = :id
-            """,
-            """
-            SELECT digest_high, digest_low, number, rev, settled_at, origin, url FROM history
-            WHERE scope = :scope AND id = :id ORDER BY history DESC LIMIT 1
-            """,
-        ] {
+        for sql in Self.submissions {
             let statement = try connection.statement(sql, (":scope", scope.text), (":id", id.text))
             guard try statement.step() else { continue }
             return Submission(

@@ -24,11 +24,7 @@ struct QueueUsage: Equatable {
     }
 
     mutating func add(bytes: Int64, of uid: UInt32?) {
-        guard let uid else {
-            total.bytes += bytes
-            return
-        }
-        self[uid].bytes += bytes
+        if let uid { self[uid].bytes += bytes } else { total.bytes += bytes }
     }
 
     /// Why what is added does not fit, if it does not: into everything, or into its user's part.

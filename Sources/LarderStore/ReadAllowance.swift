@@ -81,8 +81,7 @@ extension Store {
     ) async throws(StoreError) -> Value {
         do throws(StoreError) {
             return try loop.briefly(work)
-        } catch {
-            guard case .longRead = error else { throw error }
+        } catch .longRead {
             return try await read(work)
         }
     }

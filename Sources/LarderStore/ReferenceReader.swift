@@ -157,11 +157,6 @@ struct ReferenceReader {
     }
 
     private struct Above {
-        struct Edge {
-            let child: RowKey
-            let members: [[UInt8]]
-        }
-
         struct Answer {
             let id: EntryID
             let skeleton: Int64
@@ -171,7 +166,7 @@ struct ReferenceReader {
         }
 
         var types: [RowKey: [UInt8]] = [:]
-        var edges: [RowKey: [Edge]] = [:]
+        var edges: [RowKey: [(child: RowKey, members: [[UInt8]])]] = [:]
         var answers: [RowKey: Answer] = [:]
         var isWhole = true
 
@@ -245,7 +240,7 @@ struct ReferenceReader {
                 case .entity(let members):
                     guard let name = parent.id.entity else { continue }
                     let key = parent.key
-                    above.edges[key, default: []].append(.init(child: child, members: members))
+                    above.edges[key, default: []].append((child, members))
                     let type = Array(name.key.type.utf8)
                     if above.types.updateValue(type, forKey: key) == nil {
                         waiting.append((key, parent.id))

@@ -62,7 +62,7 @@ package enum RowOrder: Sendable, CaseIterable {
     case used
 }
 
-package struct RowCursor: Equatable, Sendable {
+package struct RowCursor: Hashable, Sendable {
     package var value: Int64
     package var scope: String
     package var id: String
@@ -99,50 +99,35 @@ package struct ListedRow: Equatable, Sendable {
 extension ListedRow {
     /// A row of `cache.db` with ``columnsOfCache``; nil for a damaged one.
     init?(cached row: SQLiteStatement) {
-        self.init(row, size: RecencyColumn.size, lastUsed: RecencyColumn.lastUsed, isPinned: false)
-    }
-
-    /// A row of `state.db` with ``columnsOfState``, perhaps a bare one; nil for a damaged one.
-    init?(saved row: SQLiteStatement) {
-        let isPinned = !row.isNull(DurableColumn.pinnedAt)
-        let lastUsed = DurableColumn.lastUsed
-        guard row.isNull(EntryColumn.kind) else {
-            self.init(row, size: DurableColumn.size, lastUsed: lastUsed, isPinned: isPinned)
-            return
-        }
-        var numbers = RowNumbers(row)
-        guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
-            return nil
-        }
-        self.init(
-            bare: id,
-            of: scope,
-            row.text(EntryColumn.origin).flatMap { try? OriginName($0) },
-            storedAt: numbers.moment(DurableColumn.shownSince),
-            size: numbers.size(DurableColumn.size),
-            lastUsed: row.integer(lastUsed),
-            isPinned: isPinned
-        )
-        if !numbers.areSound { return nil }
-    }
-
-    private init?<Column: TableColumn>(
-        _ row: SQLiteStatement,
-        size: Column,
-        lastUsed: Column,
-        isPinned: Bool
-    ) {
         let entryRow = EntryRow(row)
         guard let entry = entryRow.entry(), let scope = row.scope(EntryColumn.scope) else {
             return nil
         }
-        self.init(
-            entry: entry,
-            scope: scope,
-            size: row.integer(size).clamped(to: Limits.rowBytes),
-            lastUsed: row.integer(lastUsed),
-            isPinned: isPinned
-        )
+        (self.entry, self.scope, isPinned) = (entry, scope, false)
+        size = row.integer(RecencyColumn.size).clamped(to: Limits.rowBytes)
+        lastUsed = row.integer(RecencyColumn.lastUsed)
+    }
+
+    /// A row of `state.db` with ``columnsOfState``, perhaps a bare one; nil for a damaged one.
+    init?(saved row: SQLiteStatement) {
+        guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
+            return nil
+        }
+        var numbers = RowNumbers(row)
+        self.scope = scope
+        size = numbers.size(DurableColumn.size)
+        lastUsed = row.integer(DurableColumn.lastUsed)
+        isPinned = !row.isNull(DurableColumn.pinnedAt)
+        guard row.isNull(EntryColumn.kind) else {
+            let entryRow = EntryRow(row)
+            guard let entry = entryRow.entry() else { return nil }
+            self.entry = entry
+            return
+        }
+        let origin = row.text(EntryColumn.origin).flatMap { try? OriginName($0) }
+        entry = Entry(bare: id, of: origin, storedAt: numbers.moment(DurableColumn.shownSince))
+        isBare = true
+        if !numbers.areSound { return nil }
     }
 
     static let columnsOfCache = RecencyColumn.row(EntryColumn.listed)
@@ -151,47 +136,14 @@ extension ListedRow {
         [.size, .pinnedAt, .lastUsed, .shownSince]
     )
 
-    init(
-        bare id: EntryID,
-        of scope: Scope,
-        _ origin: OriginName?,
-        storedAt: Timestamp,
-        size: Int64,
-        lastUsed: Int64,
-        isPinned: Bool = false
-    ) {
-        var entry = Entry(
-            id: id,
-            kind: .fetched,
-            storedAt: storedAt,
-            revision: Revision(0),
-            body: BodySummary(of: [], isJSON: false)
-        )
-        entry.origin = origin
-        self.init(
-            entry: entry,
-            scope: scope,
-            size: size,
-            lastUsed: lastUsed,
-            isPinned: isPinned,
-            isBare: true
-        )
-    }
-
     static func merged(
         _ cached: [ListedRow],
         _ saved: [ListedRow],
         by order: RowOrder,
         limit: Int
     ) -> [ListedRow] {
-        struct Name: Hashable {
-            let scope: Scope
-            let id: EntryID
-        }
-        let names = Set(saved.map { Name(scope: $0.scope, id: $0.entry.id) })
-        let rest = cached.filter { row in
-            !names.contains(Name(scope: row.scope, id: row.entry.id))
-        }
+        let names = Set(saved.map { $0.cursor(.id) })
+        let rest = cached.filter { !names.contains($0.cursor(.id)) }
         return Array((rest + saved).sorted { $0.precedes($1, in: order) }.prefix(limit))
     }
 
@@ -210,5 +162,14 @@ extension RowCursor {
             return scope.utf8.lexicographicallyPrecedes(other.scope.utf8)
         }
         return id.utf8.lexicographicallyPrecedes(other.id.utf8)
+    }
+}
+
+extension Entry {
+    /// What only modifiers have made; see ``ListedRow/isBare``.
+    init(bare id: EntryID, of origin: OriginName?, storedAt: Timestamp) {
+        let body = BodySummary(of: [], isJSON: false)
+        self.init(id: id, kind: .fetched, storedAt: storedAt, revision: Revision(0), body: body)
+        self.origin = origin
     }
 }

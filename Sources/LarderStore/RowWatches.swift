@@ -1,4 +1,3 @@
-import LarderModel
 import Synchronization
 
 /// Who wants to hear that a row has changed.
@@ -9,42 +8,21 @@ import Synchronization
 /// Guarded by its lock. A watcher is in the table first and reads the row after that; the writer
 /// commits first and looks at the table after that. So one of them sees the other.
 final class RowWatches: Sendable {
-    private struct Table {
-        var next = 0
-        var watchers: [RowKey: [Int: @Sendable () -> Void]] = [:]
-    }
+    fileprivate let watchers = Mutex<[RowKey: [ObjectIdentifier: @Sendable () -> Void]]>([:])
 
-    private let table = Mutex(Table())
-
-    /// Has `tell` called after each commit that changed a row; on the writer's thread.
-    func add(_ key: RowKey, _ tell: @escaping @Sendable () -> Void) -> Int {
-        table.withLock { table in
-            defer { table.next += 1 }
-            table.watchers[key, default: [:]][table.next] = tell
-            return table.next
-        }
-    }
-
-    func remove(_ key: RowKey, _ number: Int) {
-        table.withLock { table in
-            table.watchers[key]?[number] = nil
-            if table.watchers[key]?.isEmpty == true { table.watchers[key] = nil }
-        }
-    }
-
-    var isEmpty: Bool { table.withLock { $0.watchers.isEmpty } }
+    var isEmpty: Bool { watchers.withLock { $0.isEmpty } }
 
     func rowsChanged(_ keys: [RowKey]) {
         guard !keys.isEmpty else { return }
-        let waiting = table.withLock { table -> [@Sendable () -> Void] in
-            guard !table.watchers.isEmpty else { return [] }
-            return Set(keys).flatMap { key in table.watchers[key].map { Array($0.values) } ?? [] }
+        let waiting = watchers.withLock { watchers -> [@Sendable () -> Void] in
+            guard !watchers.isEmpty else { return [] }
+            return Set(keys).flatMap { key in watchers[key].map { Array($0.values) } ?? [] }
         }
         for tell in waiting { tell() }
     }
 
     func allChanged() {
-        let waiting = table.withLock { $0.watchers.values.flatMap { Array($0.values) } }
+        let waiting = watchers.withLock { $0.values.flatMap { Array($0.values) } }
         for tell in waiting { tell() }
     }
 }
@@ -52,13 +30,16 @@ final class RowWatches: Sendable {
 package final class RowWatch: Sendable {
     private let watches: RowWatches
     private let key: RowKey
-    private let number: Int
 
     init(_ watches: RowWatches, _ key: RowKey, _ tell: @escaping @Sendable () -> Void) {
-        self.watches = watches
-        self.key = key
-        number = watches.add(key, tell)
+        (self.watches, self.key) = (watches, key)
+        watches.watchers.withLock { $0[key, default: [:]][ObjectIdentifier(self)] = tell }
     }
 
-    deinit { watches.remove(key, number) }
+    deinit {
+        watches.watchers.withLock { watchers in
+            watchers[key]?[ObjectIdentifier(self)] = nil
+            if watchers[key]?.isEmpty == true { watchers[key] = nil }
+        }
+    }
 }

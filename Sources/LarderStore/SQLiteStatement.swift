@@ -45,7 +45,6 @@ final class SQLiteStatement {
 
     func damaged() -> StoreError { connection.damaged(sql) }
 
-    /// Binds parameters by their names in SQL, as `:key`.
     func bind<each Value: SQLiteValue>(_ values: repeat (String, each Value)) {
         for (name, value) in repeat each values { value.bind(to: self, at: parameter(name)) }
     }

@@ -11,13 +11,12 @@ struct Schema {
     static let cacheSteps = texts(larder_cache_steps())
     static let stateSteps = texts(larder_state_steps())
 
-    static let cache = Schema(steps: cacheSteps, opening: opening)
-    static let state = Schema(steps: stateSteps, opening: opening)
+    static let cache = Schema(steps: cacheSteps)
+    static let state = Schema(steps: stateSteps)
 
     static let opening = "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL"
 
     let steps: [String]
-    let opening: String
 
     private static func texts(_ embedded: larder_embedded) -> [String] {
         UnsafeRawBufferPointer(start: embedded.bytes, count: embedded.count).split(separator: 0)
@@ -68,13 +67,11 @@ struct Schema {
         return (steps.count, false)
     }
 
-    func at(_ version: Int) -> Schema {
-        Schema(steps: Array(steps.prefix(version)), opening: opening)
-    }
+    func at(_ version: Int) -> Schema { Schema(steps: Array(steps.prefix(version))) }
 
     func makeModel() throws(StoreError) -> SQLiteConnection {
         let model = try SQLiteConnection(path: ":memory:", mode: .readWrite)
-        try model.execute(opening)
+        try model.execute(Self.opening)
         for step in steps { try model.execute(step) }
         return model
     }
@@ -96,9 +93,7 @@ struct Schema {
     func migrate(_ connection: SQLiteConnection, from version: Int) throws(StoreError) {
         guard version < steps.count else { return }
         try connection.transaction { () throws(StoreError) in
-            for step in steps[version...] {
-                try connection.execute(step)
-            }
+            for step in steps[version...] { try connection.execute(step) }
             try connection.execute("PRAGMA application_id=\(Self.applicationID)")
             try connection.execute("PRAGMA user_version=\(steps.count)")
         }

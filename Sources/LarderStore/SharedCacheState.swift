@@ -24,6 +24,7 @@ final class SharedCacheState: Sendable {
     // Relaxed: a limit, ordered by nothing.
     private let rebuiltBytes = Atomic(Limits.normalizedBodyBytesMax)
     let upkeep = Upkeep()
+    let findings = Findings()
     private let logs = Mutex<[TouchLog]>([])
     private let published = Mutex<StoreTotals>(StoreTotals())
     private let abandoned = Mutex<[UploadID]>([])
@@ -57,7 +58,6 @@ final class SharedCacheState: Sendable {
 
     func key(for scope: Scope) -> ScopeKey { ScopeKey(scope, seed: keySeed, hashMask: hashMask) }
 
-    /// The shared row under an id.
     func sharedName(_ id: EntryID) -> TargetName { TargetName(sharedScope, id) }
 
     /// Whether a row is not to be evicted: somebody needs it now, or its id is kept.
@@ -66,13 +66,8 @@ final class SharedCacheState: Sendable {
     var mayHideRows: Bool { hasHiddenRows.load(ordering: .acquiring) }
     func noteHiddenRow() { hasHiddenRows.store(true, ordering: .releasing) }
 
-    func makeTouchLog() -> TouchLog {
-        let log = TouchLog()
-        logs.withLock { $0.append(log) }
-        return log
-    }
-
-    func touchLogs() -> [TouchLog] { logs.withLock { $0 } }
+    func add(_ log: TouchLog) { logs.withLock { $0.append(log) } }
+    var touchLogs: [TouchLog] { logs.withLock { $0 } }
 
     func publish(_ totals: StoreTotals) {
         published.withLock { $0 = totals }

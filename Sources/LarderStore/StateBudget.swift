@@ -1,5 +1,4 @@
 import LarderModel
-import LarderNormalize
 
 /// What a row counts, and against which bound: a pinned one, and what came with it, against that of
 /// pins, every other against that of the queue.

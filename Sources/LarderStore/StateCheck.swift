@@ -78,43 +78,31 @@ struct StateCheck {
         if try connection.integer(sequences) != nil { throw damaged("count the rows of") }
     }
 
-    private static let contradictions = [
-        (
-            "match the changes and modifiers of",
-            """
-            SELECT 1 FROM change NOT INDEXED LEFT JOIN modifier ON number = change.modifier
-            WHERE number IS NULL OR change.settled NOT IN (0, 1, 2)
-                OR (change.settled = 1) <> (settled_at IS NOT NULL)
-                OR (change.settled = 2 AND answered = 0) LIMIT 1
-            """
-        ),
-        (
-            "find the changes of targets in",
-            """
-            SELECT 1 FROM claim NOT INDEXED WHERE scope <> 'shared' AND targeted <>
-                EXISTS (SELECT 1 FROM change INDEXED BY change_target
-                WHERE settled = 0 AND scope = claim.scope AND id = claim.id) LIMIT 1
-            """
-        ),
-        (
-            "find what keeps the shared rows of",
-            """
-            SELECT 1 FROM claim NOT INDEXED WHERE scope = 'shared' AND targeted <>
-                EXISTS (SELECT 1 FROM claim AS keeper INDEXED BY claim_keeper
-                WHERE keeper.id = claim.id AND shared = 1 AND keeper.targeted = 1)
-            UNION ALL
-            SELECT 1 FROM claim AS keeper NOT INDEXED WHERE shared = 1 AND (kind IS NOT NULL
-                OR (targeted = 1 OR state IN (0, 1))
-                AND NOT EXISTS (SELECT 1 FROM claim WHERE scope = 'shared' AND id = keeper.id)) LIMIT 1
-            """
-        ),
-        (
-            "find the targets of",
-            """
-            SELECT 1 FROM change INDEXED BY change_target WHERE settled = 0 AND NOT EXISTS
-                (SELECT 1 FROM claim WHERE claim.scope = change.scope AND claim.id = change.id) LIMIT 1
-            """
-        ),
+    private static let contradictions: KeyValuePairs = [
+        "match the changes and modifiers of": """
+        SELECT 1 FROM change NOT INDEXED LEFT JOIN modifier ON number = change.modifier
+        WHERE number IS NULL OR change.settled NOT IN (0, 1, 2)
+            OR (change.settled = 1) <> (settled_at IS NOT NULL)
+            OR (change.settled = 2 AND answered = 0) LIMIT 1
+        """,
+        "find the changes of targets in": """
+        SELECT 1 FROM claim NOT INDEXED WHERE scope <> 'shared' AND targeted <>
+            EXISTS (SELECT 1 FROM change INDEXED BY change_target
+            WHERE settled = 0 AND scope = claim.scope AND id = claim.id) LIMIT 1
+        """,
+        "find what keeps the shared rows of": """
+        SELECT 1 FROM claim NOT INDEXED WHERE scope = 'shared' AND targeted <>
+            EXISTS (SELECT 1 FROM claim AS keeper INDEXED BY claim_keeper
+            WHERE keeper.id = claim.id AND shared = 1 AND keeper.targeted = 1)
+        UNION ALL
+        SELECT 1 FROM claim AS keeper NOT INDEXED WHERE shared = 1 AND (kind IS NOT NULL
+            OR (targeted = 1 OR state IN (0, 1))
+            AND NOT EXISTS (SELECT 1 FROM claim WHERE scope = 'shared' AND id = keeper.id)) LIMIT 1
+        """,
+        "find the targets of": """
+        SELECT 1 FROM change INDEXED BY change_target WHERE settled = 0 AND NOT EXISTS
+            (SELECT 1 FROM claim WHERE claim.scope = change.scope AND claim.id = change.id) LIMIT 1
+        """,
     ]
 
     /// Settled modifiers are dead, and impossible sizes are computed again: they would fill the queue,

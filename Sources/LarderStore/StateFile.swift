@@ -1,4 +1,3 @@
-import Glibc
 import LarderModel
 
 /// `state.db`: what must survive the loss of the cache.
@@ -12,7 +11,6 @@ final class StateFile: Sendable {
     let commits: CommitQueue
     let revisions: RevisionSource
     let digestKey: DigestKey
-    let findings: [String]
     let notices: [String]
     let takesAlong: Bool
 
@@ -38,9 +36,9 @@ final class StateFile: Sendable {
         }
         try StateReplacement.finish(file)
         let started: Start
+        var findings: [String] = []
         do throws(StoreError) {
             started = try start()
-            findings = []
         } catch {
             guard case .corrupt(file.path, _) = error else { throw error }
             let saved = try StateSalvage.replace(file)
@@ -66,6 +64,7 @@ final class StateFile: Sendable {
             shared.residency.addDeadLetters(shared.key(for: target.scope), target.id, 1)
         }
         let cache = makeCacheWriter(revisions, opening.nextRevision)
+        for finding in findings { shared.findings.add(finding) }
         commits = CommitQueue(StoreWriter(state: started.writer, cache: cache, revisions), now: now)
         revisions.serve(by: commits)
     }
@@ -102,8 +101,7 @@ final class StateFile: Sendable {
                     try writer.reserveRevisions(upTo: first + Limits.revisionBlock)
                 }
                 isBlockReserved = true
-            } catch {
-                guard case .diskFull = error else { throw error }
+            } catch .diskFull {
                 isBlockReserved = false
             }
             opening.connection.keepWALOnClose(false)

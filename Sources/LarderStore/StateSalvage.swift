@@ -1,4 +1,3 @@
-import Glibc
 import LarderModel
 
 /// Takes over what can be read of a damaged `state.db`, row by row.
@@ -43,10 +42,6 @@ struct StateSalvage {
         }
         try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return result
-    }
-
-    private init(old: SQLiteConnection, new: SQLiteConnection) {
-        (self.old, self.new) = (old, new)
     }
 
     // MARK: Tables
@@ -137,7 +132,6 @@ func readable<Value>(_ read: @autoclosure () throws(StoreError) -> Value) -> Val
 
 struct RowCopy {
     private(set) var rows = 0
-    /// Keys that no row of ours has.
     private var strays: Set<Int64> = []
     private let table: String
     private let key: String

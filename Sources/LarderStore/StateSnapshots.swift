@@ -73,7 +73,6 @@ final class StateSnapshots: Sendable {
 }
 
 enum FileTime {
-    /// When a file was changed last; nil where there is none.
     static func changed(_ path: String) -> Timestamp? {
         var answer = stat()
         guard stat(path, &answer) == 0 else { return nil }

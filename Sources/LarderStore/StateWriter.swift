@@ -5,8 +5,8 @@ import LarderModel
 final class StateWriter {
     let connection: SQLiteConnection
     let statements: PreparedStatements<DurableStatement>
-    let bodies: BodyTable
-    let tables: AnswerTables
+    var bodies: BodyTable { BodyTable(connection: connection, file: .state) }
+    var tables: AnswerTables { AnswerTables(connection: connection) }
     let hidden: HiddenTable
     let queue: PreparedStatements<QueueStatement>
     private let configuration: StoreConfiguration
@@ -36,8 +36,6 @@ final class StateWriter {
         wal = WriteAheadLog(of: connection)
         self.configuration = configuration
         statements = try PreparedStatements(connection)
-        bodies = BodyTable(connection: connection, file: .state)
-        tables = AnswerTables(connection: connection)
         hidden = HiddenTable(connection, key: "claim")
         queue = try PreparedStatements(connection)
         memory = try StateWriterState(
@@ -62,15 +60,11 @@ final class StateWriter {
     ///
     /// Of frames behind others than they were written behind no checksum is right
     /// (https://sqlite.org/fileformat2.html#walformat).
-    private func settleDoubt() throws(StoreError) {
+    func settleDoubt() throws(StoreError) {
         guard isInDoubt else { return }
         try connection.execute("UPDATE revision_block SET failed_commits = failed_commits + 1")
         isInDoubt = false
     }
-
-    /// To be called before anybody is told that a commit has failed; where it fails, too, the next
-    /// transaction begins with it.
-    func overwriteDoubtful() { try? settleDoubt() }
 
     func commit(_ stamps: RowStamps) throws(StoreError) {
         // Before the commit, so that nobody reads without what was trimmed and does not know it.

@@ -1,4 +1,3 @@
-import Dispatch
 package import LarderModel
 
 /// The whole cache on disk: one writer, any number of readers, and the files they stand on.
@@ -13,7 +12,6 @@ package final class Store: Sendable {
     package let bodies: BodyStore
     let readers: StoreReaders
     let reserves: (cache: Reserve, state: Reserve)
-    let found: Findings
     let snapshots: StateSnapshots
     let examiner = FileExaminer()
     private let stateLock: DirectoryLock
@@ -30,10 +28,10 @@ package final class Store: Sendable {
         newKeySeed: () -> UInt64 = { .random(in: .min ... .max) }
     ) throws(StoreError) {
         let configuration = configuration.shareLimits()
-        let (database, found) = (DatabaseFile.ofCache(configuration), Findings())
+        let database = DatabaseFile.ofCache(configuration)
         let reserves = Reserve.ofFolders(configuration)
         (self.configuration, self.database, self.now) = (configuration, database, now)
-        (self.reserves, self.found) = (reserves, found)
+        self.reserves = reserves
         stateLock = try DirectoryLock(directory: configuration.stateDirectory)
         let seed = newKeySeed()
         let start = try CacheStart(database, configuration, reserves.cache, keySeed: seed)
@@ -45,25 +43,14 @@ package final class Store: Sendable {
             shared: shared,
             reserve: reserves.state,
             now: now
-        ) { revisions, foundNext in
-            let writer = CacheWriter(
-                configuration: configuration,
-                database: database,
-                shared: shared,
-                revisions: revisions,
-                findings: found,
-                reserve: reserves.cache,
-                folder: start.folder,
-                now: now
-            )
-            writer.start(with: start, nextRevision: foundNext)
-            return writer
+        ) { revisions, next in
+            let room = reserves.cache
+            return CacheWriter(configuration, database, shared, revisions, room, start, next, now)
         }
         commits = stateFile.commits
-        for finding in stateFile.findings { found.add(finding) }
         readers = StoreReaders(database, configuration, shared, stateFile)
         bodies = BodyStore(file: stateFile, shared: shared, reader: readers.bodies)
-        snapshots = StateSnapshots(configuration, stateFile.file, reserves.state, found)
+        snapshots = StateSnapshots(configuration, stateFile.file, reserves.state, shared.findings)
         if stateFile.takesAlong {
             // If this fails, the next start tries again; a saved answer is shown as it was until then.
             let moment = now()
@@ -172,16 +159,12 @@ package final class Store: Sendable {
         }
     }
 
-    /// Evicts named rows, in transactions of at most 256.
     package func evict(
         _ candidates: [EvictionCandidate],
         client: ClientTag? = nil
     ) async throws(StoreError) -> EvictionReceipt {
         var receipt = EvictionReceipt()
-        var rest = candidates[...]
-        while !rest.isEmpty {
-            let batch = Array(rest.prefix(Limits.evictionBatchRowsMax))
-            rest = rest.dropFirst(batch.count)
+        for batch in candidates.chunks(of: Limits.evictionBatchRowsMax) {
             let part = try await commits.submit { writer throws(StoreError) in
                 try writer.cache.eviction.evict(batch, client: client)
             }
@@ -301,13 +284,10 @@ package final class Store: Sendable {
     ///
     /// What goes wrong with one file does not keep the other from its end.
     package func close() async throws(StoreError) {
-        do throws(StoreError) {
-            try await closeCache()
-        } catch {
-            try await stateFile.close()
-            throw error
-        }
+        var failure: StoreError?
+        do throws(StoreError) { try await closeCache() } catch { failure = error }
         try await stateFile.close()
+        if let failure { throw failure }
     }
 
     private func closeCache() async throws(StoreError) {

@@ -8,7 +8,7 @@ package struct StoreConfiguration: Sendable {
     package var stateDirectory: String
     /// How much it may keep; the copies of an open store's configuration share them.
     package var limits: StoreLimits {
-        get { shared?.value ?? own }
+        get { shared?.limits.withLock { $0 } ?? own }
         set { own = newValue }
     }
     private var own = StoreLimits()
@@ -31,7 +31,6 @@ package struct StoreConfiguration: Sendable {
     package var checkedStateBytes = Limits.checkedStateBytesMax
     /// How old the copy of `state.db` gets before another one is taken; nil for no copies.
     package var snapshotAge: Duration?
-    /// Which SQLite operations fail, in tests.
     package var faults: (any FaultPlan)?
 
     package init(cacheDirectory: String, stateDirectory: String) {
@@ -50,7 +49,7 @@ package struct StoreConfiguration: Sendable {
         return copy
     }
 
-    func setLimits(_ limits: StoreLimits) { shared?.value = limits }
+    func setLimits(_ limits: StoreLimits) { shared?.limits.withLock { $0 = limits } }
 
     /// What a connection to `cache.db` has of ``memoryBytes``: the readers of the event loops share one
     /// half, as hits come from them; the writer has a quarter, and all others share another.
@@ -88,14 +87,9 @@ package struct StoreLimits: Equatable, Sendable {
 }
 
 private final class SharedLimits: Sendable {
-    private let limits: Mutex<StoreLimits>
+    let limits: Mutex<StoreLimits>
 
     init(_ limits: StoreLimits) { self.limits = Mutex(limits) }
-
-    var value: StoreLimits {
-        get { limits.withLock { $0 } }
-        set { limits.withLock { $0 = newValue } }
-    }
 }
 
 package struct QueueLimits: Equatable, Sendable {

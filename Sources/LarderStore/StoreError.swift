@@ -56,8 +56,7 @@ package enum StoreError: Error, Equatable {
         case .noRoom(let bytes): "there is no room for \(bytes) bytes beside protected entries"
         case .keyTaken: "it cannot be kept beside another entry, whose key has the same hash"
         case .pinned: "it is pinned"
-        case .queueFull(.modifiers, let limit): "the queue takes \(limit) modifiers"
-        case .queueFull(.bytes, let limit): "the queue takes \(limit) bytes"
+        case .queueFull(let bound, let limit): "the queue takes \(limit) \(bound)"
         case .modifierExists: "another modifier was accepted under the same id"
         case .conditionFailed: "the entry is not what the request expects"
         case .targeted: "it has changes that are not settled yet"
@@ -87,7 +86,6 @@ extension StoreError {
         }
     }
 
-    /// A step in words for users.
     static func words(_ step: String) -> String {
         guard isSQL(step) else { return step }
         return switch step.split(whereSeparator: { !$0.isLetter }).first {
@@ -109,7 +107,6 @@ extension StoreError {
 
     private static func meaning(of code: Int32) -> String { String(cString: sqlite3_errstr(code)) }
 
-    /// The path of the file that it comes from; nil for one that is of no file.
     var file: String? {
         switch self {
         case .sqlite(let file, _, _, _), .diskFull(let file, _), .corrupt(let file, _): file

@@ -6,7 +6,7 @@ package struct StoreFiles: Sendable {
     private var cache: DatabaseFile { store.database }
     private var state: StateFile { store.stateFile }
     private var shared: SharedCacheState { store.shared }
-    private var found: Findings { store.found }
+    private var found: Findings { shared.findings }
     private var cacheReserve: Reserve { store.reserves.cache }
     private var stateReserve: Reserve { store.reserves.state }
 
@@ -21,7 +21,6 @@ package struct StoreFiles: Sendable {
 
     package var sizes: (database: Int64, wal: Int64) { (lengths[0].bytes, lengths[0].walBytes) }
 
-    /// Bytes that are free where the cache's file lies; nil where it cannot be told.
     package var diskFreeBytes: Int64? { configuration.freeBytes(configuration.cacheDirectory) }
     package var minFreeBytes: Int64 { configuration.minFreeBytes.bytes }
 
@@ -50,7 +49,7 @@ package struct StoreFiles: Sendable {
     /// When the bytes of the row that was stored last were given; nil in an empty cache.
     package func latestStoredAt() async throws(StoreError) -> Timestamp? {
         try await store.read { reader throws(StoreError) in
-            try reader.reading { file throws(StoreError) in
+            try reader.cache.reading { file throws(StoreError) in
                 try file.connection.statement("SELECT max(stored_at) FROM recency").first {
                     $0.integerOrNil(.only).map(Timestamp.init(milliseconds:))
                 }

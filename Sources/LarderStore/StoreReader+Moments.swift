@@ -58,7 +58,7 @@ extension StoreReader {
             guard let state else { return false }
             // Where nothing has been read of the cache it is as of no moment.
             guard opening || cache.hold == .held else { return try state.lastStep() > released }
-            let last = try reading { file throws(StoreError) in try file.lastStep() }
+            let last = try cache.reading { file throws(StoreError) in try file.lastStep() }
             return try max(state.lastStep(), last ?? Revision(0)) > released
         } catch {
             // Who reads meets it.
@@ -91,7 +91,9 @@ extension StoreReader {
             defer { file.get.reset() }
             guard try file.find(key, scope, id) else { return false }
             let row = EntryRow(file.get)
-            guard row.isPlain(at: now) else { return false }
+            guard row.kind == .blob || row.kind == .fetched, !row.isExpired(at: now),
+                row.skeleton == nil, row.isSound
+            else { return false }
             read(row)
             noteUse(of: key)
             // What has moved between the files meanwhile may be older here, or newer.
@@ -107,17 +109,5 @@ extension StoreReader {
     func mayBePlain(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         (shared.residency.place(scope, id)?.targets ?? 0) == 0
             && !shared.residency.mayHaveDeadLetters(scope, id)
-    }
-}
-
-extension EntryRow {
-    fileprivate func isPlain(at now: Timestamp) -> Bool {
-        switch kind {
-        case .blob:
-            if let end = freshUntil, end <= now { return false }
-        case .fetched: break
-        case .tombstone, .entity, .variants: return false
-        }
-        return skeleton == nil && isSound
     }
 }

@@ -5,7 +5,7 @@ package import LarderModel
 package final class StoreReader {
     let cache: CacheReader
     let shared: SharedCacheState
-    let touches: TouchLog
+    let touches = TouchLog()
     let state: StateFile
     /// Whether reads of any durable id, not only of uncertain ones, look into `state.db`.
     var looksIntoState = false
@@ -22,7 +22,7 @@ package final class StoreReader {
         cache = CacheReader(database, cacheBytes: cacheBytes, shared, state.commits)
         self.shared = shared
         self.state = state
-        touches = shared.makeTouchLog()
+        shared.add(touches)
     }
 
     package var lists: ListReader { ListReader(reader: self) }
@@ -184,7 +184,7 @@ package final class StoreReader {
         _ id: EntryID,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        try reading { file throws(StoreError) in
+        try cache.reading { file throws(StoreError) in
             defer { file.get.reset() }
             let key = RowKey(scope, id)
             notes?.add(key)
@@ -204,7 +204,7 @@ package final class StoreReader {
     }
 
     package func check() throws(StoreError) {
-        try reading { file throws(StoreError) in
+        try cache.reading { file throws(StoreError) in
             _ = try file.connection.integer("SELECT count(*) FROM meta")
         }
     }
@@ -216,11 +216,4 @@ package final class StoreReader {
     }
 
     package func endTransaction() { cache.endTransaction() }
-
-    /// Reads in a transaction of `cache.db`; nil while there is no file.
-    func reading<Value>(
-        _ work: (ReaderFile) throws(StoreError) -> Value
-    ) throws(StoreError) -> Value? {
-        try cache.reading(work)
-    }
 }

@@ -6,9 +6,7 @@ import Synchronization
 final class StoreReaders: Sendable {
     let bodies: BlockingReader
     private let clients: ClientReaders
-    /// What has to be known to send and to settle: behind nothing that a client asks.
     private let sending: BlockingReader
-    /// Whether the store can be read at all, and adds up.
     private let check: BlockingReader
     let make: @Sendable (StoreConfiguration.CacheConnection) -> sending StoreReader
 
@@ -36,16 +34,6 @@ final class StoreReaders: Sendable {
         case .asked(let user): try await clients.read(by: user, work)
         case .sending: try await sending.read(work)
         case .check: try await check.read(work)
-        }
-    }
-
-    /// Throws `corrupt`, and has the file made anew, where the totals of `cache.db` are not those of its
-    /// rows; no client's read waits for it.
-    func checkTotals() async throws(StoreError) {
-        try await check.read { reader throws(StoreError) in
-            try reader.reading { file throws(StoreError) in
-                try CacheContents.checkTotals(file.connection)
-            }
         }
     }
 
@@ -138,11 +126,8 @@ final class ClientReaders: Sendable {
     private let state: Mutex<State>
 
     init(_ make: () -> sending StoreReader) {
-        var readers: [BlockingReader] = []
-        for number in 1...Limits.clientReadersMax {
-            readers.append(BlockingReader("larder.reads.\(number)", make()))
-        }
-        state = Mutex(State(idle: readers))
+        let readers = 1...Limits.clientReadersMax
+        state = Mutex(State(idle: readers.map { BlockingReader("larder.reads.\($0)", make()) }))
     }
 
     func read<Value: Sendable>(
@@ -207,19 +192,15 @@ final class ClientReaders: Sendable {
 /// there are readers, and of one user no more than the share; whoever waits has begun the share, or
 /// all readers are taken.
 struct ReadTurns<Read> {
-    private let readersMax: Int
-    private let shareMax: Int
     private var waiting: [Reading.User: [Read]] = [:]
     private var order: [Reading.User] = []
-    private var begun: [Reading.User: Int] = [:]
-    private var begunCount = 0
+    private var begun: Shares<Reading.User>
 
     init(
         readersMax: Int = Limits.clientReadersMax,
         shareMax: Int = Limits.clientReadersPerUserMax
     ) {
-        self.readersMax = readersMax
-        self.shareMax = shareMax
+        begun = Shares(max: readersMax, each: shareMax)
     }
 
     func waitingCount(of user: Reading.User) -> Int { waiting[user]?.count ?? 0 }
@@ -233,9 +214,7 @@ struct ReadTurns<Read> {
     }
 
     mutating func next() -> (user: Reading.User, read: Read)? {
-        guard begunCount < readersMax,
-            let place = order.firstIndex(where: { begun[$0, default: 0] < shareMax })
-        else { return nil }
+        guard let place = order.firstIndex(where: { begun.take($0) }) else { return nil }
         let user = order.remove(at: place)
         guard var reads = waiting.removeValue(forKey: user) else { return nil }
         let read = reads.removeFirst()
@@ -243,14 +222,8 @@ struct ReadTurns<Read> {
             waiting[user] = reads
             order.append(user)
         }
-        begun[user, default: 0] += 1
-        begunCount += 1
         return (user, read)
     }
 
-    mutating func ended(of user: Reading.User) {
-        begunCount -= 1
-        let left = begun[user, default: 1] - 1
-        begun[user] = left == 0 ? nil : left
-    }
+    mutating func ended(of user: Reading.User) { begun.giveBack(user) }
 }

@@ -16,9 +16,7 @@ final class StoreWriter: WriterPart {
     private(set) var isCacheLeftOut = false
     var copied: CopiedBodies = [:]
     private var undoing: [() -> Void] = []
-    /// What counts in memory once `state.db` is committed, and `cache.db` is done with.
     private var following: [() -> Void] = []
-    /// What counts only where `cache.db` is committed, too.
     private var showing: [() -> Void] = []
     private var news: [EntityNews] = []
     private var lastSeen: Revision
@@ -150,7 +148,8 @@ final class StoreWriter: WriterPart {
     func rollBack() {
         if isStateOpen {
             stateWriter.rollBack()
-            stateWriter.overwriteDoubtful()
+            // Before anybody is told. Where it fails, too, the next transaction begins with it.
+            try? stateWriter.settleDoubt()
         }
         if isCacheOpen { cacheWriter.rollBack() }
         isStateOpen = false

@@ -1,5 +1,3 @@
-import Glibc
-
 protocol SQLiteColumn {
     func place(in row: SQLiteStatement) -> Int32
 }

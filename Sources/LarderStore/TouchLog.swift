@@ -88,10 +88,10 @@ final class LogicalClock: Sendable {
     // ordered by the transactions, not by this number.
     private let last = Atomic<Int64>(0)
 
-    func tick() -> Int64 { tick(1) }
-
     /// The last one of the next `count` numbers.
-    func tick(_ count: Int) -> Int64 { last.wrappingAdd(Int64(count), ordering: .relaxed).newValue }
+    func tick(_ count: Int = 1) -> Int64 {
+        last.wrappingAdd(Int64(count), ordering: .relaxed).newValue
+    }
 
     func advance(to number: Int64) { last.max(number, ordering: .relaxed) }
 }

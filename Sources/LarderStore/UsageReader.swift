@@ -30,7 +30,7 @@ package struct UsageReader {
         defer { reader.endTransaction() }
         let isOfOneScope = if case .one = scopes { true } else { false }
         let pins = try reader.stateReader().usage(scopes)
-        let usage = try reader.reading { file throws(StoreError) in
+        let usage = try reader.cache.reading { file throws(StoreError) in
             let pages = try file.connection.integer("PRAGMA freelist_count") ?? 0
             let pageSize = try file.connection.integer("PRAGMA page_size") ?? 0
             return StoreUsage(
@@ -50,35 +50,23 @@ package struct UsageReader {
         _ scopes: RowScopes,
         _ file: ReaderFile
     ) throws(StoreError) -> NormalizedUsage {
-        func sum(_ sql: String) throws(StoreError) -> NormalizedUsage.Count {
+        func sum(_ size: String, of rows: String) throws(StoreError) -> NormalizedUsage.Count {
+            let sql = "SELECT count(*) AS count, coalesce(sum(\(size)), 0) AS total FROM \(rows)"
             let statement = try file.connection.statement(sql)
             scopes.bind(to: statement)
             return try statement.first { row in
                 NormalizedUsage.Count(count: row.integer("count"), bytes: row.integer("total"))
             } ?? NormalizedUsage.Count()
         }
-        let first = EntryID.firstOfEntries
+        let (condition, first) = (scopes.condition, EntryID.firstOfEntries)
         var usage = NormalizedUsage()
-        usage.entities = try sum(
-            """
-            SELECT count(*) AS count, coalesce(sum(size), 0) AS total FROM entry JOIN recency USING (key)
-            WHERE \(scopes.condition) AND id < '\(first)'
-            """
-        )
-        usage.skeletons = try sum(
-            """
-            SELECT count(*) AS count,
-                coalesce(sum(length(data) + \(Limits.rowOverheadBytes)), 0) AS total
-            FROM skeleton WHERE skeleton IN (SELECT skeleton FROM entry WHERE \(scopes.condition))
-            """
-        )
-        usage.references = try sum(
-            """
-            SELECT count(*) AS count,
-                coalesce(sum(length(members) + \(Limits.referenceOverheadBytes)), 0) AS total
-            FROM reference JOIN entry ON entry.key = parent WHERE \(scopes.condition)
-            """
-        )
+        let entities = "entry JOIN recency USING (key) WHERE \(condition) AND id < '\(first)'"
+        usage.entities = try sum("size", of: entities)
+        let skeletons = "skeleton WHERE skeleton IN (SELECT skeleton FROM entry WHERE \(condition))"
+        usage.skeletons = try sum("length(data) + \(Limits.rowOverheadBytes)", of: skeletons)
+        let members = "length(members) + \(Limits.referenceOverheadBytes)"
+        let references = "reference JOIN entry ON entry.key = parent WHERE \(condition)"
+        usage.references = try sum(members, of: references)
         return usage
     }
 

@@ -9,7 +9,6 @@ import LarderModel
 final class WriteAheadLog {
     private let connection: SQLiteConnection
     private var pages = 0
-    /// From how many pages on the next checkpoint is made.
     private var checkpointAt = Limits.walPagesMax
 
     init(of connection: SQLiteConnection) {

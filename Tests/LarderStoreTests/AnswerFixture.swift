@@ -99,7 +99,7 @@ struct AnswerFixture {
     /// The rows of a table of `cache.db`, as of the last commit.
     func count(_ table: String) async throws -> Int64 {
         try await store.read { reader throws(StoreError) in
-            try reader.reading { file throws(StoreError) in
+            try reader.cache.reading { file throws(StoreError) in
                 try file.connection.integer("SELECT count(*) FROM \(table)") ?? 0
             } ?? -1
         }

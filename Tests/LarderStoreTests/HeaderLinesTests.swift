@@ -7,7 +7,7 @@ import Testing
 @Suite("Header lines where they stand")
 struct HeaderLinesTests {
     private func list(_ name: StaticString, in lines: some Sequence<UInt8>) -> String? {
-        Array(lines).withUnsafeBytes { HeaderLines($0).list(name) }
+        Array(lines).withUnsafeBytes { HeaderLines(bytes: $0).list(name) }
     }
 
     /// What is found, as bytes: texts compare by more than these.

@@ -96,7 +96,7 @@ struct RowQueryTests {
         )
         let plan = try await temporary.store.read { reader throws(StoreError) -> [String] in
             let sql = "EXPLAIN QUERY PLAN " + query.sql(ListedRow.columnsOfCache)
-            return try reader.reading { file throws(StoreError) -> [String] in
+            return try reader.cache.reading { file throws(StoreError) -> [String] in
                 let statement = try file.connection.prepare(sql)
                 query.bind(to: statement)
                 var plan: [String] = []

@@ -61,7 +61,7 @@ struct StateVersionTests {
         try await temporary.close()
         try Data().write(to: URL(filePath: temporary.statePath))
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
-        try file.execute(Schema.state.opening + "; PRAGMA journal_mode=WAL")
+        try file.execute(Schema.opening + "; PRAGMA journal_mode=WAL")
         for (index, step) in Schema.stateSteps.prefix(version).enumerated() {
             try file.execute(step)
             if isGrown, index == 1 {
