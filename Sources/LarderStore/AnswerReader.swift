@@ -210,15 +210,13 @@ package struct AnswerReader {
         _ name: EntityName
     ) throws(StoreError) -> [(id: EntryID, place: Reference.Place, skeleton: Skeleton?)] {
         let id = EntryID(name)
-        var rows: [(id: EntryID, place: Reference.Place, skeleton: Skeleton?)] = []
         let parents = try references().parents(of: RowKey(scope, id), in: scope, id, limit: .max)
-        for (parent, table) in parents {
+        return try parents.map { parent, table throws(StoreError) in
             let skeleton = try parent.skeleton.map { number throws(StoreError) in
                 try table.skeleton(number)
             }
-            rows.append((parent.id, parent.place, skeleton ?? nil))
+            return (parent.id, parent.place, skeleton ?? nil)
         }
-        return rows
     }
 
     /// Puts a normalized answer together: call it within ``atOneMoment(_:)`` with the read of its
@@ -250,11 +248,5 @@ package struct AnswerReader {
         return try reader.cache.reading { file throws(StoreError) in
             try file.references().skeleton(row.skeleton)
         } ?? nil
-    }
-}
-
-extension EntryRow {
-    var entity: KnownEntity? {
-        held.map { KnownEntity(held: $0, revision: revision, storedAt: storedAt) }
     }
 }

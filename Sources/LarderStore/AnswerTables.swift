@@ -113,3 +113,254 @@ struct AnswerForm: Sendable {
     /// The bytes that it counts in `state.db`, where each row counts its own skeleton.
     var size: Int64 { AnswerTables.size(of: references) + Int64(skeleton.bytes.count) }
 }
+
+enum ReferenceColumn: Int32, TableColumn {
+    case child, parent, members, id, skeleton
+
+    static let ofParents = list([.parent, .members, .id, .skeleton])
+}
+
+final class ReferenceTable {
+    struct Parent {
+        let key: RowKey
+        let id: EntryID
+        let skeleton: Int64?
+        let place: Reference.Place
+    }
+
+    let file: BodyFile
+    private let connection: SQLiteConnection
+    private let parentsOf: SQLiteStatement
+    /// Those read last; skeletons never change under their numbers.
+    private var skeletons: [Int64: Skeleton] = [:]
+    private var keptBytes = 0
+
+    init(_ connection: SQLiteConnection, of file: BodyFile) throws(StoreError) {
+        (self.connection, self.file) = (connection, file)
+        parentsOf = try connection.prepare(
+            file == .cache
+                ? """
+                SELECT \(ReferenceColumn.ofParents) FROM reference JOIN entry ON entry.key = parent
+                WHERE child = :child
+                """
+                : """
+                SELECT \(ReferenceColumn.ofParents) FROM reference JOIN claim ON claim = parent
+                WHERE child = (SELECT claim FROM claim WHERE scope = :scope AND id = :id)
+                """
+        )
+    }
+
+    func parents(
+        of child: RowKey,
+        _ name: TargetName?,
+        limit: Int = .max
+    ) throws(StoreError) -> [Parent] {
+        if file == .cache {
+            parentsOf.bind(":child", child.number)
+        } else {
+            guard let name else { return [] }
+            parentsOf.bind((":scope", name.scope.text), (":id", name.id.text))
+        }
+        defer { parentsOf.reset() }
+        return try parentsOf.all(atMost: limit) { row in
+            guard let id = row.entryID(ReferenceColumn.id) else { return nil }
+            let skeleton = row.integerOrNil(ReferenceColumn.skeleton)
+            let bytes = row.bytes(ReferenceColumn.members)
+            return Parent(
+                key: name.map { RowKey($0.scope, id) }
+                    ?? RowKey(row.integer(ReferenceColumn.parent)),
+                id: id,
+                skeleton: skeleton,
+                place: skeleton == nil ? .init(membersIn: bytes) : .init(listsIn: bytes)
+            )
+        }
+    }
+
+    func skeleton(_ number: Int64) throws(StoreError) -> Skeleton? {
+        if let known = skeletons[number] { return known }
+        let sql = "SELECT data FROM skeleton WHERE skeleton = :skeleton"
+        let found = try connection.statement(sql, (":skeleton", number)).first { row in
+            try? Skeleton(Array(row.bytes(.only)))
+        }
+        guard let skeleton = found else { return nil }
+        guard skeleton.bytes.count <= Limits.skeletonsKeptBytesMax / 8 else { return skeleton }
+        if keptBytes + skeleton.bytes.count > Limits.skeletonsKeptBytesMax { forget() }
+        skeletons[number] = skeleton
+        keptBytes += skeleton.bytes.count
+        return skeleton
+    }
+
+    /// What was read in a transaction that was rolled back had numbers that others may get.
+    func forget() {
+        skeletons.removeAll()
+        keptBytes = 0
+    }
+
+    func isReferred(to child: RowKey, by holds: (RowKey) -> Bool) throws(StoreError) -> Bool {
+        var known: Set<RowKey> = [child]
+        var waiting = [child]
+        while let next = waiting.popLast(), known.count < Limits.followedParentsMax {
+            let parents = try parents(of: next, nil, limit: Limits.followedParentsMax)
+            for parent in parents where known.insert(parent.key).inserted {
+                if holds(parent.key) { return true }
+                if parent.skeleton == nil { waiting.append(parent.key) }
+            }
+        }
+        return false
+    }
+}
+
+/// Finds who shows what has changed, in the references of both files.
+///
+/// What an answer shows are the entities in its own text, what these refer to, and so on. So an
+/// entity's change is followed upward first, from each entity to the rows that refer to it; of each
+/// answer that is met its skeleton then says whether it leads down to a member that has changed.
+struct ReferenceReader {
+    struct Showing {
+        var entries: [RowKey: (id: EntryID, changed: [EntityKey])] = [:]
+        var isWhole = true
+        var left = 0
+    }
+
+    let tables: [ReferenceTable]
+    let residency: ResidencyIndex
+
+    func parents(
+        of child: RowKey,
+        in scope: ScopeKey,
+        _ id: EntryID,
+        limit: Int
+    ) throws(StoreError) -> [(ReferenceTable.Parent, ReferenceTable)] {
+        var found: [(ReferenceTable.Parent, ReferenceTable)] = []
+        for table in tables where found.count < limit {
+            let name = TargetName(scope, id)
+            for parent in try table.parents(of: child, name, limit: limit - found.count)
+            where table.file == .state || !residency.isGarbage(parent.key) {
+                found.append((parent, table))
+            }
+        }
+        return found
+    }
+
+    /// At most `limit` references are followed, upward and downward; `isWanted` says which entries
+    /// matter.
+    func entries(
+        showing changes: [EntityChange],
+        in scope: ScopeKey,
+        limit: Int,
+        where isWanted: (EntryID) -> Bool = { _ in true }
+    ) throws(StoreError) -> Showing {
+        var showing = Showing()
+        var left = limit
+        for change in changes {
+            let above = try above(change, in: scope, &left, isWanted)
+            guard above.isWhole else {
+                showing.isWhole = false
+                break
+            }
+            for (key, answer) in above.answers {
+                guard let skeleton = try answer.table.skeleton(answer.skeleton),
+                    above.isShown(change, by: answer, skeleton, &left)
+                else { continue }
+                showing.entries[key, default: (answer.id, [])].changed.append(change.name.key)
+            }
+        }
+        showing.left = max(0, left)
+        return showing
+    }
+
+    private struct Above {
+        struct Answer {
+            let id: EntryID
+            let skeleton: Int64
+            let table: ReferenceTable
+            /// The entities in its own text, each with the lists by which it is shown there.
+            var roots: [(child: RowKey, lists: [Int])] = []
+        }
+
+        var types: [RowKey: [UInt8]] = [:]
+        var edges: [RowKey: [(child: RowKey, members: [[UInt8]])]] = [:]
+        var answers: [RowKey: Answer] = [:]
+        var isWhole = true
+
+        /// Whether an answer shows a change.
+        ///
+        /// By which lists each entity is shown in it is found from its own text downward. One that
+        /// takes too long to look through counts as one that does.
+        func isShown(
+            _ change: EntityChange,
+            by answer: Answer,
+            _ skeleton: Skeleton,
+            _ left: inout Int
+        ) -> Bool {
+            struct Place: Hashable {
+                let entity: RowKey
+                let list: Int
+            }
+            let goal = change.key
+            var waiting = answer.roots.flatMap { root in
+                root.lists.map { Place(entity: root.child, list: $0) }
+            }
+            var known = Set(waiting)
+            while let place = waiting.popLast() {
+                if place.entity == goal {
+                    guard let members = change.members else { return true }
+                    if skeleton.list(place.list, hasAnyOf: members) { return true }
+                }
+                for edge in edges[place.entity] ?? [] {
+                    guard left > 0 else { return true }
+                    let next = skeleton.places(
+                        in: edge.members,
+                        of: place.list,
+                        type: types[edge.child] ?? []
+                    )
+                    left -= next.steps
+                    // That it is there shows, also where nothing of it does.
+                    if edge.child == goal, change.members == nil, next.isListed { return true }
+                    for list in next.lists {
+                        let place = Place(entity: edge.child, list: list)
+                        if known.insert(place).inserted { waiting.append(place) }
+                    }
+                }
+            }
+            return false
+        }
+    }
+
+    private func above(
+        _ change: EntityChange,
+        in scope: ScopeKey,
+        _ left: inout Int,
+        _ isWanted: (EntryID) -> Bool
+    ) throws(StoreError) -> Above {
+        var above = Above()
+        let first = change.key
+        above.types[first] = Array(change.name.key.type.utf8)
+        var waiting = [(key: first, id: EntryID(change.name))]
+        while let (child, id) = waiting.popLast() {
+            let limit = max(0, left) + 1
+            for (parent, table) in try parents(of: child, in: scope, id, limit: limit) {
+                guard left > 0 else {
+                    above.isWhole = false
+                    return above
+                }
+                left -= 1
+                switch parent.place {
+                case .answer(let lists):
+                    guard let skeleton = parent.skeleton, isWanted(parent.id) else { continue }
+                    let answer = Above.Answer(id: parent.id, skeleton: skeleton, table: table)
+                    above.answers[parent.key, default: answer].roots.append((child, lists))
+                case .entity(let members):
+                    guard let name = parent.id.entity else { continue }
+                    let key = parent.key
+                    above.edges[key, default: []].append((child, members))
+                    let type = Array(name.key.type.utf8)
+                    if above.types.updateValue(type, forKey: key) == nil {
+                        waiting.append((key, parent.id))
+                    }
+                }
+            }
+        }
+        return above
+    }
+}

@@ -106,7 +106,6 @@ struct AnswerWriter: WriterPart {
         }
     }
 
-    /// Leaves a tombstone where an entity was; nil where nothing has changed.
     func delete(_ entity: EntityRemoval, now: Timestamp) throws(StoreError) -> Revision? {
         let (scope, id) = (entity.scope, EntryID(entity.name))
         let place = TargetName(scope, id)
@@ -156,5 +155,9 @@ extension HeldEntity {
         )
         entry.origin = origin
         return (entry, bytes)
+    }
+
+    var references: [Reference] {
+        if case .present(let body, _) = self { body.references } else { [] }
     }
 }

@@ -147,16 +147,3 @@ struct BodyLinking: WriterPart {
         }
     }
 }
-
-extension NewEntry {
-    var isLinkableInCache: Bool {
-        if case .inline(let bytes) = body { return bytes.count <= Limits.inlineBodyBytesMax }
-        return body.upload?.file == .cache
-    }
-
-    var uploadedBody: ChunkedBody? {
-        body.upload.map {
-            ChunkedBody(number: $0.body, byteCount: entry.body.byteCount, file: $0.file)
-        }
-    }
-}

@@ -181,11 +181,3 @@ enum Keeping: Sendable {
     /// To be the base of a target, which counts in the queue.
     case base
 }
-
-extension NewBody {
-    var upload: UploadID? { if case .uploaded(let upload) = self { upload } else { nil } }
-
-    var bytes: [UInt8]? { if case .inline(let bytes) = self { bytes } else { nil } }
-
-    var isUploaded: Bool { upload != nil }
-}

@@ -66,7 +66,6 @@ extension StateWriter {
         )
     }
 
-    /// Moves the moments of modifiers that were accepted before the clock was set forward.
     func shiftMoments(by step: Duration, now: Timestamp) throws(StoreError) {
         let step = step.milliseconds
         try connection.execute(

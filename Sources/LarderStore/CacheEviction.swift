@@ -279,7 +279,6 @@ struct EvictionPosition {
     /// Of ``EvictionOrder/expired`` alone.
     private(set) var expiresAt = Int64.min
     private var passed: Int64 = 0
-    /// Evictions before the beginning.
     private var evictions: Int64 = 0
 
     mutating func move(to row: SQLiteStatement) {

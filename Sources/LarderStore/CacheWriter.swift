@@ -286,7 +286,3 @@ struct OwnerTotals: Equatable {
         return wanted.max { ($0.value, -$0.key) < ($1.value, -$1.key) }?.key
     }
 }
-
-extension ScopeKey {
-    var owner: Int64 { scope.uid.map(Int64.init) ?? OwnerTotals.shared }
-}

@@ -1,5 +1,5 @@
 import LarderModel
-package import LarderNormalize
+import LarderNormalize
 
 struct CachedAnswers {
     let cache: CacheWriter
@@ -88,7 +88,6 @@ struct CachedAnswers {
         try makeRoom(for: step)
     }
 
-    /// Leaves a tombstone, unless a later fetch has told of the entity; nil where nothing has changed.
     func delete(_ entity: EntityRemoval, now: Timestamp) throws(StoreError) -> Revision? {
         let (scope, fetch) = (entity.scope, entity.fetch)
         var step = Step(scope: scope, cause: entity.cause, now: now, start: fetch)
@@ -365,18 +364,4 @@ struct CachedEntity {
     let held: HeldEntity
 
     var isDeleted: Bool { if case .deleted = held { true } else { false } }
-}
-
-extension HeldEntity {
-    var references: [Reference] {
-        if case .present(let body, _) = self { body.references } else { [] }
-    }
-}
-
-extension EntryRow {
-    package var held: HeldEntity? {
-        let isDeleted = kind == .tombstone
-        guard isDeleted || kind == .entity, isSound else { return nil }
-        return withBody { try? HeldEntity(stored: Array($0), isDeleted: isDeleted) }
-    }
 }

@@ -18,6 +18,12 @@ struct CachedRows {
         /// Of an answer that is kept normalized, and the checksum of its template.
         let skeleton: Int64?
         let checksum: Int64?
+
+        /// Whether the row has the bytes that an entry brings; a normalized one may show others by now.
+        func matches(_ entry: Entry) -> Bool {
+            kind == entry.kind && byteCount == entry.body.byteCount && digest == entry.body.digest
+                && skeleton == nil
+        }
     }
 
     func find(_ scope: ScopeKey, _ id: EntryID, toPut: Bool = false) throws(StoreError) -> Row? {
@@ -163,9 +169,7 @@ struct CachedRows {
         try cache.eviction.makeRoom(for: size, keeping: [found.key], now: entry.storedAt)
         return .refreshed(entry)
     }
-}
 
-extension CachedRows {
     struct CachedCopy: Sendable {
         let entry: Entry
         /// One in chunks is leased: it stays until whoever got this gives it back.

@@ -101,9 +101,7 @@ struct DatabaseFile {
             }
         }
     }
-}
 
-extension DatabaseFile {
     var isDeleted: Bool { !path.isThere && errno == ENOENT }
 
     var name: String { String(path.split(separator: "/").last ?? "") }
@@ -122,17 +120,7 @@ extension DatabaseFile {
             faults: configuration.faults
         )
     }
-}
 
-func lastSystemError() -> String { String(cString: strerror(errno)) }
-
-extension StoreError {
-    static func system(_ path: String) -> StoreError {
-        .cannotOpen(path: path, reason: lastSystemError())
-    }
-}
-
-extension DatabaseFile {
     /// The file, its WAL and the index of the WAL, in the order in which they are removed: a file
     /// without its WAL would pass for whole.
     static let suffixes = ["", "-wal", "-shm"]
@@ -173,17 +161,7 @@ extension DatabaseFile {
             guard unlink(path + suffix) == 0 else { throw .system(path + suffix) }
         }
     }
-}
 
-extension String {
-    /// Whether there is anything under this path, a link that leads nowhere included.
-    var isThere: Bool {
-        var answer = stat()
-        return lstat(self, &answer) == 0
-    }
-}
-
-extension DatabaseFile {
     var copyPath: String { path + ".before-migration" }
 
     var snapshotPath: String { path + ".snapshot" }
@@ -227,6 +205,29 @@ extension DatabaseFile {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         return fsync(descriptor) == 0
+    }
+}
+
+func lastSystemError() -> String { String(cString: strerror(errno)) }
+
+extension String {
+    /// Whether there is anything under this path, a link that leads nowhere included.
+    var isThere: Bool {
+        var answer = stat()
+        return lstat(self, &answer) == 0
+    }
+
+    var names: [String] {
+        guard let stream = opendir(self) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            names.append(name)
+        }
+        return names
     }
 }
 

@@ -123,7 +123,3 @@ struct Demotion: WriterPart {
         }
     }
 }
-
-extension SavedEntry {
-    var held: HeldEntity { entry.map { TargetBase($0, inline).held } ?? .unknown }
-}

@@ -94,6 +94,10 @@ package struct DurableRow: Sendable {
     ]
     static let found = DurableColumn.row(EntryColumn.found, columns)
     static let columnsWithTargets = DurableColumn.row(EntryColumn.found, columns.union([.targets]))
+
+    func matches(_ entry: Entry) -> Bool {
+        kind == entry.kind && byteCount == entry.body.byteCount && digest == entry.body.digest
+    }
 }
 
 struct SavedEntry: Sendable {
@@ -117,10 +121,6 @@ struct SavedEntry: Sendable {
     }
 
     static let columns = DurableColumn.row(Set(EntryColumn.allCases), DurableRow.columns)
-}
 
-extension DurableRow {
-    func matches(_ entry: Entry) -> Bool {
-        kind == entry.kind && byteCount == entry.body.byteCount && digest == entry.body.digest
-    }
+    var held: HeldEntity { entry.map { TargetBase($0, inline).held } ?? .unknown }
 }

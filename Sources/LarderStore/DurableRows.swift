@@ -345,14 +345,3 @@ struct DurableRows {
         return merged
     }
 }
-
-extension NewEntry {
-    var name: TargetName { TargetName(scope, entry.id) }
-
-    var rowSize: Int64 {
-        guard let form, case .inline(let template) = body else {
-            return entry.rowSize(in: scope, isChunked: body.isUploaded)
-        }
-        return entry.rowSize(in: scope, dataBytes: template.count) + form.size
-    }
-}

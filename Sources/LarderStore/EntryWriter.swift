@@ -32,8 +32,6 @@ import LarderNormalize
 struct EntryWriter: WriterPart {
     let writer: StoreWriter
 
-    /// Stores an entry in the file where the row of its id lives.
-    ///
     /// `step` is the revision of the step that it is a part of, if that has one.
     func put(
         _ new: NewEntry,
@@ -201,9 +199,6 @@ struct EntryWriter: WriterPart {
         return outcome
     }
 
-    /// Takes an id's row away and leaves nothing; what it was.
-    ///
-    /// Refused for what is pinned or targeted.
     func delete(
         _ name: TargetName,
         client: ClientTag?

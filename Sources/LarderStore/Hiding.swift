@@ -1,4 +1,4 @@
-import LarderModel
+package import LarderModel
 
 /// Shared rows that are hidden from users, in the file where the row is.
 struct Hiding: WriterPart {
@@ -103,6 +103,161 @@ struct SharedRows {
     }
 }
 
-extension StateReader {
-    var sharedRows: SharedRows { SharedRows(reader: self) }
+/// A user from whom a shared row is hidden.
+struct HiddenMark: Sendable {
+    let scope: String
+    /// The last one that was given when the user's own row was stored.
+    let revision: Int64
+}
+
+/// The table `hidden` of one file, whose column `key` names the shared row.
+struct HiddenTable {
+    private let connection: SQLiteConnection
+    private let key: String
+    private let find: String
+
+    init(_ connection: SQLiteConnection, key: String) {
+        (self.connection, self.key) = (connection, key)
+        find = "SELECT 1 FROM hidden WHERE \(key) = :row AND scope = :scope"
+    }
+
+    func contains(_ row: Int64, _ scope: String) throws(StoreError) -> Bool {
+        try connection.statement(find, (":row", row), (":scope", scope)).step()
+    }
+
+    /// Adds a mark; true for a new one, while one that is there gets the later revision.
+    func add(_ mark: HiddenMark, to row: Int64) throws(StoreError) -> Bool {
+        let isNew = try !contains(row, mark.scope)
+        let sql = """
+            INSERT INTO hidden (\(key), scope, rev) VALUES (:row, :scope, :rev)
+            ON CONFLICT (\(key), scope) DO UPDATE SET rev = max(rev, :rev)
+            """
+        try connection.statement(sql)
+            .run((":row", row), (":scope", mark.scope), (":rev", mark.revision))
+        return isNew
+    }
+
+    func marks(of row: Int64) throws(StoreError) -> [HiddenMark] {
+        let sql = "SELECT scope, rev FROM hidden WHERE \(key) = :row"
+        return try connection.statement(sql, (":row", row)).all { row in
+            HiddenMark(scope: row.text("scope") ?? "", revision: row.integer("rev"))
+        }
+    }
+
+    /// Removes the marks of a row, with `revision` those that were not set later; their scopes.
+    func remove(of row: Int64, upTo revision: Revision?) throws(StoreError) -> [String] {
+        let sql = "DELETE FROM hidden WHERE \(key) = :row AND rev <= :rev RETURNING scope"
+        let last = (":rev", revision?.number ?? .max)
+        return try connection.statement(sql, (":row", row), last).all { $0.text(.only) ?? "" }
+    }
+
+    /// Removes the marks of some users; the scope of each.
+    func remove(_ scopes: RowScopes) throws(StoreError) -> [String] {
+        let sql = "DELETE FROM hidden WHERE \(scopes.condition) RETURNING scope"
+        let statement = try connection.prepare(sql)
+        scopes.bind(to: statement)
+        return try statement.all { $0.text(.only) ?? "" }
+    }
+}
+
+/// Shared rows that are hidden from users.
+///
+/// A row of a user's own comes before the shared row under its id. Once the own row has gone its user
+/// has a miss: the shared row may be older than what the user has seen (P-14).
+///
+/// Invariants:
+/// 1. While a user's own row is in `cache.db`, and after it has gone, the shared row under its id is
+///    hidden from that user, until an answer comes for the shared row whose request started after the
+///    own row was stored.
+/// 2. The mark is committed with the own row. An own row of `state.db` may lose it in a crash; the
+///    writer marks the shared row again before that own row leaves `state.db`.
+/// 3. Such an answer gives the shared row a later revision also where the bytes are the same. A
+///    confirmation or a raised revision keeps the mark. It goes with the shared row.
+struct CacheHiding {
+    let cache: CacheWriter
+
+    func hideShared(
+        _ id: EntryID,
+        from scope: ScopeKey,
+        olderThan revision: Revision? = nil
+    ) throws(StoreError) {
+        guard scope.scope != .shared,
+            let row = try cache.rows.find(cache.shared.sharedScope, id),
+            revision.map({ row.revision < $0 }) ?? true
+        else { return }
+        // Before the commit: a reader that sees the own row gone has to look for the mark.
+        cache.shared.noteHiddenRow()
+        try hide(row.key, HiddenMark(scope: scope.text, revision: cache.revisions.last.number))
+    }
+
+    private func hide(_ key: RowKey, _ mark: HiddenMark) throws(StoreError) {
+        guard try cache.hidden.add(mark, to: key.number) else { return }
+        cache.state.totals.bytes += Limits.hiddenMarkBytes
+        if cache.state.totals.bytes > cache.state.totals.budget { cache.state.isShrinking = true }
+        cache.noteChange(of: key)
+    }
+
+    func replaceMarks(of name: TargetName, _ marks: [HiddenMark]) throws(StoreError) {
+        guard let row = try cache.rows.find(name.scope, name.id) else { return }
+        try unhide(row.key)
+        for mark in marks { try hide(row.key, mark) }
+    }
+
+    func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
+        guard cache.shared.mayHideRows else { return false }
+        let key = RowKey(cache.shared.sharedScope, id)
+        return try cache.hidden.contains(key.number, scope.text)
+    }
+
+    /// Removes the marks of a row, with `revision` those that were not set later; whether there were any.
+    @discardableResult
+    func unhide(_ key: RowKey, upTo revision: Revision? = nil) throws(StoreError) -> Bool {
+        guard cache.shared.mayHideRows else { return false }
+        let removed = try cache.hidden.remove(of: key.number, upTo: revision)
+        cache.state.totals.bytes -= Int64(removed.count) * Limits.hiddenMarkBytes
+        return !removed.isEmpty
+    }
+
+    func removeMarks(of scopes: RowScopes) throws(StoreError) {
+        let removed = try cache.hidden.remove(scopes)
+        cache.state.totals.bytes -= Int64(removed.count) * Limits.hiddenMarkBytes
+    }
+
+    /// Shows a shared row again to users, as an answer has come for it; whether it was hidden from any.
+    ///
+    /// The answer then gets a later revision than what they have seen. `start` is the last revision that
+    /// was published when its request started: an earlier answer may be older than their own rows (P-06).
+    func endHiding(
+        _ key: RowKey,
+        of scope: ScopeKey,
+        since start: Revision?
+    ) throws(StoreError) -> Bool {
+        guard scope.scope == .shared else { return false }
+        return try unhide(key, upTo: start)
+    }
+}
+
+extension StoreReader {
+    /// Whether a row of `place` is hidden from the user of a scope: a shared one that a row of the
+    /// user's own came before; call it at one moment with the look for that.
+    package func isHidden(_ id: EntryID, in place: ScopeKey, from scope: ScopeKey) -> Bool {
+        guard shared.mayHideRows, place.scope == .shared, scope.scope != .shared else {
+            return false
+        }
+        let key = RowKey(place, id)
+        notes?.add(key)
+        do throws(StoreError) {
+            if let claim = shared.residency.place(place, id),
+                let isHidden = try stateReader(of: claim).sharedRows.isHidden(id, from: scope)
+            {
+                return isHidden
+            }
+            return try cache.reading { file throws(StoreError) in
+                try file.hidden.contains(key.number, scope.text)
+            } ?? false
+        } catch {
+            // The writer has heard of it. A row that may be hidden is not shown.
+            return true
+        }
+    }
 }

@@ -114,11 +114,10 @@ struct Keepers {
             .statement(sql, (":url", url.text), (":prefix", prefix), (":end", end))
             .all { $0.entryID(.only) }
     }
-}
 
-/// The payers of shared rows that only came along: an entity has that of a row that refers to it, a
-/// variant that of its URL.
-extension Keepers {
+    // The payers of shared rows that only came along: an entity has that of a row that refers to it,
+    // a variant that of its URL.
+
     /// The payer of a row that refers to one, or of its URL; the row's own payer if one of these has it,
     /// or none has a payer.
     func referringPayer(of row: DurableRow) throws(StoreError) -> UInt32? {

@@ -1,4 +1,5 @@
 package import LarderModel
+package import LarderNormalize
 
 package struct NewEntry: Sendable {
     package var scope: ScopeKey
@@ -33,12 +34,38 @@ package struct NewEntry: Sendable {
     var changeCause: ChangeCause {
         ChangeCause(entry.kind == .blob ? .client : .network, text: cause, client: client)
     }
+
+    var isLinkableInCache: Bool {
+        if case .inline(let bytes) = body { return bytes.count <= Limits.inlineBodyBytesMax }
+        return body.upload?.file == .cache
+    }
+
+    var uploadedBody: ChunkedBody? {
+        body.upload.map {
+            ChunkedBody(number: $0.body, byteCount: entry.body.byteCount, file: $0.file)
+        }
+    }
+
+    var name: TargetName { TargetName(scope, entry.id) }
+
+    var rowSize: Int64 {
+        guard let form, case .inline(let template) = body else {
+            return entry.rowSize(in: scope, isChunked: body.isUploaded)
+        }
+        return entry.rowSize(in: scope, dataBytes: template.count) + form.size
+    }
 }
 
 package enum NewBody: Sendable {
     /// At most ``Limits/inlineBodyBytesMax`` bytes; none for a tombstone.
     case inline([UInt8])
     case uploaded(UploadID)
+
+    var upload: UploadID? { if case .uploaded(let upload) = self { upload } else { nil } }
+
+    var bytes: [UInt8]? { if case .inline(let bytes) = self { bytes } else { nil } }
+
+    var isUploaded: Bool { upload != nil }
 }
 
 /// The number of a body whose chunks are being written; never used twice.
@@ -106,4 +133,115 @@ package struct StoreTotals: Equatable, Sendable {
     package var keysTaken: Int64 = 0
     /// Whether a put was refused because protected rows fill the budget, and none has fitted since.
     package var isFull = false
+}
+
+/// Entities that an answer, or a client, brings of one origin.
+package struct NewEntities: Sendable {
+    package let scope: ScopeKey
+    package let origin: OriginName
+    package let split: Split
+    package let fetch: Revision
+    package let cause: ChangeCause
+    package let hidesShared: Bool
+
+    package init(
+        _ split: Split,
+        of origin: OriginName,
+        in scope: ScopeKey,
+        fetch: Revision,
+        cause: ChangeCause,
+        hidesShared: Bool = false
+    ) {
+        self.hidesShared = hidesShared
+        self.split = split
+        self.origin = origin
+        self.scope = scope
+        self.fetch = fetch
+        self.cause = cause
+    }
+
+    func form(_ saved: SavedEntities) -> (template: [UInt8], form: AnswerForm)? {
+        let merged = split.keys.indices.compactMap { saved.merged[$0] }
+        return merged.count == split.keys.count ? form(merged) : nil
+    }
+
+    func form(_ merged: [MergedEntity]) -> (template: [UInt8], form: AnswerForm)? {
+        guard
+            let template = split.template(merged).flatMap({ try? Template($0, split.skeleton) })
+        else { return nil }
+        return (template.bytes, AnswerForm(template, split.skeleton, of: origin))
+    }
+
+    var ids: some Sequence<EntryID> { split.keys.lazy.map { EntryID(EntityName($0, of: origin)) } }
+}
+
+/// That an entity is gone, as an answer or a client says.
+package struct EntityRemoval: Sendable {
+    let name: EntityName
+    let scope: ScopeKey
+    let fetch: Revision
+    let cause: ChangeCause
+    /// That of ``NewEntry``.
+    let hidesShared: Bool
+
+    package init(
+        of name: EntityName,
+        in scope: ScopeKey,
+        fetch: Revision,
+        cause: ChangeCause,
+        hidesShared: Bool = false
+    ) {
+        (self.name, self.scope, self.fetch) = (name, scope, fetch)
+        (self.cause, self.hidesShared) = (cause, hidesShared)
+    }
+}
+
+/// Entities of an answer that `state.db` keeps, with it merged into them there.
+struct SavedEntities: Sendable {
+    var merged: [Int: MergedEntity] = [:]
+    /// The number of the step, which is open; nil where nothing was merged.
+    var step: Revision?
+}
+
+package struct NewAnswer: Sendable {
+    /// Its body is the answer as it came, for where it is kept whole.
+    package var entry: NewEntry
+    package let entities: NewEntities
+
+    package init(_ entry: NewEntry, _ entities: NewEntities) {
+        self.entry = entry
+        self.entities = entities
+    }
+}
+
+package struct AnswerReceipt: Equatable, Sendable {
+    package let entry: PutReceipt
+    package let isNormalized: Bool
+}
+
+package struct EntitiesReceipt: Equatable, Sendable {
+    package let revision: Revision
+    package let isNew: Bool
+}
+
+/// What a step has made of an entity, and what of it shows.
+struct EntityChange: Sendable {
+    let name: EntityName
+    var key: RowKey
+    /// The names of the members that have another value; nil where all that shows of it may differ.
+    let members: Set<[UInt8]>?
+    let event: Change.Event
+
+    init(_ name: EntityName, at key: RowKey, _ change: MergedEntity.Change, _ event: Change.Event) {
+        self.name = name
+        self.key = key
+        self.event = event
+        switch change {
+        case .nothing, .created: members = nil
+        case .members(let names):
+            // Half of a surrogate pair is no text: then whatever shows it is told.
+            let isText = !names.contains { $0.unicodeScalars.contains("\u{FFFD}") }
+            members = isText ? Set(names.map { Array($0.utf8) }) : nil
+        }
+    }
 }

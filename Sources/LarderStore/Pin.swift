@@ -57,7 +57,138 @@ package enum PinOutcome: Equatable, Sendable {
     case miss
 }
 
+struct PinRows {
+    let state: StateWriter
+
+    /// Makes a pin that waits for its bytes, or waits for them again; one that has bytes is held.
+    func mark(
+        _ name: TargetName,
+        origin: OriginName?,
+        now: Timestamp
+    ) throws(StoreError) -> (hasBytes: Bool, isNew: Bool) {
+        let found = try state.rows.find(name)
+        if found?.isPinned != true {
+            try state.budget.checkCount(name.scope)
+            let size = found?.size ?? StateBudget.sizeWithoutEntry(name, origin?.text)
+            try state.budget.checkRoom(for: size, name.scope, replacing: nil)
+        }
+        guard let found else {
+            try state.rows.insert(name, origin, pin: .waiting, at: now)
+            return (false, true)
+        }
+        var row = found
+        if !found.isPinned { try setPinned(&row, at: now) }
+        if !found.hasBytes { try setState(of: row, .waiting, nil, isWanted: true) }
+        return (found.hasBytes, !found.isPinned)
+    }
+
+    func setPinned(_ row: inout DurableRow, at moment: Timestamp?) throws(StoreError) {
+        let pin: PinState? = moment == nil ? nil : .held
+        try state.statements[.setPinned].run(
+            (":key", row.number),
+            (":pinned_at", moment?.milliseconds),
+            (":state", pin?.rawValue)
+        )
+        state.budget.recount(row) { $0.pin = pin }
+        row.pin = pin
+    }
+
+    /// Says of a pin why it is not held.
+    ///
+    /// Bytes that it has stay, and of a pin that has some only a new answer that is too large is
+    /// told.
+    func setTrouble(
+        _ name: TargetName,
+        _ newState: PinState,
+        _ trouble: PinTrouble
+    ) throws(StoreError) {
+        guard let found = try state.rows.find(name), found.isPinned,
+            !found.hasBytes || newState == .tooLarge
+        else { return }
+        try setState(of: found, newState, trouble, isWanted: false)
+        if found.keepsShared { try state.keepers.countKeepers(of: name.id) }
+    }
+
+    func wantAgain(_ name: TargetName) throws(StoreError) {
+        guard let found = try state.rows.find(name), let pin = found.pin,
+            PinState.failures.contains(pin), !found.hasBytes, !found.isWanted
+        else { return }
+        try setState(of: found, .waiting, nil, isWanted: true)
+        state.memory.hasNews = true
+        if found.keepsShared { try state.keepers.countKeepers(of: name.id) }
+    }
+
+    /// Takes an answer that what is pinned is deleted, of which watchers hear; false where nothing is.
+    func bury(_ tombstone: NewEntry) throws(StoreError) -> Bool {
+        guard let found = try state.rows.find(tombstone.name) else { return false }
+        let view = found.isTargeted ? try state.views.view(of: found.name) : nil
+        guard try bury(found, status: tombstone.entry.status) else { return false }
+        guard found.goneStatus == nil else { return true }
+        // What modifiers make of it is something else from this step on.
+        if found.isTargeted {
+            try state.targets.setTargeted(true, found, tombstone.entry.revision)
+        }
+        try state.views.logPut(tombstone, since: view)
+        return true
+    }
+
+    /// The origin has deleted what is pinned: the bytes stay; false when there are none.
+    func bury(_ found: DurableRow, status: Int) throws(StoreError) -> Bool {
+        guard found.isPinned, found.hasBytes else { return false }
+        state.noteChange(of: found.name)
+        let trouble = PinTrouble(deleted: status)
+        try setState(of: found, .gone, trouble, goneStatus: status, isWanted: false)
+        return true
+    }
+
+    /// Takes a pin's mark away from a row that is a base too: what the pin alone kept goes.
+    ///
+    /// The bytes of one that is gone are shown no more, which is the step of `revision`.
+    func unpin(_ pin: DurableRow, _ revision: Revision?) throws(StoreError) {
+        let (name, isGone) = (pin.name, pin.goneStatus != nil)
+        let view = isGone && pin.isTargeted ? try state.views.view(of: name) : nil
+        var row = pin
+        try setPinned(&row, at: nil)
+        if !row.isTargeted { try state.rows.noteUnkept(name) }
+        state.noteChange(of: name)
+        guard let status = pin.goneStatus, let revision,
+            var entry = try state.rows.entry(name)?.entry?.tombstone(status)
+        else { return }
+        entry.revision = revision
+        let tombstone = NewEntry(scope: name.scope, entry: entry, body: .inline([]))
+        try state.rows.write(tombstone, to: row)
+        if row.isTargeted { try state.targets.setTargeted(true, row, revision) }
+        try state.views.logPut(tombstone, since: view)
+    }
+
+    func setState(
+        of row: DurableRow,
+        _ newState: PinState,
+        _ trouble: PinTrouble?,
+        goneStatus: Int? = nil,
+        isWanted: Bool
+    ) throws(StoreError) {
+        try state.statements[.setState].run(
+            (":key", row.number),
+            (":state", newState.rawValue),
+            (":problem", trouble?.problem),
+            (":reason", trouble?.reason),
+            (":gone_status", goneStatus),
+            (":wanted", isWanted)
+        )
+        state.budget.recount(row) { $0.pin = newState }
+    }
+}
+
 extension PinTrouble {
+    static var damaged: PinTrouble {
+        PinTrouble(problem: "storage", reason: "its bytes were damaged on the disk")
+    }
+
+    init(_ pinsFull: StoreError) {
+        self.init(problem: "pins-full", reason: pinsFull.message)
+    }
+
     init(deleted status: Int) {
         self.init(problem: "deleted", reason: "the origin answered \(status): it has deleted it")
     }

@@ -4,9 +4,6 @@ import LarderNormalize
 struct Pinning: WriterPart {
     let writer: StoreWriter
 
-    /// Keeps what is cached under an id, or marks it as waiting when there is an `origin` to fetch
-    /// it from.
-    ///
     /// With `adoptsShared`, where its user sees the shared row, that is kept as it is.
     func pin(
         _ name: TargetName,

@@ -164,12 +164,3 @@ extension RowCursor {
         return id.utf8.lexicographicallyPrecedes(other.id.utf8)
     }
 }
-
-extension Entry {
-    /// What only modifiers have made; see ``ListedRow/isBare``.
-    init(bare id: EntryID, of origin: OriginName?, storedAt: Timestamp) {
-        let body = BodySummary(of: [], isJSON: false)
-        self.init(id: id, kind: .fetched, storedAt: storedAt, revision: Revision(0), body: body)
-        self.origin = origin
-    }
-}

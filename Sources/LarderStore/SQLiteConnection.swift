@@ -161,29 +161,7 @@ final class SQLiteConnection {
         if case .corrupt = error { mark?.set(by: step) }
         return error
     }
-}
 
-extension StoreError {
-    /// SQLite's result code (https://sqlite.org/rescode.html) as an error of ours.
-    init(code: Int32, file: String, step: String, message: String) {
-        switch (code & 0xFF, code >> 8) {
-        // The shared memory of a WAL is a file that could not be extended.
-        case (SQLITE_FULL, _), (SQLITE_IOERR, Self.shmSize):
-            self = .diskFull(file: file, step: step)
-        // Of a WAL or a file that was cut less is there than it should have.
-        case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _), (SQLITE_IOERR, Self.shortRead):
-            self = .corrupt(file: file, step: step)
-        default: self = .sqlite(file: file, step: step, code: code, message: message)
-        }
-    }
-
-    /// SQLITE_IOERR_SHMSIZE and SQLITE_IOERR_SHORT_READ without SQLITE_IOERR, as Swift does not
-    /// import their macros.
-    private static let shmSize: Int32 = 19
-    private static let shortRead: Int32 = 2
-}
-
-extension SQLiteConnection {
     /// Gives free pages up, a step at a time; false when there are none.
     ///
     /// The file itself becomes smaller with the next checkpoint.
@@ -208,5 +186,58 @@ extension SQLiteConnection {
         } catch .corrupt(let file, let step) {
             return [StoreError.corrupt(file: file, step: step).message]
         }
+    }
+}
+
+/// Writes the WAL of a file back when it is long: pages are counted after each commit
+/// (https://sqlite.org/c3ref/wal_hook.html).
+///
+/// The writer's connection alone does it: SQLite before 3.51.3 can lose committed pages when two
+/// connections checkpoint and commit at the same time.
+final class WriteAheadLog {
+    private let connection: SQLiteConnection
+    private var pages = 0
+    private var checkpointAt = Limits.walPagesMax
+
+    init(of connection: SQLiteConnection) {
+        self.connection = connection
+        // The writer keeps both, so this outlives the hook that points to it.
+        let pointer = Unmanaged.passUnretained(self).toOpaque()
+        sqlite3_wal_hook(
+            connection.handle,
+            { context, _, _, pages in
+                guard let context else { return SQLITE_OK }
+                Unmanaged<WriteAheadLog>.fromOpaque(context).takeUnretainedValue()
+                    .committed(pages: Int(pages))
+                return SQLITE_OK
+            },
+            pointer
+        )
+    }
+
+    var wantsCheckpoint: Bool { pages >= checkpointAt }
+
+    /// Fewer pages than before: the WAL has started anew.
+    private func committed(pages: Int) {
+        if pages < self.pages { checkpointAt = Limits.walPagesMax }
+        self.pages = pages
+    }
+
+    /// Writes back what no reader is in the way of.
+    ///
+    /// The WAL starts anew with a later commit, unless a reader stands in the way or the checkpoint
+    /// failed; so the next try comes a quarter later. Readers hold no transaction while they wait.
+    /// True when everything that was committed is in the file, and synced.
+    @discardableResult func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
+        checkpointAt = pages + Limits.walPagesMax / 4
+        try connection.check(before: "checkpoint")
+        let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
+        var inLog: Int32 = 0
+        var inFile: Int32 = 0
+        let code = sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, &inLog, &inFile)
+        guard code == SQLITE_OK || code == SQLITE_BUSY else {
+            throw connection.error(code, step: "checkpoint")
+        }
+        return code == SQLITE_OK && inLog == inFile
     }
 }

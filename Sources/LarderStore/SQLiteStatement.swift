@@ -164,6 +164,57 @@ final class SQLiteStatement {
         }
         preconditionFailure("no column \(name) in \(sql)")
     }
+
+    /// The column `size` as ``RowNumbers`` reads it, for sums, which stay within 64 bits by it.
+    static let countedSize = counted("size")
+
+    /// A column of bytes in the range of what a row may count.
+    static func counted(_ column: String) -> String {
+        let range = Limits.rowBytes
+        return "max(\(range.lowerBound), min(CAST(\(column) AS INTEGER), \(range.upperBound)))"
+    }
+
+    /// The rows of a page that go up by a number from `last` on.
+    ///
+    /// Pages of another moment may lead back: whoever goes through such rows would never end.
+    func page<Row>(
+        by number: some SQLiteColumn,
+        after last: Int64,
+        _ read: (SQLiteStatement) throws(StoreError) -> Row?
+    ) throws(StoreError) -> [Row] {
+        var last = last
+        return try all { row throws(StoreError) in
+            guard row.integer(number) > last else { throw row.damaged() }
+            last = row.integer(number)
+            return try read(row)
+        }
+    }
+
+    /// The rows that it answers; one that cannot be read is left out.
+    func all<Row>(
+        atMost limit: Int = .max,
+        _ read: (SQLiteStatement) throws(StoreError) -> Row?
+    ) throws(StoreError) -> [Row] {
+        defer { reset() }
+        var rows: [Row] = []
+        while rows.count < limit, try step() {
+            if let row = try read(self) { rows.append(row) }
+        }
+        return rows
+    }
+
+    /// The first row; nil where it answers none, or one that cannot be read.
+    func first<Row>(
+        _ read: (SQLiteStatement) throws(StoreError) -> Row?
+    ) throws(StoreError) -> Row? {
+        defer { reset() }
+        return try step() ? try read(self) : nil
+    }
+
+    /// In whose share a durable row counts: its user's, or where it is a shared row the payer's.
+    var payer: UInt32? {
+        scope("scope")?.uid ?? integerOrNil("payer").flatMap(UInt32.init(exactly:))
+    }
 }
 
 /// What a parameter of a statement can be given.

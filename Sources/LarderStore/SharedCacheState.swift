@@ -149,3 +149,54 @@ struct Generation: Hashable, Sendable {
 
     var hasFile: Bool { number.isMultiple(of: 2) }
 }
+
+final class HoldCounts<Key: Hashable & Sendable>: Sendable {
+    private let counts = Mutex<[Key: Int]>([:])
+
+    var isEmpty: Bool { counts.withLock { $0.isEmpty } }
+
+    func count(_ key: Key) -> Int { counts.withLock { $0[key] ?? 0 } }
+
+    func isHeld(_ key: Key) -> Bool { counts.withLock { $0[key] != nil } }
+
+    func take(_ key: Key) { counts.withLock { $0[key, default: 0] += 1 } }
+
+    @discardableResult func giveBack(_ key: Key) -> Bool {
+        counts.withLock { counts in
+            guard let count = counts[key] else { return false }
+            counts[key] = count == 1 ? nil : count - 1
+            return count == 1
+        }
+    }
+}
+
+/// Which chunked bodies are being read: a replaced body keeps its chunks until then.
+///
+/// A reader takes the lease first and looks at the row after that; the writer commits first that no
+/// row names the body and looks at the leases after that. So one of them sees the other.
+typealias BodyLeases = HoldCounts<Int64>
+
+/// Whether the store is to be looked after, and who hears of it; it is said once a round.
+///
+/// So nothing is done every few seconds for a daemon that nobody uses.
+package final class Upkeep: Sendable {
+    // Relaxed: a round that begins late by what it has not seen yet is followed by another.
+    private let isWanted = Atomic(true)
+    private let listener = Mutex<(@Sendable () -> Void)?>(nil)
+
+    /// Something was used or written, which a round has something to do with.
+    package func want() {
+        guard !isWanted.load(ordering: .relaxed),
+            !isWanted.exchange(true, ordering: .relaxed)
+        else { return }
+        listener.withLock { $0 }?()
+    }
+
+    func begin() { isWanted.store(false, ordering: .relaxed) }
+
+    /// Has `tell` called each time that a round is wanted, and at once, as the first one is.
+    package func whenWanted(_ tell: @escaping @Sendable () -> Void) {
+        listener.withLock { $0 = tell }
+        if isWanted.load(ordering: .relaxed) { tell() }
+    }
+}

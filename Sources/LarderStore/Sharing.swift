@@ -56,11 +56,9 @@ struct Sharing: WriterPart {
 
     func viewers(of name: TargetName) throws(StoreError) -> [ViewBefore] {
         guard name.scope == shared.sharedScope, isTargeted(name) else { return [] }
-        var views: [ViewBefore] = []
-        for keeper in try state.keepers.of(name.id) where keeper.isTargeted {
-            views.append(try state.views.view(of: keeper.name))
+        return try state.keepers.of(name.id).filter(\.isTargeted).map {
+            keeper throws(StoreError) in try state.views.view(of: keeper.name)
         }
-        return views
     }
 
     private func isTargeted(_ name: TargetName) -> Bool {

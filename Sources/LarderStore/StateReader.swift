@@ -94,6 +94,7 @@ final class StateReader {
     }
 
     var queue: QueueReader { QueueReader(state: self) }
+    var sharedRows: SharedRows { SharedRows(reader: self) }
 
     func pin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Pin? {
         try claim(Pin.columns, scope.text, id, "AND pinned_at IS NOT NULL").first(wholePin)
@@ -171,57 +172,7 @@ final class StateReader {
         return try claim(ListedRow.columnsOfState, scope.text, id, condition)
             .first(ListedRow.init(saved:))
     }
-}
 
-extension SQLiteStatement {
-    /// The column `size` as ``RowNumbers`` reads it, for sums, which stay within 64 bits by it.
-    static let countedSize = counted("size")
-
-    /// A column of bytes in the range of what a row may count.
-    static func counted(_ column: String) -> String {
-        let range = Limits.rowBytes
-        return "max(\(range.lowerBound), min(CAST(\(column) AS INTEGER), \(range.upperBound)))"
-    }
-
-    /// The rows of a page that go up by a number from `last` on.
-    ///
-    /// Pages of another moment may lead back: whoever goes through such rows would never end.
-    func page<Row>(
-        by number: some SQLiteColumn,
-        after last: Int64,
-        _ read: (SQLiteStatement) throws(StoreError) -> Row?
-    ) throws(StoreError) -> [Row] {
-        var last = last
-        return try all { row throws(StoreError) in
-            guard row.integer(number) > last else { throw row.damaged() }
-            last = row.integer(number)
-            return try read(row)
-        }
-    }
-
-    /// The rows that it answers; one that cannot be read is left out.
-    func all<Row>(
-        atMost limit: Int = .max,
-        _ read: (SQLiteStatement) throws(StoreError) -> Row?
-    ) throws(StoreError) -> [Row] {
-        defer { reset() }
-        var rows: [Row] = []
-        while rows.count < limit, try step() {
-            if let row = try read(self) { rows.append(row) }
-        }
-        return rows
-    }
-
-    /// The first row; nil where it answers none, or one that cannot be read.
-    func first<Row>(
-        _ read: (SQLiteStatement) throws(StoreError) -> Row?
-    ) throws(StoreError) -> Row? {
-        defer { reset() }
-        return try step() ? try read(self) : nil
-    }
-}
-
-extension StateReader {
     /// The base and the changes of a target, in one transaction: no settlement comes between.
     func target(
         _ name: TargetName,

@@ -54,10 +54,7 @@ struct StateSalvage {
             WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'change_log'
             """
         )
-        while try statement.step() {
-            guard let table = statement.text(.only) else { continue }
-            try take(table)
-        }
+        for table in try statement.all({ $0.text(.only) }) { try take(table) }
         try takeCounter()
     }
 

@@ -242,10 +242,3 @@ struct StateWriterState {
         totals.waitingForPerson[uid] = counts.isEmpty ? nil : counts
     }
 }
-
-extension SQLiteStatement {
-    /// In whose share a durable row counts: its user's, or where it is a shared row the payer's.
-    var payer: UInt32? {
-        scope("scope")?.uid ?? integerOrNil("payer").flatMap(UInt32.init(exactly:))
-    }
-}

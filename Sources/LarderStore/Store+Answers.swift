@@ -73,30 +73,7 @@ extension Store {
     package func noteDirectUse(_ scope: ScopeKey, _ id: EntryID) {
         shared.noteDirectUses([RowKey(scope, id)])
     }
-}
 
-/// Changes in the order of their revisions, from both files.
-package struct ChangePage: Sendable {
-    package let changes: [Change]
-    package let through: Revision
-}
-
-/// A row by which another thing is seen, although nobody has put it.
-package struct RowNews: Sendable {
-    let place: ScopeKey
-    let id: EntryID
-    let viewer: Scope
-    let event: Change.Event
-
-    package init(_ id: EntryID, in place: ScopeKey, seenBy viewer: Scope, _ event: Change.Event) {
-        self.id = id
-        self.place = place
-        self.viewer = viewer
-        self.event = event
-    }
-}
-
-extension Store {
     package var changes: ChangeFeed { shared.changes }
 
     /// A page of the changes of a scope and of what is shared, after one revision and up to a
@@ -124,4 +101,25 @@ extension Store {
 
     /// The number of a step that leaves nothing in the store, such as an answer that is only told.
     package func nextRevision() throws(StoreError) -> Revision { try stateFile.revisions.spend() }
+}
+
+/// Changes in the order of their revisions, from both files.
+package struct ChangePage: Sendable {
+    package let changes: [Change]
+    package let through: Revision
+}
+
+/// A row by which another thing is seen, although nobody has put it.
+package struct RowNews: Sendable {
+    let place: ScopeKey
+    let id: EntryID
+    let viewer: Scope
+    let event: Change.Event
+
+    package init(_ id: EntryID, in place: ScopeKey, seenBy viewer: Scope, _ event: Change.Event) {
+        self.id = id
+        self.place = place
+        self.viewer = viewer
+        self.event = event
+    }
 }

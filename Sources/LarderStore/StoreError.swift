@@ -72,9 +72,7 @@ package enum StoreError: Error, Equatable {
         case .uploadLost: "the part of the body that had arrived is lost"
         }
     }
-}
 
-extension StoreError {
     /// The SQL that failed and SQLite's words on it, in one line for the log; nil where a step
     /// without SQL failed, or the disk is full.
     package var statement: String? {
@@ -120,6 +118,28 @@ extension StoreError {
     /// is no reason to throw anything away.
     func meansDamage(of file: DatabaseFile) -> Bool {
         if case .corrupt(file.path, _) = self { true } else { false }
+    }
+
+    /// SQLite's result code (https://sqlite.org/rescode.html) as an error of ours.
+    init(code: Int32, file: String, step: String, message: String) {
+        switch (code & 0xFF, code >> 8) {
+        // The shared memory of a WAL is a file that could not be extended.
+        case (SQLITE_FULL, _), (SQLITE_IOERR, Self.shmSize):
+            self = .diskFull(file: file, step: step)
+        // Of a WAL or a file that was cut less is there than it should have.
+        case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _), (SQLITE_IOERR, Self.shortRead):
+            self = .corrupt(file: file, step: step)
+        default: self = .sqlite(file: file, step: step, code: code, message: message)
+        }
+    }
+
+    /// SQLITE_IOERR_SHMSIZE and SQLITE_IOERR_SHORT_READ without SQLITE_IOERR, as Swift does not
+    /// import their macros.
+    private static let shmSize: Int32 = 19
+    private static let shortRead: Int32 = 2
+
+    static func system(_ path: String) -> StoreError {
+        .cannotOpen(path: path, reason: lastSystemError())
     }
 }
 
