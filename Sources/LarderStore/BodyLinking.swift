@@ -120,7 +120,7 @@ struct BodyLinking: WriterPart {
                 let chunk = Array(rest.prefix(Limits.inlineBodyBytesMax))
                 switch file {
                 case .state: try state.append(chunk, to: upload)
-                case .cache: try cache.append(chunk, to: upload, now: cache.now())
+                case .cache: try cache.append(chunk, to: upload, now: shared.now())
                 }
                 rest = rest.dropFirst(chunk.count)
             }

@@ -169,7 +169,7 @@ package struct BodyStore: Sendable {
     }
 
     func leases(beside body: ChunkedBody) -> BodyLeases {
-        body.file == .cache ? shared.leases : file.leases
+        body.file == .cache ? shared.leases : shared.stateLeases
     }
 
     func wake() { commits.wake() }

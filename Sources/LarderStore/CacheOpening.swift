@@ -9,43 +9,38 @@ struct CacheOpening {
 
     struct Birth {
         var keySeed: UInt64
-        var hashMask = UInt64.max
         /// A new file says that there were revisions up to this one.
         var revision = Revision(0)
         /// Its bodies are numbered from the one after this.
         var body: Int64 = 0
     }
 
-    init(_ database: DatabaseFile, cacheBytes: Int64, _ birth: Birth) throws(StoreError) {
+    init(_ configuration: StoreConfiguration, _ birth: Birth) throws(StoreError) {
+        let database = DatabaseFile.ofCache(configuration)
+        func open() throws(StoreError) -> (CacheFile, CacheContents) {
+            let connection = try database.openWriter().connection
+            // What is set aside is set aside whole, with its WAL.
+            connection.keepWALOnClose(true)
+            try connection.setPageCache(bytes: configuration.pageCacheBytes(of: .writer))
+            try Self.give(birth, to: connection)
+            let contents = try CacheContents(reading: connection)
+            try Self.probe(connection)
+            try Self.checkKeys(configuration.hashMask, contents.keySeed, connection)
+            let file = try CacheFile(database, connection)
+            connection.keepWALOnClose(false)
+            return (file, contents)
+        }
         do throws(StoreError) {
-            (file, contents) = try Self.open(database, cacheBytes, birth)
+            (file, contents) = try open()
             finding = nil
         } catch {
             switch error {
             case .corrupt, .newer, .unusable: try database.setAside()
             case _: throw error
             }
-            (file, contents) = try Self.open(database, cacheBytes, birth)
+            (file, contents) = try open()
             finding = "\(error.message): it was set aside as \(database.path).aside and made anew"
         }
-    }
-
-    private static func open(
-        _ database: DatabaseFile,
-        _ cacheBytes: Int64,
-        _ birth: Birth
-    ) throws(StoreError) -> (CacheFile, CacheContents) {
-        let connection = try database.openWriter().connection
-        // What is set aside is set aside whole, with its WAL.
-        connection.keepWALOnClose(true)
-        try connection.setPageCache(bytes: cacheBytes)
-        try give(birth, to: connection)
-        let contents = try CacheContents(reading: connection)
-        try probe(connection)
-        try checkKeys(birth, contents.keySeed, connection)
-        let file = try CacheFile(database, connection)
-        connection.keepWALOnClose(false)
-        return (file, contents)
     }
 
     /// Throws `corrupt` where rows do not stand under the hashes of their ids: with another seed
@@ -53,7 +48,7 @@ struct CacheOpening {
     ///
     /// A row that does not may be damaged alone; the first and the last together are not.
     private static func checkKeys(
-        _ birth: Birth,
+        _ hashMask: UInt64,
         _ seed: UInt64,
         _ connection: SQLiteConnection
     ) throws(StoreError) {
@@ -63,7 +58,7 @@ struct CacheOpening {
             let row = try connection.prepare(first)
             guard try row.step(), let scope = row.scope("scope"), let id = row.entryID("id")
             else { continue }
-            let key = ScopeKey(scope, seed: seed, hashMask: birth.hashMask)
+            let key = ScopeKey(scope, seed: seed, hashMask: hashMask)
             found += 1
             if RowKey(key, id).number != row.integer("key") { wrong += 1 }
         }
@@ -117,7 +112,6 @@ struct CacheStart {
 
     /// Another process that holds the folder is the only error: it holds the file too.
     init(
-        _ database: DatabaseFile,
         _ configuration: StoreConfiguration,
         _ reserve: Reserve,
         keySeed: UInt64
@@ -127,7 +121,7 @@ struct CacheStart {
         self.folder = folder
         do throws(StoreError) {
             try folder?.ensure()
-            opening = Self.open(database, configuration, reserve, keySeed)
+            opening = Self.open(configuration, reserve, keySeed)
         } catch {
             if case .inUse = error { throw error }
             opening = .failure(error)
@@ -141,16 +135,14 @@ struct CacheStart {
     ///
     /// On a full disk it first removes the copy that was set aside and the reserve, then the file.
     private static func open(
-        _ database: DatabaseFile,
         _ configuration: StoreConfiguration,
         _ reserve: Reserve,
         _ keySeed: UInt64
     ) -> Result<CacheOpening, StoreError> {
-        let birth = CacheOpening.Birth(keySeed: keySeed, hashMask: configuration.hashMask)
-        let cacheBytes = configuration.pageCacheBytes(of: .writer)
+        let database = DatabaseFile.ofCache(configuration)
         func attempt() -> Result<CacheOpening, StoreError> {
             Result { () throws(StoreError) in
-                try CacheOpening(database, cacheBytes: cacheBytes, birth)
+                try CacheOpening(configuration, CacheOpening.Birth(keySeed: keySeed))
             }
         }
         let first = attempt()

@@ -14,7 +14,7 @@ final class CacheReader {
         case held
     }
 
-    let database: DatabaseFile
+    private var database: DatabaseFile { shared.cacheFile }
     private let cacheBytes: Int64
     private let shared: SharedCacheState
     private let commits: CommitQueue
@@ -23,13 +23,7 @@ final class CacheReader {
     var hold = Hold.none
     var transactionOpened: () -> Void = {}
 
-    init(
-        _ database: DatabaseFile,
-        cacheBytes: Int64,
-        _ shared: SharedCacheState,
-        _ commits: CommitQueue
-    ) {
-        self.database = database
+    init(cacheBytes: Int64, _ shared: SharedCacheState, _ commits: CommitQueue) {
         self.cacheBytes = cacheBytes
         self.shared = shared
         self.commits = commits

@@ -101,7 +101,7 @@ struct CacheRoom {
         cutWAL()
         _ = try transaction { () throws(StoreError) in
             try measureSpace()
-            if cache.state.isShrinking { try cache.eviction.shrinkStep(now: cache.now()) }
+            if cache.state.isShrinking { try cache.eviction.shrinkStep(now: cache.shared.now()) }
             return false
         }
         for _ in 0..<Limits.reserveStepsMax {

@@ -126,7 +126,7 @@ extension CacheWriter {
 
     func remake(_ reason: String, fate: Fate = .setAside, statement: String? = nil) {
         close(because: .noFile(reason: reason))
-        let now = now()
+        let now = shared.now()
         guard recreations.allows(at: now) else {
             let reason = "\(reason); made anew too often, it is left for a while"
             return goWithout(.noFile(reason: reason))
@@ -150,18 +150,14 @@ extension CacheWriter {
 
     /// Keys, revisions and numbers of bodies mean the same in a new file as in the old one.
     private func makeOpening() throws(StoreError) -> CacheOpening {
-        let birth = CacheOpening.Birth(
-            keySeed: shared.keySeed,
-            hashMask: configuration.hashMask,
-            revision: max(revisions.last, state.highestRevision),
-            body: shared.highestBody
-        )
-        let cacheBytes = configuration.pageCacheBytes(of: .writer)
-        return try CacheOpening(database, cacheBytes: cacheBytes, birth)
+        let revision = max(revisions.last, state.highestRevision)
+        let (seed, body) = (shared.keySeed, shared.highestBody)
+        let birth = CacheOpening.Birth(keySeed: seed, revision: revision, body: body)
+        return try CacheOpening(configuration, birth)
     }
 
     private func tryAgain() {
-        guard recreations.allows(at: now()) else { return }
+        guard recreations.allows(at: shared.now()) else { return }
         do throws(StoreError) {
             try folder?.ensure()
             reserve.take()

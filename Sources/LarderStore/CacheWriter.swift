@@ -5,19 +5,17 @@ import LarderModel
 /// Confined to the thread of its ``StoreWriter``. A rolled back transaction restores its state in memory,
 /// ``CacheWriterState``. It outlives the file: a new one takes the place of a lost one.
 final class CacheWriter {
-    let configuration: StoreConfiguration
     let shared: SharedCacheState
     let revisions: RevisionSource
-    let database: DatabaseFile
+    var database: DatabaseFile { shared.cacheFile }
+    var configuration: StoreConfiguration { shared.configuration }
     var findings: Findings { shared.findings }
-    /// Bounds how often the file is made anew.
-    let now: @Sendable () -> Timestamp
+    var reserve: Reserve { shared.reserves.cache }
     var state: CacheWriterState
     var file: CacheFile?
     /// An entity of `state.db`, which cached answers show too.
     var durableEntity: (TargetName) throws(StoreError) -> KnownEntity? = { _ in nil }
     var recreations = RecreationLimit()
-    let reserve: Reserve
     var bounds = CacheRoom.Bounds()
     /// The right to the folder; nil where it is the state's, and when the store is gone.
     private(set) weak var folder: FolderHold?
@@ -29,19 +27,14 @@ final class CacheWriter {
 
     /// `next` is the next revision, as `state.db` said when it was opened.
     init(
-        _ configuration: StoreConfiguration,
-        _ database: DatabaseFile,
         _ shared: SharedCacheState,
         _ revisions: RevisionSource,
-        _ reserve: Reserve,
         _ start: CacheStart,
-        _ next: Int64,
-        _ now: @escaping @Sendable () -> Timestamp
+        _ next: Int64
     ) {
-        (self.configuration, self.database, self.shared) = (configuration, database, shared)
-        (self.revisions, self.reserve, self.now) = (revisions, reserve, now)
+        (self.shared, self.revisions) = (shared, revisions)
         folder = start.folder
-        state = CacheWriterState(budget: configuration.maxBytes.bytes)
+        state = CacheWriterState(budget: shared.configuration.maxBytes.bytes)
         saved = state
         shared.publish(state.totals)
         self.start(with: start, nextRevision: next)

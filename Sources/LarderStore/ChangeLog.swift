@@ -38,7 +38,7 @@ struct ChangeLog {
         )
     }
 
-    private static func size(hasModifiers: Bool) -> String {
+    private var size: String {
         var texts = ["scope", "id", "cause", "client"]
         if hasModifiers { texts += ["targets", "problem", "hidden_from"] }
         let lengths = texts.map { "coalesce(length(CAST(\($0) AS BLOB)), 0)" }
@@ -47,16 +47,10 @@ struct ChangeLog {
 
     /// What an opened file's log holds; it is begun where nothing was lost since it was written,
     /// and begins again after `last` where it cannot be read.
-    static func read(
-        _ connection: SQLiteConnection,
-        hasModifiers: Bool,
-        isWhole: Bool,
-        last: Revision
-    ) -> ChangeLogState {
+    func read(isWhole: Bool, last: Revision) -> ChangeLogState {
         var state = ChangeLogState(start: last)
         let sums = """
-            SELECT count(*) AS count, coalesce(sum(\(size(hasModifiers: hasModifiers))), 0) AS bytes
-            FROM change_log
+            SELECT count(*) AS count, coalesce(sum(\(size)), 0) AS bytes FROM change_log
             """
         guard isWhole,
             let start = try? connection.integer("SELECT rev FROM change_log_start WHERE one = 1"),
@@ -131,7 +125,7 @@ struct ChangeLog {
     func remove(_ scopes: RowScopes, _ state: inout ChangeLogState) throws(StoreError) {
         let sql = """
             DELETE FROM change_log WHERE \(scopes.condition)
-            RETURNING \(Self.size(hasModifiers: hasModifiers))
+            RETURNING \(size)
             """
         let statement = try connection.prepare(sql)
         scopes.bind(to: statement)
@@ -163,7 +157,7 @@ struct ChangeLog {
         let sql = """
             DELETE FROM change_log WHERE change IN
                 (SELECT change FROM change_log ORDER BY change LIMIT :limit)
-            RETURNING change, \(Self.size(hasModifiers: hasModifiers)) AS bytes
+            RETURNING change, \(size) AS bytes
             """
         let oldest = try connection.statement(sql, (":limit", Limits.changeLogBatchRows))
         while try oldest.step() {
@@ -241,10 +235,8 @@ struct ChangeLogReader {
     private typealias Column = ChangeLogColumn
 
     private let statement: SQLiteStatement
-    private let hasModifiers: Bool
 
     init(_ connection: SQLiteConnection, hasModifiers: Bool) throws(StoreError) {
-        self.hasModifiers = hasModifiers
         statement = try connection.prepare(
             """
             SELECT \(ChangeLogColumn.list(ChangeLogColumn.all(hasModifiers: hasModifiers))) FROM change_log
@@ -310,7 +302,7 @@ struct ChangeLogReader {
                 let reason = EvictionReason(rawValue: statement.integer(Column.reason))
             else { return nil }
             return .evict(id, reason, client: client)
-        case 3 where hasModifiers: return modifier(text, client).map { .modifier($0) }
+        case 3: return modifier(text, client).map { .modifier($0) }
         case _: return nil
         }
     }
@@ -360,12 +352,7 @@ struct CacheLog {
     /// Takes up the log of an opened file, or begins it after the last revision; the file is told
     /// with the first change, as it may be opened while nothing can be written.
     func open(_ opening: CacheOpening, isWhole: Bool) {
-        cache.state.log = ChangeLog.read(
-            opening.file.connection,
-            hasModifiers: false,
-            isWhole: isWhole,
-            last: cache.revisions.last
-        )
+        cache.state.log = cache.changeLog.read(isWhole: isWhole, last: cache.revisions.last)
         if opening.contents.boot != cache.configuration.boot || opening.contents.closedAt != nil {
             cache.state.log.isBegun = false
         }

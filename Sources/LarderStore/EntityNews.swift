@@ -93,31 +93,3 @@ extension StoreWriter {
         }
     }
 }
-
-extension SharedCacheState {
-    /// What a change of an entity is under its own URL; nil where that has a row, which shows what it
-    /// shows, and where no modifier has a part in it.
-    func byOwnURL(
-        _ change: Change,
-        isShown: (ScopeKey, EntryID) throws(StoreError) -> Bool
-    ) throws(StoreError) -> Change? {
-        guard let (name, cause) = change.changedEntity, let id = origins.ownID(name) else {
-            return nil
-        }
-        let scope = key(for: change.scope)
-        let targets = residency.place(scope, EntryID(name))?.targets ?? 0
-        guard cause.source == .modifier || targets > 0 else { return nil }
-        for place in places(of: scope) {
-            guard try !isShown(place, id) else { return nil }
-        }
-        let isPut = if case .put = change.event { true } else { false }
-        let event = isPut ? Change.Event.put(id, cause) : .delete(id, cause)
-        var told = Change(change.revision, change.scope, event)
-        told.name(changed: [name.key])
-        return told
-    }
-
-    func places(of scope: ScopeKey) -> [ScopeKey] {
-        scope.scope == .shared ? [scope] : [scope, key(for: .shared)]
-    }
-}

@@ -16,7 +16,7 @@ struct Maintenance {
             cache.room.regainReserve()
             cache.room.shortenWAL()
         }
-        store.reserves.state.take()
+        shared.reserves.state.take()
         try await giveBackPages(of: .state)
         store.snapshots.takeIfDue(now: store.now())
         guard shared.generation.hasFile else { return }

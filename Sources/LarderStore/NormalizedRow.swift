@@ -100,13 +100,6 @@ extension NormalizedRow {
     }
 }
 
-extension SharedCacheState {
-    /// Puts what origins said last together, on a thread for which nobody waits.
-    func rebuilder(of row: NormalizedRow) -> Rebuilder {
-        Rebuilder(origins.rules(of: row.entry.origin), bytesMax: rebuiltBytesMax)
-    }
-}
-
 package struct OriginNames: Sendable {
     package let rules: [OriginName: EntityRules]
     /// The id of an entity's own URL; nil where its type has none.

@@ -1,14 +1,19 @@
 import LarderModel
+import LarderNormalize
 import Synchronization
 
 final class SharedCacheState: Sendable {
+    let configuration: StoreConfiguration
+    let cacheFile: DatabaseFile
+    let reserves: (cache: Reserve, state: Reserve)
+    let now: @Sendable () -> Timestamp
     /// What row keys are hashed with, in every file that the process makes.
     let keySeed: UInt64
-    private let hashMask: UInt64
     let clock = LogicalClock()
     /// Which rows may not be evicted now; asked by the writer while it chooses.
     let protection = HoldCounts<RowKey>()
     let leases = BodyLeases()
+    let stateLeases = BodyLeases()
     let watches = RowWatches()
     let stamps = RowStamps()
     let changes = ChangeFeed()
@@ -44,8 +49,15 @@ final class SharedCacheState: Sendable {
     // Relaxed: written by the writer's thread only.
     private let bodies = Atomic<Int64>(0)
 
-    init(_ configuration: StoreConfiguration, keySeed: UInt64) {
-        (self.keySeed, hashMask) = (keySeed, configuration.hashMask)
+    init(
+        _ configuration: StoreConfiguration,
+        _ reserves: (cache: Reserve, state: Reserve),
+        keySeed: UInt64,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.configuration, self.reserves) = (configuration, reserves)
+        (self.keySeed, self.now) = (keySeed, now)
+        cacheFile = DatabaseFile.ofCache(configuration)
         sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: configuration.hashMask)
         residency = ResidencyIndex(pinsMaxBytes: configuration.pinsMaxBytes.bytes)
         setMaxEntryBytes(configuration.maxEntryBytes.bytes)
@@ -56,7 +68,9 @@ final class SharedCacheState: Sendable {
         rebuiltBytes.store(bytesMax, ordering: .relaxed)
     }
 
-    func key(for scope: Scope) -> ScopeKey { ScopeKey(scope, seed: keySeed, hashMask: hashMask) }
+    func key(for scope: Scope) -> ScopeKey {
+        ScopeKey(scope, seed: keySeed, hashMask: configuration.hashMask)
+    }
 
     func sharedName(_ id: EntryID) -> TargetName { TargetName(sharedScope, id) }
 
@@ -137,6 +151,37 @@ final class SharedCacheState: Sendable {
     func abandon(_ upload: UploadID) { abandoned.withLock { $0.append(upload) } }
     func takeAbandoned() -> [UploadID] { abandoned.withLock { exchange(&$0, with: []) } }
     func countDamagedRow() { damagedRows.add(1, ordering: .relaxed) }
+
+    /// What a change of an entity is under its own URL; nil where that has a row, which shows what it
+    /// shows, and where no modifier has a part in it.
+    func byOwnURL(
+        _ change: Change,
+        isShown: (ScopeKey, EntryID) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Change? {
+        guard let (name, cause) = change.changedEntity, let id = origins.ownID(name) else {
+            return nil
+        }
+        let scope = key(for: change.scope)
+        let targets = residency.place(scope, EntryID(name))?.targets ?? 0
+        guard cause.source == .modifier || targets > 0 else { return nil }
+        for place in places(of: scope) {
+            guard try !isShown(place, id) else { return nil }
+        }
+        let isPut = if case .put = change.event { true } else { false }
+        let event = isPut ? Change.Event.put(id, cause) : .delete(id, cause)
+        var told = Change(change.revision, change.scope, event)
+        told.name(changed: [name.key])
+        return told
+    }
+
+    func places(of scope: ScopeKey) -> [ScopeKey] {
+        scope.scope == .shared ? [scope] : [scope, key(for: .shared)]
+    }
+
+    /// Puts what origins said last together, on a thread for which nobody waits.
+    func rebuilder(of row: NormalizedRow) -> Rebuilder {
+        Rebuilder(origins.rules(of: row.entry.origin), bytesMax: rebuiltBytesMax)
+    }
 }
 
 /// Which `cache.db` it is since the start: it moves when the file is lost, and when there is a new

@@ -6,8 +6,7 @@ import LarderModel
 final class StateFile: Sendable {
     let file: DatabaseFile
     private let shared: SharedCacheState
-    private let reserve: Reserve
-    let leases = BodyLeases()
+    private var reserve: Reserve { shared.reserves.state }
     let commits: CommitQueue
     let revisions: RevisionSource
     let digestKey: DigestKey
@@ -18,31 +17,20 @@ final class StateFile: Sendable {
     /// so that both have one thread.
     ///
     /// A damaged one is set aside and made anew with the rows of it that can be read, and its
-    /// counter goes on after `highest`, the highest revision that the cache knows.
-    init(
-        _ configuration: StoreConfiguration,
-        highest: Revision,
-        shared: SharedCacheState,
-        reserve: Reserve,
-        now: @escaping @Sendable () -> Timestamp,
-        makeCacheWriter: (RevisionSource, _ foundNextRevision: Int64) -> CacheWriter
-    ) throws(StoreError) {
-        self.reserve = reserve
+    /// counter goes on after the highest revision that the cache knows.
+    init(_ shared: SharedCacheState, beside start: CacheStart) throws(StoreError) {
         self.shared = shared
+        let (configuration, reserve) = (shared.configuration, shared.reserves.state)
         file = Self.database(in: configuration.stateDirectory, configuration.faults)
-        let (file, leases) = (file, leases)
-        let start = { () throws(StoreError) in
-            try Start(file, configuration, shared, leases, highest, reserve)
-        }
         try StateReplacement.finish(file)
         let started: Start
         var findings: [String] = []
         do throws(StoreError) {
-            started = try start()
+            started = try Start(file, shared, start.highestRevision)
         } catch {
             guard case .corrupt(file.path, _) = error else { throw error }
             let saved = try StateSalvage.replace(file)
-            started = try start()
+            started = try Start(file, shared, start.highestRevision)
             let finding =
                 "\(error.message): it was set aside as \(saved.place.asidePath) and made anew; "
                 + "\(saved.rows) rows of it could be read and were taken over"
@@ -63,9 +51,10 @@ final class StateFile: Sendable {
         for target in opening.deadTargets {
             shared.residency.addDeadLetters(shared.key(for: target.scope), target.id, 1)
         }
-        let cache = makeCacheWriter(revisions, opening.nextRevision)
+        let cache = CacheWriter(shared, revisions, start, opening.nextRevision)
         for finding in findings { shared.findings.add(finding) }
-        commits = CommitQueue(StoreWriter(state: started.writer, cache: cache, revisions), now: now)
+        let writer = StoreWriter(state: started.writer, cache: cache, revisions)
+        commits = CommitQueue(writer, now: shared.now)
         revisions.serve(by: commits)
     }
 
@@ -77,22 +66,15 @@ final class StateFile: Sendable {
 
         init(
             _ file: DatabaseFile,
-            _ configuration: StoreConfiguration,
             _ shared: SharedCacheState,
-            _ leases: BodyLeases,
-            _ highest: Revision,
-            _ reserve: Reserve
+            _ highest: Revision
         ) throws(StoreError) {
+            let reserve = shared.reserves.state
             // On a full disk the reserve serves to open the file: without it nothing would be settled.
             opening = try reserve.settle { () throws(StoreError) in
-                try StateOpening(file, shared, checkedBytes: configuration.checkedStateBytes)
+                try StateOpening(file, shared)
             }
-            let writer = try StateWriter(
-                connection: opening.connection,
-                shared: shared,
-                leases: leases,
-                configuration: configuration
-            )
+            let writer = try StateWriter(opening.connection, shared)
             let first = max(opening.nextRevision, highest.number + 1)
             writer.openLog(last: Revision(first - 1))
             (self.writer, firstRevision) = (writer, first)
@@ -213,8 +195,8 @@ struct StateOpening {
     /// Whether an earlier version has saved answers without their entities and variants.
     let takesAlong: Bool
 
-    /// Reads every page of a file of at most `checkedBytes`, and of one in which damage was met.
-    init(_ file: DatabaseFile, _ shared: SharedCacheState, checkedBytes: Int64) throws(StoreError) {
+    /// Reads every page of a small file, and of one in which damage was met.
+    init(_ file: DatabaseFile, _ shared: SharedCacheState) throws(StoreError) {
         let wal = DiskSpace.fileBytes(at: file.path + "-wal")
         guard wal == 0 || DiskSpace.fileBytes(at: file.path) > 0 else {
             // SQLite would delete it: it is all that is left.
@@ -226,7 +208,7 @@ struct StateOpening {
         connection.keepWALOnClose(true)
         let counter = try StateWriter.nextRevision(connection)
         let check = StateCheck(connection: connection)
-        let isSmall = DiskSpace.fileBytes(at: file.path) <= checkedBytes
+        let isSmall = DiskSpace.fileBytes(at: file.path) <= shared.configuration.checkedStateBytes
         if isSmall || file.mark?.isThere == true {
             // What is damaged now can be saved in part, before more is written over it.
             try check.readPages()

@@ -15,25 +15,17 @@ final class StateSnapshots: Sendable {
         var triedAt: Timestamp?
     }
 
-    private let configuration: StoreConfiguration
+    let shared: SharedCacheState
     private let file: DatabaseFile
-    private let reserve: Reserve
-    private let found: Findings
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "larder.snapshots", qos: .utility)
 
-    init(
-        _ configuration: StoreConfiguration,
-        _ file: DatabaseFile,
-        _ reserve: Reserve,
-        _ found: Findings
-    ) {
-        (self.configuration, self.file) = (configuration, file)
-        (self.reserve, self.found) = (reserve, found)
+    init(_ shared: SharedCacheState, _ file: DatabaseFile) {
+        (self.shared, self.file) = (shared, file)
     }
 
     func takeIfDue(now: Timestamp) {
-        guard let age = configuration.snapshotAge, isDue(now, age) else { return }
+        guard let age = shared.configuration.snapshotAge, isDue(now, age) else { return }
         let isMine = state.withLock { state in
             let isRecent = state.triedAt.map { now.since($0) < Limits.snapshotRetryTime } ?? false
             if state.isBusy || isRecent { return false }
@@ -61,13 +53,14 @@ final class StateSnapshots: Sendable {
     private func take() {
         // While the reserve is not held, space that becomes free is for it. An unknown amount of space is
         // no reason to take none.
+        let configuration = shared.configuration
         let free = configuration.freeBytes(configuration.stateDirectory) ?? .max
         let wanted = max(configuration.minFreeBytes.bytes, Limits.stateSpaceMin)
-        guard reserve.isHeld, free - file.bytes >= wanted else { return }
+        guard shared.reserves.state.isHeld, free - file.bytes >= wanted else { return }
         do throws(StoreError) {
             try file.copy(try file.connect(.readOnly), to: file.snapshotPath)
         } catch {
-            found.tell("no copy of \(file.path) was taken: \(error.message)")
+            shared.findings.tell("no copy of \(file.path) was taken: \(error.message)")
         }
     }
 }

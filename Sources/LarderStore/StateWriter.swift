@@ -9,39 +9,29 @@ final class StateWriter {
     var tables: AnswerTables { AnswerTables(connection: connection) }
     let hidden: HiddenTable
     let queue: PreparedStatements<QueueStatement>
-    private let configuration: StoreConfiguration
-    var limits: QueueLimits { configuration.limits.queue }
+    private var configuration: StoreConfiguration { shared.configuration }
+    var limits: QueueLimits { shared.configuration.limits.queue }
     let wal: WriteAheadLog
     let log: ChangeLog
     let reader: StateReader
     var shared: SharedCacheState { reader.shared }
     var index: ResidencyIndex { reader.shared.residency }
-    var viewChange: ViewChange.Comparison { configuration.viewChange }
-    let leases: BodyLeases
+    var viewChange: ViewChange.Comparison { shared.configuration.viewChange }
     var memory: StateWriterState
     private(set) var saved: StateWriterState
     /// Whether a commit has failed of which the WAL may hold everything.
     private var isInDoubt = false
 
-    init(
-        connection: SQLiteConnection,
-        shared: SharedCacheState,
-        leases: BodyLeases,
-        configuration: StoreConfiguration
-    ) throws(StoreError) {
+    init(_ connection: SQLiteConnection, _ shared: SharedCacheState) throws(StoreError) {
         self.connection = connection
         reader = try StateReader(connection, shared, isInTransaction: true)
         log = try ChangeLog(connection, hasModifiers: true)
-        self.leases = leases
         wal = WriteAheadLog(of: connection)
-        self.configuration = configuration
         statements = try PreparedStatements(connection)
         hidden = HiddenTable(connection, key: "claim")
         queue = try PreparedStatements(connection)
-        memory = try StateWriterState(
-            reading: connection,
-            pinsMaxBytes: shared.residency.pinTotals.maxBytes
-        )
+        let pinsMaxBytes = shared.residency.pinTotals.maxBytes
+        memory = try StateWriterState(reading: connection, pinsMaxBytes: pinsMaxBytes)
         saved = memory
         publish()
     }
@@ -118,7 +108,7 @@ final class StateWriter {
 
     /// Takes up the log of the opened file: each of its commits is synced, so none is lost.
     func openLog(last: Revision) {
-        memory.log = ChangeLog.read(connection, hasModifiers: true, isWhole: true, last: last)
+        memory.log = log.read(isWhole: true, last: last)
         shared.changes.setStart(.state, memory.log.start)
     }
 

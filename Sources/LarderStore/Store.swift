@@ -4,19 +4,18 @@ package import LarderModel
 ///
 /// Every method may be called from any thread. Writes return after their commit.
 package final class Store: Sendable {
-    let configuration: StoreConfiguration
-    let database: DatabaseFile
+    var configuration: StoreConfiguration { shared.configuration }
+    var database: DatabaseFile { shared.cacheFile }
     let shared: SharedCacheState
     let commits: CommitQueue
     let stateFile: StateFile
     package let bodies: BodyStore
     let readers: StoreReaders
-    let reserves: (cache: Reserve, state: Reserve)
     let snapshots: StateSnapshots
     let examiner = FileExaminer()
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
-    let now: @Sendable () -> Timestamp
+    var now: @Sendable () -> Timestamp { shared.now }
 
     /// Opens the files under the configuration's folders, making what is missing.
     ///
@@ -28,29 +27,16 @@ package final class Store: Sendable {
         newKeySeed: () -> UInt64 = { .random(in: .min ... .max) }
     ) throws(StoreError) {
         let configuration = configuration.shareLimits()
-        let database = DatabaseFile.ofCache(configuration)
         let reserves = Reserve.ofFolders(configuration)
-        (self.configuration, self.database, self.now) = (configuration, database, now)
-        self.reserves = reserves
         stateLock = try DirectoryLock(directory: configuration.stateDirectory)
-        let seed = newKeySeed()
-        let start = try CacheStart(database, configuration, reserves.cache, keySeed: seed)
-        let shared = SharedCacheState(configuration, keySeed: start.keySeed)
+        let start = try CacheStart(configuration, reserves.cache, keySeed: newKeySeed())
+        let shared = SharedCacheState(configuration, reserves, keySeed: start.keySeed, now: now)
         (self.shared, cacheFolder) = (shared, start.folder)
-        stateFile = try StateFile(
-            configuration,
-            highest: start.highestRevision,
-            shared: shared,
-            reserve: reserves.state,
-            now: now
-        ) { revisions, next in
-            let room = reserves.cache
-            return CacheWriter(configuration, database, shared, revisions, room, start, next, now)
-        }
+        stateFile = try StateFile(shared, beside: start)
         commits = stateFile.commits
-        readers = StoreReaders(database, configuration, shared, stateFile)
+        readers = StoreReaders(shared, stateFile)
         bodies = BodyStore(file: stateFile, shared: shared, reader: readers.bodies)
-        snapshots = StateSnapshots(configuration, stateFile.file, reserves.state, shared.findings)
+        snapshots = StateSnapshots(shared, stateFile.file)
         if stateFile.takesAlong {
             // If this fails, the next start tries again; a saved answer is shown as it was until then.
             let moment = now()

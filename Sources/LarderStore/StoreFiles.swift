@@ -8,8 +8,8 @@ package struct StoreFiles: Sendable {
     private var state: StateFile { store.stateFile }
     private var shared: SharedCacheState { store.shared }
     private var found: Findings { shared.findings }
-    private var cacheReserve: Reserve { store.reserves.cache }
-    private var stateReserve: Reserve { store.reserves.state }
+    private var cacheReserve: Reserve { shared.reserves.cache }
+    private var stateReserve: Reserve { shared.reserves.state }
 
     package var lengths: [(name: String, bytes: Int64, walBytes: Int64)] {
         databaseFiles.map { file in

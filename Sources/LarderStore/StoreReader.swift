@@ -13,13 +13,8 @@ package final class StoreReader {
     var notes: ReadNotes?
     private var openedState: StateReader?
 
-    init(
-        _ database: DatabaseFile,
-        cacheBytes: Int64,
-        _ shared: SharedCacheState,
-        _ state: StateFile
-    ) {
-        cache = CacheReader(database, cacheBytes: cacheBytes, shared, state.commits)
+    init(cacheBytes: Int64, _ shared: SharedCacheState, _ state: StateFile) {
+        cache = CacheReader(cacheBytes: cacheBytes, shared, state.commits)
         self.shared = shared
         self.state = state
         shared.add(touches)
@@ -158,7 +153,7 @@ package final class StoreReader {
             return read(row)
         } catch {
             guard cache.wasLost(after: error) else { throw error }
-            if error.meansDamage(of: cache.database) { shared.countDamagedRow() }
+            if error.meansDamage(of: shared.cacheFile) { shared.countDamagedRow() }
             return nil
         }
     }

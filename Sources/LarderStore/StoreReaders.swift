@@ -10,14 +10,10 @@ final class StoreReaders: Sendable {
     private let check: BlockingReader
     let make: @Sendable (StoreConfiguration.CacheConnection) -> sending StoreReader
 
-    init(
-        _ cache: DatabaseFile,
-        _ configuration: StoreConfiguration,
-        _ shared: SharedCacheState,
-        _ state: StateFile
-    ) {
+    init(_ shared: SharedCacheState, _ state: StateFile) {
         let make: @Sendable (StoreConfiguration.CacheConnection) -> sending StoreReader = {
-            StoreReader(cache, cacheBytes: configuration.pageCacheBytes(of: $0), shared, state)
+            let cacheBytes = shared.configuration.pageCacheBytes(of: $0)
+            return StoreReader(cacheBytes: cacheBytes, shared, state)
         }
         self.make = make
         bodies = BlockingReader("larder.bodies", make(.other))

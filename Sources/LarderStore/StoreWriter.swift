@@ -185,7 +185,7 @@ final class StoreWriter: WriterPart {
 
     var housekeeping: [Housekeeping] {
         var steps: [Housekeeping] = []
-        if stateWriter.memory.bodies.hasRemovable(stateWriter.leases) {
+        if stateWriter.memory.bodies.hasRemovable(shared.stateLeases) {
             steps.append(.removeBodies(.state))
         }
         let cache = cacheWriter.state
@@ -202,7 +202,7 @@ final class StoreWriter: WriterPart {
     func keepHouse(_ step: Housekeeping, now: Timestamp) throws(StoreError) {
         switch step {
         case .removeBodies(.state):
-            try state.bodies.removeStep(stateWriter.leases, &stateWriter.memory.bodies)
+            try state.bodies.removeStep(shared.stateLeases, &stateWriter.memory.bodies)
         case .removeBodies(.cache): try cache.removeBodies()
         case .shrinkCache: try cache.eviction.shrinkStep(now: now)
         case .sweepEntities: try cache.eviction.sweepStep()

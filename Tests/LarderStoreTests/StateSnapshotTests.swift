@@ -13,15 +13,15 @@ struct StateSnapshotTests {
     private func snapshots(
         of temporary: TemporaryStore,
         every age: Duration? = .seconds(60),
-        hasRoom: Bool = true,
-        _ found: Findings = Findings()
+        hasRoom: Bool = true
     ) -> StateSnapshots {
-        let folder = temporary.store.configuration.stateDirectory
         var configuration = temporary.store.configuration
         configuration.snapshotAge = age
         configuration.freeBytes = { _ in hasRoom ? nil : 0 }
-        let reserve = Reserve(directory: folder, bytes: 0, freeBytes: { _ in nil })
-        return StateSnapshots(configuration, temporary.store.stateFile.file, reserve, found)
+        configuration.reserveBytes = 0
+        let reserves = Reserve.ofFolders(configuration)
+        let shared = SharedCacheState(configuration, reserves, keySeed: 0) { .epoch }
+        return StateSnapshots(shared, temporary.store.stateFile.file)
     }
 
     private func modifiers(in path: String) throws -> Int64? {
@@ -77,8 +77,8 @@ struct StateSnapshotTests {
 
     @Test("What fails is said, leaves the one before, and is tried again after a while only")
     func failing() async throws {
-        let found = Findings()
-        let snapshots = snapshots(of: temporary, found)
+        let snapshots = snapshots(of: temporary)
+        let found = snapshots.shared.findings
         // A folder under the name that a new one has at first.
         let obstacle = temporary.statePath + ".snapshot.new"
         try FileManager.default.createDirectory(
