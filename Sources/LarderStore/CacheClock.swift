@@ -53,32 +53,6 @@ struct CacheClock {
     }
 }
 
-extension StateWriter {
-    /// The same of rows that are pinned or targeted.
-    func clampMoments(now: Timestamp) throws(StoreError) {
-        let limit = now.advanced(by: Limits.clockTolerance).milliseconds
-        try connection.execute(
-            """
-            UPDATE claim SET fresh_until = fresh_until - stored_at + \(now.milliseconds),
-                stored_at = \(now.milliseconds)
-            WHERE stored_at > \(limit)
-            """
-        )
-    }
-
-    func shiftMoments(by step: Duration, now: Timestamp) throws(StoreError) {
-        let step = step.milliseconds
-        try connection.execute(
-            """
-            UPDATE modifier SET accepted_at = accepted_at + \(step),
-                hold_until = hold_until + \(step), expires_at = expires_at + \(step),
-                next_attempt_at = next_attempt_at + \(step), answer_at = answer_at + \(step)
-            WHERE settled_at IS NULL AND accepted_at + \(step) <= \(now.milliseconds)
-            """
-        )
-    }
-}
-
 /// Which start of the machine this is: what was written since then is lost by none but its end.
 enum BootID {
     /// Half of what the kernel says (random(4)); nil where it says nothing.

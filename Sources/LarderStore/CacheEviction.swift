@@ -4,11 +4,7 @@ struct CacheEviction {
     let cache: CacheWriter
     private var totals: StoreTotals { cache.state.totals }
 
-    struct Removal {
-        var scope: Scope?
-        var id: EntryID?
-        var kind: EntryKind?
-    }
+    typealias Removal = (scope: Scope?, id: EntryID?, kind: EntryKind?)
 
     func makeRoom(for size: Int64, keeping kept: Set<RowKey>, now: Timestamp) throws(StoreError) {
         let budget = totals.budget
@@ -134,7 +130,7 @@ struct CacheEviction {
         cache.noteChange(of: key)
         let entry = cache.statements(.deleteEntry, (":key", key.number))
         defer { entry.reset() }
-        var removal = Removal()
+        var removal: Removal = (nil, nil, nil)
         var (body, skeleton): (Int64?, Int64?)
         if try entry.step() {
             body = entry.integerOrNil(EntryColumn.body)

@@ -190,17 +190,3 @@ extension DurableRow {
         return row
     }
 }
-
-extension EvictionCandidate {
-    fileprivate init?(_ row: SQLiteStatement) {
-        guard let id = row.entryID(EntryColumn.id) else { return nil }
-        key = RowKey(row.integer(EntryColumn.key))
-        revision = Revision(row.integer(EntryColumn.rev))
-        scope = row.text(EntryColumn.scope) ?? ""
-        self.id = id
-        size = row.integer(RecencyColumn.size).clamped(to: Limits.rowBytes)
-        lastUsed = row.integer(RecencyColumn.lastUsed)
-    }
-
-    fileprivate static let columns = RecencyColumn.row([.key, .scope, .id, .rev])
-}

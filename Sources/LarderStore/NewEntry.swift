@@ -102,6 +102,18 @@ package struct EvictionCandidate: Equatable, Sendable {
     let lastUsed: Int64
 
     package var cursor: RowCursor { RowCursor(value: lastUsed, scope: scope, id: id.text) }
+
+    init?(_ row: SQLiteStatement) {
+        guard let id = row.entryID(EntryColumn.id) else { return nil }
+        key = RowKey(row.integer(EntryColumn.key))
+        revision = Revision(row.integer(EntryColumn.rev))
+        scope = row.text(EntryColumn.scope) ?? ""
+        self.id = id
+        size = row.integer(RecencyColumn.size).clamped(to: Limits.rowBytes)
+        lastUsed = row.integer(RecencyColumn.lastUsed)
+    }
+
+    static let columns = RecencyColumn.row([.key, .scope, .id, .rev])
 }
 
 package struct EvictionReceipt: Equatable, Sendable {

@@ -115,16 +115,10 @@ final class ResidencyIndex: Sendable {
     /// moved, a read may have met what was before.
     ///
     /// An id that comes to be targeted arrives once more: it shows under other ids from then on.
-    struct Moves: Equatable {
-        let arrivals: Int
-        let removals: Int
-    }
+    typealias Moves = (arrivals: Int, removals: Int)
 
     var moves: Moves {
-        Moves(
-            arrivals: arrived.load(ordering: .acquiring),
-            removals: removed.load(ordering: .acquiring)
-        )
+        (arrived.load(ordering: .acquiring), removed.load(ordering: .acquiring))
     }
 
     func addGarbage(_ keys: some Sequence<RowKey>) { garbage.withLock { $0.formUnion(keys) } }

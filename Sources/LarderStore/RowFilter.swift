@@ -72,6 +72,17 @@ package struct RowCursor: Hashable, Sendable {
         self.scope = scope
         self.id = id
     }
+
+    /// Whether its row comes before another one's; texts compare by their bytes, as in SQLite.
+    func precedes(_ other: RowCursor, in order: RowOrder) -> Bool {
+        if value != other.value {
+            return order == .size ? value > other.value : value < other.value
+        }
+        if !scope.utf8.elementsEqual(other.scope.utf8) {
+            return scope.utf8.lexicographicallyPrecedes(other.scope.utf8)
+        }
+        return id.utf8.lexicographicallyPrecedes(other.id.utf8)
+    }
 }
 
 package struct ListedRow: Equatable, Sendable {
@@ -149,18 +160,5 @@ extension ListedRow {
 
     func precedes(_ other: ListedRow, in order: RowOrder) -> Bool {
         cursor(order).precedes(other.cursor(order), in: order)
-    }
-}
-
-extension RowCursor {
-    /// Whether its row comes before another one's; texts compare by their bytes, as in SQLite.
-    func precedes(_ other: RowCursor, in order: RowOrder) -> Bool {
-        if value != other.value {
-            return order == .size ? value > other.value : value < other.value
-        }
-        if !scope.utf8.elementsEqual(other.scope.utf8) {
-            return scope.utf8.lexicographicallyPrecedes(other.scope.utf8)
-        }
-        return id.utf8.lexicographicallyPrecedes(other.id.utf8)
     }
 }

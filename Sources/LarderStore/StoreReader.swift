@@ -211,4 +211,27 @@ package final class StoreReader {
     }
 
     package func endTransaction() { cache.endTransaction() }
+
+    /// Whether a row of `place` is hidden from the user of a scope: a shared one that a row of the
+    /// user's own came before; call it at one moment with the look for that.
+    package func isHidden(_ id: EntryID, in place: ScopeKey, from scope: ScopeKey) -> Bool {
+        guard shared.mayHideRows, place.scope == .shared, scope.scope != .shared else {
+            return false
+        }
+        let key = RowKey(place, id)
+        notes?.add(key)
+        do throws(StoreError) {
+            if let claim = shared.residency.place(place, id),
+                let isHidden = try stateReader(of: claim).sharedRows.isHidden(id, from: scope)
+            {
+                return isHidden
+            }
+            return try cache.reading { file throws(StoreError) in
+                try file.hidden.contains(key.number, scope.text)
+            } ?? false
+        } catch {
+            // The writer has heard of it. A row that may be hidden is not shown.
+            return true
+        }
+    }
 }

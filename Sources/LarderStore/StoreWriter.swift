@@ -217,6 +217,14 @@ final class StoreWriter: WriterPart {
             _ = recover(from: error)
         }
     }
+
+    /// Whether an id's rows are as they were seen; what was not looked at is.
+    func isStill(_ seen: WriteCondition.Seen?) throws(StoreError) -> Bool {
+        guard let seen else { return true }
+        let cached = try cacheIfAny?.rows.find(seen.name.scope, seen.name.id)?.revision
+        let saved = try durable(seen.name)?.revision
+        return saved == seen.saved && (isCacheLeftOut || cached == seen.cached)
+    }
 }
 
 protocol WriterPart {

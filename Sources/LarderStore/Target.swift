@@ -39,6 +39,41 @@ package struct ModifierFilter: Sendable {
     package var laneName: LaneName?
 
     package init(_ scopes: RowScopes) { self.scopes = scopes }
+
+    /// Each index here has the order of numbers, or gives a target's numbers, which are few: a page
+    /// ends where it is full.
+    var sql: String {
+        let isOpen = isUnsettled || state != nil && state != .failed
+        let settled = state == .failed ? "1" : isOpen ? "0, 2" : "0, 1, 2"
+        var conditions = [scopes.condition]
+        let index: String
+        if target != nil {
+            index = "NOT INDEXED"
+            conditions.append(
+                """
+                number IN (SELECT modifier FROM change INDEXED BY change_target
+                    WHERE \(scopes.condition) AND id = :target AND settled IN (\(settled))
+                        AND modifier > :after)
+                """
+            )
+        } else {
+            conditions.append("number > :after")
+            if case .one = scopes, state == .failed {
+                index = "INDEXED BY modifier_dead"
+            } else {
+                index = isOpen ? "INDEXED BY modifier_open" : "NOT INDEXED"
+            }
+        }
+        if isOpen { conditions.append("settled_at IS NULL") }
+        if isUnanswered { conditions.append("answered = 0") }
+        if state == .failed { conditions.append("settled_at IS NOT NULL") }
+        if state != nil { conditions.append("state = :state") }
+        if laneName != nil { conditions.append("lane = :lane") }
+        return """
+            SELECT \(ModifierColumn.withoutBytes) FROM modifier \(index)
+            WHERE \(conditions.joined(separator: " AND ")) ORDER BY number LIMIT :limit
+            """
+    }
 }
 
 package struct SettledModifier: Equatable, Sendable {

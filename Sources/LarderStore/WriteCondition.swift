@@ -39,13 +39,3 @@ package struct WriteCondition: Sendable {
         }
     }
 }
-
-extension StoreWriter {
-    /// Whether an id's rows are as they were seen; what was not looked at is.
-    func isStill(_ seen: WriteCondition.Seen?) throws(StoreError) -> Bool {
-        guard let seen else { return true }
-        let cached = try cacheIfAny?.rows.find(seen.name.scope, seen.name.id)?.revision
-        let saved = try durable(seen.name)?.revision
-        return saved == seen.saved && (isCacheLeftOut || cached == seen.cached)
-    }
-}
