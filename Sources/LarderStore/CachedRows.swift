@@ -19,6 +19,21 @@ struct CachedRows {
         let skeleton: Int64?
         let checksum: Int64?
 
+        fileprivate init(_ row: SQLiteStatement, at key: RowKey, size: Int64) {
+            var numbers = RowNumbers(row)
+            (self.key, self.size) = (key, size)
+            kind = EntryKind(rawValue: row.integer(EntryColumn.kind)) ?? .blob
+            revision = numbers.revision(EntryColumn.rev)
+            byteCount = numbers.byteCount(EntryColumn.bytes)
+            digest = row.digest(EntryColumn.digestHigh, .digestLow)
+            body = row.integerOrNil(EntryColumn.body)
+            owner = row.integer(RecencyColumn.owner)
+            etag = row.text(EntryColumn.etag)
+            lastModified = row.text(EntryColumn.lastModified)
+            skeleton = row.integerOrNil(EntryColumn.skeleton)
+            checksum = row.integerOrNil(EntryColumn.checksum)
+        }
+
         /// Whether the row has the bytes that an entry brings; a normalized one may show others by now.
         func matches(_ entry: Entry) -> Bool {
             kind == entry.kind && byteCount == entry.body.byteCount && digest == entry.body.digest
@@ -38,7 +53,8 @@ struct CachedRows {
             if toPut { throw .keyTaken }
             return nil
         }
-        return try row(statement, at: key)
+        let size = try cache.rowSize(statement, RecencyColumn.size)
+        return Row(statement, at: key, size: size)
     }
 
     func read<Value>(
@@ -49,24 +65,6 @@ struct CachedRows {
         statement.bind(":key", key.number)
         defer { statement.reset() }
         return try statement.step() ? read(EntryRow(statement)) : nil
-    }
-
-    private func row(_ statement: SQLiteStatement, at key: RowKey) throws(StoreError) -> Row {
-        var numbers = RowNumbers(statement)
-        return Row(
-            key: key,
-            kind: EntryKind(rawValue: statement.integer(EntryColumn.kind)) ?? .blob,
-            revision: numbers.revision(EntryColumn.rev),
-            byteCount: numbers.byteCount(EntryColumn.bytes),
-            digest: statement.digest(EntryColumn.digestHigh, .digestLow),
-            body: statement.integerOrNil(EntryColumn.body),
-            size: try cache.rowSize(statement, RecencyColumn.size),
-            owner: statement.integer(RecencyColumn.owner),
-            etag: statement.text(EntryColumn.etag),
-            lastModified: statement.text(EntryColumn.lastModified),
-            skeleton: statement.integerOrNil(EntryColumn.skeleton),
-            checksum: statement.integerOrNil(EntryColumn.checksum)
-        )
     }
 
     /// Stores an entry in place of the one under its id, and makes room for it.

@@ -129,15 +129,13 @@ struct DatabaseFile {
         for suffix in suffixes { unlink(path + suffix) }
     }
 
-    private func asidePath(_ suffix: String) -> String { path + ".aside" + suffix }
-
     /// Renames the file and its WAL, over the copy that an earlier time left.
     ///
     /// Processes that have them open go on with them under their new names.
     func setAside() throws(StoreError) {
         for suffix in Self.suffixes {
             try check(before: "set aside \(path + suffix)")
-            let old = asidePath(suffix)
+            let old = asidePath(1) + suffix
             if unlink(old) != 0, errno == EISDIR { rmdir(old) }
             guard (path + suffix).isThere else { continue }
             guard rename(path + suffix, old) == 0 else { throw .system(path + suffix) }
@@ -149,7 +147,7 @@ struct DatabaseFile {
     }
 
     @discardableResult func removeAside() -> Bool {
-        Self.suffixes.reduce(false) { unlink(asidePath($1)) == 0 || $0 }
+        Self.suffixes.reduce(false) { unlink(asidePath(1) + $1) == 0 || $0 }
     }
 
     /// Removes the file and its WAL, so that their space is free at once.

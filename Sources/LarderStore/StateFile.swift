@@ -137,10 +137,6 @@ final class StateFile: Sendable {
 
     // MARK: Durable rows
 
-    func makeReader() throws(StoreError) -> StateReader {
-        try StateReader(try file.openReader(cacheBytes: Limits.statePageCacheBytes), shared)
-    }
-
     /// Puts the rows into the index; the cache's rows under their ids are garbage.
     private static func load(_ rows: [DurableRow], into shared: SharedCacheState) {
         let index = shared.residency

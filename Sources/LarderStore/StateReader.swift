@@ -47,10 +47,8 @@ final class StateReader {
     }
 
     func revision(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Revision? {
-        try claim("rev", scope.text, id).first { row in
-            var numbers = RowNumbers(row)
-            return numbers.revision(.only)
-        }
+        try claim("rev", scope.text, id)
+            .first { Revision($0.integer(.only).clamped(to: Limits.rowRevisions)) }
     }
 
     func claim(

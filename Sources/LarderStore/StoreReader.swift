@@ -119,7 +119,8 @@ package final class StoreReader {
         if let openedState {
             state = openedState
         } else {
-            state = try self.state.makeReader()
+            let connection = try self.state.file.openReader(cacheBytes: Limits.statePageCacheBytes)
+            state = try StateReader(connection, shared)
             state.allowance = allowance
             openedState = state
         }
