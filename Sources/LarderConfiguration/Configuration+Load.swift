@@ -116,3 +116,33 @@ extension ConfigurationPlace {
         }
     }
 }
+
+extension NormalizeRules {
+    /// Reads a file that holds what stands under an origin's `normalize`.
+    ///
+    /// - Throws: Everything that is wrong with it, not only the first.
+    package static func load(file: String) throws(ConfigurationError) -> NormalizeRules {
+        guard let text = try configurationText(of: file) else {
+            throw .unreadable(file: file, reason: "there is no such file")
+        }
+        var reader = ConfigurationReader()
+        let document = reader.collect { () throws(ConfigurationFinding) in
+            try ConfigurationDocument(text: text, file: file)
+        }
+        var rules: NormalizeRules?
+        if let document, let root = document.root {
+            reader.file = file
+            rules = reader.normalizeRules(
+                ConfigurationReader.Item(
+                    name: "normalize",
+                    path: "normalize",
+                    place: reader.place(of: root),
+                    value: root
+                )
+            )
+        }
+        _ = try reader.result()
+        guard let rules else { throw .unreadable(file: file, reason: "it holds no rules") }
+        return rules
+    }
+}

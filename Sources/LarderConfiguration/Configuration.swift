@@ -122,3 +122,7 @@ extension Configuration {
         case json
     }
 }
+
+// LarderAPI has types of these names, for the wire; here they are the model's.
+package typealias DeletionRule = LarderModel.DeletionRule
+package typealias OriginSource = LarderModel.OriginSource

@@ -17,3 +17,52 @@ package enum ConfigurationError: Error, Equatable, CustomStringConvertible {
         }
     }
 }
+
+/// One thing that is wrong with a configuration, and where.
+package struct ConfigurationFinding: Error, Equatable, CustomStringConvertible {
+    package let place: ConfigurationPlace
+    package let message: String
+    /// The name that was probably meant.
+    package let suggestion: String?
+    /// Whether a key is named that there is not.
+    package let isUnknownKey: Bool
+
+    init(
+        _ place: ConfigurationPlace,
+        _ message: String,
+        suggestion: String? = nil,
+        isUnknownKey: Bool = false
+    ) {
+        self.place = place
+        self.message = message
+        self.suggestion = suggestion
+        self.isUnknownKey = isUnknownKey
+    }
+
+    /// One line: `/etc/larder/larder.yaml:3:5: there is no key 'cahce' (did you mean 'cache'?)`.
+    package var description: String { "\(place): \(words)" }
+
+    /// The same without the place.
+    package var words: String {
+        message + (suggestion.map { " (did you mean '\($0)'?)" } ?? "")
+    }
+}
+
+/// Where a value of the configuration stands.
+package enum ConfigurationPlace: Hashable, Sendable, CustomStringConvertible {
+    /// Line and column count from 1; the column counts Unicode scalars.
+    case file(String, line: Int, column: Int)
+    case environment(variable: String)
+    case flag(ConfigurationKey)
+    /// Nobody set it: it was made of the user's directories.
+    case standard(ConfigurationKey)
+
+    package var description: String {
+        switch self {
+        case .file(let path, let line, let column): "\(path):\(line):\(column)"
+        case .environment(let variable): "environment: \(variable)"
+        case .flag(let key): "flag: \(key.rawValue)"
+        case .standard(let key): "default of \(key.rawValue)"
+        }
+    }
+}

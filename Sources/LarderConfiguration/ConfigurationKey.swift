@@ -1,7 +1,6 @@
 /// A key that has one value, under its path in the file.
 ///
-/// Origins are many and come from files alone; their keys are ``OriginKey`` and what stands under
-/// those, ``FetchKey``, ``NormalizeKey`` and ``ModifierRuleKey``.
+/// Origins are many and come from files alone; their keys are the members of ``OriginDefinition``.
 package enum ConfigurationKey: String, Sendable, CaseIterable {
     case socketsAPI = "sockets.api"
     case socketsMode = "sockets.mode"
@@ -63,97 +62,4 @@ enum ConfigurationSection: String, CaseIterable {
     case access
     case log
     case origins
-}
-
-/// What stands under an origin's name.
-enum OriginKey: String, CaseIterable {
-    case baseURL = "base_url"
-    case allowPrivate = "allow_private"
-    case redirectHosts = "redirect_hosts"
-    case shared
-    case proxy
-    case tls
-    case headers
-    case fetch
-    case normalize
-    case modifiers
-}
-
-/// What stands under an origin's `fetch`.
-enum FetchKey: String, CaseIterable {
-    case policy
-    case networkWait = "network_wait"
-    case timeout
-    case connectTimeout = "connect_timeout"
-    case ttl
-    case storeNoStore = "store_no_store"
-}
-
-/// What stands under an origin's `normalize`.
-enum NormalizeKey: String, CaseIterable {
-    case byType = "by_type"
-    case types
-    case paths
-}
-
-/// What stands under the `by_type` of an origin's `normalize`.
-enum TypeMembersKey: String, CaseIterable {
-    case type
-    case id
-}
-
-/// What stands in one of the `types` of an origin's `normalize`.
-enum TypeRuleKey: String, CaseIterable {
-    case type
-    case key
-    case url
-    case version
-    case lists
-    case embed
-    case onDeleted = "on_deleted"
-}
-
-/// What stands in one of the `paths` of an origin's `normalize`.
-enum PathRuleKey: String, CaseIterable {
-    case url
-    case at
-    case type
-    case key
-}
-
-/// The rules of a list that are one word.
-enum ListRuleWord: String, CaseIterable {
-    case replace
-    case append
-}
-
-/// Keys of a list rule that is a mapping.
-enum ListRuleKey: String, CaseIterable {
-    /// The member of its elements by which it is united.
-    case by
-    /// The query parameter that tells its pages apart.
-    case append
-}
-
-/// What stands under an origin's `modifiers`.
-enum ModifierRuleKey: String, CaseIterable {
-    case respondAsync = "respond_async"
-    case idempotency
-    case answer
-    case afterUnknown = "after_unknown"
-    case acceptedLimit = "accepted_limit"
-    case stalledAfter = "stalled_after"
-    case refusedIf = "refused_if"
-}
-
-/// What stands in a rule of `refused_if`.
-enum RefusalRuleKey: String, CaseIterable {
-    case pointer
-    case equals
-}
-
-/// What stands under the `idempotency` of an origin's `modifiers`.
-enum IdempotencyRuleKey: String, CaseIterable {
-    case header
-    case honoured
 }

@@ -2,26 +2,27 @@ import LarderModel
 
 extension ConfigurationReader {
     /// Reads what stands under an origin's `normalize`; null is none.
-    mutating func normalizeRules(_ part: Item, at path: String) -> NormalizeRules? {
+    mutating func normalizeRules(_ part: Item) -> NormalizeRules? {
         guard !isNull(part) else { return nil }
         let count = findings.count
         var rules = NormalizeRules()
-        for (key, item) in keyed(part.value, at: path, by: NormalizeKey.self) {
-            let path = "\(path).\(item.name)"
-            switch key {
-            case .byType: rules.byType = typeMembers(item, at: path)
-            case .types:
-                for element in elements(item, at: path, Limits.typeRulesMax) {
-                    guard let rule = typeRule(element) else { continue }
-                    rules.types.append(rule)
-                }
-            case .paths:
-                for element in elements(item, at: path, Limits.pathRulesMax) {
-                    guard let rule = pathRule(element) else { continue }
-                    rules.paths.append(rule)
-                }
-            }
-        }
+        read(
+            part,
+            into: &rules,
+            [
+                "by_type": { $1.byType = $0.typeMembers($2) },
+                "types": { reader, rules, item in
+                    for element in reader.elements(item, Limits.typeRulesMax) {
+                        if let rule = reader.typeRule(element) { rules.types.append(rule) }
+                    }
+                },
+                "paths": { reader, rules, item in
+                    for element in reader.elements(item, Limits.pathRulesMax) {
+                        if let rule = reader.pathRule(element) { rules.paths.append(rule) }
+                    }
+                },
+            ]
+        )
         // The places below are those of what was read as it stands there.
         guard findings.count == count else { return rules }
         do throws(ModelError) {
@@ -31,98 +32,171 @@ extension ConfigurationReader {
                 preconditionFailure("\(error)")
             }
             let node = part.value.descendant(at: place)
-            report(self.place(of: node), "\(path).\(place): \(reason)")
+            report(self.place(of: node), "\(part.path).\(place): \(reason)")
         }
         return rules
     }
 
-    private mutating func typeMembers(
-        _ part: Item,
-        at path: String
-    ) -> NormalizeRules.TypeMembers? {
+    private mutating func typeMembers(_ part: Item) -> NormalizeRules.TypeMembers? {
         if case .scalar(let scalar) = part.value.kind {
             let setting = Setting(scalar, place: place(of: part.value))
-            guard !setting.isNull else { return nil }
-            let isOn = collect { () throws(ConfigurationFinding) in try setting.truth() }
-            return isOn == true ? .standard : nil
+            return !setting.isNull && collect(setting.truth) == true ? .standard : nil
         }
         var members = NormalizeRules.TypeMembers.standard
-        for (key, item) in keyed(part.value, at: path, by: TypeMembersKey.self) {
-            let path = "\(path).\(item.name)"
-            var names: [String] = []
-            for element in elements(item, at: path, Limits.ruleNamesMax) {
-                guard let name = name(element) else { continue }
-                names.append(name)
+        read(
+            part,
+            into: &members,
+            ["type": { $1.type = $0.names($2) }, "id": { $1.id = $0.names($2) }]
+        )
+        return members
+    }
+
+    private mutating func names(_ part: Item) -> [String] {
+        elements(part, Limits.ruleNamesMax).compactMap { value($0, Setting.string) }
+    }
+
+    private mutating func typeRule(_ part: Item) -> TypeRule? {
+        let count = findings.count
+        var rule = TypeRule(type: "")
+        var hasType = false
+        read(
+            part,
+            into: &rule,
+            [
+                "type": { reader, rule, item in
+                    hasType = true
+                    if let type = reader.value(item, Setting.string) { rule.type = type }
+                },
+                "key": { $1.key = $0.keyRule($2) },
+                "url": Self.member(\.url, mayBeNull: true, Setting.string),
+                "version": Self.member(\.version, mayBeNull: true, Setting.memberPath),
+                "lists": { $1.lists = $0.listRules($2) },
+                "embed": Self.member(\.isEmbedded, Setting.truth),
+                "on_deleted": Self.member(\.onDeleted, mayBeNull: true, Setting.choice),
+            ]
+        )
+        if !hasType, findings.count == count { report(part.place, "\(part.path) needs a type") }
+        return hasType ? rule : nil
+    }
+
+    private mutating func listRules(_ part: Item) -> [MemberPath: ListRule] {
+        var rules: [MemberPath: ListRule] = [:]
+        for item in items(of: part) {
+            let place = collect(Setting(text: item.name, place: item.place).memberPath)
+            guard let rule = listRule(item), let place else { continue }
+            guard rules.count < Limits.listRulesMax else {
+                report(item.place, "\(part.path): at most \(Limits.listRulesMax) are taken")
+                break
             }
-            switch key {
-            case .type: members.type = names
-            case .id: members.id = names
+            rules[place] = rule
+        }
+        return rules
+    }
+
+    private mutating func listRule(_ item: Item) -> ListRule? {
+        guard case .mapping = item.value.kind else {
+            let word: ListRuleWord? = value(item, Setting.choice)
+            return word.map { $0 == .replace ? .replace : .append }
+        }
+        let count = findings.count
+        var rule: ListRule?
+        func named(_ make: @escaping (String) -> ListRule) -> MemberReader<ListRule?> {
+            { reader, rule, inner in
+                let name = reader.value(inner, Setting.string)
+                guard rule == nil else {
+                    return reader.report(inner.place, "\(item.path) has one of by and append")
+                }
+                rule = name.map(make)
             }
         }
-        return members
+        read(item, into: &rule, ["by": named(ListRule.by), "append": named(ListRule.pages)])
+        if rule == nil, findings.count == count {
+            report(
+                place(of: item.value),
+                "\(item.path) is replace, append, {append: PARAMETER} or {by: NAME}"
+            )
+        }
+        return rule
     }
 
     private mutating func pathRule(_ part: Item) -> PathRule? {
         let count = findings.count
-        var (url, type): (String?, String?)
-        var at: MemberPath?
-        var key: EntityKeyRule?
-        for (ruleKey, item) in keyed(part.value, at: part.name, by: PathRuleKey.self) {
-            switch ruleKey {
-            case .url:
-                url = value(item, at: part.name, Setting.string)
-            case .at:
-                at = value(item, at: part.name, Setting.memberPath)
-            case .type:
-                type = value(item, at: part.name, Setting.string)
-            case .key: key = keyRule(item, at: "\(part.name).key")
+        var rule = PathRule(url: "", at: MemberPath(tokens: []), type: "")
+        var missing: Set = ["url", "at", "type"]
+        func needed<Value>(
+            _ path: WritableKeyPath<PathRule, Value>,
+            _ read: @escaping (Setting) -> () throws(ConfigurationFinding) -> Value
+        ) -> MemberReader<PathRule> {
+            { reader, rule, item in
+                guard let value = reader.value(item, read) else { return }
+                rule[keyPath: path] = value
+                missing.remove(item.name)
             }
         }
-        guard let url, let at, let type else {
-            if findings.count == count {
-                report(part.place, "\(part.name) needs a url, an at and a type")
-            }
-            return nil
+        read(
+            part,
+            into: &rule,
+            [
+                "url": needed(\.url, Setting.string),
+                "at": needed(\.at, Setting.memberPath),
+                "type": needed(\.type, Setting.string),
+                "key": { $1.key = $0.keyRule($2) },
+            ]
+        )
+        guard !missing.isEmpty else { return rule }
+        if findings.count == count {
+            report(part.place, "\(part.path) needs a url, an at and a type")
         }
-        return PathRule(url: url, at: at, type: type, key: key)
+        return nil
     }
 }
 
 extension ConfigurationReader {
-    /// The elements of a list, named by their paths.
-    mutating func elements(_ part: Item, at path: String, _ countMax: Int) -> [Item] {
-        let place = place(of: part.value)
-        guard case .sequence(let sequence) = part.value.kind else {
-            // As where every line under the key is a comment.
-            if !isNull(part) { report(place, "\(path) is a list, such as [a, b]") }
+    /// Reads the members of a key; null is none.
+    private mutating func keyRule(_ part: Item) -> EntityKeyRule? {
+        guard !isNull(part) else { return nil }
+        var count = 0
+        return EntityKeyRule(keyFields(part, depth: 1, &count))
+    }
+
+    /// Stops where there are too many, so that what refers to itself by YAML's anchors ends.
+    private mutating func keyFields(
+        _ part: Item,
+        depth: Int,
+        _ count: inout Int
+    ) -> [EntityKeyRule.Field] {
+        guard depth <= Limits.keyDepthMax else {
+            report(part.place, "\(part.path): it is nested more than \(Limits.keyDepthMax) deep")
             return []
         }
-        guard sequence.count <= countMax else {
-            report(place, "\(path): at most \(countMax) are taken")
-            return []
+        var fields: [EntityKeyRule.Field] = []
+        for element in elements(part, Limits.keyFieldsMax) {
+            guard count < Limits.keyFieldsMax else {
+                report(
+                    element.place,
+                    "\(part.path): at most \(Limits.keyFieldsMax) fields are taken"
+                )
+                break
+            }
+            count += 1
+            guard case .mapping(let mapping) = element.value.kind else {
+                if let name = value(element, Setting.string) { fields.append(.member(name)) }
+                continue
+            }
+            guard let inner = items(of: element).first, mapping.count == 1 else {
+                report(element.place, "\(element.path): a field is NAME or {NAME: [FIELD, ...]}")
+                continue
+            }
+            fields.append(.within(inner.name, keyFields(inner, depth: depth + 1, &count)))
         }
-        return sequence.enumerated().map { index, node in
-            Item(name: "\(path)[\(index)]", place: self.place(of: node), value: node)
-        }
+        return fields
     }
+}
 
-    /// A name that is an element of a list.
-    mutating func name(_ element: Item) -> String? {
-        setting(element, at: element.name)?.text
-    }
-
-    mutating func valueOrNull<Value>(
-        _ item: Item,
-        at path: String,
-        _ read: (Setting) -> () throws(ConfigurationFinding) -> Value
-    ) -> Value? {
-        isNull(item) ? nil : value(item, at: path, read)
-    }
-
-    func isNull(_ item: Item) -> Bool {
-        guard case .scalar(let scalar) = item.value.kind else { return false }
-        return Setting(scalar, place: item.place).isNull
-    }
+/// The rules of a list that are one word.
+private enum ListRuleWord: String, CaseIterable {
+    case replace
+    case append
 }
 
 extension YAMLNode {

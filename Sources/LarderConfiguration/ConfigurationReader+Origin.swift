@@ -1,32 +1,5 @@
+import LarderJSON
 import LarderModel
-
-/// What stands under an origin's name.
-private struct OriginParts {
-    var baseURL: (url: WebURL, place: ConfigurationPlace)?
-    var allowPrivate = false
-    var redirectHosts: [HostPort] = []
-    var isShared = false
-    var proxy: ProxySettings?
-    var tls = TLSSettings()
-    var headers = HeaderFields()
-    var fetch = FetchSettings()
-    var normalize: NormalizeRules?
-    var modifiers = ModifierRules()
-
-    func settings(_ name: OriginName, _ baseURL: WebURL) -> OriginSettings {
-        var origin = OriginSettings(name: name, baseURL: baseURL)
-        origin.allowPrivate = allowPrivate
-        origin.redirectHosts = redirectHosts
-        origin.isShared = isShared
-        origin.proxy = proxy
-        origin.tls = tls
-        origin.headers = headers
-        origin.fetch = fetch
-        origin.normalize = normalize
-        origin.modifiers = modifiers
-        return origin
-    }
-}
 
 extension ConfigurationReader {
     /// Reads everything under the origin's name, also where the name itself is wrong.
@@ -34,66 +7,68 @@ extension ConfigurationReader {
         _ part: Item,
         named name: OriginName?
     ) -> (OriginSettings, place: ConfigurationPlace)? {
-        let path = "origins.\(part.name)"
         let count = findings.count
-        var parts = OriginParts()
-        var hasAddress = false
+        var origin = OriginSettings.nameless
+        var (hasAddress, addressPlace) = (false, ConfigurationPlace?.none)
         var headersPlace = part.place
-        for (key, item) in keyed(part.value, at: path, by: OriginKey.self) {
-            if key == .baseURL { hasAddress = true }
-            if key == .headers { headersPlace = item.place }
-            read(key, item, at: path, into: &parts)
-        }
+        read(
+            part,
+            into: &origin,
+            [
+                "base_url": { reader, origin, item in
+                    hasAddress = true
+                    guard let url = reader.value(item, Setting.baseURL) else { return }
+                    (origin.baseURL, addressPlace) = (url, reader.place(of: item.value))
+                },
+                "allow_private": Self.member(\.allowPrivate, Setting.truth),
+                "redirect_hosts": { $1.redirectHosts = $0.redirectHosts($2) },
+                "shared": Self.member(\.isShared, Setting.truth),
+                "proxy": { $1.proxy = $0.proxy($2) },
+                "tls": { $1.tls = $0.tls($2) },
+                "headers": { reader, origin, item in
+                    headersPlace = item.place
+                    origin.headers = reader.headers(item)
+                },
+                "fetch": { $0.read($2, into: &$1.fetch) },
+                "normalize": { $1.normalize = $0.normalizeRules($2) },
+                "modifiers": { $0.read($2, into: &$1.modifiers) },
+            ]
+        )
         // It would stand in place of each modifier's own key.
-        let header = parts.modifiers.idempotency.header
-        if parts.headers[header] != nil {
+        let header = origin.modifiers.idempotency.header
+        if origin.headers[header] != nil {
             report(
                 headersPlace,
-                "\(path).headers has '\(header)', which carries the key of each modifier"
+                "\(part.path).headers has '\(header)', which carries the key of each modifier"
             )
         }
         if !hasAddress, findings.count == count {
-            report(part.place, "\(path) needs a base_url")
+            report(part.place, "\(part.path) needs a base_url")
         }
-        guard let name, let (url, place) = parts.baseURL else { return nil }
-        return (parts.settings(name, url), place)
+        guard let name, let addressPlace else { return nil }
+        origin.name = name
+        return (origin, addressPlace)
     }
 
-    private mutating func read(
-        _ key: OriginKey,
-        _ item: Item,
-        at path: String,
-        into parts: inout OriginParts
-    ) {
-        switch key {
-        case .baseURL:
-            let place = place(of: item.value)
-            parts.baseURL = value(item, at: path, Setting.baseURL).map { ($0, place) }
-        case .allowPrivate:
-            set(&parts.allowPrivate, item, at: path, Setting.truth)
-        case .redirectHosts: parts.redirectHosts = redirectHosts(item, at: path)
-        case .shared:
-            set(&parts.isShared, item, at: path, Setting.truth)
-        case .proxy: parts.proxy = proxy(item, at: path)
-        case .tls: parts.tls = tls(item, at: "\(path).tls")
-        case .headers: parts.headers = headers(item, at: "\(path).headers")
-        case .fetch: parts.fetch = fetchSettings(item, at: "\(path).fetch")
-        case .normalize:
-            parts.normalize = normalizeRules(item, at: "\(path).normalize")
-        case .modifiers:
-            parts.modifiers = modifierRules(item, at: "\(path).modifiers")
+    private mutating func redirectHosts(_ part: Item) -> [HostPort] {
+        guard case .sequence(let sequence) = part.value.kind else {
+            report(place(of: part.value), "\(part.path) is a list, such as [a, b]")
+            return []
         }
-    }
-
-    private mutating func redirectHosts(_ part: Item, at path: String) -> [HostPort] {
+        let settings = sequence.compactMap { node -> Setting? in
+            if case .scalar(let scalar) = node.kind {
+                return Setting(scalar, place: place(of: node))
+            }
+            report(place(of: node), "\(part.path) is a list of single values")
+            return nil
+        }
         var hosts: [HostPort] = []
-        for setting in list(part, at: "\(path).redirect_hosts") {
+        for setting in settings {
             guard !setting.isNull else {
-                report(setting.place, "\(path).redirect_hosts: null is no host")
+                report(setting.place, "\(part.path): null is no host")
                 continue
             }
-            let host = collect { () throws(ConfigurationFinding) in try setting.hostPort() }
-            guard let host else { continue }
+            guard let host = collect(setting.hostPort) else { continue }
             guard hosts.count < Limits.redirectHostsMax else {
                 report(setting.place, "at most \(Limits.redirectHostsMax) hosts are taken")
                 break
@@ -103,50 +78,49 @@ extension ConfigurationReader {
         return hosts
     }
 
-    private mutating func proxy(_ part: Item, at path: String) -> ProxySettings? {
-        let setting = secret(part, at: "\(path).proxy")
-        guard let setting, !setting.isNull else { return nil }
-        return collect { () throws(ConfigurationFinding) in try setting.proxy() }
+    private mutating func proxy(_ part: Item) -> ProxySettings? {
+        guard let setting = secret(part), !setting.isNull else { return nil }
+        return collect(setting.proxy)
     }
 
-    private mutating func tls(_ part: Item, at path: String) -> TLSSettings {
+    private mutating func tls(_ part: Item) -> TLSSettings {
         let count = findings.count
         var tls = TLSSettings()
         var places: [TLSKey: ConfigurationPlace] = [:]
-        for (key, item) in keyed(part.value, at: path, by: TLSKey.self) {
-            let setting = settingOrNull(item, at: "\(path).\(item.name)")
-            guard let setting, !setting.isNull else { continue }
+        for item in items(of: part) {
+            guard let key = TLSKey(rawValue: item.name) else {
+                reportUnknown(item, among: TLSKey.allCases.map(\.rawValue))
+                continue
+            }
+            guard let setting = settingOrNull(item), !setting.isNull else { continue }
             places[key] = setting.place
-            tls[key] = collect { () throws(ConfigurationFinding) in try setting.pemFile() }
+            tls[key] = collect(setting.pemFile)
         }
         for (key, other) in [
             (TLSKey.clientCertificate, TLSKey.clientKey), (.clientKey, .clientCertificate),
         ] {
             guard let place = places[key], places[other] == nil else { continue }
-            report(place, "\(path).\(key.rawValue) needs \(other.rawValue) beside it")
+            report(place, "\(part.path).\(key.rawValue) needs \(other.rawValue) beside it")
         }
         if findings.count == count, let fault = checkTLS(tls) {
             report(
                 places[fault.key] ?? part.place,
-                "\(path).\(fault.key.rawValue): the file \(fault.reason)"
+                "\(part.path).\(fault.key.rawValue): the file \(fault.reason)"
             )
         }
         return tls
     }
 
-    private mutating func headers(_ part: Item, at path: String) -> HeaderFields {
+    private mutating func headers(_ part: Item) -> HeaderFields {
         var headers = HeaderFields()
-        for item in items(of: part.value, at: path) {
-            let name = collect { () throws(ConfigurationFinding) in
-                try Setting(text: item.name, place: item.place).headerName()
-            }
-            let value = secret(item, at: "\(path).\(item.name)")
-            guard let value else { continue }
+        for item in items(of: part) {
+            let name = collect(Setting(text: item.name, place: item.place).headerName)
+            guard let value = secret(item) else { continue }
             guard !value.isNull else {
-                report(value.place, "\(path).\(item.name) has no value")
+                report(value.place, "\(item.path) has no value")
                 continue
             }
-            let text = collect { () throws(ConfigurationFinding) in try value.headerValue() }
+            let text = collect(value.headerValue)
             guard let name, let text else { continue }
             if headers[name] == nil {
                 headers.append(name, text)
@@ -158,61 +132,125 @@ extension ConfigurationReader {
     }
 
     /// A value that may be a secret: itself, or `{file: PATH}`, whose line it is.
-    private mutating func secret(_ part: Item, at path: String) -> Setting? {
-        guard case .mapping = part.value.kind else {
-            return settingOrNull(part, at: path)
-        }
+    private mutating func secret(_ part: Item) -> Setting? {
+        guard case .mapping = part.value.kind else { return settingOrNull(part) }
         guard !file.isEmpty else {
-            report(part.place, "\(path): files of values are for the configuration, give the value")
+            report(
+                part.place,
+                "\(part.path): files of values are for the configuration, give the value"
+            )
             return nil
         }
         var secret: Setting?
         let count = findings.count
-        for item in items(of: part.value, at: path) {
+        for item in items(of: part) {
             guard item.name == "file" else {
-                reportUnknown(item, at: path, among: ["file"])
+                reportUnknown(item, among: ["file"])
                 return nil
             }
-            secret = value(item, at: path, Setting.secretFile)
+            secret = value(item, Setting.secretFile)
         }
         if secret == nil, findings.count == count {
-            report(place(of: part.value), "\(path) needs a file: {file: PATH}")
+            report(place(of: part.value), "\(part.path) needs a file: {file: PATH}")
         }
         return secret
     }
 
-    private mutating func fetchSettings(_ part: Item, at path: String) -> FetchSettings {
-        var fetch = FetchSettings()
-        for (key, item) in keyed(part.value, at: path, by: FetchKey.self) {
-            let setting =
-                key == .ttl
-                ? settingOrNull(item, at: "\(path).ttl")
-                : setting(item, at: "\(path).\(item.name)")
-            guard let setting else { continue }
-            var new = fetch
-            let taken: Void? = collect { () throws(ConfigurationFinding) in
-                try new.set(key, to: setting)
-            }
-            if taken != nil { fetch = new }
+    private mutating func read(_ part: Item, into fetch: inout FetchSettings) {
+        let time = Setting.duration(in: .milliseconds(1)...Limits.requestTimeMax)
+        let wait = Setting.duration(in: .zero...Limits.requestTimeMax)
+        let lifetime = Setting.duration(in: .zero...Limits.lifetimeMax)
+        read(
+            part,
+            into: &fetch,
+            [
+                "policy": Self.member(\.policy, Setting.choice),
+                "network_wait": Self.member(\.networkWait, wait),
+                "timeout": Self.member(\.timeout, time),
+                "connect_timeout": Self.member(\.connectTimeout, time),
+                "ttl": Self.member(\.ttl, mayBeNull: true, lifetime),
+                "store_no_store": Self.member(\.storesNoStore, Setting.truth),
+            ]
+        )
+    }
+
+    private mutating func read(_ part: Item, into rules: inout ModifierRules) {
+        let attempts = Setting.wholeNumber(in: Limits.stalledAnswers)
+        read(
+            part,
+            into: &rules,
+            [
+                "respond_async": Self.member(\.respondsAsync, Setting.truth),
+                "idempotency": { $0.read($2, into: &$1.idempotency) },
+                "answer": Self.member(\.answer, Setting.choice),
+                "after_unknown": Self.member(\.afterUnknown, Setting.choice),
+                "accepted_limit": Self.member(
+                    \.acceptedLimit,
+                    Setting.duration(in: Limits.acceptedTime)
+                ),
+                "stalled_after": Self.member(\.stalledAfter, attempts),
+                "refused_if": { $1.refusedIf = $0.refusalRules($2) },
+            ]
+        )
+    }
+
+    private mutating func read(_ part: Item, into rule: inout IdempotencyRule) {
+        read(
+            part,
+            into: &rule,
+            [
+                "header": Self.member(\.header, Setting.idempotencyHeaderName),
+                "honoured": Self.member(\.isHonoured, Setting.truth),
+            ]
+        )
+    }
+
+    /// One rule, or a list of them.
+    private mutating func refusalRules(_ part: Item) -> [RefusalRule] {
+        var nodes = [part.value]
+        if case .sequence(let sequence) = part.value.kind { nodes = sequence }
+        guard nodes.count <= Limits.refusalRulesMax else {
+            report(part.place, "at most \(Limits.refusalRulesMax) rules are taken")
+            return []
         }
-        return fetch
+        return nodes.compactMap { node in
+            refusalRule(Item(name: part.name, path: part.path, place: part.place, value: node))
+        }
     }
 
-    mutating func value<Value>(
-        _ item: Item,
-        at path: String,
-        _ read: (Setting) -> () throws(ConfigurationFinding) -> Value
-    ) -> Value? {
-        setting(item, at: "\(path).\(item.name)").flatMap { collect(read($0)) }
+    private mutating func refusalRule(_ part: Item) -> RefusalRule? {
+        var rule = RefusalRule(pointer: "")
+        var (isGiven, isRead) = (false, false)
+        read(
+            part,
+            into: &rule,
+            [
+                "pointer": { reader, rule, item in
+                    guard let setting = reader.setting(item) else { return }
+                    isGiven = true
+                    do throws(JSONPointerError) {
+                        rule.pointer = try JSONPointer(setting.text).text
+                        isRead = true
+                    } catch {
+                        reader.report(setting.place, "\(item.path): \(error.message)")
+                    }
+                },
+                "equals": Self.member(\.equals, Setting.string),
+            ]
+        )
+        if !isGiven {
+            report(place(of: part.value), "\(part.path) needs a pointer, such as /errors")
+        }
+        return isRead ? rule : nil
     }
+}
 
-    /// The same into a variable, which keeps its value where there is none to take.
-    mutating func set<Value>(
-        _ variable: inout Value,
-        _ item: Item,
-        at path: String,
-        _ read: (Setting) -> () throws(ConfigurationFinding) -> Value
-    ) {
-        if let value = value(item, at: path, read) { variable = value }
+extension OriginSettings {
+    /// Stands for an origin while its name and its base URL are read.
+    fileprivate static var nameless: OriginSettings {
+        guard let name = try? OriginName("x"), let url = try? WebURL("https://x") else {
+            preconditionFailure("a name and a URL are refused")
+        }
+        return OriginSettings(name: name, baseURL: url)
     }
 }

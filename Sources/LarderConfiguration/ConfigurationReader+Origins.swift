@@ -3,7 +3,7 @@ import LarderModel
 extension ConfigurationReader {
     /// Reads what stands under `origins`.
     mutating func readOrigins(_ part: Item) {
-        for item in items(of: part.value, at: "origins") {
+        for item in items(of: part) {
             take(item, from: .file(file))
         }
     }
@@ -134,7 +134,10 @@ extension ConfigurationReader {
         file = document.file
         let place = ConfigurationPlace.file(file, line: 1, column: 1)
         let node = document.root ?? .empty
-        take(Item(name: name, place: place, value: node), from: source)
+        take(
+            Item(name: name, path: "origins.\(name)", place: place, value: node),
+            from: source
+        )
     }
 
     private static func unreadable(_ file: String, _ fault: FileFault) -> ConfigurationFinding {

@@ -14,8 +14,10 @@ struct ConfigurationReader {
     /// The file that is read; empty for what a client says.
     var file = ""
 
-    init(_ configuration: Configuration, checkTLS: @escaping TLSCheck = { _ in nil }) {
-        self.configuration = configuration
+    /// Without a configuration it reads parts of one, to which no place matters.
+    init(_ configuration: Configuration? = nil, checkTLS: @escaping TLSCheck = { _ in nil }) {
+        let places = StandardPlaces(environment: [:], uid: 0, home: "/")
+        self.configuration = configuration ?? Configuration(places: places)
         self.checkTLS = checkTLS
     }
 
@@ -48,12 +50,12 @@ extension ConfigurationReader {
     mutating func read(_ document: ConfigurationDocument) {
         guard let root = document.root else { return }
         file = document.file
-        for (section, item) in keyed(root, at: "", by: ConfigurationSection.self) {
-            switch section {
-            case .origins: readOrigins(item)
-            case .sockets, .storage, .cache, .pins, .queue, .access, .log:
-                read(section, item)
+        for item in items(of: Item(name: "", path: "", place: place(of: root), value: root)) {
+            guard let section = ConfigurationSection(rawValue: item.name) else {
+                reportUnknown(item, among: ConfigurationSection.allCases.map(\.rawValue))
+                continue
             }
+            if section == .origins { readOrigins(item) } else { read(section, item) }
         }
     }
 
@@ -92,13 +94,12 @@ extension ConfigurationReader {
     }
 
     private mutating func read(_ section: ConfigurationSection, _ part: Item) {
-        for item in items(of: part.value, at: section.rawValue) {
-            guard let key = ConfigurationKey(rawValue: "\(section.rawValue).\(item.name)") else {
-                let names = ConfigurationKey.keys(of: section).map(\.name)
-                reportUnknown(item, at: section.rawValue, among: names)
+        for item in items(of: part) {
+            guard let key = ConfigurationKey(rawValue: item.path) else {
+                reportUnknown(item, among: ConfigurationKey.keys(of: section).map(\.name))
                 continue
             }
-            guard let setting = setting(item, at: key.rawValue) else { continue }
+            guard let setting = setting(item) else { continue }
             take(setting, as: key)
         }
     }
@@ -113,33 +114,41 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// One pair of a mapping.
+    /// A pair of a mapping, or an element of a list.
     struct Item {
         let name: String
+        /// The place in messages: `origins.api.fetch.ttl`, `types[2]`; empty for the file.
+        let path: String
+        /// Where the name stands.
         let place: ConfigurationPlace
         let value: YAMLNode
     }
 
     /// The pairs of a mapping; nothing at all stands for an empty one, as when every line under a
     /// section is a comment.
-    mutating func items(of node: YAMLNode, at path: String) -> [Item] {
-        let place = place(of: node)
-        let subject = path.isEmpty ? "the file" : path
-        switch node.kind {
-        case .scalar(let scalar):
-            if !Setting(scalar, place: place).isNull {
-                report(place, "\(subject) is a mapping of keys to values, not a single value")
+    mutating func items(of part: Item) -> [Item] {
+        let subject = part.path.isEmpty ? "the file" : part.path
+        switch part.value.kind {
+        case .scalar:
+            if !isNull(part) {
+                report(
+                    place(of: part.value),
+                    "\(subject) is a mapping of keys to values, not a single value"
+                )
             }
             return []
         case .sequence:
-            report(place, "\(subject) is a mapping of keys to values, not a list")
+            report(
+                place(of: part.value),
+                "\(subject) is a mapping of keys to values, not a list"
+            )
             return []
         case .mapping(let mapping):
-            return items(of: mapping)
+            return items(of: mapping, at: part.path)
         }
     }
 
-    private mutating func items(of mapping: [YAMLNode.Pair]) -> [Item] {
+    private mutating func items(of mapping: [YAMLNode.Pair], at path: String) -> [Item] {
         var items: [Item] = []
         var seen: Set<String> = []
         for (key, value) in mapping {
@@ -152,21 +161,27 @@ extension ConfigurationReader {
                 report(place, "'\(name)' stands here a second time")
                 continue
             }
-            items.append(Item(name: name, place: place, value: value))
+            let inner = path.isEmpty ? name : "\(path).\(name)"
+            items.append(Item(name: name, path: inner, place: place, value: value))
         }
         return items
     }
 
-    /// The pairs of a mapping whose names are keys; the others are reported.
-    mutating func keyed<Key: RawRepresentable<String> & CaseIterable>(
-        _ node: YAMLNode,
-        at path: String,
-        by type: Key.Type
-    ) -> [(key: Key, item: Item)] {
-        items(of: node, at: path).compactMap { item in
-            if let key = Key(rawValue: item.name) { return (key, item) }
-            reportUnknown(item, at: path, among: Key.allCases.map(\.rawValue))
-            return nil
+    /// The elements of a list, named by their paths.
+    mutating func elements(_ part: Item, _ countMax: Int) -> [Item] {
+        let place = place(of: part.value)
+        guard case .sequence(let sequence) = part.value.kind else {
+            // As where every line under the key is a comment.
+            if !isNull(part) { report(place, "\(part.path) is a list, such as [a, b]") }
+            return []
+        }
+        guard sequence.count <= countMax else {
+            report(place, "\(part.path): at most \(countMax) are taken")
+            return []
+        }
+        return sequence.enumerated().map { index, node in
+            let path = "\(part.path)[\(index)]"
+            return Item(name: path, path: path, place: self.place(of: node), value: node)
         }
     }
 
@@ -175,58 +190,83 @@ extension ConfigurationReader {
         .file(file, line: node.line, column: node.column)
     }
 
+    func isNull(_ item: Item) -> Bool {
+        guard case .scalar(let scalar) = item.value.kind else { return false }
+        return Setting(scalar, place: item.place).isNull
+    }
+
     /// The single value of a key that cannot be without one.
-    mutating func setting(_ item: Item, at path: String) -> Setting? {
-        let setting = settingOrNull(item, at: path)
+    mutating func setting(_ item: Item) -> Setting? {
+        let setting = settingOrNull(item)
         guard let setting, setting.isNull else { return setting }
-        report(setting.place, "\(path) has no value")
+        report(setting.place, "\(item.path) has no value")
         return nil
     }
 
-    mutating func settingOrNull(_ item: Item, at path: String) -> Setting? {
+    mutating func settingOrNull(_ item: Item) -> Setting? {
         let place = place(of: item.value)
         switch item.value.kind {
         case .scalar(let scalar):
             return Setting(scalar, place: place)
         case .sequence:
-            report(place, "\(path) is a single value, not a list")
+            report(place, "\(item.path) is a single value, not a list")
         case .mapping:
-            report(place, "\(path) is a single value, not a mapping")
+            report(place, "\(item.path) is a single value, not a mapping")
         }
         return nil
     }
 
-    /// The values of a list; a single one is no list.
-    mutating func list(_ item: Item, at path: String) -> [Setting] {
-        switch item.value.kind {
-        case .sequence(let sequence):
-            return sequence.compactMap { node in
-                let place = place(of: node)
-                guard case .scalar(let scalar) = node.kind else {
-                    report(place, "\(path) is a list of single values")
-                    return nil
-                }
-                return Setting(scalar, place: place)
-            }
-        case .scalar, .mapping:
-            report(place(of: item.value), "\(path) is a list, such as [a, b]")
-            return []
-        }
+    mutating func value<Value>(
+        _ item: Item,
+        _ read: (Setting) -> () throws(ConfigurationFinding) -> Value
+    ) -> Value? {
+        setting(item).flatMap { collect(read($0)) }
     }
 
     /// Looks for the key that was meant among those that may stand here, then everywhere.
-    mutating func reportUnknown(_ item: Item, at path: String, among names: [String]) {
-        let subject = path.isEmpty ? item.name : "\(path).\(item.name)"
+    mutating func reportUnknown(_ item: Item, among names: [String]) {
         let elsewhere = ConfigurationKey.allCases.first {
             $0.name == item.name || $0.rawValue == item.name
         }
         report(
             ConfigurationFinding(
                 item.place,
-                "there is no key '\(subject)'",
+                "there is no key '\(item.path)'",
                 suggestion: nearestName(to: item.name, among: names) ?? elsewhere?.rawValue,
                 isUnknownKey: true
             )
         )
+    }
+}
+
+extension ConfigurationReader {
+    /// Reads a member of a mapping into what is made of the mapping.
+    typealias MemberReader<Root> = (inout ConfigurationReader, inout Root, Item) -> Void
+
+    /// Reads the members of a mapping; those that have no reader are reported.
+    mutating func read<Root>(
+        _ part: Item,
+        into root: inout Root,
+        _ members: KeyValuePairs<String, MemberReader<Root>>
+    ) {
+        for item in items(of: part) {
+            if let member = members.first(where: { $0.key == item.name }) {
+                member.value(&self, &root, item)
+            } else {
+                reportUnknown(item, among: members.map(\.key))
+            }
+        }
+    }
+
+    /// A member with a single value; one that cannot be read, or may be null and is, changes nothing.
+    static func member<Root, Value>(
+        _ path: WritableKeyPath<Root, Value>,
+        mayBeNull: Bool = false,
+        _ read: @escaping (Setting) -> () throws(ConfigurationFinding) -> Value
+    ) -> MemberReader<Root> {
+        { reader, root, item in
+            if mayBeNull, reader.isNull(item) { return }
+            if let value = reader.value(item, read) { root[keyPath: path] = value }
+        }
     }
 }

@@ -28,8 +28,7 @@ package struct OriginFolder: Sendable {
         guard !name.text.hasPrefix(".") else {
             throw Problem(.badRequest, "the name '\(name)' begins with a dot, as hidden files do")
         }
-        let places = StandardPlaces(environment: [:], uid: 0, home: "/")
-        var reader = ConfigurationReader(Configuration(places: places), checkTLS: checkTLS)
+        var reader = ConfigurationReader(checkTLS: checkTLS)
         reader.readOrigin(name.text, ConfigurationDocument(definition), from: .api)
         if let first = reader.findings.first {
             throw Problem(
@@ -57,8 +56,7 @@ package struct OriginFolder: Sendable {
                     + "\(Limits.configurationFileBytesMax) are taken"
             )
         }
-        let places = StandardPlaces(environment: [:], uid: 0, home: "/")
-        var reader = ConfigurationReader(Configuration(places: places))
+        var reader = ConfigurationReader()
         reader.readOrigin(origin.name.text, text: text, file: "", from: .api)
         guard reader.configuration.origins == [origin] else {
             throw Problem(

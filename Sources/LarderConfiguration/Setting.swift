@@ -1,5 +1,6 @@
 import LarderJSON
 import LarderModel
+import LarderWire
 
 /// One value as somebody wrote it, and where.
 struct Setting {
@@ -33,15 +34,6 @@ extension Setting {
             throw refusal("\(text) is out of range: \(low) to \(high)")
         }
         return size
-    }
-
-    func duration(_ range: ClosedRange<Duration>) throws(ConfigurationFinding) -> Duration {
-        let duration = try model { () throws(ModelError) in try Duration(unit: text) }
-        guard range.contains(duration) else {
-            let (low, high) = (range.lowerBound.unitText, range.upperBound.unitText)
-            throw refusal("\(text) is out of range: \(low) to \(high)")
-        }
-        return duration
     }
 
     func fraction(_ range: ClosedRange<Double>) throws(ConfigurationFinding) -> Double {
@@ -84,7 +76,18 @@ extension Setting {
     static func duration(
         in range: ClosedRange<Duration>
     ) -> (Setting) -> () throws(ConfigurationFinding) -> Duration {
-        { setting in { () throws(ConfigurationFinding) in try setting.duration(range) } }
+        { setting in
+            { () throws(ConfigurationFinding) in
+                let duration = try setting.model { () throws(ModelError) in
+                    try Duration(unit: setting.text)
+                }
+                guard range.contains(duration) else {
+                    let (low, high) = (range.lowerBound.unitText, range.upperBound.unitText)
+                    throw setting.refusal("\(setting.text) is out of range: \(low) to \(high)")
+                }
+                return duration
+            }
+        }
     }
 
     static func wholeNumber(
@@ -157,26 +160,27 @@ extension Setting {
     /// A file of certificates or keys, with what is in it now.
     func pemFile() throws(ConfigurationFinding) -> PEMFile {
         let path = try path()
+        return PEMFile(path: path, bytes: try contents(of: path, bytesMax: Limits.pemFileBytesMax))
+    }
+
+    private func contents(
+        of path: String,
+        bytesMax: Int
+    ) throws(ConfigurationFinding) -> [UInt8] {
         let bytes: [UInt8]?
         do throws(FileFault) {
-            bytes = try fileBytes(of: path, bytesMax: Limits.pemFileBytesMax)
+            bytes = try fileBytes(of: path, bytesMax: bytesMax)
         } catch {
             throw refusal("\(path) cannot be read: \(error.reason)")
         }
         guard let bytes else { throw refusal("there is no file \(path)") }
-        return PEMFile(path: path, bytes: bytes)
+        return bytes
     }
 
     /// What a file holds instead of the value itself, without the end of its line.
     func secretFile() throws(ConfigurationFinding) -> Setting {
         let path = try path()
-        let bytes: [UInt8]?
-        do throws(FileFault) {
-            bytes = try fileBytes(of: path, bytesMax: Limits.requestHeaderBytesMax)
-        } catch {
-            throw refusal("\(path) cannot be read: \(error.reason)")
-        }
-        guard let bytes else { throw refusal("there is no file \(path)") }
+        let bytes = try contents(of: path, bytesMax: Limits.requestHeaderBytesMax)
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw refusal("\(path) is not UTF-8")
         }
@@ -206,7 +210,7 @@ extension Setting {
 
     /// A header's name (RFC 9110 5.1) that an origin's headers may hold.
     func headerName() throws(ConfigurationFinding) -> String {
-        guard !text.isEmpty, text.utf8.allSatisfy(isTokenByte) else {
+        guard RequestHeaderRules.isToken(text) else {
             throw refusal("'\(text)' is not a header's name: letters, digits and !#$%&'*+-.^_`|~")
         }
         guard !framingHeaders.contains(text.lowercased()) else {
@@ -263,13 +267,3 @@ private let meaningfulHeaders: Set = [
     "date", "expect", "forwarded", "origin", "pragma", "prefer", "range", "referer", "user-agent",
     "via",
 ]
-
-/// RFC 9110 5.6.2.
-private func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"):
-        true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
-}

@@ -167,7 +167,7 @@ package enum RequestHeaderRules {
     }
 
     /// RFC 9110 5.6.2.
-    private static func isToken(_ text: String) -> Bool {
+    package static func isToken(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
                 switch byte {

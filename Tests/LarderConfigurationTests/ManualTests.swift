@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import Testing
 
@@ -45,20 +46,20 @@ struct ManualTests {
     @Test("It has every key of the reader, and the reader every key of it")
     func keys() throws {
         let document = try ConfigurationDocument(text: manualWithExample(), file: path)
-        let origin = OriginKey.allCases.filter { ![.fetch, .modifiers, .tls].contains($0) }.map {
-            "origins.example.\($0.rawValue)"
-        }
-        let tls = TLSKey.allCases.map { "origins.example.tls.\($0.rawValue)" }
-        let fetch = FetchKey.allCases.map { "origins.example.fetch.\($0.rawValue)" }
-        let modifiers = ModifierRuleKey.allCases.filter { $0 != .idempotency }.map {
-            "origins.example.modifiers.\($0.rawValue)"
-        }
-        let idempotency = IdempotencyRuleKey.allCases.map {
-            "origins.example.modifiers.idempotency.\($0.rawValue)"
+        func paths<Value: Decodable>(
+            _ path: String,
+            _ type: Value.Type,
+            apartFrom parts: Set<String> = []
+        ) -> [String] {
+            let names = APIDecoder.memberNames(of: type).filter { !parts.contains($0) }
+            return names.map { "origins.example\(path).\($0)" }
         }
         let known =
-            ConfigurationKey.allCases.map(\.rawValue) + origin + tls + fetch + modifiers
-            + idempotency
+            ConfigurationKey.allCases.map(\.rawValue)
+            + paths("", OriginDefinition.self, apartFrom: ["fetch", "modifiers", "tls"])
+            + paths(".tls", OriginTLS.self) + paths(".fetch", OriginFetch.self)
+            + paths(".modifiers", OriginModifiers.self, apartFrom: ["idempotency"])
+            + paths(".modifiers.idempotency", OriginIdempotency.self)
         var reader = ConfigurationReader(Configuration(places: testPlaces))
         #expect(try reader.leaves(of: document).sorted() == known.sorted())
     }
@@ -78,12 +79,13 @@ struct ManualTests {
 extension ConfigurationReader {
     /// The paths of everything that is no mapping with something in it.
     fileprivate mutating func leaves(of document: ConfigurationDocument) throws -> [String] {
-        var open = [(path: "", node: try #require(document.root))]
+        let root = try #require(document.root)
+        var open = [Item(name: "", path: "", place: place(of: root), value: root)]
         var leaves: [String] = []
-        while let (path, node) = open.popLast() {
-            let items = items(of: node, at: path)
-            if items.isEmpty { leaves.append(path) }
-            open += items.map { (path.isEmpty ? $0.name : "\(path).\($0.name)", $0.value) }
+        while let part = open.popLast() {
+            let items = items(of: part)
+            if items.isEmpty { leaves.append(part.path) }
+            open += items
         }
         return leaves
     }

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderJSON
 import LarderModel
 import LarderNormalize
@@ -35,8 +36,9 @@ struct NormalizeExampleTests {
         #expect(try examples().count == 4)
         let lines = try lines()
         let keys =
-            NormalizeKey.allCases.map(\.rawValue) + TypeRuleKey.allCases.map(\.rawValue)
-            + PathRuleKey.allCases.map(\.rawValue)
+            APIDecoder.memberNames(of: OriginNormalize.self)
+            + APIDecoder.memberNames(of: OriginTypeRule.self)
+            + APIDecoder.memberNames(of: OriginPathRule.self)
         for key in keys {
             let isExplained = lines.contains { line in
                 let line = line.drop { $0 == " " }
