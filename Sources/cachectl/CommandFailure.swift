@@ -1,6 +1,5 @@
 import LarderClient
 import LarderModel
-import LarderWire
 
 #if canImport(Glibc)
 import Glibc
@@ -13,9 +12,7 @@ struct CommandFailure: Error, Equatable {
     typealias Code = ExitStatus
 
     var code: Code
-    /// One sentence.
     var message: String
-    /// What to do.
     var hint: String?
     /// The beginning of what the origin said of it.
     var body: [UInt8]?

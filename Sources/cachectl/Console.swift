@@ -8,7 +8,6 @@ import Musl
 
 /// Stdout for data, stderr for messages, and whether a person looks at them.
 struct Console: Sendable {
-    /// Where data goes.
     private let descriptor: Int32
     /// Whether nothing is said but why a command fails.
     let isQuiet: Bool
@@ -26,7 +25,7 @@ struct Console: Sendable {
     func write(_ bytes: some Collection<UInt8>) throws(CommandFailure) {
         var rest = Array(bytes)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Self.write(descriptor, $0) }
+            let count = rest.withUnsafeBytes { writeSome($0, to: descriptor) }
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EPIPE {
@@ -37,22 +36,18 @@ struct Console: Sendable {
         }
     }
 
-    /// Writes a value that the daemon sent as a line.
     func write(line json: RawJSON) throws(CommandFailure) {
         try write(json.bytes + [UInt8(ascii: "\n")])
     }
 
-    /// Writes a value of this command's own as a line of JSON.
     func write(json value: some Encodable) throws(CommandFailure) {
         try write(APIEncoder().encode(value) + [UInt8(ascii: "\n")])
     }
 
-    /// Writes a line of data for people.
     func line(_ text: TerminalText) throws(CommandFailure) {
         try write(Array((text.text + "\n").utf8))
     }
 
-    /// Writes a line of columns with tabs between them.
     func columns(_ fields: [String]) throws(CommandFailure) {
         let text = fields.map(TerminalText.escaped).joined(separator: "\t")
         try write(Array((text + "\n").utf8))
@@ -66,7 +61,7 @@ struct Console: Sendable {
     /// A line on stderr; where that cannot be written there is nobody left to tell.
     func note(line text: String) {
         let bytes = Array((TerminalText.escaped(text) + "\n").utf8)
-        _ = bytes.withUnsafeBytes { Self.write(STDERR_FILENO, $0) }
+        _ = bytes.withUnsafeBytes { writeSome($0, to: STDERR_FILENO) }
     }
 
     /// Says what is worth a person's attention, not a log's.
@@ -78,26 +73,21 @@ struct Console: Sendable {
     func draw(_ text: String) {
         let line = text.isEmpty ? "" : "cachectl: \(TerminalText.escaped(text))"
         let bytes = Array("\r\u{1B}[K\(line)".utf8)
-        _ = bytes.withUnsafeBytes { Self.write(STDERR_FILENO, $0) }
+        _ = bytes.withUnsafeBytes { writeSome($0, to: STDERR_FILENO) }
     }
 
-    /// Asks a person; false without a yes.
     func confirms(_ question: String) -> Bool {
         note(line: "\(question) Type y to do it.")
         let answer = readLine()?.lowercased() ?? ""
         return answer == "y" || answer == "yes"
     }
 
-    /// Whether there is somebody to ask.
     var canAsk: Bool { isInteractiveIn && isTerminalErr }
+}
 
-    private static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-        #if canImport(Glibc)
-        Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-        #elseif canImport(Musl)
-        Musl.write(descriptor, bytes.baseAddress, bytes.count)
-        #endif
-    }
+/// Outside of the type, whose own methods would hide write(2).
+private func writeSome(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
+    write(descriptor, bytes.baseAddress, bytes.count)
 }
 
 extension Console {

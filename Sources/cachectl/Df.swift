@@ -1,10 +1,7 @@
 import ArgumentParser
-import LarderAPI
 import LarderClient
 import LarderModel
-import LarderWire
 
-/// `cachectl df`.
 struct Df: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Says where the bytes are.",
@@ -144,13 +141,12 @@ extension UsageSum {
 extension UsageOfUser {
     /// As a person reads it: `1000`, `1000/work`, `everybody`.
     fileprivate var owner: String {
-        guard let user, let account else { return "everybody" }
-        return account == "default" ? String(user) : "\(user)/\(account)"
+        guard let user, let account else { return EntryOwner.everybody.words }
+        return EntryOwner.user(user, account: account).words
     }
 }
 
 extension GlobalOptions {
-    /// Whose entries are added up, for a person.
     fileprivate func words(_ whose: ScopeOptions) -> String {
         if whose.allUsers { return "everybody's" }
         return whose.uid.map { "user \($0)" } ?? "yours"
@@ -158,7 +154,7 @@ extension GlobalOptions {
 }
 
 extension Words {
-    fileprivate static func share(_ bytes: Int64, of most: Int64) -> String {
+    static func share(_ bytes: Int64, of most: Int64) -> String {
         percent(most > 0 ? Double(bytes) / Double(most) : nil)
     }
 

@@ -1,5 +1,4 @@
 import LarderClient
-import LarderWire
 
 /// Decides which answer of a fetch is printed, and when.
 ///
@@ -81,7 +80,6 @@ struct GetPlan {
         }
     }
 
-    /// The fetch failed, or its stream broke.
     func broke(_ failure: CommandFailure) -> Remains {
         guard case .holding(let snapshot) = state, isGoodEnough(snapshot) else {
             return .failed(failure.about(name))

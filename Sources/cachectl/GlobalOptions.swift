@@ -1,6 +1,7 @@
 import ArgumentParser
 import LarderClient
 import LarderJSON
+import Synchronization
 
 /// What every subcommand takes, before or after its name.
 struct GlobalOptions: ParsableArguments {
@@ -88,6 +89,100 @@ struct GlobalOptions: ParsableArguments {
             checking.cancel()
             await client.shutdown()
             throw check.error ?? error
+        }
+    }
+}
+
+/// Whose entries or writes a command is about; others' are for administrators.
+struct ScopeOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Those of that user, of all accounts unless --account names one; for "
+                + "administrators.",
+            valueName: "n"
+        )
+    )
+    var uid: UInt32?
+
+    @Flag(help: "Everybody's; for administrators.")
+    var allUsers = false
+
+    func validate() throws {
+        guard uid == nil || !allUsers else {
+            throw ValidationError("Give one of --uid and --all-users.")
+        }
+    }
+
+    var areOthers: Bool { uid != nil || allUsers }
+
+    /// The rows to ask for, where `options` may name an account.
+    func scope(_ options: GlobalOptions) throws -> EntryScope {
+        guard allUsers else { return options.scope(ofUser: uid) }
+        guard options.account == nil else {
+            throw ValidationError("--account does not go with --all-users.")
+        }
+        return .all
+    }
+}
+
+extension GlobalOptions {
+    /// The rows of a user, or one's own.
+    func scope(ofUser uid: UInt32?) -> EntryScope {
+        uid.map { .user($0, account: account) } ?? .own
+    }
+}
+
+extension EntryOwner {
+    /// As a person reads it: `1000`, `1000/work`, `everybody`.
+    var words: String {
+        switch self {
+        case .user(let uid, "default"): "\(uid)"
+        case .user(let uid, let account): "\(uid)/\(account)"
+        case .everybody: "everybody"
+        }
+    }
+}
+
+/// Asks while a command waits whether the daemon still answers, and ends the command if not: one
+/// that hangs takes connections and is silent, like one that cannot start and whose socket systemd
+/// keeps.
+final class DaemonCheck: Sendable {
+    /// How long a command waits before it asks whether the daemon still answers.
+    private static let pause = Duration.seconds(10)
+    /// How long that answer may take: only a daemon that hangs, or whose disk does, is later.
+    private static let answerTime = Duration.seconds(20)
+
+    private let silence = Mutex<LarderError?>(nil)
+    private let client: LarderClient
+
+    init(of client: LarderClient) {
+        self.client = client
+    }
+
+    /// Why it has ended the command; nil where it has not.
+    var error: LarderError? { silence.withLock { $0 } }
+
+    /// Goes on until it is cancelled or closes the client's connections.
+    func run() async {
+        while (try? await Task.sleep(for: Self.pause)) != nil {
+            guard await isSilent(), !Task.isCancelled else { continue }
+            let path = client.socketInUse ?? ""
+            let reason = "it takes connections and does not answer"
+            silence.withLock { $0 = .unreachable([SocketFailure(path: path, reason: reason)]) }
+            return await client.shutdown()
+        }
+    }
+
+    /// Whether an answer takes too long; any answer counts, a refusal too.
+    private func isSilent() async -> Bool {
+        await withTaskGroup(of: Bool.self) { [client] group in
+            group.addTask {
+                _ = try? await client.status()
+                return false
+            }
+            group.addTask { (try? await Task.sleep(for: Self.answerTime)) != nil }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
         }
     }
 }

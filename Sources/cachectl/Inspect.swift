@@ -1,8 +1,7 @@
 import ArgumentParser
-import LarderAPI
 import LarderClient
+import LarderModel
 
-/// `cachectl inspect`.
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Says what is known of one entry or entity.",
@@ -67,6 +66,110 @@ struct Inspect: AsyncParsableCommand {
             console.remark("the view is what the server said last")
         } else {
             for line in difference.lines { try console.line(TerminalText(line)) }
+        }
+    }
+}
+
+extension EntryExplanation {
+    func table(explain: Bool) -> Table {
+        var facts = Facts()
+        facts.add(self, explain: explain)
+        return facts.table
+    }
+}
+
+private struct Facts {
+    var table = Table(alignsRight: [false, false])
+
+    mutating func add(_ name: String, _ value: String) {
+        table.add(name, value)
+    }
+
+    mutating func add(_ found: EntryExplanation, explain: Bool) {
+        let item = found.item
+        add("id", item.id)
+        add("kind", item.words)
+        if let origin = item.origin { add("origin", origin) }
+        add("status", String(item.status))
+        add("media type", item.mediaType ?? "-")
+        add("bytes", "\(item.bodyBytes), with its row \(item.accountedBytes)")
+        add("stored", "\(item.storedAt.text), \(Words.age(item.storedAt)) ago")
+        if item.kind == .blob {
+            add("kept until", item.freshUntil?.text ?? "it is removed or evicted")
+        } else if found.form != .entity {
+            add("fresh until", item.freshUntil?.text ?? "-")
+            add("stale", item.stale ? "yes" : "no")
+        }
+        add("revision", String(item.rev))
+        add("etag", item.etag)
+        if found.pending.base != nil { add("to be sent", String(found.pending.pending)) }
+        if let referrers = found.referencedBy { add("referred to by", String(referrers.count)) }
+        if found.form == .entity { add("refers to", String(found.entities?.count ?? 0)) }
+        guard explain else { return }
+        add("last modified", found.lastModified ?? "-")
+        add("digest", found.digest)
+        add(protectedBy: found.protectedBy)
+        for field in found.headers { add("header", "\(field.name): \(field.value)") }
+        addForm(of: found)
+        add(found.pending)
+    }
+
+    private mutating func add(protectedBy reasons: [String]) {
+        add("can be evicted", reasons.isEmpty ? "yes" : "no")
+        for reason in reasons { add("because", reason) }
+    }
+
+    private mutating func addForm(of found: EntryExplanation) {
+        if let referrers = found.referencedBy, let entities = found.entities {
+            add("version", found.version?.text ?? "-")
+            add("last fetch", found.fetch.map(String.init) ?? "-")
+            add(referrers, "referred to by")
+            add(entities, "refers to")
+        } else if let skeleton = found.skeleton, let entities = found.entities {
+            add("stored", "normalized, skeleton \(skeleton), \(entities.count) entities")
+            add(entities, "entity")
+        } else {
+            add("stored", "whole" + (found.wholeReason.map { ": \($0)" } ?? ""))
+        }
+        if found.keyless.count > 0 {
+            let first = found.keyless.sample.map { ", the first at \($0)" } ?? ""
+            add("without a key", "\(found.keyless.count)\(first)")
+        }
+        if found.repeated > 0 { add("with a member twice", String(found.repeated)) }
+    }
+
+    private mutating func add(_ references: References, _ name: String) {
+        for item in references.items {
+            add("  \(name)", "\(item.id): \(item.members.joined(separator: ", "))")
+        }
+        let more = references.count - references.items.count
+        if more > 0 { add("  \(name)", "and \(more) more") }
+    }
+
+    private mutating func add(_ pending: PendingExplanation) {
+        guard let base = pending.base, let view = pending.view else { return }
+        add("base", base.words)
+        for step in pending.modifiers {
+            let leftOut = step.inapplicable.map { ", left out: \($0)" } ?? ""
+            add("modifier", "\(step.id), \(step.state), \(step.effect)\(leftOut)")
+            if let view = step.after { add("  with it", view.words) }
+            if let view = step.without { add("  without it", view.words) }
+        }
+        if pending.truncated {
+            add("not told", "more than this: \(pending.pending) are to be sent in all")
+        }
+        add("view", view.words)
+    }
+}
+
+extension EntryItem {
+    fileprivate var words: String {
+        switch kind {
+        case .blob: "a program's own bytes"
+        case .fetched, .variants: "an origin's answer"
+        case .tombstone: "deleted at the origin"
+        case .entity: "an entity"
+        default: kind.rawValue
         }
     }
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderClient
 import LarderModel
-import LarderWire
 
 /// Options that make an argument an entity's key; without them it is a key if no row has it as its
 /// id.

@@ -1,9 +1,7 @@
 import ArgumentParser
-import LarderAPI
 import LarderClient
 import LarderModel
 
-/// `cachectl ls`.
 struct Ls: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists what is cached.",
@@ -43,7 +41,7 @@ struct Ls: AsyncParsableCommand {
                 + "recently used first).",
             valueName: "order"
         ),
-        transform: orderArgument
+        transform: wireArgument
     )
     var sort = EntryOrder.id
 

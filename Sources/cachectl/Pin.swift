@@ -1,10 +1,7 @@
 import ArgumentParser
-import LarderAPI
 import LarderClient
 import LarderModel
-import LarderWire
 
-/// `cachectl pin`.
 struct Pin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Keeps an entry for good, or lists what is kept.",
@@ -132,7 +129,6 @@ struct Pin: AsyncParsableCommand {
     }
 }
 
-/// `cachectl unpin`.
 struct Unpin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lets a pinned entry be an ordinary one again.",

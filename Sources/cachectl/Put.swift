@@ -2,7 +2,6 @@ import ArgumentParser
 import LarderClient
 import LarderModel
 
-/// `cachectl put`.
 struct Put: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Stores bytes of your own under an id.",
@@ -55,7 +54,6 @@ struct Put: AsyncParsableCommand {
     }
 }
 
-/// The few media types that a file's name tells.
 private enum MediaTypes {
     static func guess(_ path: String) -> String {
         let name = path.split(separator: "/").last ?? ""
@@ -82,4 +80,31 @@ private enum MediaTypes {
         "xml": "application/xml",
         "yaml": "application/yaml",
     ]
+}
+
+struct Rm: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Removes bytes of your own, or forgets what an origin answered.",
+        discussion: """
+            Exit code 3 if there is nothing under the id.
+
+            Example: cachectl rm clock
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "The id, or the URL of a fetched answer.")
+    var id: String
+
+    @Flag(help: "Remove the row that all users see; for administrators.")
+    var shared = false
+
+    func run() async throws {
+        let id = EntryArgument(id).rowID
+        let scope: EntryScope = shared ? .shared : .own
+        _ = try await options.withClient { try await $0.remove(id, from: scope) }
+        try options.report("removed", id)
+    }
 }

@@ -1,9 +1,6 @@
 import ArgumentParser
-import LarderAPI
 import LarderClient
-import LarderWire
 
-/// `cachectl reload`.
 struct Reload: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Makes the daemon read its configuration again.",

@@ -1,10 +1,7 @@
 import ArgumentParser
-import LarderAPI
 import LarderClient
 import LarderModel
-import LarderWire
 
-/// `cachectl stats`.
 struct Stats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Says what the daemon has counted, and how long it took, since its start.",

@@ -1,10 +1,7 @@
 import ArgumentParser
-import LarderAPI
 import LarderClient
 import LarderModel
-import LarderWire
 
-/// `cachectl status`.
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Says on one screen how the daemon is.",
@@ -29,9 +26,7 @@ struct Status: AsyncParsableCommand {
         let health =
             report.state == .ok
             ? console.coloured("healthy", .good) : console.coloured("degraded", .bad)
-        let share = Words.percent(
-            cache.maxBytes > 0 ? Double(cache.accountedBytes) / Double(cache.maxBytes) : nil
-        )
+        let share = Words.share(cache.accountedBytes, of: cache.maxBytes)
         var table = Table(alignsRight: [false, false])
         table.add(
             "larderd",

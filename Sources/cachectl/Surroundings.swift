@@ -2,7 +2,6 @@ import FoundationEssentials
 import LarderAPI
 import LarderConfiguration
 import LarderModel
-import LarderWire
 
 #if canImport(Glibc)
 import Glibc
@@ -26,41 +25,30 @@ struct Surroundings {
 
     // MARK: Configuration
 
-    /// The file's finding, and a warning for each file with secrets that all users can read.
-    func configuration(
-        file given: String?,
-        inForce: ConfigurationStatus?
-    ) -> [Finding] {
-        var secrets: [Finding] = []
-        return [configuration(file: given, inForce: inForce, &secrets)] + secrets
-    }
-
-    /// Whether the file can be read as `larderd --check-config` reads it.
+    /// Whether the file can be read as `larderd --check-config` reads it, and a warning for each file
+    /// with secrets that all users can read.
     ///
     /// What the daemon says that it reads counts; where none answers, the file of its standard place.
-    private func configuration(
-        file given: String?,
-        inForce: ConfigurationStatus?,
-        _ secrets: inout [Finding]
-    ) -> Finding {
+    func configuration(file given: String?, inForce: ConfigurationStatus?) -> [Finding] {
+        func finding(_ state: FindingState, _ detail: String, fix: String? = nil) -> [Finding] {
+            [Finding("configuration", state, detail, fix: fix)]
+        }
         let environment = ProcessInfo.processInfo.environment
         let home = environment["HOME"] ?? ""
         let places = StandardPlaces(environment: environment, uid: getuid(), home: home)
         let standard = isSystems ? Self.systemConfiguration : places.configurationFile
         if given == nil, let inForce, inForce.file == nil {
-            return Finding("configuration", .ok, "larderd has read no file: the defaults count")
+            return finding(.ok, "larderd has read no file: the defaults count")
         }
         let file = given ?? inForce?.file ?? standard
         guard given != nil || inForce != nil || access(file, F_OK) == 0 else {
-            return Finding("configuration", .ok, "there is no \(file): the defaults count")
+            return finding(.ok, "there is no \(file): the defaults count")
         }
         guard access(file, R_OK) == 0 else {
-            return Finding(
-                "configuration",
-                given == nil ? .skipped : .failed,
-                "\(file): \(String(cString: strerror(errno)))"
-            )
+            let reason = String(cString: strerror(errno))
+            return finding(given == nil ? .skipped : .failed, "\(file): \(reason)")
         }
+        let secrets: [Finding]
         do throws(ConfigurationError) {
             let configuration = try Configuration.load(
                 file: file,
@@ -72,8 +60,7 @@ struct Surroundings {
         } catch {
             let lines = error.description.split(separator: "\n")
             let more = lines.count > 1 ? " (and \(lines.count - 1) more)" : ""
-            return Finding(
-                "configuration",
+            return finding(
                 .failed,
                 "\(lines.first ?? "")\(more)",
                 fix: "See: larderd --check-config --config \(file)"
@@ -82,16 +69,15 @@ struct Surroundings {
         if let inForce, inForce.file == file, let changed = Self.changedAt(file),
             changed.milliseconds > inForce.readAt.milliseconds
         {
-            return Finding(
-                "configuration",
+            return finding(
                 .warning,
                 "\(file) was changed after larderd had read it, at \(inForce.readAt.text)",
                 fix: "Start the daemon anew, so that it counts."
-            )
+            ) + secrets
         }
         let isOther = inForce.map { $0.file != file } ?? false
         let other = isOther ? "; larderd has read \(inForce?.file ?? "none")" : ""
-        return Finding("configuration", .ok, "\(file) is valid\(other)")
+        return finding(.ok, "\(file) is valid\(other)") + secrets
     }
 
     private static func changedAt(_ file: String) -> Timestamp? {
@@ -107,14 +93,8 @@ struct Surroundings {
     func socketFindings(inForce: ConfigurationStatus?) -> [Finding] {
         guard let socket, let rights = SocketRights(of: socket) else { return [] }
         guard rights.isSocket else {
-            return [
-                Finding(
-                    "socket",
-                    .failed,
-                    "\(socket) is no socket",
-                    fix: "Move it away, or give sockets.api another path."
-                )
-            ]
+            let fix = "Move it away, or give sockets.api another path."
+            return [Finding("socket", .failed, "\(socket) is no socket", fix: fix)]
         }
         let detail = "\(socket) has the mode \(rights.modeText) and the group \(rights.group)"
         guard access(socket, W_OK) == 0 else {
@@ -147,14 +127,8 @@ struct Surroundings {
             access("/run/systemd/system", F_OK) == 0, let name = Self.userName
         else { return [] }
         guard access("/var/lib/systemd/linger/\(name)", F_OK) == 0 else {
-            return [
-                Finding(
-                    "linger",
-                    .warning,
-                    "your daemon ends when you log out",
-                    fix: "loginctl enable-linger"
-                )
-            ]
+            let (detail, fix) = ("your daemon ends when you log out", "loginctl enable-linger")
+            return [Finding("linger", .warning, detail, fix: fix)]
         }
         return [Finding("linger", .ok, "your daemon goes on when you log out")]
     }
@@ -168,5 +142,53 @@ struct Surroundings {
             else { return nil }
             return String(cString: record.pw_name)
         }
+    }
+}
+
+/// Files of a configuration that hold secrets: headers, a proxy's password, a client's key.
+struct SecretFiles {
+    /// What a file holds, by its path.
+    private var contents: [String: String] = [:]
+
+    init(of configuration: Configuration) {
+        for origin in configuration.knownOrigins {
+            let settings = origin.settings
+            if let key = settings.tls.clientKey {
+                contents[key.path] = "the client key of the origin '\(origin.name)'"
+            }
+            // Others have no way into the state directory, where the API's are.
+            guard case .file(let path) = origin.source else { continue }
+            if settings.proxy?.credentials != nil {
+                contents[path] = "the proxy's password of the origin '\(origin.name)'"
+            } else if !settings.headers.fields.isEmpty {
+                contents[path] = "headers of the origin '\(origin.name)'"
+            }
+        }
+    }
+
+    /// A warning for each that all users can read.
+    var findings: [Finding] {
+        contents.filter { Self.isReadableByAll($0.key) }.sorted { $0.key < $1.key }.map {
+            Finding(
+                "secrets",
+                .warning,
+                "all users can read \($0.key), which has \($0.value)",
+                fix: "chmod o-rwx '\($0.key)'    The daemon must still be able to read it: give it "
+                    + "the daemon's user or group."
+            )
+        }
+    }
+
+    /// Whether the file and each folder on the way to it let other users in.
+    private static func isReadableByAll(_ path: String) -> Bool {
+        var answer = stat()
+        guard stat(path, &answer) == 0, answer.st_mode & S_IROTH != 0 else { return false }
+        var folder = path[...]
+        while let slash = folder.lastIndex(of: "/") {
+            folder = folder[..<slash]
+            let name = folder.isEmpty ? "/" : String(folder)
+            guard stat(name, &answer) == 0, answer.st_mode & S_IXOTH != 0 else { return false }
+        }
+        return true
     }
 }

@@ -1,4 +1,6 @@
-/// Rows whose columns stand below each other.
+import LarderClient
+import LarderModel
+
 struct Table {
     /// Whether a column's texts end below each other, as numbers do.
     let alignsRight: [Bool]
@@ -16,7 +18,6 @@ struct Table {
         rows.append(row.map { TerminalText($0) })
     }
 
-    /// Adds a name and a text that may have colours.
     mutating func add(_ name: TerminalText, shown text: TerminalText) {
         rows.append([name, text])
     }
@@ -39,5 +40,67 @@ struct Table {
             }
             return line
         }
+    }
+}
+
+struct Column<Item> {
+    let name: String
+    let alignsRight: Bool
+    let text: (Item) -> String
+
+    init(_ name: String, alignsRight: Bool = false, _ text: @escaping (Item) -> String) {
+        self.name = name
+        self.alignsRight = alignsRight
+        self.text = text
+    }
+}
+
+extension Console {
+    /// Prints a list while its items come, and returns how many there were: with `asJSON` as the daemon
+    /// sent them, in a pipe fields with tabs between them, and on a terminal a table for each page.
+    func list<Item>(
+        _ items: Pages<Item>,
+        upTo most: Int? = nil,
+        asJSON: Bool,
+        fields: (Item) -> [String],
+        columns: [Column<Item>],
+        where isShown: (Item) -> Bool = { _ in true }
+    ) async throws -> Int {
+        var count = 0
+        var page: [Item] = []
+        let sent = SentReports()
+        var rest = items.makeAsyncIterator()
+        while let item = try await sent.noting({ try await rest.next() }) {
+            let json = asJSON ? try sent.nextItem() : nil
+            guard isShown(item) else { continue }
+            count += 1
+            if let json {
+                try write(line: json)
+            } else if isTerminalOut {
+                page.append(item)
+                if page.count == Limits.pageRowsMax {
+                    try table(page, columns)
+                    page = []
+                }
+            } else {
+                try self.columns(fields(item))
+            }
+            if count == most { break }
+        }
+        try table(page, columns)
+        return count
+    }
+
+    /// Prints a table with a line of names above it; nothing where there are no items.
+    func table<Item>(_ items: [Item], _ columns: [Column<Item>]) throws(CommandFailure) {
+        guard !items.isEmpty else { return }
+        var table = Table(alignsRight: columns.map(\.alignsRight))
+        table.add(columns.map(\.name))
+        for item in items { table.add(columns.map { $0.text(item) }) }
+        try lines(table.lines)
+    }
+
+    func lines(_ lines: [TerminalText]) throws(CommandFailure) {
+        for line in lines { try self.line(line) }
     }
 }

@@ -1,10 +1,7 @@
 import ArgumentParser
-import LarderAPI
 import LarderClient
 import LarderModel
-import LarderWire
 
-/// `cachectl watch`.
 struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints what changes in the cache, as it happens.",

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LarderAPI
 import LarderModel
 
@@ -57,3 +58,13 @@ enum Words {
         share.map { "\(Int(($0 * 100).rounded())) %" } ?? "-"
     }
 }
+
+/// The time of day, to show a person how old something is.
+enum WallClock {
+    static func now() -> Timestamp {
+        Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
+    }
+}
+
+// LarderAPI has types of these names, for the wire; here they are the model's.
+typealias Timestamp = LarderModel.Timestamp

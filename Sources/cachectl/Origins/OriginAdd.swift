@@ -1,12 +1,9 @@
 import ArgumentParser
-import LarderAPI
 import LarderClient
 import LarderConfiguration
 import LarderJSON
 import LarderModel
-import LarderWire
 
-/// `cachectl origin add`.
 struct OriginAdd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",

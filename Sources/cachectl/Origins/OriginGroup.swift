@@ -1,6 +1,7 @@
 import ArgumentParser
+import LarderClient
+import LarderModel
 
-/// `cachectl origin`.
 struct OriginGroup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "origin",
@@ -15,4 +16,181 @@ struct OriginGroup: AsyncParsableCommand {
             OriginOffline.self, OriginOnline.self,
         ]
     )
+}
+
+struct OriginRm: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rm",
+        abstract: "Takes a server away that was added.",
+        discussion: """
+            What is cached of it stays; `cachectl evict --origin NAME` drops that. One that stands \
+            in a file of the configuration is taken away there. For administrators of the daemon.
+
+            Example: cachectl origin rm api
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "Its name.")
+    var name: String
+
+    func run() async throws {
+        try await options.withClient { try await $0.removeOrigin(name) }
+        try options.report("removed", name)
+    }
+}
+
+struct OriginCheckUp: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Asks a server now and says what came of it.",
+        discussion: """
+            It stores nothing. Exit codes: 0 if the server answered, whatever its status, 75 if it \
+            did not or is set offline. For administrators of the daemon.
+
+            Example: cachectl origin check api --path /v1/health
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "Its name.")
+    var name: String
+
+    @Option(help: "Where to ask on its host, under its base URL.")
+    var path: String?
+
+    func run() async throws {
+        let check = try await options.show {
+            try await $0.checkOrigin(name, path: path)
+        } lines: { check, _ in
+            lines(check).lines
+        }
+        guard let problem = check.problem else { return }
+        throw CommandFailure(.nothingToShow, problem.detail, hint: problem.hint)
+    }
+
+    private func lines(_ check: OriginCheckReport) -> Table {
+        var table = Table(alignsRight: [false, false])
+        table.add("url", check.url)
+        if let status = check.status { table.add("status", "\(status)") }
+        table.add("took", "\(check.latencyMs) ms")
+        if let peer = check.peer {
+            table.add(check.peerIsProxy ? "proxy" : "address", peer)
+        }
+        if let version = check.protocol { table.add("protocol", version) }
+        if check.peer != nil {
+            table.add("tls", check.tls.map { "\($0), certificate verified" } ?? "none")
+        }
+        return table
+    }
+}
+
+struct OriginList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists the servers that the daemon may ask.",
+        discussion: """
+            In a pipe the columns are name, base URL, state (online, unknown, offline, captive, or \
+            offline-by-hand), since when, the file that it stands in, api for one that was added, or \
+            implicit for a public host that was asked, whose its answers are (user or shared), until \
+            when it is to be left alone, as it has told an account to wait, and which account that \
+            is (UID:ACCOUNT, or shared); with tabs between them.
+
+            Example: cachectl origin list
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    func run() async throws {
+        let console = Console()
+        let count = try await options.withClient { client in
+            try await console.list(
+                Pages { _ throws(LarderError) in (try await client.origins(), nil) },
+                asJSON: options.json,
+                fields: fields,
+                columns: columns
+            )
+        }
+        if count == 0, !options.json {
+            console.remark("no origins; add one with: cachectl origin add NAME URL")
+        }
+    }
+
+    private var columns: [Column<OriginReport>] {
+        let names = ["NAME", "URL", "STATE", "SINCE", "FROM", "SHARED", "RETRY AFTER", "FOR"]
+        return names.enumerated().map { number, name in Column(name) { fields($0)[number] } }
+    }
+
+    private func fields(_ origin: OriginReport) -> [String] {
+        let condition = origin.condition
+        return [
+            origin.name, origin.baseURL,
+            condition.offline ? "offline-by-hand" : condition.state.rawValue,
+            condition.since?.text ?? "-", origin.file ?? origin.source.rawValue,
+            origin.settings.shared == true ? "yes" : "no",
+            condition.retryAfterUntil?.text ?? "-", condition.retryAfterFor ?? "-",
+        ]
+    }
+}
+
+struct OriginOffline: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "offline",
+        abstract: "Sets a server offline: nothing leaves for it until it is online again.",
+        discussion: """
+            What is cached is still shown; it holds when the daemon is started anew, too. For administrators of \
+            the daemon.
+
+            Example: cachectl origin offline api
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "Its name.")
+    var name: String
+
+    func run() async throws {
+        try await options.show {
+            try await $0.setOrigin(name, offline: true)
+        } lines: { origin, console in
+            console.remark("\(origin.name) is set offline")
+            return []
+        }
+    }
+}
+
+struct OriginOnline: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "online",
+        abstract: "Sets a server online again that was set offline.",
+        discussion: """
+            Requests to it leave again. For administrators of \
+            the daemon.
+
+            Example: cachectl origin online api
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "Its name.")
+    var name: String
+
+    func run() async throws {
+        try await options.show {
+            try await $0.setOrigin(name, offline: false)
+        } lines: { origin, console in
+            console.remark("\(origin.name) is set online")
+            return []
+        }
+    }
 }

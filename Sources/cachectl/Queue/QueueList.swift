@@ -1,9 +1,7 @@
 import ArgumentParser
 import LarderClient
 import LarderModel
-import LarderWire
 
-/// `cachectl queue list`.
 struct QueueList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -36,7 +34,7 @@ struct QueueList: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp("Only those in a state: queued, failed, unknown, …", valueName: "state"),
-        transform: stateArgument
+        transform: wireArgument
     )
     var state: LarderAPI.ModifierState?
 

@@ -1,9 +1,8 @@
 import ArgumentParser
 import LarderClient
+import LarderJSON
 import LarderModel
-import LarderWire
 
-/// `cachectl queue show`.
 struct QueueShow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -67,4 +66,92 @@ struct QueueShow: AsyncParsableCommand {
         }
         return table
     }
+}
+
+/// A modifier in words for a person.
+struct ModifierWords {
+    private let report: ModifierReport
+    private let now: Timestamp
+
+    init(_ report: ModifierReport, now: Timestamp) {
+        self.report = report
+        self.now = now
+    }
+
+    /// `queued`, `failed: refused`, `retry_wait, stalled`.
+    var state: String {
+        let reason = report.reason.map { ": \($0.rawValue)" } ?? ""
+        return ([report.state.rawValue + reason] + report.marks.map(\.rawValue))
+            .joined(separator: ", ")
+    }
+
+    /// Since it was accepted.
+    var age: String { Words.age(report.acceptedAt) }
+
+    /// `PATCH https://api.example.com/articles/42`.
+    var request: String { "\(report.request.method) \(report.request.url)" }
+
+    /// `1000`, `1000/work`.
+    var owner: String { EntryOwner.user(report.user, account: report.account).words }
+
+    /// `its next attempt, in 12 s`; nil where nothing keeps it.
+    var wait: String? {
+        guard let wait = report.waitingFor else { return nil }
+        let end =
+            wait.until.map {
+                ", in \(Words.span(Timestamp(milliseconds: $0.milliseconds).since(now)))"
+            } ?? ""
+        return thing(wait) + end
+    }
+
+    /// The status that the server last answered; nil where it did not.
+    var status: String? { report.answer.map { String($0.status) } }
+
+    private func thing(_ wait: ModifierWait) -> String {
+        let name = wait.name ?? "its lane"
+        return switch wait.reason {
+        case "hold": "the end of its hold"
+        case "lane": "those before it in \(name)"
+        case "paused": "\(name), which is paused"
+        case "dependency": "what it depends on"
+        case "backoff": "its next attempt"
+        case "credential":
+            "a credential that its server takes: once an administrator has replaced the header, "
+                + "it is sent by itself"
+        case "decision": "a decision: retry or drop it"
+        case "offline": "its server, which does not answer"
+        case "captive": "its server, behind a captive portal"
+        case "set_offline": "its server, which is set offline"
+        case "rest": "its server, which has told its account to wait"
+        case "turn": "others on their way to its server"
+        case "answer": "its answer"
+        case "confirmation": "the server to show it"
+        // What a later daemon says.
+        default: [wait.reason, wait.name].compactMap(\.self).joined(separator: " ")
+        }
+    }
+}
+
+extension Timestamp {
+    fileprivate init(_ moment: LarderAPI.Timestamp) {
+        self.init(milliseconds: moment.milliseconds)
+    }
+}
+
+extension ViewReport {
+    /// What a target shows, its JSON cut off at a length that leaves it on a screen.
+    var words: String {
+        switch state {
+        case .deleted: return "it is gone"
+        case .value: break
+        default: return "nothing is known"
+        }
+        guard let body else { return "\(bodyBytes ?? 0) bytes" }
+        let count = body.bytes.count
+        return String(decoding: body.bytes.prefix(Self.shownBytesMax), as: UTF8.self)
+            + (count > Self.shownBytesMax ? "…, \(count) bytes" : "")
+            + (complete == false ? "    (the rest is not known)" : "")
+    }
+
+    private static let shownBytesMax = 1_000
 }

@@ -1,8 +1,6 @@
 import ArgumentParser
-import LarderAPI
 import LarderClient
 import LarderModel
-import LarderWire
 
 import struct LarderWire.ModifierReport
 
@@ -16,7 +14,7 @@ struct WriteSelection: ParsableArguments {
             "All that are in this state: failed, unknown, …",
             valueName: "state"
         ),
-        transform: stateArgument
+        transform: wireArgument
     )
     var state: LarderAPI.ModifierState?
 
@@ -41,30 +39,28 @@ struct WriteSelection: ParsableArguments {
     func scope(_ options: GlobalOptions) -> EntryScope { options.scope(ofUser: uid) }
 }
 
-/// What is done to writes one after the other, and how it went.
-struct WriteRound {
-    let action: ModifierAction
-    /// `Drop`, `Retry`.
-    let verb: String
-    /// `dropped`, `to be sent again`.
-    let outcome: String
-    let selection: WriteSelection
-    let options: GlobalOptions
-
-    /// Works on all that were selected, after a person has said yes; those that it cannot be done to
-    /// stay, and are counted.
-    func run(
+extension WriteSelection {
+    /// Acts on all that are in the state, after a person has said yes; those that it cannot be done
+    /// to stay, and are counted.
+    ///
+    /// `verb` is `Drop` or `Retry`, `outcome` `dropped` or `queued`.
+    func act(
+        _ action: ModifierAction,
+        _ verb: String,
+        _ outcome: String,
+        _ options: GlobalOptions,
         of client: LarderClient,
         on console: Console
     ) async throws {
-        guard let state = selection.state else { return }
-        let (reports, isMore) = try await selected(state, client)
+        guard let state else { return }
+        let scope = scope(options)
+        let (reports, isMore) = try await selected(state, scope, client)
         guard !reports.isEmpty else {
-            let place = selection.origin.map { " for '\($0)'" } ?? ""
+            let place = origin.map { " for '\($0)'" } ?? ""
             return console.note("no write\(place) is in the state '\(state.rawValue)'")
         }
         let count = (isMore ? "at least " : "") + Self.writes(reports.count)
-        if !selection.yes {
+        if !yes {
             guard console.canAsk else {
                 throw CommandFailure(
                     .usage,
@@ -83,12 +79,7 @@ struct WriteRound {
             }
         }
         var (done, gone, failures) = (0, 0, [CommandFailure]())
-        let results = client.act(
-            action,
-            onModifiersIn: state,
-            of: selection.origin,
-            scope: selection.scope(options)
-        )
+        let results = client.act(action, onModifiersIn: state, of: origin, scope: scope)
         for try await result in results {
             if let problem = result.problem {
                 // It may have left with one that it depended on, or by itself.
@@ -127,14 +118,12 @@ struct WriteRound {
     /// At most ``Limits/modifiersByHandMax``, and whether there are more.
     private func selected(
         _ state: LarderAPI.ModifierState,
+        _ scope: EntryScope,
         _ client: LarderClient
     ) async throws -> (reports: [ModifierReport], isMore: Bool) {
         let isMeant = try await filter(client)
         var reports: [ModifierReport] = []
-        let list = client.modifiers(
-            .state(state),
-            scope: selection.scope(options)
-        )
+        let list = client.modifiers(.state(state), scope: scope)
         for try await modifier in list where isMeant(modifier) {
             guard reports.count < Limits.modifiersByHandMax else { return (reports, true) }
             reports.append(modifier)
@@ -144,7 +133,7 @@ struct WriteRound {
 
     /// Whether a write goes to the origin that is named: that of the longest base URL.
     private func filter(_ client: LarderClient) async throws -> (ModifierReport) -> Bool {
-        guard let name = selection.origin else { return { _ in true } }
+        guard let name = origin else { return { _ in true } }
         let origins = try await client.origins()
         guard origins.contains(where: { $0.name == name }) else {
             let advice = nearestNameAdvice(on: name, among: origins.map(\.name))
@@ -160,4 +149,38 @@ struct WriteRound {
             return owner?.name == name
         }
     }
+}
+
+struct OneModifier: ParsableArguments {
+    @Argument(help: "Its id, as `cachectl queue list` has it.")
+    var id: String
+
+    @Option(help: ArgumentHelp("That of another user; for administrators.", valueName: "n"))
+    var uid: UInt32?
+
+    func scope(_ options: GlobalOptions) -> EntryScope { options.scope(ofUser: uid) }
+}
+
+struct LaneChoice: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "name:NAME, or id:ID of what its writes change; name: and id: may be left out.",
+            valueName: "lane"
+        ),
+        transform: laneArgument
+    )
+    var lane: String
+
+    @Option(help: ArgumentHelp("That of another user; for administrators.", valueName: "n"))
+    var uid: UInt32?
+
+    func scope(_ options: GlobalOptions) -> EntryScope { options.scope(ofUser: uid) }
+}
+
+/// Reads `name:cart` and `id:notes/1`; without either, what is a URL or an entity's id is an id and
+/// all else a name.
+func laneArgument(_ text: String) -> String {
+    if text.hasPrefix("name:") || text.hasPrefix("id:") { return text }
+    let isID = text.contains("://") || text.hasPrefix(EntryID.entityScheme)
+    return (isID ? "id:" : "name:") + text
 }

@@ -1,4 +1,0 @@
-package import LarderModel
-
-// LarderAPI has types of these names, for the wire; here they are the model's.
-package typealias Timestamp = LarderModel.Timestamp

@@ -1,0 +1,146 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+
+struct QueueRetry: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retry",
+        abstract: "Has writes sent again that failed or wait.",
+        discussion: """
+            One that failed for good shows again, and takes its place behind all others. One that \
+            waits for its next attempt, a decision or a credential is sent when it is its turn. With \
+            --state it is all in that state, of --origin where that is given; it \
+            asks first on a terminal, and without one needs --yes. \
+            Exit code 3 if there is none of this id.
+
+            Example: cachectl queue retry 01JD2Q4W6Z0000000000000000
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @OptionGroup
+    var which: WriteSelection
+
+    func run() async throws {
+        let console = Console()
+        try await options.withClient { client in
+            if let id = which.id { return try await retry(id, of: client, on: console) }
+            try await which.act(.retry, "Retry", "queued", options, of: client, on: console)
+        }
+    }
+
+    private func retry(
+        _ id: String,
+        of client: LarderClient,
+        on console: Console
+    ) async throws {
+        let scope = which.scope(options)
+        let state = try await client.act(.retry, onModifier: id, scope: scope)
+        if options.json {
+            try options.report("queued", id)
+        } else {
+            console.remark("\(id) is \(state?.rawValue ?? "gone")")
+        }
+    }
+}
+
+struct QueueCancel: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "Takes a write back before it is sent.",
+        discussion: """
+            Its changes do not show any more, and what depends on it is taken back with it. What \
+            may have reached the server is not; `cachectl queue drop --discard` gives that up. Exit \
+            code 3 if there is none of this id.
+
+            Example: cachectl queue cancel 01JD2Q4W6Z0000000000000000
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @OptionGroup
+    var one: OneModifier
+
+    func run() async throws {
+        let scope = one.scope(options)
+        try await options.withClient { client in
+            do throws(LarderError) {
+                // A dead one stays: to drop it is another command.
+                try await client.act(.cancel, onModifier: one.id, scope: scope)
+            } catch {
+                guard case .tooLate(let problem) = error, problem.kind == .alreadySettled else {
+                    throw error
+                }
+                throw CommandFailure(
+                    .failed,
+                    problem.detail,
+                    hint: "Read its result: cachectl queue show \(one.id)    Drop it: "
+                        + "cachectl queue drop \(one.id)"
+                )
+            }
+        }
+        try options.report("cancelled", one.id)
+    }
+}
+
+struct QueueDrop: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drop",
+        abstract: "Gives writes up: such as failed for good, or were not sent.",
+        discussion: """
+            What depends on one that is not settled goes with it, and is named. With --state it is \
+            all in that state, of --origin where that is given; it asks first on a \
+            terminal, and without one needs --yes. What may have reached the server is given up \
+            with --discard only: it becomes one that failed, and what the server has is asked for \
+            again. Exit code 3 if there is none of this id.
+
+            Example: cachectl queue drop 01JD2Q4W6Z0000000000000000
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @OptionGroup
+    var which: WriteSelection
+
+    @Flag(help: "Also if bytes of it may have reached the server.")
+    var discard = false
+
+    func run() async throws {
+        let console = Console()
+        try await options.withClient { client in
+            if let id = which.id { return try await drop(id, of: client, on: console) }
+            let action: ModifierAction = discard ? .discard : .drop
+            try await which.act(action, "Drop", "dropped", options, of: client, on: console)
+        }
+    }
+
+    private func drop(
+        _ id: String,
+        of client: LarderClient,
+        on console: Console
+    ) async throws {
+        let scope = which.scope(options)
+        let dependants = try await client.modifier(id, scope: scope).dependants
+        let others = dependants.count == 1 ? "1 that depends" : "\(dependants.count) that depend"
+        if !dependants.isEmpty, !which.yes, console.canAsk {
+            for other in dependants { console.note(line: "  \(other)") }
+            guard console.confirms("Drop \(id), and \(others) on it?") else {
+                throw CommandFailure(.failed, "nothing was dropped")
+            }
+        }
+        try await client.act(discard ? .discard : .drop, onModifier: id, scope: scope)
+        if options.json || dependants.isEmpty {
+            for gone in [id] + dependants { try options.report("dropped", gone) }
+        } else {
+            console.note(
+                "dropped \(id), and \(others) on it: \(dependants.joined(separator: ", "))"
+            )
+        }
+    }
+}
