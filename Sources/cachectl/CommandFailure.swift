@@ -54,7 +54,7 @@ extension CommandFailure {
             self.init(
                 .noDaemon,
                 error.description,
-                hint: ServiceAdvice(sockets: failures.map(\.path)).text
+                hint: serviceAdvice(sockets: failures.map(\.path))
             )
         case .socketRefused(let path):
             self.init(

@@ -32,8 +32,7 @@ struct Doctor: AsyncParsableCommand {
 
     func run() async throws {
         let console = Console()
-        let examination = Examination(options: options, configurationFile: config)
-        let (findings, failure) = await examination.run()
+        let (findings, failure) = await examine()
         for finding in findings {
             if options.json {
                 try console.write(json: finding)
@@ -63,13 +62,10 @@ struct Doctor: AsyncParsableCommand {
     }
 }
 
-/// Everything that `doctor` looks at, in the order in which it is told.
-struct Examination {
-    let options: GlobalOptions
-    let configurationFile: String?
-
-    /// What was found, and why the daemon could not be asked.
-    func run() async -> ([Finding], CommandFailure?) {
+extension Doctor {
+    /// Everything that was found, in the order in which it is told, and why the daemon could not be
+    /// asked.
+    private func examine() async -> ([Finding], CommandFailure?) {
         do {
             return try await options.withClient { client in
                 let status = try await client.status()
@@ -93,7 +89,7 @@ struct Examination {
         around told: [Finding]
     ) -> [Finding] {
         let surroundings = Surroundings(socket: socket)
-        return surroundings.configuration(file: configurationFile, inForce: inForce)
+        return surroundings.configuration(file: config, inForce: inForce)
             + surroundings.socketFindings(inForce: inForce) + told + surroundings.lingerFindings
     }
 

@@ -18,7 +18,7 @@ struct FetchPrinter {
     /// Prints the body that is wanted; the stream is hung up as soon as it is known which.
     mutating func print(_ frames: FetchFrames) async throws {
         let ticker = Ticker("asking for \(plan.name)", on: console)
-        let word: LastWord
+        let word: GetPlan.LastWord
         do {
             word = try await lastWord(frames, ticker)
             await ticker.stop()
@@ -35,15 +35,10 @@ struct FetchPrinter {
         }
     }
 
-    private enum LastWord {
-        case print(Snapshot, GetPlan.Word)
-        case fail(CommandFailure)
-    }
-
     private mutating func lastWord(
         _ frames: FetchFrames,
         _ ticker: Ticker
-    ) async throws -> LastWord {
+    ) async throws -> GetPlan.LastWord {
         do {
             for try await update in frames {
                 switch plan.updateArrived(update) {
@@ -55,16 +50,9 @@ struct FetchPrinter {
                 case .fail(let failure): return .fail(failure)
                 }
             }
-            return broke(.cutOff)
+            return plan.broke(CommandFailure(LarderError.cutOff))
         } catch let error as LarderError {
-            return broke(error)
-        }
-    }
-
-    private func broke(_ error: LarderError) -> LastWord {
-        switch plan.broke(CommandFailure(error)) {
-        case .kept(let snapshot, let word): .print(snapshot, word)
-        case .failed(let failure): .fail(failure)
+            return plan.broke(CommandFailure(error))
         }
     }
 

@@ -113,7 +113,10 @@ struct Get: AsyncParsableCommand {
                 let found = try await entity.found(text, of: client) { id throws(LarderError) in
                     try await client.explain(id)
                 }
-                try await JSONEntry(client: client, found: found).write(to: console)
+                let snapshot = try await Self.snapshot(found, of: client)
+                try console.write(FetchFrame.snapshot(snapshot).encodedLine())
+                let end = EndFrame(outcome: .cache, revision: Revision(snapshot.rev))
+                try console.write(FetchFrame.end(end).encodedLine())
             case .id(let text): try await copy(text, of: client, to: console)
             case .url(let url): try await fetch(url, of: client, to: console)
             }
@@ -216,19 +219,12 @@ extension Get {
     }
 }
 
-/// An entry or an entity under its id, as the frames that a fetch of it would have.
-struct JSONEntry {
-    let client: LarderClient
-    let found: EntryExplanation
-
-    func write(to console: Console) async throws {
-        let snapshot = try await snapshot()
-        try console.write(FetchFrame.snapshot(snapshot).encodedLine())
-        let end = EndFrame(outcome: .cache, revision: Revision(snapshot.rev))
-        try console.write(FetchFrame.end(end).encodedLine())
-    }
-
-    private func snapshot() async throws -> SnapshotFrame {
+extension Get {
+    /// An entry or an entity under its id, as the frame that a fetch of it would have.
+    private static func snapshot(
+        _ found: EntryExplanation,
+        of client: LarderClient
+    ) async throws -> SnapshotFrame {
         let item = found.item
         guard item.kind != .tombstone else {
             throw CommandFailure(.notFound, "the origin says that it is gone")

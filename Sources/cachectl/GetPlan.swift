@@ -67,24 +67,24 @@ struct GetPlan {
         return CommandFailure(.problem(problem))
     }
 
-    /// What is left of a fetch that failed.
-    enum Remains {
-        case kept(Snapshot, Word)
-        case failed(CommandFailure)
+    /// How the asking ended.
+    enum LastWord {
+        case print(Snapshot, Word)
+        case fail(CommandFailure)
 
         var step: Step {
             switch self {
-            case .kept(let snapshot, let word): .print(snapshot, word)
-            case .failed(let failure): .fail(failure)
+            case .print(let snapshot, let word): .print(snapshot, word)
+            case .fail(let failure): .fail(failure)
             }
         }
     }
 
-    func broke(_ failure: CommandFailure) -> Remains {
+    func broke(_ failure: CommandFailure) -> LastWord {
         guard case .holding(let snapshot) = state, isGoodEnough(snapshot) else {
-            return .failed(failure.about(name))
+            return .fail(failure.about(name))
         }
-        return .kept(snapshot, .networkFailed(failure.message))
+        return .print(snapshot, .networkFailed(failure.message))
     }
 
     private mutating func snapshotArrived(_ snapshot: Snapshot) -> Step {

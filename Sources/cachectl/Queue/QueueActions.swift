@@ -36,7 +36,7 @@ struct QueueRetry: AsyncParsableCommand {
         of client: LarderClient,
         on console: Console
     ) async throws {
-        let scope = which.scope(options)
+        let scope = options.scope(ofUser: which.uid)
         let state = try await client.act(.retry, onModifier: id, scope: scope)
         if options.json {
             try options.report("queued", id)
@@ -66,7 +66,7 @@ struct QueueCancel: AsyncParsableCommand {
     var one: OneModifier
 
     func run() async throws {
-        let scope = one.scope(options)
+        let scope = options.scope(ofUser: one.uid)
         try await options.withClient { client in
             do throws(LarderError) {
                 // A dead one stays: to drop it is another command.
@@ -125,7 +125,7 @@ struct QueueDrop: AsyncParsableCommand {
         of client: LarderClient,
         on console: Console
     ) async throws {
-        let scope = which.scope(options)
+        let scope = options.scope(ofUser: which.uid)
         let dependants = try await client.modifier(id, scope: scope).dependants
         let others = dependants.count == 1 ? "1 that depends" : "\(dependants.count) that depend"
         if !dependants.isEmpty, !which.yes, console.canAsk {

@@ -92,7 +92,9 @@ struct QueueList: AsyncParsableCommand {
             scope: try whose.scope(options)
         )
         let now = WallClock.now()
-        func words(_ report: ModifierReport) -> ModifierWords { ModifierWords(report, now: now) }
+        func words(_ report: ModifierReport) -> ModifierWords {
+            ModifierWords(report: report, now: now)
+        }
         return try await console.list(
             list,
             upTo: limit,
@@ -126,7 +128,9 @@ struct QueueList: AsyncParsableCommand {
             wait.map { [$0.reason, $0.name].compactMap(\.self).joined(separator: " ") } ?? "-",
             wait?.until?.text ?? "-", report.answer.map { String($0.status) } ?? "-",
         ]
-        if whose.areOthers { fields.append(ModifierWords(report, now: WallClock.now()).owner) }
+        if whose.areOthers {
+            fields.append(ModifierWords(report: report, now: WallClock.now()).owner)
+        }
         return fields
     }
 }

@@ -23,7 +23,7 @@ struct QueueShow: AsyncParsableCommand {
     var one: OneModifier
 
     func run() async throws {
-        let scope = one.scope(options)
+        let scope = options.scope(ofUser: one.uid)
         try await options.show {
             try await $0.modifier(one.id, scope: scope)
         } lines: { report, _ in
@@ -32,7 +32,7 @@ struct QueueShow: AsyncParsableCommand {
     }
 
     private func table(_ report: ModifierReport) -> Table {
-        let words = ModifierWords(report, now: WallClock.now())
+        let words = ModifierWords(report: report, now: WallClock.now())
         var table = Table(alignsRight: [false, false])
         func add(_ name: String, _ value: String?) {
             if let value { table.add(name, value) }
@@ -70,13 +70,8 @@ struct QueueShow: AsyncParsableCommand {
 
 /// A modifier in words for a person.
 struct ModifierWords {
-    private let report: ModifierReport
-    private let now: Timestamp
-
-    init(_ report: ModifierReport, now: Timestamp) {
-        self.report = report
-        self.now = now
-    }
+    let report: ModifierReport
+    let now: Timestamp
 
     /// `queued`, `failed: refused`, `retry_wait, stalled`.
     var state: String {

@@ -2,8 +2,6 @@ import ArgumentParser
 import LarderClient
 import LarderModel
 
-import struct LarderWire.ModifierReport
-
 /// Which writes a command works on: one by its id, or all in a state, perhaps of one origin.
 struct WriteSelection: ParsableArguments {
     @Argument(help: "Its id, as `cachectl queue list` has it.")
@@ -35,8 +33,6 @@ struct WriteSelection: ParsableArguments {
             throw ValidationError("--origin says which of those in --state are meant.")
         }
     }
-
-    func scope(_ options: GlobalOptions) -> EntryScope { options.scope(ofUser: uid) }
 }
 
 extension WriteSelection {
@@ -53,7 +49,7 @@ extension WriteSelection {
         on console: Console
     ) async throws {
         guard let state else { return }
-        let scope = scope(options)
+        let scope = options.scope(ofUser: uid)
         let (reports, isMore) = try await selected(state, scope, client)
         guard !reports.isEmpty else {
             let place = origin.map { " for '\($0)'" } ?? ""
@@ -71,7 +67,7 @@ extension WriteSelection {
                 )
             }
             for report in reports.prefix(Self.shownMax) {
-                let words = ModifierWords(report, now: WallClock.now())
+                let words = ModifierWords(report: report, now: WallClock.now())
                 console.note(line: "  \(words.request)    \(report.id)")
             }
             guard console.confirms("\(verb) \(count)?") else {
@@ -157,8 +153,6 @@ struct OneModifier: ParsableArguments {
 
     @Option(help: ArgumentHelp("That of another user; for administrators.", valueName: "n"))
     var uid: UInt32?
-
-    func scope(_ options: GlobalOptions) -> EntryScope { options.scope(ofUser: uid) }
 }
 
 struct LaneChoice: ParsableArguments {
@@ -173,8 +167,6 @@ struct LaneChoice: ParsableArguments {
 
     @Option(help: ArgumentHelp("That of another user; for administrators.", valueName: "n"))
     var uid: UInt32?
-
-    func scope(_ options: GlobalOptions) -> EntryScope { options.scope(ofUser: uid) }
 }
 
 /// Reads `name:cart` and `id:notes/1`; without either, what is a URL or an entity's id is an id and
