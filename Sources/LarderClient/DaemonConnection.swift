@@ -1,8 +1,6 @@
 import AsyncHTTPClient
 import FoundationEssentials
-import LarderAPI
 import LarderModel
-import LarderWire
 import NIOCore
 import NIOHTTP1
 
@@ -195,4 +193,54 @@ extension LarderError {
         default: .badAnswer(error.shortDescription)
         }
     }
+}
+
+/// Closes a connection only after the event loop's present turn.
+///
+/// The daemon may refuse a request before it has all of its body. The HTTP client closes such a
+/// connection first and passes the end of the answer on second. The close fails the writes that are
+/// left, the HTTP client then fails the request with their error, and the answer is lost.
+final class AnswerBeforeClose: ChannelOutboundHandler {
+    typealias OutboundIn = NIOAny
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        context.eventLoop.assumeIsolated().execute { context.close(mode: mode, promise: promise) }
+    }
+
+    /// For the HTTP client, which calls it with each new connection on the connection's event loop.
+    @Sendable
+    static func add(to channel: any Channel) -> EventLoopFuture<Void> {
+        channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(AnswerBeforeClose(), position: .first)
+        }
+    }
+}
+
+/// A caller's chunks as the HTTP client takes them.
+struct BufferedBody<Chunks: AsyncSequence & Sendable>: AsyncSequence, Sendable
+where Chunks.Element == [UInt8] {
+    let chunks: Chunks
+
+    func makeAsyncIterator() -> Iterator {
+        Iterator(chunks: chunks.makeAsyncIterator())
+    }
+
+    struct Iterator: AsyncIteratorProtocol {
+        var chunks: Chunks.AsyncIterator
+
+        mutating func next() async throws -> ByteBuffer? {
+            do {
+                return try await chunks.next(isolation: #isolation).map { ByteBuffer(bytes: $0) }
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                throw BodyFailure(reason: "\(error)")
+            }
+        }
+    }
+}
+
+/// The caller's sequence threw; its error, told apart from those of the connection.
+struct BodyFailure: Error {
+    let reason: String
 }

@@ -61,7 +61,7 @@ final class DownloadFile: Sendable {
         try await offTheCaller { [descriptor, path] in
             var rest = bytes[...]
             while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { Self.write(descriptor, $0) }
+                let count = rest.withUnsafeBytes { writeSome($0, to: descriptor) }
                 if count >= 0 {
                     rest = rest.dropFirst(count)
                 } else if errno != EINTR {
@@ -107,12 +107,9 @@ final class DownloadFile: Sendable {
     private static func failure(_ path: String) -> LarderError {
         .fileFailed(path: path, reason: String(cString: strerror(errno)))
     }
+}
 
-    private static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-        #if canImport(Glibc)
-        Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-        #elseif canImport(Musl)
-        Musl.write(descriptor, bytes.baseAddress, bytes.count)
-        #endif
-    }
+/// Outside of the type, whose own method would hide write(2).
+private func writeSome(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
+    write(descriptor, bytes.baseAddress, bytes.count)
 }

@@ -1,4 +1,3 @@
-public import LarderAPI
 import LarderModel
 import LarderWire
 
@@ -33,13 +32,6 @@ public enum EntryOwner: Hashable, Sendable {
         }
         self = .user(user, account: account ?? "default")
     }
-
-    init(_ scope: Scope) {
-        switch scope {
-        case .own(let uid, let account): self = .user(uid, account: account.text)
-        case .shared: self = .everybody
-        }
-    }
 }
 
 extension EntryItem {
@@ -50,25 +42,16 @@ extension EntryItem {
 extension LarderClient {
     /// The rows of a scope.
     func rows(of scope: EntryScope) throws(LarderError) -> ScopeQuery {
-        let selection = try scopeSelection(scope)
         var query = ScopeQuery()
-        if scope != .own { query.scope = selection.text }
-        query.account = selection.account?.text
-        return query
-    }
-
-    /// A scope as it travels.
-    func scopeSelection(_ scope: EntryScope) throws(LarderError) -> ScopeSelection {
         switch scope {
-        case .own: return .own(try accountName())
-        case .shared: return .shared
-        case .user(let uid, let account?):
-            let name = try LarderError.checking(.badRequest) { () throws(ModelError) in
-                try AccountName(account)
-            }
-            return .user(uid, name)
-        case .user(let uid, nil): return .user(uid, nil)
-        case .all: return .all
+        case .own: query.account = try accountParameter()
+        case .shared: query.scope = ScopeSelection.shared.text
+        case .user(let uid, let account):
+            let name = try account.map { name throws(LarderError) in try accountName(name) }
+            query.scope = ScopeSelection.user(uid, name).text
+            query.account = name?.text
+        case .all: query.scope = ScopeSelection.all.text
         }
+        return query
     }
 }

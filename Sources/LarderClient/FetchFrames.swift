@@ -1,3 +1,5 @@
+import LarderModel
+
 /// The updates of one fetch.
 ///
 ///     for try await update in larder.fetch("https://api.example.com/42") { … }
@@ -37,5 +39,113 @@ public struct FetchFrames: AsyncSequence, Sendable {
         ) async throws(LarderError) -> FetchUpdate? {
             try await next()
         }
+    }
+}
+
+/// One step of a fetch.
+///
+/// A fetch has one snapshot or two, or in place of the second ``unchanged``, ``deleted`` or
+/// ``failed(_:)``, and then ``end(_:)``.
+public enum FetchUpdate: Sendable {
+    /// What is known of the URL now: first what was cached, then what the network says.
+    case snapshot(Snapshot)
+    /// The network has what the snapshot before showed.
+    case unchanged
+    /// It is gone: its origin says or has said so (404 or 410), or a change that waits to be sent.
+    case deleted
+    /// The network failed after the cached answer, which stays.
+    case failed(Problem)
+    /// The origin is in another state; told where the URL is followed.
+    case origin(OriginFrame)
+    /// The last update, with how it went.
+    case end(FetchOutcome)
+}
+
+extension FetchUpdate {
+    /// Nil for a heartbeat, of which no program hears.
+    package init?(_ frame: FetchFrame, client: LarderClient) {
+        switch frame {
+        case .snapshot(let snapshot): self = .snapshot(Snapshot(snapshot, client: client))
+        case .unchanged: self = .unchanged
+        case .deleted: self = .deleted
+        case .problem(let frame): self = .failed(frame.problem)
+        case .origin(let origin): self = .origin(origin)
+        case .heartbeat, .other: return nil
+        case .end(let end): self = .end(end.outcome)
+        }
+    }
+}
+
+/// The lines of one fetch, to the `end` frame, without heartbeats and without types of frames that
+/// this version does not know; each iterator makes a request of its own.
+package struct FrameLines: AsyncSequence, Sendable {
+    let client: LarderClient
+    let url: String
+    let options: FetchOptions
+    /// Whether the stream stays open for further views.
+    var follows = false
+
+    package func makeAsyncIterator() -> Iterator {
+        Iterator(self)
+    }
+
+    package struct Iterator: AsyncIteratorProtocol {
+        private enum State {
+            case unsent(FrameLines)
+            case reading(FrameReader<FetchFrame>)
+            /// The `end` frame was given out; what follows belongs to the connection.
+            case ended(FrameReader<FetchFrame>)
+            case over
+        }
+
+        private var state: State
+
+        init(_ lines: FrameLines) {
+            state = .unsent(lines)
+        }
+
+        package mutating func next() async throws(LarderError) -> FrameLine<FetchFrame>? {
+            let current = state
+            state = .over
+            var reader: FrameReader<FetchFrame>
+            switch current {
+            case .unsent(let lines):
+                reader = try await FrameReader(lines.request(), of: lines.client)
+            case .reading(let open): reader = open
+            case .ended(var open):
+                await open.drain()
+                return nil
+            case .over: return nil
+            }
+            while true {
+                let line = try await reader.next()
+                switch line.frame {
+                case .heartbeat, .other: continue
+                case .end: state = .ended(reader)
+                case .snapshot, .unchanged, .deleted, .problem, .origin: state = .reading(reader)
+                }
+                return line
+            }
+        }
+
+        package mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(LarderError) -> FrameLine<FetchFrame>? {
+            try await next()
+        }
+    }
+
+    private func request() throws(LarderError) -> SocketRequest {
+        let checked = try LarderError.checking(.badURL, url, WebURL.init(_:))
+        var command = FetchCommand(url: checked.text, options: options)
+        command.options.account = try client.accountParameter()
+        if follows { command.options.follow = true }
+        return SocketRequest(posting: command, to: "/v1/fetch")
+    }
+}
+
+extension LarderClient {
+    func accountName(_ name: String? = nil) throws(LarderError) -> AccountName {
+        try LarderError.checking(.badRequest, name ?? account, AccountName.init(_:))
     }
 }

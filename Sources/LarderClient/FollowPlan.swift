@@ -1,5 +1,4 @@
 import LarderModel
-import LarderWire
 
 /// Decides what one that follows an entry tells its program, and when it connects again.
 ///

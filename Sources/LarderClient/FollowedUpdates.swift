@@ -1,5 +1,3 @@
-import LarderWire
-
 /// The views of one URL, one after the other, for as long as they are iterated.
 ///
 /// The connection is made again when it breaks or the daemon restarts, after a pause that grows and
@@ -43,17 +41,17 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
                     state = .reading(updates.frames.makeAsyncIterator())
                 case .reading(var stream):
                     state = .over
-                    let read: Result<FetchUpdate?, LarderError> = await Self.next(of: &stream)
-                    switch read {
-                    case .success(let update?):
-                        state = .reading(stream)
-                        if let told = try await tell(update) { return told }
-                    case .success(nil):
-                        // The daemon has said its end: it is going, and may be back.
-                        if let told = try broke(.cutOff) { return told }
-                    case .failure(let error):
+                    let update: FetchUpdate
+                    do throws(LarderError) {
+                        // Without another update the daemon has said its end: it may be back.
+                        guard let next = try await stream.next() else { throw .cutOff }
+                        update = next
+                    } catch {
                         if let told = try broke(error) { return told }
+                        continue
                     }
+                    state = .reading(stream)
+                    if let told = try await tell(update) { return told }
                 }
             }
         }
@@ -63,16 +61,6 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws(LarderError) -> FollowUpdate<Value>? {
             try await next()
-        }
-
-        private static func next(
-            of stream: inout FetchFrames.AsyncIterator
-        ) async -> Result<FetchUpdate?, LarderError> {
-            do throws(LarderError) {
-                return .success(try await stream.next())
-            } catch {
-                return .failure(error)
-            }
         }
 
         private mutating func wait(_ pause: Duration) async throws(LarderError) {
@@ -127,4 +115,22 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
             }
         }
     }
+}
+
+/// One step of an entry that is followed; see ``LarderClient/follow(_:options:)``.
+public enum FollowUpdate<Value: Sendable>: Sendable {
+    /// What is known of the URL now; each view once.
+    case value(Value)
+    /// The network has what the value before showed.
+    case unchanged
+    /// The origin says that it is gone; it may come back.
+    case deleted
+    /// The network failed; what was shown stays, and the stream goes on.
+    case failed(Problem)
+    /// The origin is in another state; what was shown stays.
+    case origin(OriginFrame)
+    /// The daemon does not answer; it is tried again, and what was shown stays.
+    ///
+    /// It comes once, until the daemon is back.
+    case disconnected(LarderError)
 }

@@ -1,6 +1,5 @@
 import AsyncHTTPClient
 import LarderModel
-import LarderWire
 import NIOCore
 
 /// A frame and the line that it came on, without its end.
@@ -57,6 +56,37 @@ extension HTTPClientResponse.Body.AsyncIterator {
         }
         // A cancelled task's sequence just ends.
         guard !Task.isCancelled else { throw .cancelled }
+        return nil
+    }
+}
+
+/// Cuts a stream of bytes into its lines; blank ones are left out.
+struct LineSplitter {
+    private var bytes: [UInt8] = []
+    /// What of `bytes` was given out already.
+    private var start = 0
+    /// Up to where there is no line feed after `start`.
+    private var searched = 0
+
+    mutating func append(_ chunk: some Collection<UInt8>) {
+        bytes.removeFirst(start)
+        searched -= start
+        start = 0
+        bytes.append(contentsOf: chunk)
+    }
+
+    /// The next whole line without its end; nil until more bytes are here.
+    mutating func next() throws(LarderError) -> [UInt8]? {
+        while let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+            let line = bytes[start..<end]
+            start = end + 1
+            searched = start
+            guard line.allSatisfy({ $0 == UInt8(ascii: "\r") }) else { return Array(line) }
+        }
+        searched = bytes.endIndex
+        guard searched - start <= Limits.frameBytesMax else {
+            throw .badAnswer("a line of more than \(Limits.frameBytesMax) bytes")
+        }
         return nil
     }
 }

@@ -74,12 +74,48 @@ extension LarderError {
     /// Runs `check` on what the caller gave; the daemon would say the same.
     static func checking<Value>(
         _ kind: ProblemKind,
-        _ check: () throws(ModelError) -> Value
+        _ text: String,
+        _ check: (String) throws(ModelError) -> Value
     ) throws(LarderError) -> Value {
         do throws(ModelError) {
-            return try check()
+            return try check(text)
         } catch {
             throw .problem(Problem(kind, error.message))
         }
     }
+}
+
+/// A request as it goes to whichever socket answers.
+struct SocketRequest: Sendable {
+    var method: HTTPMethod
+    /// Path and query.
+    var target: String
+    var headers = HTTPHeaders()
+    var body: HTTPClientRequest.Body?
+    /// How long the whole exchange may take; nil where the daemon keeps the deadline.
+    var timeLimit: Duration?
+
+    init(_ method: HTTPMethod, _ target: String, timeLimit: Duration? = nil) {
+        self.method = method
+        self.target = target
+        self.timeLimit = timeLimit
+    }
+
+    /// A GET of a report.
+    init(getting path: String, _ query: some Encodable) {
+        self.init(.GET, socketTarget(path, query), timeLimit: Limits.reportTime)
+    }
+
+    /// A POST of a command.
+    init(posting command: some Encodable, to target: String, timeLimit: Duration? = nil) {
+        self.init(.POST, target, timeLimit: timeLimit)
+        headers.add(name: "Content-Type", value: "application/json")
+        body = .bytes(APIEncoder().encode(command))
+    }
+}
+
+/// A path with the parameters of a query.
+func socketTarget(_ path: String, _ query: some Encodable) -> String {
+    let text = APIEncoder().query(query)
+    return text.isEmpty ? path : "\(path)?\(text)"
 }

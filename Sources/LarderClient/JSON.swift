@@ -1,6 +1,5 @@
 public import FoundationEssentials
 package import LarderJSON
-import LarderWire
 
 /// A JSON value of any kind, its numbers as they were written.
 ///

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+public import FoundationEssentials
 import LarderModel
 import LarderWire
 import NIOCore
@@ -143,10 +144,8 @@ extension LarderClient {
         from scope: EntryScope = .own,
         only condition: WriteCondition? = nil
     ) async throws(LarderError) -> WriteReceipt {
-        let selection = try scopeSelection(scope)
-        let path = PercentCoding.entryPath(try entryID(id))
-        let query = PercentCoding.query(selection.parameters)
-        let target = query.isEmpty ? path : path + "?" + query
+        let rows = try rows(of: scope)
+        let target = socketTarget(PercentCoding.entryPath(try entryID(id)), rows)
         var request = SocketRequest(.DELETE, target, timeLimit: Limits.reportTime)
         condition?.add(to: &request.headers)
         let response = try await connection.send(request)
@@ -162,12 +161,11 @@ extension LarderClient {
         _ isPinned: Bool,
         _ condition: WriteCondition?
     ) async throws(LarderError) -> WriteReceipt {
-        let parameters: KeyValuePairs = [
-            "ttl": ttl?.unitText, "pin": isPinned ? "true" : nil,
-            "account": try accountParameter(),
-        ]
+        var query = PutQuery()
+        (query.ttl, query.pin) = (ttl, isPinned ? true : nil)
+        query.account = try accountParameter()
         let path = PercentCoding.entryPath(try entryID(id))
-        var request = SocketRequest(.PUT, target(path, parameters))
+        var request = SocketRequest(.PUT, socketTarget(path, query))
         request.headers.add(name: "Content-Type", value: mediaType)
         condition?.add(to: &request.headers)
         request.body = body
@@ -189,7 +187,7 @@ extension LarderClient {
 
     /// A path of the daemon's own may leave the account to the one who asks.
     func entryStream(_ id: EntryID, at path: String) async throws(LarderError) -> StreamedEntry {
-        let path = path.contains("?") ? path : target(path, ["account": try accountParameter()])
+        let path = path.contains("?") ? path : socketTarget(path, try accountQuery())
         let response = try await connection.send(SocketRequest(.GET, path))
         return StreamedEntry(
             metadata: EntryMetadata(id: id, response: response),
@@ -198,11 +196,17 @@ extension LarderClient {
     }
 
     func entryID(_ text: String) throws(LarderError) -> EntryID {
-        try LarderError.checking(.badID) { () throws(ModelError) in try EntryID(given: text) }
+        try LarderError.checking(.badID, text, EntryID.init(given:))
     }
 
     private func entryTarget(_ id: EntryID) throws(LarderError) -> String {
-        target(PercentCoding.entryPath(id), ["account": try accountParameter()])
+        socketTarget(PercentCoding.entryPath(id), try accountQuery())
+    }
+
+    func accountQuery() throws(LarderError) -> AccountQuery {
+        var query = AccountQuery()
+        query.account = try accountParameter()
+        return query
     }
 
     /// The account as a parameter; nil where it is the default.
@@ -210,4 +214,175 @@ extension LarderClient {
         let account = try accountName()
         return account == .default ? nil : account.text
     }
+}
+
+/// The normalized cache: objects that are in several answers and are kept once.
+///
+/// An entity has an id as entries have, for ``LarderClient/entry(_:)``, ``LarderClient/remove(_:from:)``
+/// and all else that takes ids.
+extension LarderClient {
+    /// The id of an entity: `entity:ORIGIN/TYPE:KEY`.
+    ///
+    /// - Parameters:
+    ///   - key: `Type:id`, such as `User:7`.
+    ///   - origin: Name of the origin.
+    /// - Returns: The id, such as `entity:shop/User:7`.
+    public static func entityID(_ key: String, of origin: String) -> String {
+        "\(EntryID.entityScheme)\(origin)/\(key)"
+    }
+
+    /// An entity as it is known now, whichever answer brought it.
+    ///
+    ///     let author = try await larder.entity("entity:shop/User:7", as: Author.self)
+    ///     show(author.value.name)
+    ///
+    /// The network is not asked. The value has every member that any answer brought; where it refers
+    /// to another entity, it has the key of that one, up to `depth` references deep the entity itself.
+    ///
+    /// - Parameters:
+    ///   - id: Id of the entity; see ``entityID(_:of:)``.
+    ///   - depth: 0 to 8.
+    ///   - type: Type of the value.
+    ///   - decoder: How dates, keys and the like are spelled.
+    /// - Returns: The value with its metadata.
+    /// - Throws: ``LarderError/miss(_:)`` where nothing is known, ``LarderError/deleted(_:)`` where
+    ///   the origin has deleted it, ``LarderError/decoding(id:reason:)`` for another value.
+    public func entity<Value: Decodable & Sendable>(
+        _ id: String,
+        expanding depth: Int = 0,
+        as type: Value.Type,
+        decoder: JSONDecoder = JSONDecoder()
+    ) async throws(LarderError) -> TypedEntity<Value> {
+        let entity = try await self.entity(id, expanding: depth)
+        let value = try decoder.decode(type, from: entity.bytes, of: id)
+        return TypedEntity(value: value, metadata: entity.metadata)
+    }
+
+    /// The same as JSON.
+    ///
+    /// - Parameters:
+    ///   - id: Id of the entity; see ``entityID(_:of:)``.
+    ///   - depth: 0 to 8.
+    /// - Returns: The JSON with its metadata.
+    /// - Throws: As ``entity(_:expanding:as:decoder:)``.
+    public func entity(
+        _ id: String,
+        expanding depth: Int = 0
+    ) async throws(LarderError) -> CachedEntry {
+        let id = try entryID(id)
+        var query = EntryQuery()
+        query.expand = depth == 0 ? nil : depth
+        query.account = try accountParameter()
+        return try await entry(id, at: socketTarget(PercentCoding.entryPath(id), query))
+    }
+
+    /// Sets an entity to the value that its server has, which a program has learned elsewhere.
+    ///
+    ///     try await larder.setEntity("entity:shop/User:7", to: #"{"id":7,"name":"Ada"}"#)
+    ///
+    /// Every answer with the entity shows it immediately. A ``Modifier`` also writes to the server.
+    ///
+    /// - Parameters:
+    ///   - id: Id of the entity; see ``entityID(_:of:)``.
+    ///   - json: A JSON object. Known members that it does not have stay.
+    /// - Returns: Whether the entity was known before.
+    /// - Throws: ``LarderError/invalid(_:)`` for JSON that is not an entity of this key.
+    @discardableResult
+    public func setEntity(_ id: String, to json: String) async throws(LarderError) -> WriteReceipt {
+        try await put(id, bytes: Array(json.utf8), mediaType: MediaType.json)
+    }
+
+    /// The same from a value.
+    ///
+    /// - Parameters:
+    ///   - id: Id of the entity; see ``entityID(_:of:)``.
+    ///   - value: The value. Members that the type does not know stay.
+    ///   - encoder: How dates, keys and the like are spelled.
+    /// - Returns: Whether the entity was known before.
+    /// - Throws: As ``setEntity(_:to:)``.
+    @discardableResult
+    public func setEntity<Value: Encodable & Sendable>(
+        _ id: String,
+        to value: Value,
+        encoder: JSONEncoder = JSONEncoder()
+    ) async throws(LarderError) -> WriteReceipt {
+        let json: Data
+        do {
+            json = try encoder.encode(value)
+        } catch {
+            throw .bodyFailed("\(error)")
+        }
+        return try await setEntity(id, to: String(decoding: json, as: UTF8.self))
+    }
+}
+
+extension LarderClient {
+    /// What is cached under several ids, all of it as it was at one moment; nobody else is asked.
+    ///
+    ///     let batch = try await larder.batch(urls, as: Article.self)
+    ///     show(batch.found.map(\.value))
+    ///     fetch(batch.missed)
+    ///
+    /// - Parameters:
+    ///   - ids: 1 to 1,000, none of them twice; the id of a fetched entry is its URL.
+    ///   - type: What the bodies are.
+    ///   - decoder: How dates, keys and the like are spelled.
+    /// - Returns: What is there, and of which ids nothing is.
+    /// - Throws: The problem, such as `urn:larder:bad-request`; ``LarderError/decoding(id:reason:)``
+    ///   where a body is something else.
+    public func batch<Value: Decodable & Sendable>(
+        _ ids: [String],
+        as type: Value.Type,
+        decoder: JSONDecoder = JSONDecoder()
+    ) async throws(LarderError) -> BatchResult<TypedSnapshot<Value>> {
+        let batch = try await batch(ids)
+        var found: [TypedSnapshot<Value>] = []
+        for snapshot in batch.found {
+            found.append(try await snapshot.decoded(as: type, by: decoder))
+        }
+        return BatchResult(found: found, missed: batch.missed, deleted: batch.deleted)
+    }
+
+    /// The same with the bodies as they are.
+    ///
+    /// Those that do not come with the answer, being too large for it, are asked for by
+    /// ``Snapshot/body()`` and are what is there then.
+    ///
+    /// - Parameter ids: 1 to 1,000, none of them twice.
+    /// - Returns: What is there, and of which ids nothing is.
+    /// - Throws: The problem, such as `urn:larder:bad-request`.
+    public func batch(_ ids: [String]) async throws(LarderError) -> BatchResult<Snapshot> {
+        for id in ids { _ = try entryID(id) }
+        var command = BatchCommand(ids: ids)
+        command.account = try accountParameter()
+        let request = SocketRequest(posting: command, to: "/v1/entries/batch")
+        var reader = try await FrameReader<BatchFrame>(request, of: self)
+        var found: [Snapshot] = []
+        var missed: [String] = []
+        var deleted: [String] = []
+        while true {
+            switch try await reader.next().frame {
+            case .snapshot(let frame): found.append(Snapshot(frame, client: self))
+            case .miss(let frame): missed.append(frame.id)
+            case .deleted(let frame): deleted.append(frame.id)
+            case .other: continue
+            case .end(let end):
+                await reader.drain()
+                guard end.outcome != .shutdown else {
+                    throw .problem(Problem(.shuttingDown, "the daemon is ending"))
+                }
+                return BatchResult(found: found, missed: missed, deleted: deleted)
+            }
+        }
+    }
+}
+
+/// What is cached under several ids, as it was at one moment.
+public struct BatchResult<Found: Sendable>: Sendable {
+    /// What is there, in the order of the ids.
+    public let found: [Found]
+    /// The ids under which nothing is cached, in the order asked.
+    public let missed: [String]
+    /// The ids of which the origin has said that they are gone, in the order asked.
+    public let deleted: [String]
 }

@@ -64,10 +64,13 @@ extension LarderClient {
         waitingFor wait: Duration? = nil,
         scope: EntryScope = .own
     ) async throws(LarderError) -> ModifierReport {
-        let path = try modifierTarget(id, ["wait": wait?.unitText], scope)
+        let path = PercentCoding.modifierPath(try modifierID(id))
+        var query = ModifierQuery()
+        (query.wait, query.rows) = (wait, try rows(of: scope))
         // While it waits, the daemon keeps the deadline.
         let timeLimit = wait == nil ? Limits.reportTime : nil
-        return try await connection.send(SocketRequest(.GET, path, timeLimit: timeLimit))
+        let target = socketTarget(path, query)
+        return try await connection.send(SocketRequest(.GET, target, timeLimit: timeLimit))
     }
 
     /// Modifiers in the order in which they were accepted, asked for page by page.
@@ -122,17 +125,17 @@ extension LarderClient {
 }
 
 extension LarderClient {
-    private var modifiersPath: String { "/v1/modifiers" }
-
     /// Writes under the names that all of them have; where the answer is cut off once more, which
     /// the daemon takes for the same write.
     private func submit<Answer: Decodable & Sendable>(
         _ command: some Encodable,
         waitingFor wait: Duration? = nil
     ) async throws(LarderError) -> Answer {
+        var query = WaitQuery()
+        query.wait = wait
         let request = SocketRequest(
-            posting: APIEncoder().encode(command),
-            to: target(modifiersPath, ["wait": wait?.unitText])
+            posting: command,
+            to: socketTarget("/v1/modifiers", query)
         )
         do throws(LarderError) {
             return try await connection.send(request)
@@ -145,34 +148,157 @@ extension LarderClient {
         _ query: ModifierListQuery,
         _ scope: EntryScope
     ) async throws(LarderError) -> Page<ModifierReport> {
-        let path = try scopedTarget("\(modifiersPath)?\(APIEncoder().query(query))", scope)
+        var query = query
+        query.rows = try rows(of: scope)
+        let path = socketTarget("/v1/modifiers", query)
         // While it waits, the daemon keeps the deadline.
         let timeLimit = query.wait == nil ? Limits.reportTime : nil
         return try await connection.send(SocketRequest(.GET, path, timeLimit: timeLimit))
     }
 
     func modifierID(_ text: String) throws(LarderError) -> ModifierID {
-        try LarderError.checking(.badRequest) { () throws(ModelError) in try ModifierID(text) }
+        try LarderError.checking(.badRequest, text, ModifierID.init(_:))
     }
+}
 
-    func modifierTarget(
-        _ id: String,
-        _ parameters: KeyValuePairs<String, String?>,
-        _ scope: EntryScope
-    ) throws(LarderError) -> String {
-        let path = PercentCoding.modifierPath(try modifierID(id))
-        return try scopedTarget(target(path, parameters), scope)
-    }
-
-    /// A path, with or without a query, and whose rows it is about.
-    func scopedTarget(
-        _ path: String,
-        _ scope: EntryScope
-    ) throws(LarderError) -> String {
-        let parameters = try scopeSelection(scope).parameters.map {
-            "\($0.name)=\(PercentCoding.encode($0.value))"
+extension LarderClient {
+    /// Waits until nothing is left to be sent or answered.
+    ///
+    /// What failed for good is not waited for; what waits for a person is.
+    ///
+    /// - Parameters:
+    ///   - limit: How long at most; nil: as long as it takes.
+    ///   - scope: Whose modifiers.
+    /// - Returns: Whether nothing is left.
+    /// - Throws: Why there is no answer.
+    public func waitUntilSent(
+        within limit: Duration? = nil,
+        scope: EntryScope = .own
+    ) async throws(LarderError) -> Bool {
+        var query = ModifierListQuery()
+        (query.state, query.page.limit) = ("unsettled", 1)
+        var rest = limit.map { max(.zero, $0) }
+        while true {
+            let wait = min(rest ?? Limits.fetchTimeMax, Limits.fetchTimeMax)
+            query.wait = wait
+            if try await page(query, scope).items.isEmpty { return true }
+            guard let left = rest else { continue }
+            guard left > wait else { return false }
+            rest = left - wait
         }
-        guard !parameters.isEmpty else { return path }
-        return path + (path.contains("?") ? "&" : "?") + parameters.joined(separator: "&")
+    }
+
+    /// Retries, cancels, drops or discards a modifier.
+    ///
+    /// - Parameters:
+    ///   - action: What is done.
+    ///   - id: Id of the modifier.
+    ///   - scope: Whose it is.
+    /// - Returns: Its state then; nil if it is forgotten.
+    /// - Throws: ``LarderError/tooLate(_:)`` where bytes of it may have left, or it is settled;
+    ///   ``LarderError/miss(_:)`` where there is none of this id.
+    @discardableResult
+    public func act(
+        _ action: ModifierAction,
+        onModifier id: String,
+        scope: EntryScope = .own
+    ) async throws(LarderError) -> LarderAPI.ModifierState? {
+        let command = ModifierActionCommand(action, ids: [try modifierID(id).text])
+        guard let result = try await act(command, scope).items.first else {
+            throw .badAnswer("nothing is told of '\(id)'")
+        }
+        if let problem = result.problem { throw LarderError.problem(problem) }
+        return result.state
+    }
+
+    /// Retries, cancels, drops or discards all modifiers in a state.
+    ///
+    /// - Parameters:
+    ///   - action: What is done.
+    ///   - state: Which.
+    ///   - origin: Only those that go to this origin.
+    ///   - scope: Whose.
+    /// - Returns: The result for each, page by page; nothing is done before they are iterated.
+    public func act(
+        _ action: ModifierAction,
+        onModifiersIn state: LarderAPI.ModifierState,
+        of origin: String? = nil,
+        scope: EntryScope = .own
+    ) -> Pages<ModifierActionResult> {
+        Pages { cursor throws(LarderError) in
+            var command = ModifierActionCommand(action, state: state, origin: origin)
+            command.cursor = cursor
+            let page = try await self.act(command, scope)
+            return (page.items, page.next)
+        }
+    }
+
+    private func act(
+        _ command: ModifierActionCommand,
+        _ scope: EntryScope
+    ) async throws(LarderError) -> Page<ModifierActionResult> {
+        var command = command
+        command.rows = try rows(of: scope)
+        // Each is on disk before the daemon answers.
+        let path = "/v1/modifiers/actions"
+        return try await connection.send(
+            SocketRequest(posting: command, to: path)
+        )
+    }
+
+    /// Pauses a lane, also across restarts of the daemon, or resumes it.
+    ///
+    /// - Parameters:
+    ///   - lane: `name:NAME` or `id:ID`.
+    ///   - isPaused: Whether nothing of it is sent.
+    ///   - scope: Whose.
+    /// - Throws: ``LarderError/notPermitted(_:)`` for others' lanes.
+    public func setLane(
+        _ lane: String,
+        paused isPaused: Bool,
+        scope: EntryScope = .own
+    ) async throws(LarderError) {
+        let checked = try LarderError.checking(.badRequest, lane, Lane.init(given:))
+        var request = SocketRequest(
+            posting: LaneCommand(paused: isPaused),
+            to: socketTarget(PercentCoding.lanePath(checked), try rows(of: scope)),
+            timeLimit: Limits.reportTime
+        )
+        request.method = .PUT
+        _ = try await connection.report(request)
+    }
+
+    /// The lanes that are paused.
+    ///
+    /// - Parameter scope: Whose.
+    /// - Returns: Each lane with its user and account.
+    /// - Throws: ``LarderError/notPermitted(_:)`` for others' lanes.
+    public func pausedLanes(scope: EntryScope = .own) async throws(LarderError) -> [LaneItem] {
+        let request = SocketRequest(getting: "/v1/lanes", try rows(of: scope))
+        return try await connection.send(request, answer: Page<LaneItem>.self).items
+    }
+}
+
+/// Which modifiers a list is of.
+public enum ModifierSelection: Equatable, Sendable {
+    /// Those that are to be sent or answered, and those that failed for good.
+    case open
+    /// Those that are to be sent or answered.
+    case unsettled
+    /// The history, the latest first.
+    case settled
+    /// Those in one state.
+    case state(LarderAPI.ModifierState)
+}
+
+extension ModifierSelection {
+    /// The parameter `state`.
+    var text: String? {
+        switch self {
+        case .open: nil
+        case .unsettled: "unsettled"
+        case .settled: "settled"
+        case .state(let state): state.rawValue
+        }
     }
 }

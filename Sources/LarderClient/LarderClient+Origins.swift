@@ -1,6 +1,4 @@
-public import LarderAPI
 import LarderModel
-import LarderWire
 import NIOHTTP1
 
 extension LarderClient {
@@ -30,7 +28,7 @@ extension LarderClient {
         replacing: Bool = false
     ) async throws(LarderError) -> OriginReport {
         var request = SocketRequest(
-            posting: APIEncoder().encode(definition),
+            posting: definition,
             to: originPath(try originName(name)),
             timeLimit: Limits.reportTime
         )
@@ -68,7 +66,7 @@ extension LarderClient {
         offline isOffline: Bool
     ) async throws(LarderError) -> OriginReport {
         var request = SocketRequest(
-            posting: APIEncoder().encode(OriginChange(offline: isOffline)),
+            posting: OriginChange(offline: isOffline),
             to: originPath(try originName(name)),
             timeLimit: Limits.reportTime
         )
@@ -90,7 +88,7 @@ extension LarderClient {
     ) async throws(LarderError) -> OriginCheckReport {
         // The origin's own timeout is the daemon's to keep.
         let request = SocketRequest(
-            posting: APIEncoder().encode(OriginCheckCommand(path: path)),
+            posting: OriginCheckCommand(path: path),
             to: originPath(try originName(name)) + "/check"
         )
         return try await connection.send(request)

@@ -1,5 +1,4 @@
 import AsyncHTTPClient
-public import LarderAPI
 import LarderModel
 import LarderWire
 import NIOHTTP1
@@ -24,11 +23,10 @@ extension LarderClient {
         _ id: String,
         waitingFor wait: Duration? = nil
     ) async throws(LarderError) -> PinItem? {
-        let parameters: KeyValuePairs = [
-            "wait": wait?.unitText, "account": try accountParameter(),
-        ]
+        var query = PinQuery()
+        (query.wait, query.account) = (wait, try accountParameter())
         let path = PercentCoding.pinPath(try entryID(id))
-        let response = try await connection.send(SocketRequest(.PUT, target(path, parameters)))
+        let response = try await connection.send(SocketRequest(.PUT, socketTarget(path, query)))
         let bytes = try await response.wholeBody(upTo: Limits.reportBytesMax)
         guard response.status == .accepted else { return nil }
         return try DaemonConnection.read(bytes)
@@ -39,7 +37,7 @@ extension LarderClient {
     /// - Throws: ``LarderError/miss(_:)`` where it was not pinned.
     public func unpin(_ id: String) async throws(LarderError) {
         let path = PercentCoding.pinPath(try entryID(id))
-        let request = SocketRequest(.DELETE, target(path, ["account": try accountParameter()]))
+        let request = SocketRequest(.DELETE, socketTarget(path, try accountQuery()))
         _ = try await connection.report(request)
     }
 

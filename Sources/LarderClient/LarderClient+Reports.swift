@@ -1,4 +1,3 @@
-public import LarderAPI
 import LarderModel
 import LarderWire
 import NIOHTTP1
@@ -89,8 +88,7 @@ extension LarderClient {
     ) async throws(LarderError) -> EvictReport {
         var command = command
         command.rows = try rows(of: scope)
-        let json = APIEncoder().encode(command)
-        return try await connection.send(SocketRequest(posting: json, to: "/v1/evict"))
+        return try await connection.send(SocketRequest(posting: command, to: "/v1/evict"))
     }
 
     /// One screen on the daemon's health.
@@ -139,6 +137,6 @@ extension LarderClient {
     package var socketInUse: String? { connection.socketInUse }
 
     func originName(_ text: String) throws(LarderError) -> OriginName {
-        try LarderError.checking(.badRequest) { () throws(ModelError) in try OriginName(text) }
+        try LarderError.checking(.badRequest, text, OriginName.init(_:))
     }
 }

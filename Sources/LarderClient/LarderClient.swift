@@ -1,4 +1,5 @@
-import LarderModel
+@_exported public import LarderAPI
+package import LarderModel
 
 /// A program's way to the daemon: one for each program is enough, and any task may use it.
 ///
@@ -58,3 +59,7 @@ public final class LarderClient: Sendable {
         await connection.shutdown()
     }
 }
+
+// LarderAPI has types of these names, for the wire; here they are the model's.
+package typealias ModifierState = LarderModel.ModifierState
+package typealias Timestamp = LarderModel.Timestamp

@@ -1,4 +1,3 @@
-package import LarderAPI
 import Synchronization
 
 /// The JSON of the reports that a client reads, for a program that passes it on as the daemon sent it.

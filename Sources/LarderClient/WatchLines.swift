@@ -1,4 +1,3 @@
-import LarderAPI
 import LarderModel
 import LarderWire
 import NIOHTTP1
@@ -70,7 +69,7 @@ package struct WatchLines: AsyncSequence, Sendable {
                 }
             }
             command.options.account = try lines.client.accountParameter()
-            var request = SocketRequest(posting: APIEncoder().encode(command), to: "/v1/watch")
+            var request = SocketRequest(posting: command, to: "/v1/watch")
             request.headers.add(name: "Accept", value: FrameFormat.jsonLines.mediaType)
             state = .reading(try await FrameReader(request, of: lines.client))
         }
@@ -117,4 +116,42 @@ package struct WatchLines: AsyncSequence, Sendable {
             }
         }
     }
+}
+
+/// What changes, for as long as it is iterated; see ``LarderClient/LarderClient/watch(_:)``.
+public struct WatchEvents: AsyncSequence, Sendable {
+    let lines: WatchLines
+
+    /// Asks the daemon at the first call of `next()`.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(lines: lines.makeAsyncIterator())
+    }
+
+    /// One watcher.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate var lines: WatchLines.Iterator
+
+        /// The next event; it waits until there is one.
+        public mutating func next() async throws(LarderError) -> WatchEvent? {
+            try await lines.next()?.event
+        }
+
+        /// The same, called by `for try await`.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(LarderError) -> WatchEvent? {
+            try await next()
+        }
+    }
+}
+
+/// What a watch tells.
+public enum WatchEvent: Sendable {
+    /// A change, or `bookmark`: everything up to its revision was told.
+    case frame(WatchFrame)
+    /// The daemon does not know any more what has changed since the last event: whatever the program
+    /// holds may be old. It goes on from now.
+    case lost
+    /// There is no daemon at the moment; told once, and the watch goes on by itself.
+    case disconnected(LarderError)
 }

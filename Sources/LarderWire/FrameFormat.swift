@@ -63,3 +63,110 @@ package enum FrameFormat: CaseIterable, Sendable {
         }
     }
 }
+
+/// The media ranges of a request's Accept headers with their weights (RFC 9110 12.5.1).
+struct AcceptedTypes {
+    /// How well a media type is accepted.
+    struct Match: Comparable {
+        /// In thousandths; 0: not at all.
+        let quality: Int
+        /// 3 for a range that names the type, 2 for one that names its kind, 1 for `*/*`.
+        let exactness: Int
+
+        static let none = Match(quality: 0, exactness: 0)
+
+        static func < (left: Match, right: Match) -> Bool {
+            (left.quality, left.exactness) < (right.quality, right.exactness)
+        }
+    }
+
+    private var ranges: [(type: String, quality: Int)] = []
+
+    /// Reads every value; what is no media range is left out.
+    init(_ values: [String]) {
+        for value in values {
+            for element in HeaderList.split(value, at: UInt8(ascii: ",")) {
+                var parts = HeaderList.split(element, at: UInt8(ascii: ";"))[...]
+                guard let type = parts.popFirst()?.lowercased(), type.contains("/"),
+                    let quality = Self.quality(parts)
+                else { continue }
+                ranges.append((type, quality))
+            }
+        }
+    }
+
+    var isEmpty: Bool { ranges.isEmpty }
+
+    /// What the most exact range says that covers a media type in lower case.
+    func match(_ mediaType: String) -> Match {
+        let kind = mediaType.prefix(while: { $0 != "/" })
+        for (exactness, range) in [(3, mediaType), (2, "\(kind)/*"), (1, "*/*")] {
+            let qualities = ranges.filter { $0.type == range }.map(\.quality)
+            if let quality = qualities.max() {
+                return Match(quality: quality, exactness: exactness)
+            }
+        }
+        return .none
+    }
+
+    /// Whether a media type in lower case is accepted by its name.
+    func names(_ mediaType: String) -> Bool {
+        let match = match(mediaType)
+        return match.exactness == 3 && match.quality > 0
+    }
+
+    /// The weight in thousandths; 1 where none is given, nil where it cannot be read.
+    private static func quality(_ parameters: ArraySlice<String>) -> Int? {
+        let weight = parameters.first { parameter in
+            let name = parameter.prefix(while: { $0 != "=" })
+            return name == "q" || name == "Q"
+        }
+        guard let weight else { return 1_000 }
+        let text = weight.dropFirst(2)
+        let digits = text.dropFirst(2)
+        guard text.utf8.count <= 5, let first = text.utf8.first,
+            text.dropFirst().first.map({ $0 == "." }) ?? true,
+            digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        let thousandths = Int(digits + String(repeating: "0", count: 3 - digits.utf8.count))
+        switch first {
+        case UInt8(ascii: "0"): return thousandths
+        case UInt8(ascii: "1"): return thousandths == 0 ? 1_000 : nil
+        default: return nil
+        }
+    }
+}
+
+/// Lists in header values (RFC 9110 5.6.1).
+enum HeaderList {
+    /// The parts between separators that stand outside quotes, without the space around them;
+    /// empty ones are left out.
+    static func split(_ value: String, at separator: UInt8) -> [String] {
+        var parts: [String] = []
+        var part: [UInt8] = []
+        var isQuoted = false
+        var isEscaped = false
+        func end() {
+            let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+            let bare = part.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
+            if !bare.isEmpty { parts.append(String(decoding: Array(bare), as: UTF8.self)) }
+            part.removeAll(keepingCapacity: true)
+        }
+        for byte in value.utf8 {
+            if byte == separator, !isQuoted {
+                end()
+                continue
+            }
+            part.append(byte)
+            if isEscaped {
+                isEscaped = false
+            } else if byte == UInt8(ascii: "\\"), isQuoted {
+                isEscaped = true
+            } else if byte == UInt8(ascii: "\"") {
+                isQuoted.toggle()
+            }
+        }
+        end()
+        return parts
+    }
+}

@@ -1,4 +1,4 @@
-package import LarderAPI
+@_exported public import LarderAPI
 package import LarderModel
 
 // Values that a command gives as texts, refused by a problem that names the member.
@@ -15,17 +15,26 @@ extension Problem {
             throw Problem(kind, name.map { "\($0): \(error.message)" } ?? error.message)
         }
     }
+
+    /// The value of a body or a query that is what its route takes.
+    package static func decoding<Value>(
+        _ decode: () throws(APIDecodingError) -> Value
+    ) throws(Problem) -> Value {
+        do throws(APIDecodingError) {
+            return try decode()
+        } catch {
+            throw Problem(error)
+        }
+    }
 }
 
 extension EntryID {
-    /// The id in a path or a command.
     package init(command text: String, of name: String? = nil) throws(Problem) {
         self = try Problem.checking(name, .badID) { () throws(ModelError) in
             try EntryID(given: text)
         }
     }
 
-    /// The beginning of stored ids.
     package static func prefix(command text: String) throws(Problem) -> String {
         try Problem.checking("prefix") { () throws(ModelError) in
             try EntryID.prefix(given: text)
@@ -34,14 +43,12 @@ extension EntryID {
 }
 
 extension OriginName {
-    /// The name in a command.
     package init(command text: String) throws(Problem) {
         self = try Problem.checking("origin") { () throws(ModelError) in try OriginName(text) }
     }
 }
 
 extension OriginName? {
-    /// The name in a command, if it gives one.
     package init(command text: String?) throws(Problem) {
         self = try text.map { text throws(Problem) in try OriginName(command: text) }
     }
@@ -57,7 +64,6 @@ extension AccountName {
 }
 
 extension Duration {
-    /// The duration, if it is within bounds.
     package func checked(
         _ name: String,
         in range: ClosedRange<Duration> = .zero...Limits.fetchTimeMax
@@ -71,7 +77,6 @@ extension Duration {
 }
 
 extension PageQuery {
-    /// Number of rows in the page.
     package func checkedLimit() throws(Problem) -> Int {
         let rows = limit ?? Limits.pageRowsDefault
         guard (1...Limits.pageRowsMax).contains(rows) else {
@@ -83,3 +88,30 @@ extension PageQuery {
         return rows
     }
 }
+
+extension Problem {
+    /// A body or a query that is not what its route takes.
+    package init(_ error: APIDecodingError) {
+        let kind: ProblemKind =
+            switch error {
+            case .unknownMember(_, in: _, known: _, .json): .unknownMember
+            case .unknownMember(_, in: _, known: _, .query): .unknownParameter
+            case _: .badRequest
+            }
+        self.init(kind, error.message)
+    }
+}
+
+// LarderAPI has types of these names, for the wire; here they are the model's.
+package typealias DeletionRule = LarderModel.DeletionRule
+package typealias EntryKind = LarderModel.EntryKind
+package typealias FetchPolicy = LarderModel.FetchPolicy
+package typealias ModifierChange = LarderModel.ModifierChange
+package typealias ModifierReason = LarderModel.ModifierReason
+package typealias ModifierState = LarderModel.ModifierState
+package typealias NormalizedUsage = LarderModel.NormalizedUsage
+package typealias OriginSource = LarderModel.OriginSource
+package typealias OriginState = LarderModel.OriginState
+package typealias PinState = LarderModel.PinState
+package typealias Timestamp = LarderModel.Timestamp
+package typealias WatchKind = LarderModel.WatchKind

@@ -16,11 +16,8 @@ extension ModifiersCommand {
         json: [UInt8],
         account: (String?) throws(Problem) -> String? = { $0 }
     ) throws(Problem) {
-        let given: Given
-        do throws(APIDecodingError) {
-            given = try APIDecoder(.strict).decode(from: json)
-        } catch {
-            throw Problem(error)
+        let given: Given = try Problem.decoding { () throws(APIDecodingError) in
+            try APIDecoder(.strict).decode(from: json)
         }
         guard let list = given.modifiers else {
             var modifier = given.modifier
@@ -69,12 +66,13 @@ extension ModifierCommand {
             )
         }
         self.init(changes: changes, request: request)
-        id = try given.id.checked("id") { text throws(ModelError) in try ModifierID(text) }
-        account =
-            try given.account.checked("account") { text throws(ModelError) in
-                try AccountName(text)
-            } ?? .default
-        lane = try given.lane.checked("lane") { text throws(ModelError) in try LaneName(text) }
+        id = try Problem.checking("id") { () throws(ModelError) in
+            try given.id.map { text throws(ModelError) in try ModifierID(text) }
+        }
+        account = try AccountName(command: given.account)
+        lane = try Problem.checking("lane") { () throws(ModelError) in
+            try given.lane.map { text throws(ModelError) in try LaneName(text) }
+        }
         let parents = given.dependsOn ?? []
         guard parents.count <= Limits.modifierDependenciesMax else {
             throw Problem(
@@ -83,11 +81,8 @@ extension ModifierCommand {
                     + "\(Limits.modifierDependenciesMax) are taken"
             )
         }
-        for parent in parents {
-            let id = try Optional(parent).checked("depends_on") { text throws(ModelError) in
-                try ModifierID(text)
-            }
-            if let id { dependsOn.append(id) }
+        dependsOn = try Problem.checking("depends_on") { () throws(ModelError) in
+            try parents.map { text throws(ModelError) in try ModifierID(text) }
         }
         hold = try given.hold?.checked("hold", in: .zero...Limits.modifierHoldMax)
         expires = try given.expires?.checked(
@@ -168,11 +163,10 @@ extension ModifierCommand.Request {
         guard RequestHeaderRules.isWritingMethod(given.method) else {
             throw Problem(.badRequest, "request: '\(given.method)' is no method that writes")
         }
-        do throws(ModelError) {
-            self.init(method: given.method, url: try WebURL(given.url))
-        } catch {
-            throw Problem(.badURL, "request: \(error.message)")
+        let url = try Problem.checking("request", .badURL) { () throws(ModelError) in
+            try WebURL(given.url)
         }
+        self.init(method: given.method, url: url)
         if let fields = given.headers?.members {
             headers = try RequestHeaderRules.modifierFields(
                 fields.map { JSONMember(name: $0.name, value: .string($0.value)) }
@@ -258,21 +252,6 @@ extension Problem {
             "changes: a target is given twice",
             hint: "Put both changes of it into one effect, or into two modifiers."
         )
-    }
-}
-
-extension String? {
-    /// A text that `make` makes a value of.
-    fileprivate func checked<Value>(
-        _ name: String,
-        _ make: (String) throws(ModelError) -> Value
-    ) throws(Problem) -> Value? {
-        guard let self else { return nil }
-        do throws(ModelError) {
-            return try make(self)
-        } catch {
-            throw Problem(.badRequest, "\(name): \(error.message)")
-        }
     }
 }
 

@@ -11,18 +11,13 @@ package struct ModifierListCommand: Equatable, Sendable {
         case unsettled
 
         package init?(text: String) {
-            switch text {
-            case "settled": self = .settled
-            case "unsettled": self = .unsettled
-            default:
-                guard let state = ModifierState(rawValue: text) else { return nil }
-                self = .one(state)
-            }
+            guard let selection = Self.all.first(where: { $0.text == text }) else { return nil }
+            self = selection
         }
 
+        private static let all = ModifierState.allCases.map(Self.one) + [.settled, .unsettled]
         /// What ``init(text:)`` takes.
-        package static let texts =
-            ModifierState.allCases.map(\.rawValue) + ["settled", "unsettled"]
+        package static let texts = all.map(\.text)
 
         package var text: String {
             switch self {
@@ -51,11 +46,8 @@ package struct ModifierListCommand: Equatable, Sendable {
         query: Substring,
         account: (String?) throws(Problem) -> String? = { $0 }
     ) throws(Problem) {
-        var given: ModifierListQuery
-        do throws(APIDecodingError) {
-            given = try APIDecoder(.strict).decode(query: query)
-        } catch {
-            throw Problem(error)
+        var given: ModifierListQuery = try Problem.decoding { () throws(APIDecodingError) in
+            try APIDecoder(.strict).decode(query: query)
         }
         if let text = given.state {
             guard let selection = Selection(text: text) else {
@@ -76,12 +68,7 @@ package struct ModifierListCommand: Equatable, Sendable {
 }
 
 extension Lane {
-    /// A lane of a command.
     package init(command text: String) throws(Problem) {
-        do throws(ModelError) {
-            try self.init(given: text)
-        } catch {
-            throw Problem(.badRequest, "lane: \(error.message)")
-        }
+        self = try Problem.checking("lane") { () throws(ModelError) in try Lane(given: text) }
     }
 }

@@ -29,16 +29,12 @@ package struct RawCommand: Equatable, Sendable {
     init(placeIn uri: String, _ headers: HeaderFields) throws(Problem) {
         let rest = uri.utf8.dropFirst(Self.pathPrefix.utf8.count)
         let name = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        do throws(ModelError) {
-            origin = try OriginName(String(Substring(name)))
-            account =
-                try headers["Larder-Account"].map { text throws(ModelError) in
-                    try AccountName(text)
-                } ?? .default
-        } catch {
-            switch error {
-            case .badAccount: throw Problem(.badRequest, "Larder-Account: \(error.message)")
-            default: throw Problem(.badRequest, error.message)
+        origin = try Problem.checking { () throws(ModelError) in
+            try OriginName(String(Substring(name)))
+        }
+        if let text = headers["Larder-Account"] {
+            account = try Problem.checking("Larder-Account") { () throws(ModelError) in
+                try AccountName(text)
             }
         }
         target = String(Substring(rest.dropFirst(name.count)))
@@ -52,11 +48,8 @@ package struct RawCommand: Equatable, Sendable {
         }
         var path = base.path
         if path.utf8.last == UInt8(ascii: "/") { path = path.dropLast() }
-        let url: WebURL
-        do throws(ModelError) {
-            url = try WebURL(base.originText + path + target)
-        } catch {
-            throw Problem(.badURL, error.message)
+        let url = try Problem.checking(nil, .badURL) { () throws(ModelError) in
+            try WebURL(base.originText + path + target)
         }
         guard !url.hasDotSegments else {
             throw Problem(

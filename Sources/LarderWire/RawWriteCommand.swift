@@ -44,11 +44,8 @@ package struct RawWriteCommand: Equatable, Sendable {
         body: [UInt8]
     ) throws(Problem) -> ModifierCommand {
         try refuseUnreadable()
-        let target: EntryID
-        do throws(ModelError) {
-            target = try EntryID(url)
-        } catch {
-            throw Problem(.badURL, error.message)
+        let target = try Problem.checking(nil, .badURL) { () throws(ModelError) in
+            try EntryID(url)
         }
         var sent = headers
         sent.remove(keyHeader)

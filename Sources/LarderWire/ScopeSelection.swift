@@ -11,7 +11,6 @@ package enum ScopeSelection: Equatable, Sendable {
     case user(UInt32, AccountName?)
     case all
 
-    /// Reads the two parameters; nil for one that was not given.
     package init(scope: String?, account: AccountName?) throws(Problem) {
         guard let scope, scope != "own" else {
             self = .own(account ?? .default)
@@ -32,11 +31,8 @@ package enum ScopeSelection: Equatable, Sendable {
     }
 
     package init(_ query: ScopeQuery) throws(Problem) {
-        let account: AccountName?
-        do throws(ModelError) {
-            account = try query.account.map { text throws(ModelError) in try AccountName(text) }
-        } catch {
-            throw Problem(.badRequest, "account: \(error.message)")
+        let account = try Problem.checking("account") { () throws(ModelError) in
+            try query.account.map { text throws(ModelError) in try AccountName(text) }
         }
         try self.init(scope: query.scope, account: account)
     }
@@ -58,17 +54,6 @@ package enum ScopeSelection: Equatable, Sendable {
         case .user(_, let account): account
         case .shared, .all: nil
         }
-    }
-
-    /// The parameters that differ from what counts without them.
-    package var parameters: [(name: String, value: String)] {
-        var parameters: [(name: String, value: String)] = []
-        switch self {
-        case .own: break
-        case .shared, .user, .all: parameters.append(("scope", text))
-        }
-        if let account { parameters.append(("account", account.text)) }
-        return parameters
     }
 
     package var isOthers: Bool {

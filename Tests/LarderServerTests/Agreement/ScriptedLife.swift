@@ -79,11 +79,10 @@ final class ScriptedLife: Sendable {
     }
 
     func fetch(_ path: String, normalize: Bool = true) async throws {
-        let query = PercentCoding.query([
-            ("url", ServerFixture.baseURL + path), ("policy", "network-only"),
-            ("normalize", "\(normalize)"), ("account", round.account.text),
-        ])
-        _ = try await round.client.ask("GET", "/v1/fetch?\(query)")
+        var options = FetchOptions(policy: .networkOnly)
+        (options.normalize, options.account) = (normalize, round.account.text)
+        let command = FetchCommand(url: ServerFixture.baseURL + path, options: options)
+        _ = try await round.client.ask("GET", "/v1/fetch?\(APIEncoder().query(command))")
     }
 
     /// Has the origin give something, and a fetch bring it.
