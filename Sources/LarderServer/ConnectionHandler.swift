@@ -1,5 +1,4 @@
 import DequeModule
-import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -427,17 +426,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         watch.stop()
         machine.hungUp()
-        giveUpCurrent()
+        if case .job(let body, let interest) = current {
+            body.hasRoom = {}
+            body.hungUp()
+            interest.giveUp()
+            current = nil
+        }
         held.removeAll()
         context.fireChannelInactive()
-    }
-
-    private func giveUpCurrent() {
-        guard case .job(let body, let interest) = current else { return }
-        body.hasRoom = {}
-        body.hungUp()
-        interest.giveUp()
-        current = nil
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

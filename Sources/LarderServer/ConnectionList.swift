@@ -1,7 +1,10 @@
+import Glibc
 import LarderAPI
+import LarderEngine
 import LarderModel
-import LarderWire
+import Logging
 import NIOCore
+import NIOHTTP1
 import Synchronization
 
 /// The open connections, how many each user has, and how they are told of the daemon's end.
@@ -95,7 +98,6 @@ final class ConnectionList: Sendable {
         }
     }
 
-    /// Returns when the last connection is closed.
     func waitUntilEmpty() async {
         await withCheckedContinuation { continuation in
             let isEmpty = open.withLock { open in
@@ -114,3 +116,112 @@ final class ConnectionList: Sendable {
 
 /// The user event by which a connection hears of the daemon's end.
 struct DrainBegan: Sendable {}
+
+/// The 503 answer to a client whose connection the server does not take.
+///
+/// The bytes are made once, as the process may have no memory or file left when they are needed.
+struct ConnectionRefusal: Sendable {
+    static let noFiles = ConnectionRefusal(
+        "the daemon can open no more files",
+        hint: "Try again, or raise the limit of open files, LimitNOFILE= of the unit."
+    )
+    static let tooMany = ConnectionRefusal(
+        "there are too many connections, of all users or of yours",
+        hint: "Close some, or raise the limit of open files, LimitNOFILE= of the unit."
+    )
+
+    private let bytes: [UInt8]
+
+    private init(_ detail: String, hint: String) {
+        let body = Problem(.overloaded, detail, hint: hint).encoded()
+        let head = [
+            "HTTP/1.1 503 Service Unavailable", "Content-Type: \(Problem.mediaType)",
+            "Content-Length: \(body.count)", "Retry-After: 1", "Server: \(HTTPHeaders.server)",
+            "Connection: close", "", "",
+        ]
+        bytes = Array(head.joined(separator: "\r\n").utf8) + body
+    }
+
+    /// Sends what the socket takes at once, which is all of it on a new connection.
+    func send(to client: Int32) {
+        // A close with unread bytes would reset the connection before the client reads the answer.
+        var request = [UInt8](repeating: 0, count: 4_096)
+        _ = recv(client, &request, request.count, Int32(MSG_DONTWAIT))
+        _ = Glibc.send(client, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+    }
+}
+
+/// Refuses clients while the process can open no more files.
+///
+/// Without it the listener would be ready again and again, and each turn of its event loop would fail
+/// to accept. A descriptor in reserve is given up to accept each client that waits, tell it 503 and
+/// close its connection.
+///
+/// Used on the listener's event loop.
+final class AcceptGuard: ChannelInboundHandler {
+    typealias InboundIn = any Channel
+    typealias InboundOut = any Channel
+
+    private let listener: Int32
+    private let logger: Logger
+    private var reserve: Int32
+    private var refused = 0
+    private var noticeDue = NIODeadline.uptimeNanoseconds(0)
+
+    /// `listener` is the descriptor that clients are accepted from.
+    init(listener: Int32, logger: Logger) {
+        self.listener = listener
+        self.logger = logger
+        reserve = Self.openReserve()
+    }
+
+    deinit {
+        if reserve >= 0 { close(reserve) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? IOError,
+            [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode)
+        else { return context.fireErrorCaught(error) }
+        let count = refuseWaiting()
+        refused += count
+        if count == 0 { pause(context) }
+        let now = context.eventLoop.now
+        guard now >= noticeDue else { return }
+        noticeDue = now + .larder(Limits.shortageNoticeTime)
+        logger.warning(
+            "no file can be opened, clients are refused",
+            metadata: .larder([
+                .reason: "\(String(cString: strerror(error.errnoCode)))", .count: "\(refused)",
+            ])
+        )
+        refused = 0
+    }
+
+    /// Refuses the clients that wait, a bounded number in one turn; how many they were.
+    private func refuseWaiting() -> Int {
+        var count = 0
+        while count < Limits.refusedConnectionsMax {
+            if reserve >= 0 { close(reserve) }
+            let client = accept(listener, nil, nil)
+            guard client >= 0 else { break }
+            ConnectionRefusal.noFiles.send(to: client)
+            close(client)
+            count += 1
+            reserve = -1
+        }
+        reserve = Self.openReserve()
+        return count
+    }
+
+    /// Another thread was quicker with the descriptor in reserve.
+    private func pause(_ context: ChannelHandlerContext) {
+        let channel = context.channel
+        _ = channel.setOption(.autoRead, value: false)
+        channel.eventLoop.scheduleTask(in: .larder(Limits.acceptPause)) {
+            _ = channel.setOption(.autoRead, value: true)
+        }
+    }
+
+    private static func openReserve() -> Int32 { open("/dev/null", O_RDONLY | O_CLOEXEC) }
+}

@@ -77,7 +77,6 @@ struct ConnectionMachine: Equatable {
         case drop
     }
 
-    /// A piece of a request's body.
     mutating func bodyArrived() -> PartAction {
         switch state {
         case .exchanging(isRequestWhole: false): .deliver
@@ -87,7 +86,6 @@ struct ConnectionMachine: Equatable {
         }
     }
 
-    /// The end of a request.
     mutating func endArrived() -> PartAction {
         defer { checkInvariants() }
         switch state {
@@ -203,7 +201,6 @@ struct ConnectionMachine: Equatable {
     }
 
     enum RefusalAction: Equatable {
-        /// Answer with a problem.
         case refuse
         /// The rest of the request's body never comes.
         case breakOff
@@ -256,7 +253,6 @@ struct ConnectionMachine: Equatable {
         }
     }
 
-    /// The connection is gone.
     mutating func hungUp() {
         defer { checkInvariants() }
         state = .closed

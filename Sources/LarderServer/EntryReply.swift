@@ -1,4 +1,3 @@
-import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore

@@ -1,4 +1,3 @@
-import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -18,7 +17,6 @@ struct Exchange: Sendable {
 
     var engine: Engine { server.engine }
 
-    /// The path, and the query behind the first `?`.
     var path: Substring { head.path }
     var query: Substring { head.query ?? "" }
 
@@ -41,7 +39,6 @@ struct Exchange: Sendable {
         }
     }
 
-    /// The header fields of the request.
     var fields: HeaderFields {
         HeaderFields(head.headers.map { HeaderFields.Field(name: $0.name, value: $0.value) })
     }
@@ -52,7 +49,6 @@ struct Exchange: Sendable {
         return WriteConditions(ifMatch: match, ifNoneMatch: noneMatch)
     }
 
-    /// A command, read from the JSON of the body.
     func command<Command: Sendable>(
         _ read: @escaping @Sendable ([UInt8]) throws(Problem) -> Command
     ) async throws(Problem) -> Command {
@@ -66,11 +62,9 @@ struct Exchange: Sendable {
         orNothing: Bool = false
     ) async throws(Problem) -> Command {
         try await command { json throws(Problem) in
-            let json = orNothing && json.isEmpty ? Array("{}".utf8) : json
-            do throws(APIDecodingError) {
+            try Problem.decoding { () throws(APIDecodingError) in
+                let json = orNothing && json.isEmpty ? Array("{}".utf8) : json
                 return try APIDecoder(.strict).decode(from: json)
-            } catch {
-                throw Problem(error)
             }
         }
     }
@@ -130,13 +124,12 @@ struct Exchange: Sendable {
         await respond(json, headers, status: status)
     }
 
-    /// Answers with JSON.
     func respond(
         _ json: [UInt8],
         _ headers: HTTPHeaders = HTTPHeaders(),
         status: HTTPResponseStatus = .ok
     ) async {
-        let memory: HeldBytes?
+        let memory: UserShare?
         do throws(Problem) {
             memory = try hold(json.count)
         } catch {
@@ -154,14 +147,85 @@ struct Exchange: Sendable {
     }
 }
 
-extension Problem {
-    init(_ error: APIDecodingError) {
-        let kind: ProblemKind =
+extension Exchange {
+    /// The parameters of the query; any other is refused.
+    func parameters<Query: Decodable>(hint: String? = nil) throws(Problem) -> Query {
+        try Self.parameters(query, hint: hint)
+    }
+
+    /// `hint` is for a query that has other parameters than it needs.
+    static func parameters<Query: Decodable>(
+        _ query: Substring,
+        hint: String? = nil
+    ) throws(Problem) -> Query {
+        do throws(APIDecodingError) {
+            return try APIDecoder(.strict).decode(query: query)
+        } catch {
+            var problem = Problem(error)
             switch error {
-            case .unknownMember(_, in: _, known: _, .json): .unknownMember
-            case .unknownMember(_, in: _, known: _, .query): .unknownParameter
-            case _: .badRequest
+            case .badEncoding(let name):
+                problem.hint = "Encode it: curl -G --data-urlencode \(name)=…"
+            case .unknownMember, .repeatedMember, .missingMember:
+                problem.hint = hint ?? problem.hint
+            case .notJSON, .wrongType, .outOfRange, .unknownValue, .invalid: break
             }
-        self.init(kind, error.message)
+            throw problem
+        }
+    }
+
+    func refuseParameters() throws(Problem) {
+        guard !query.isEmpty else { return }
+        let _: NoParameters = try parameters()
+    }
+
+    private struct NoParameters: Decodable {}
+
+    /// The scope of a route that takes no parameter but `account`.
+    func scope() throws(Problem) -> ScopeKey {
+        let query: AccountQuery = try parameters()
+        return try scope(of: query.account)
+    }
+}
+
+extension Exchange {
+    /// The account that a request names: the parameter or member `account`, or `Larder-Account`.
+    func account(_ given: String?) throws(Problem) -> String? { try head.account(given) }
+
+    func scope(of account: String?) throws(Problem) -> ScopeKey {
+        scope(try AccountName(command: self.account(account)))
+    }
+
+    func selection(_ rows: ScopeQuery) throws(Problem) -> ScopeSelection {
+        var rows = rows
+        rows.account = try account(rows.account)
+        return try ScopeSelection(rows)
+    }
+}
+
+extension HTTPRequestHead {
+    /// The account that a request names; the two ways must not differ.
+    func account(_ given: String?) throws(Problem) -> String? {
+        guard let field = headers.first(name: "Larder-Account") else { return given }
+        guard given == nil || given == field else {
+            throw Problem(
+                .badRequest,
+                "account: it is '\(given ?? "")', and Larder-Account is '\(field)'",
+                hint: "Give one of the two."
+            )
+        }
+        return field
+    }
+}
+
+extension Exchange {
+    func stats() async throws(Problem) -> StatsReport {
+        var report = engine.monitor.stats()
+        report.connections = server.connections.counts
+        do {
+            try await server.meters.sum().fill(&report)
+        } catch {
+            throw Problem(.internal, "an event loop does not tell what it counted")
+        }
+        return report
     }
 }

@@ -18,7 +18,6 @@ final class FrameStream {
         await send([frame])
     }
 
-    /// Several at once.
     func send(_ frames: [some StreamFrame]) async -> Bool {
         if !hasBegun {
             hasBegun = true
@@ -45,7 +44,7 @@ extension Exchange {
 /// length once the last frame is there, and without heartbeats.
 final class FrameArray {
     private let exchange: Exchange
-    private let memory: HeldBytes?
+    private let memory: UserShare?
     private var pieces: [[UInt8]] = []
     private var byteCount = 0
     private var refusal: Problem?

@@ -1,15 +1,14 @@
 import LarderAPI
 import LarderModel
-import LarderWire
 import NIOCore
 import NIOHTTP1
+import Synchronization
 
 /// What the connections of one event loop count; used on that loop only, so that counting costs
 /// no lock and no shared memory.
 final class LoopMeter {
     private(set) var counts = LoopCounts()
 
-    /// An answer's head is on its way.
     func answered(_ family: RouteFamily, _ status: HTTPResponseStatus) {
         counts.requests[family.rawValue * LoopCounts.classCount + LoopCounts.classIndex(status)] +=
             1
@@ -43,7 +42,6 @@ final class LoopMeter {
     func putAnswered(after time: TimeAmount) { counts.put.record(time.nanoseconds) }
 }
 
-/// What ``LoopMeter`` has counted.
 struct LoopCounts: Sendable {
     /// 2xx, 3xx, 4xx and 5xx.
     static let classCount = 4
@@ -80,7 +78,6 @@ struct LoopCounts: Sendable {
         min(max(Int(status.code) / 100 - 2, 0), classCount - 1)
     }
 
-    /// Fills in what is counted at the socket.
     func fill(_ report: inout StatsReport) {
         report.lookups.ready = ready
         report.readyAnswers = readyAnswers
@@ -94,5 +91,35 @@ struct LoopCounts: Sendable {
             let counts = requests[first..<first + Self.classCount]
             return RequestStats(family: family.name, counts: counts)
         }
+    }
+}
+
+/// The meters of all event loops.
+///
+/// Guarded by a lock; each meter is read on its own loop.
+final class LoopMeters: Sendable {
+    private struct Entry: Sendable {
+        let eventLoop: any EventLoop
+        let meter: NIOLoopBoundBox<LoopMeter>
+    }
+
+    private let entries = Mutex<[Entry]>([])
+
+    func makeMeter(_ eventLoop: any EventLoop) -> LoopMeter {
+        let meter = LoopMeter()
+        let entry = Entry(
+            eventLoop: eventLoop,
+            meter: NIOLoopBoundBox(meter, eventLoop: eventLoop)
+        )
+        entries.withLock { $0.append(entry) }
+        return meter
+    }
+
+    func sum() async throws -> LoopCounts {
+        var sum = LoopCounts()
+        for entry in entries.withLock({ $0 }) {
+            sum.add(try await entry.eventLoop.submit { entry.meter.value.counts }.get())
+        }
+        return sum
     }
 }

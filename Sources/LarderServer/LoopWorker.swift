@@ -1,8 +1,10 @@
+import Glibc
 import LarderEngine
 import LarderModel
 import LarderStore
 import LarderWire
 import NIOCore
+import NIOPosix
 
 /// Runs the longer answers of one event loop, on that loop, with a reader of its own.
 actor LoopWorker {
@@ -22,15 +24,13 @@ actor LoopWorker {
         executor = LoopExecutor(eventLoop)
     }
 
-    /// Answers one request.
     func answer(_ match: RouteMatch, _ exchange: Exchange) async {
         await answer(exchange) { (loop) throws(Problem) in try await match.answer(exchange, loop) }
     }
 
-    /// Answers a read of an entry.
     func read(_ id: EntryID, _ exchange: Exchange) async {
         await answer(exchange) { (loop) throws(Problem) in
-            try await EntryRoutes(exchange, loop).read(id)
+            try await EntryRoutes(exchange: exchange, loop: loop).read(id)
         }
     }
 
@@ -56,5 +56,165 @@ actor LoopWorker {
         let loop = LoopReader(try server.engine.store.makeReader(), eventLoop)
         opened = loop
         return loop
+    }
+}
+
+/// An event loop as the place where tasks run, actors' and their own alike.
+///
+/// A task that prefers it (SE-0417) comes back to its loop from a writer's thread at once, without
+/// the pool's threads between, and goes from one actor of the loop to another on the same thread.
+final class LoopExecutor: TaskExecutor, SerialExecutor {
+    private let eventLoop: any EventLoop
+
+    init(_ eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        eventLoop.execute {
+            job.runSynchronously(
+                isolatedTo: self.asUnownedSerialExecutor(),
+                taskExecutor: self.asUnownedTaskExecutor()
+            )
+        }
+    }
+
+    func checkIsolated() {
+        eventLoop.preconditionInEventLoop()
+    }
+}
+
+/// The reader of one event loop with what its connections share, used on that loop only.
+final class LoopReader {
+    let reader: StoreReader
+    private var scopes: [Scope: ScopeKey] = [:]
+    private var date = (second: Int64.min, text: "")
+
+    init(_ reader: StoreReader, _ eventLoop: any EventLoop) {
+        self.reader = reader
+        endTransactions(afterTurnsOf: eventLoop)
+    }
+
+    /// A scope's key, hashed once as long as there are few of them.
+    func key(for scope: Scope) -> ScopeKey {
+        if let key = scopes[scope] { return key }
+        if scopes.count >= Limits.connectionsMax { scopes.removeAll() }
+        let key = reader.key(for: scope)
+        scopes[scope] = key
+        return key
+    }
+
+    /// The Date header (RFC 9110 6.6.1), printed once a second.
+    func date(at now: Timestamp) -> String {
+        let second = now.milliseconds / 1_000
+        if date.second != second { date = (second, now.httpDate) }
+        return date.text
+    }
+
+    /// Whenever the reader opens a transaction, it is ended when the loop has dealt with what was
+    /// ready, before the loop waits again.
+    private func endTransactions(afterTurnsOf eventLoop: any EventLoop) {
+        let bound = NIOLoopBound(WeakReader(reader: reader), eventLoop: eventLoop)
+        reader.transactionOpened = {
+            eventLoop.assertInEventLoop()
+            eventLoop.execute { bound.value.reader?.endTransaction() }
+        }
+    }
+
+    private struct WeakReader {
+        weak var reader: StoreReader?
+    }
+}
+
+/// What the connections of one event loop share, used on that loop only.
+struct ServerLoop {
+    let reader: LoopReader
+    let worker: LoopWorker
+    let ready: ReadyAnswers
+    let meter: LoopMeter
+    let spin: LoopSpin
+    /// Answers that take longer than a turn of the loop; every connection has at most one.
+    let jobs: WorkQueue
+}
+
+/// Keeps an event loop awake for a moment after it has answered the only client that asks at the time,
+/// whose next request is often on its way; used on that loop only.
+///
+/// To wake a processor that sleeps takes longer than to answer a hit. Meanwhile a byte goes round in a
+/// pipe, whose handler this is, so that the loop finds something whenever it looks at its sockets. With
+/// two clients there is nothing to gain: it finds the one's request when it has answered the other's.
+final class LoopSpin: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    /// That of the pipe; nil where no loop is to be kept awake.
+    private var pipe: ChannelHandlerContext?
+    /// Who was answered last.
+    private var client: ObjectIdentifier?
+    /// Since when at least nobody else was.
+    private var aloneSince: NIODeadline?
+    /// Until when it is kept awake; nil while no byte is under way.
+    private var end: NIODeadline?
+
+    private let now: () -> NIODeadline
+
+    private static let time = TimeAmount(Limits.spinTimeMax)
+    private static let quietTime = TimeAmount(Limits.spinQuietTime)
+    private static let byte = ByteBuffer(integer: 0 as UInt8)
+
+    init(now: @escaping () -> NIODeadline = NIODeadline.now) {
+        self.now = now
+    }
+
+    /// Opens a pipe for a loop's spin, which keeps the loop awake from then on.
+    static func open(
+        _ spin: NIOLoopBoundBox<ServerLoop>,
+        on eventLoop: any EventLoop
+    ) async throws -> any Channel {
+        var ends: [Int32] = [0, 0]
+        guard Glibc.pipe(&ends) == 0 else { throw IOError(errnoCode: errno, reason: "pipe") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return try await NIOPipeBootstrap(group: eventLoop)
+            .channelInitializer { pipe in
+                pipe.eventLoop.makeCompletedFuture {
+                    try pipe.pipeline.syncOperations.addHandler(spin.value.spin)
+                }
+            }
+            .takingOwnershipOfDescriptors(input: ends[0], output: ends[1])
+            .get()
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { pipe = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { pipe = nil }
+
+    /// A connection has been answered; the clock is looked at only where it was the last one, too.
+    func answered(_ connection: ObjectIdentifier) {
+        guard let pipe else { return }
+        guard connection == client else {
+            (client, aloneSince) = (connection, nil)
+            return
+        }
+        let now = now()
+        guard let since = aloneSince else {
+            aloneSince = now
+            return
+        }
+        guard now - since >= Self.quietTime else { return }
+        if end == nil { send(pipe) }
+        end = now + Self.time
+    }
+
+    /// The byte has gone round: once more, while the loop is to be kept awake.
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard let end, aloneSince != nil, now() < end else {
+            self.end = nil
+            return
+        }
+        send(context)
+    }
+
+    private func send(_ pipe: ChannelHandlerContext) {
+        pipe.writeAndFlush(NIOAny(Self.byte), promise: nil)
     }
 }

@@ -13,7 +13,6 @@ struct Peer: Sendable, Equatable {
         .own(uid: uid, account: account)
     }
 
-    /// Asks the kernel who connected.
     static func of(_ channel: any Channel) -> EventLoopFuture<Peer> {
         guard let options = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeFailedFuture(ServerError.unknownPeer)
@@ -30,5 +29,104 @@ struct Peer: Sendable, Equatable {
         var pid: Int32 = 0
         var uid: UInt32 = 0
         var gid: UInt32 = 0
+    }
+}
+
+/// The groups of whoever is at the other end of a connection, by the kernel's word at the moment of
+/// connecting (SO_PEERCRED and SO_PEERGROUPS, unix(7) and socket(7)).
+///
+/// They are asked for when something hangs on them, so that an ordinary request costs nothing; the
+/// kernel keeps what it noted when the client connected, and answers the same at any time.
+struct PeerGroups: Sendable, Equatable {
+    /// The supplementary groups, and the group that the client ran as.
+    let all: Set<UInt32>
+
+    init(all: Set<UInt32>) {
+        self.all = all
+    }
+
+    /// Asks the kernel; called on the channel's event loop.
+    init(of peer: Peer, on channel: any Channel) throws(ServerError) {
+        let supplementary: [UInt32]?
+        do {
+            supplementary = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+                of: NIOBSDSocket.Handle.self
+            ) { try Self.supplementary(ofPeerAt: $0) }
+        } catch {
+            throw .unknownPeer
+        }
+        guard let supplementary else { throw .unknownPeer }
+        all = Set(supplementary).union([peer.gid])
+    }
+
+    /// The supplementary groups of the process at the other end of a socket.
+    static func supplementary(ofPeerAt descriptor: Int32) throws(ServerError) -> [UInt32] {
+        // Few users are in more; the kernel says how many there are where they are too many.
+        var count = 32
+        while true {
+            var groups = [UInt32](repeating: 0, count: count)
+            var length = socklen_t(count * MemoryLayout<UInt32>.stride)
+            let result = getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, &groups, &length)
+            let given = Int(length) / MemoryLayout<UInt32>.stride
+            if result == 0 { return Array(groups.prefix(given)) }
+            guard errno == ERANGE, given > count else { throw .unknownPeer }
+            count = given
+        }
+    }
+}
+
+/// Who may look into others' rows and change how the daemon works: root, the daemon's own user, and
+/// the members of a group.
+///
+/// The group is not the socket's: who may ask may not therefore administer.
+package struct Administrators: Sendable, Equatable {
+    private let uids: Set<UInt32>
+    private let group: Group
+
+    package struct Group: Sendable, Equatable {
+        package let name: String
+        /// Nil where no group has the name, so that nobody is in it.
+        package let number: UInt32?
+
+        package init(name: String, number: UInt32?) {
+            self.name = name
+            self.number = number
+        }
+    }
+
+    package init(daemonUID: UInt32, group: Group) {
+        self.init(uids: [0, daemonUID], group: group)
+    }
+
+    private init(uids: Set<UInt32>, group: Group) {
+        self.uids = uids
+        self.group = group
+    }
+
+    /// The members of a group only, not even root: for tests, which may run as root.
+    package static func members(of group: Group) -> Administrators {
+        Administrators(uids: [], group: group)
+    }
+
+    /// Whether a client is one of them.
+    ///
+    /// `groups` is asked only where the uid does not decide.
+    func include(
+        _ peer: Peer,
+        groups: () throws(ServerError) -> PeerGroups
+    ) throws(ServerError) -> Bool {
+        if uids.contains(peer.uid) { return true }
+        guard let number = group.number else { return false }
+        return try groups().all.contains(number)
+    }
+
+    /// How to become one of them.
+    var hint: String {
+        guard group.number != nil else {
+            return
+                "Ask as root or as the daemon's own user; a group '\(group.name)' does not exist."
+        }
+        return "Ask as root or as the daemon's own user, or join its group: "
+            + "sudo usermod -aG \(group.name) \"$USER\", then log in again."
     }
 }

@@ -2,7 +2,6 @@ import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
-import LarderWire
 import NIOCore
 import NIOHTTP1
 

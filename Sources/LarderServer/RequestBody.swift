@@ -1,13 +1,15 @@
 import DequeModule
+import LarderAPI
+import LarderEngine
 import LarderModel
 import NIOCore
+import NIOHTTP1
 
 /// The body of a request as it comes, read no faster than it is taken.
 ///
 /// Used on its connection's event loop only.
 // Confined to the event loop, which every entry point checks.
 final class RequestBody: @unchecked Sendable {
-    /// How a body ended before its end.
     enum Failure: Error {
         case hungUp
     }
@@ -23,7 +25,7 @@ final class RequestBody: @unchecked Sendable {
     /// Told once, before the first piece is waited for.
     var isWanted: () -> Void = {}
     /// The memory of a body that was collected, and of what is made of it, until the exchange ends.
-    var memory: HeldBytes?
+    var memory: UserShare?
 
     init(_ eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
@@ -82,4 +84,25 @@ final class RequestBody: @unchecked Sendable {
         isWanted = {}
         return try await withCheckedThrowingContinuation { taker = $0 }
     }
+}
+
+/// What comes from a client, in its order.
+enum ConnectionInput {
+    case part(HTTPServerRequestPart)
+    /// What is no request.
+    case unreadable(Problem)
+    /// Nothing more.
+    case end
+}
+
+/// What the present exchange needs of its connection.
+enum ConnectionExchange {
+    /// Answered on the loop once the request is whole.
+    case inline(HTTPRequestHead, EntryID)
+    case job(RequestBody, Interest)
+}
+
+extension ByteBuffer {
+    /// What it keeps in memory: a small piece the whole of what was read with it.
+    var heldBytes: Int { storageCapacity }
 }

@@ -1,17 +1,19 @@
+import CSchema
 import LarderAPI
 import LarderEngine
-import LarderWire
 
 extension RouteMatch {
-    /// Answers a request, or says why not.
     func answer(_ exchange: Exchange, _ loop: LoopReader) async throws(Problem) {
         if checks.refusesParameters { try exchange.refuseParameters() }
         if checks.isForAdministrators { try exchange.requireAdministrator() }
-        var entries: EntryRoutes { EntryRoutes(exchange, loop) }
-        var modifiers: ModifierRoutes { ModifierRoutes(exchange) }
-        var pins: PinRoutes { PinRoutes(exchange) }
-        var origins: OriginRoutes { OriginRoutes(exchange) }
-        var administration: AdministrationRoutes { AdministrationRoutes(exchange, loop) }
+        var entries: EntryRoutes { EntryRoutes(exchange: exchange, loop: loop) }
+        var modifiers: ModifierRoutes { ModifierRoutes(exchange: exchange) }
+        var pins: PinRoutes { PinRoutes(exchange: exchange) }
+        var origins: OriginRoutes { OriginRoutes(exchange: exchange) }
+        var raw: RawRoutes { RawRoutes(exchange: exchange, loop: loop) }
+        var administration: AdministrationRoutes {
+            AdministrationRoutes(exchange: exchange, loop: loop)
+        }
         switch name {
         case .readBatch: try await entries.batch()
         case .explainEntry: try await entries.explain(try id)
@@ -20,9 +22,10 @@ extension RouteMatch {
         case .removeEntry: try await entries.remove(try id)
         case .listEntries: try await entries.list()
         case .fetchByQuery, .fetchByBody:
-            try await FetchRoutes(exchange, loop).answer(byQuery: name == .fetchByQuery)
+            try await FetchRoutes(exchange: exchange, loop: loop)
+                .answer(byQuery: name == .fetchByQuery)
         case .watchByQuery, .watchByBody:
-            try await WatchRoutes(exchange).answer(byQuery: name == .watchByQuery)
+            try await WatchRoutes(exchange: exchange).answer(byQuery: name == .watchByQuery)
         case .listModifiers: try await modifiers.list()
         case .acceptModifiers: try await modifiers.accept()
         case .actOnModifiers: try await modifiers.act()
@@ -51,10 +54,20 @@ extension RouteMatch {
             let version = exchange.engine.monitor.version
             try await exchange.respond(with: VersionReport(version: version))
         case .document: await exchange.respond(APIDocument.bytes)
-        case .get: try await RawRoutes(exchange, loop).get()
-        case .raw: try await RawRoutes(exchange, loop).read()
-        case .rawPost, .rawPut, .rawPatch, .rawDelete:
-            try await RawRoutes(exchange, loop).write()
+        case .get: try await raw.get()
+        case .raw: try await raw.read()
+        case .rawPost, .rawPut, .rawPatch, .rawDelete: try await raw.write()
         }
     }
+}
+
+/// The OpenAPI 3.1 document of the API, as `schema/openapi.json` has it.
+///
+/// `scripts/generate-openapi` writes the file from the tables of routes and problems and the types of
+/// `LarderAPI`. `CSchema` embeds it.
+enum APIDocument {
+    static let bytes: [UInt8] = {
+        let document = larder_api_document()
+        return Array(UnsafeRawBufferPointer(start: document.bytes, count: document.count))
+    }()
 }

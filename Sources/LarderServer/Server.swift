@@ -2,7 +2,6 @@ package import LarderAPI
 package import LarderEngine
 package import LarderModel
 import LarderStore
-import LarderWire
 import Logging
 package import NIOCore
 import NIOHTTP1
@@ -31,7 +30,6 @@ package final class Server: Sendable {
     /// Where it listens, and who may do more than others.
     package struct Configuration: Sendable {
         package var path: String
-        /// The rights of the socket's file.
         package var mode: UInt32
         package var administrators: Administrators
         /// A socket that listens already and belongs to somebody else, to be served in place of
@@ -69,14 +67,7 @@ package final class Server: Sendable {
         eventLoopGroup: any EventLoopGroup = Server.eventLoops
     ) {
         self.configuration = configuration
-        context = ServerContext(
-            engine: engine,
-            administrators: configuration.administrators,
-            configuration: configuration.told,
-            takesPlainReads: configuration.takesPlainReads,
-            filesMax: configuration.filesMax,
-            reload: configuration.reload
-        )
+        context = ServerContext(configuration, engine: engine)
         group = eventLoopGroup
         (stopping, stop) = AsyncStream.makeStream()
     }
@@ -87,7 +78,7 @@ package final class Server: Sendable {
     /// `isListening` is called once the socket takes clients.
     package func run(isListening: () -> Void = {}) async throws {
         let loops = try await makeLoops()
-        let door = try await Door(open(loops))
+        let door = Door(try await listen(on: try ListeningSocket(configuration), loops))
         isListening()
         await withDiscardingTaskGroup { group in
             for loop in loops.values {
@@ -138,7 +129,6 @@ package final class Server: Sendable {
 
     // MARK: Set-up
 
-    /// By event loop.
     private typealias Loops = [ObjectIdentifier: LoopPlace]
 
     /// What is known of an event loop outside of it.
@@ -177,10 +167,6 @@ package final class Server: Sendable {
             )
         }
         return loops
-    }
-
-    private func open(_ loops: Loops) async throws -> Listener {
-        try await listen(on: try ListeningSocket(configuration), loops)
     }
 
     private func listen(on socket: ListeningSocket, _ loops: Loops) async throws -> Listener {

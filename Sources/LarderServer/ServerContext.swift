@@ -1,11 +1,9 @@
 package import LarderAPI
 import LarderEngine
-import LarderModel
-import LarderWire
+package import LarderModel
 import NIOCore
 import Synchronization
 
-/// What every connection shares.
 final class ServerContext: Sendable {
     let engine: Engine
     private let standing: Mutex<ServerStanding>
@@ -13,31 +11,29 @@ final class ServerContext: Sendable {
     private let reloadConfiguration: Server.Reload?
     let takesPlainReads: Bool
     let connections: ConnectionList
-    let uploads = UploadPlaces()
-    let memory = HeldMemory()
+    /// Places for bodies that are still coming.
+    let uploads = UserShares(max: Limits.uploadsMax, each: Limits.uploadsPerUserMax)
+    /// Bytes of bodies and answers that are held as a whole.
+    let memory = UserShares(max: Limits.heldBytesMax, each: Limits.heldBytesPerUserMax)
     let meters = LoopMeters()
     /// Sets request ids of this run apart from those of others.
     private let run: String
     // Relaxed: each number is only ever taken once, and orders nothing.
     private let requests = Atomic<Int64>(0)
 
-    init(
-        engine: Engine,
-        administrators: Administrators,
-        configuration: ConfigurationStatus? = nil,
-        takesPlainReads: Bool = true,
-        filesMax: Int = .max,
-        reload: Server.Reload? = nil
-    ) {
+    init(_ configuration: Server.Configuration, engine: Engine) {
         connections = ConnectionList(
-            connectionsMax: Limits.connectionsMax(files: filesMax),
-            perUserMax: Limits.connectionsPerUserMax(files: filesMax)
+            connectionsMax: Limits.connectionsMax(files: configuration.filesMax),
+            perUserMax: Limits.connectionsPerUserMax(files: configuration.filesMax)
         )
         standing = Mutex(
-            ServerStanding(administrators: administrators, configuration: configuration)
+            ServerStanding(
+                administrators: configuration.administrators,
+                configuration: configuration.told
+            )
         )
-        reloadConfiguration = reload
-        self.takesPlainReads = takesPlainReads
+        reloadConfiguration = configuration.reload
+        takesPlainReads = configuration.takesPlainReads
         self.engine = engine
         run = String(engine.clock.now().milliseconds, radix: 36)
     }
@@ -71,3 +67,6 @@ package struct ServerStanding: Sendable {
         self.configuration = configuration
     }
 }
+
+// LarderAPI has types of these names, for the wire; here they are the model's.
+package typealias Timestamp = LarderModel.Timestamp

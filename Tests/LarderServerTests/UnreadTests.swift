@@ -86,9 +86,9 @@ struct UnreadTests {
 
     @Test("Memory for answers and bodies has a bound for a user and for all, and comes back")
     func memory() throws {
-        let memory = HeldMemory()
+        let memory = UserShares(max: Limits.heldBytesMax, each: Limits.heldBytesPerUserMax)
         let most = Limits.heldBytesPerUserMax
-        var taken: [HeldBytes] = [try #require(memory.take(most, for: 1))]
+        var taken: [UserShare] = [try #require(memory.take(most, for: 1))]
         #expect(memory.take(1, for: 1) == nil)
         taken.removeAll()
         let half = try #require(memory.take(most / 2, for: 1))

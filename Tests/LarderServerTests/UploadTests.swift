@@ -9,24 +9,24 @@ import Testing
 struct UploadTests {
     @Test("One user has so many places, all together have more, and what is left is free again")
     func places() throws {
-        let places = UploadPlaces()
-        var taken: [UploadPlace] = []
-        for _ in 0..<Limits.uploadsPerUserMax { taken.append(try #require(places.enter(1))) }
-        #expect(places.enter(1) == nil)
-        taken.removeLast().leave()
-        taken.append(try #require(places.enter(1)))
-        #expect(places.enter(1) == nil)
+        let places = UserShares(max: Limits.uploadsMax, each: Limits.uploadsPerUserMax)
+        var taken: [UserShare] = []
+        for _ in 0..<Limits.uploadsPerUserMax { taken.append(try #require(places.take(1, for: 1))) }
+        #expect(places.take(1, for: 1) == nil)
+        taken.removeLast()
+        taken.append(try #require(places.take(1, for: 1)))
+        #expect(places.take(1, for: 1) == nil)
         var uid: UInt32 = 2
         while taken.count < Limits.uploadsMax {
-            guard let place = places.enter(uid) else {
+            guard let place = places.take(1, for: uid) else {
                 uid += 1
                 continue
             }
             taken.append(place)
         }
-        #expect(places.enter(1_000) == nil)
-        for place in taken { place.leave() }
-        #expect(places.enter(1) != nil)
+        #expect(places.take(1, for: 1_000) == nil)
+        taken.removeAll()
+        #expect(places.take(1, for: 1) != nil)
     }
 
     @Test("An entity larger than one may be is refused by its length, and by its bytes")

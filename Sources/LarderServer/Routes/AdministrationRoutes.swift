@@ -1,19 +1,13 @@
 import Glibc
-import LarderAPI
 import LarderEngine
 import LarderWire
 import NIOHTTP1
 
 /// Eviction, and what the daemon says of itself.
 struct AdministrationRoutes {
-    private let exchange: Exchange
-    private let loop: LoopReader
+    let exchange: Exchange
+    let loop: LoopReader
     private var engine: Engine { exchange.engine }
-
-    init(_ exchange: Exchange, _ loop: LoopReader) {
-        self.exchange = exchange
-        self.loop = loop
-    }
 
     func status() async throws(Problem) {
         var report = await engine.monitor.status(
@@ -86,15 +80,15 @@ extension EvictCommand {
     /// Reads a body in which no member is null: a member that is left out by mistake would make an
     /// eviction do more.
     fileprivate static func withoutNull(_ json: [UInt8]) throws(Problem) -> EvictCommand {
-        let (command, null): (EvictCommand, String?)
-        do throws(APIDecodingError) {
-            command = try APIDecoder(.strict).decode(EvictCommand.self, from: json)
-            let members = try APIDecoder(.strict).decode(NamedValues<RawJSON>.self, from: json)
-            null = members.members.first { $0.value == .null }?.name
-        } catch {
-            throw Problem(error)
+        let (command, given) = try Problem.decoding { () throws(APIDecodingError) in
+            (
+                try APIDecoder(.strict).decode(EvictCommand.self, from: json),
+                try APIDecoder(.strict).decode(NamedValues<RawJSON>.self, from: json)
+            )
         }
-        guard let null else { return command }
+        guard let null = given.members.first(where: { $0.value == .null })?.name else {
+            return command
+        }
         throw Problem(.badRequest, "the member '\(null)' is null", hint: "Leave it out.")
     }
 }

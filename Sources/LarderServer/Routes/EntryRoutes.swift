@@ -1,4 +1,3 @@
-import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -8,14 +7,9 @@ import NIOHTTP1
 
 /// `/v1/entries`: entries by their ids, and entities that answers share.
 struct EntryRoutes {
-    private let exchange: Exchange
-    private let loop: LoopReader
+    let exchange: Exchange
+    let loop: LoopReader
     private var engine: Engine { exchange.engine }
-
-    init(_ exchange: Exchange, _ loop: LoopReader) {
-        self.exchange = exchange
-        self.loop = loop
-    }
 
     func list() async throws(Problem) {
         let query: EntryListQuery = try exchange.parameters()
@@ -80,9 +74,14 @@ struct EntryRoutes {
         }
         try RequestHeaderRules.refusePart(exchange.fields, status: 400)
         if let name = id.entity { return try await put(name, query, scope) }
-        try refuseTooLarge()
+        if let length = exchange.announcedLength, length > engine.store.maxEntryBytes {
+            throw Problem(
+                .entryTooLarge,
+                "the body has \(length) bytes, at most \(engine.store.maxEntryBytes) are taken"
+            )
+        }
         let place = try exchange.enterUpload()
-        defer { place?.leave() }
+        defer { withExtendedLifetime(place) {} }
         var intake = try engine.entries.take(
             id,
             scope,
@@ -135,17 +134,6 @@ struct EntryRoutes {
         )
     }
 
-    /// Refuses by the announced length before a byte of it is read.
-    private func refuseTooLarge() throws(Problem) {
-        guard let length = exchange.announcedLength, length > engine.store.maxEntryBytes else {
-            return
-        }
-        throw Problem(
-            .entryTooLarge,
-            "the body has \(length) bytes, at most \(engine.store.maxEntryBytes) are taken"
-        )
-    }
-
     func remove(_ id: EntryID) async throws(Problem) {
         try RequestHeaderRules.refusePart(exchange.fields, status: 400)
         let query: ScopeQuery = try exchange.parameters()
@@ -184,7 +172,6 @@ struct EntryRoutes {
 }
 
 extension [EntryID] {
-    /// The ids of a batch, each once.
     fileprivate init(batch texts: [String]) throws(Problem) {
         guard (1...Limits.batchIDsMax).contains(texts.count) else {
             throw Problem(

@@ -1,4 +1,3 @@
-import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -7,12 +6,8 @@ import NIOHTTP1
 
 /// `/v1/modifiers` and `/v1/lanes`: the queue of what is written here and sent when it can be.
 struct ModifierRoutes {
-    private let exchange: Exchange
+    let exchange: Exchange
     private var engine: Engine { exchange.engine }
-
-    init(_ exchange: Exchange) {
-        self.exchange = exchange
-    }
 
     /// 202 once they are on disk; with `wait`, 200 if they are settled by then.
     func accept() async throws(Problem) {

@@ -1,52 +1,41 @@
+import LarderAPI
 import LarderModel
-import LarderWire
 import NIOCore
 import Synchronization
 
-/// The memory that requests and answers hold as a whole for their clients, counted by users: each
-/// stays for as long as its client pleases.
+/// What requests and answers hold, counted by users: each holds it for as long as its client pleases.
 ///
 /// Guarded by a lock.
-final class HeldMemory: Sendable {
-    private let taken = Mutex(
-        Shares<UInt32>(max: Limits.heldBytesMax, each: Limits.heldBytesPerUserMax)
-    )
+final class UserShares: Sendable {
+    fileprivate let taken: Mutex<Shares<UInt32>>
 
-    /// Memory for a user; nil where there is no more.
-    func take(_ bytes: Int, for uid: UInt32) -> HeldBytes? {
-        grow(by: bytes, uid) ? HeldBytes(bytes, self, uid) : nil
-    }
+    init(max: Int, each: Int) { taken = Mutex(Shares(max: max, each: each)) }
 
-    fileprivate func grow(by bytes: Int, _ uid: UInt32) -> Bool {
-        taken.withLock { $0.take(uid, bytes) }
-    }
-
-    fileprivate func giveBack(_ bytes: Int, _ uid: UInt32) {
-        taken.withLock { $0.giveBack(uid, bytes) }
+    /// An amount for a user; nil where there is no more.
+    func take(_ amount: Int, for uid: UInt32) -> UserShare? {
+        taken.withLock { $0.take(uid, amount) } ? UserShare(self, uid, amount) : nil
     }
 }
 
-/// Memory that was taken; it is given back with the last reference to it.
+/// An amount that was taken; it is given back with the last reference to it.
 // Sendable: the number is changed by one task, which has the only reference then.
-final class HeldBytes: @unchecked Sendable {
-    private let memory: HeldMemory
+final class UserShare: @unchecked Sendable {
+    private let shares: UserShares
     private let uid: UInt32
-    private(set) var bytes: Int
+    private var amount: Int
 
-    fileprivate init(_ bytes: Int, _ memory: HeldMemory, _ uid: UInt32) {
-        self.bytes = bytes
-        self.memory = memory
-        self.uid = uid
+    fileprivate init(_ shares: UserShares, _ uid: UInt32, _ amount: Int) {
+        (self.shares, self.uid, self.amount) = (shares, uid, amount)
     }
 
     /// False where there is no more.
-    func grow(to bytes: Int) -> Bool {
-        guard memory.grow(by: bytes - self.bytes, uid) else { return false }
-        self.bytes = bytes
+    func grow(to amount: Int) -> Bool {
+        guard shares.taken.withLock({ $0.take(uid, amount - self.amount) }) else { return false }
+        self.amount = amount
         return true
     }
 
-    deinit { memory.giveBack(bytes, uid) }
+    deinit { shares.taken.withLock { $0.giveBack(uid, amount) } }
 }
 
 extension Exchange {
@@ -63,7 +52,7 @@ extension Exchange {
             )
         }
         let place = try enterUpload()
-        defer { place?.leave() }
+        defer { withExtendedLifetime(place) {} }
         var bytes: [UInt8] = []
         try reserve(Int(announced ?? 0), for: &bytes)
         while let piece = try await nextPiece() {
@@ -90,7 +79,7 @@ extension Exchange {
     }
 
     /// Memory for what is in it as a whole; nil for what is too small to be counted.
-    func hold(_ count: Int) throws(Problem) -> HeldBytes? {
+    func hold(_ count: Int) throws(Problem) -> UserShare? {
         guard count > Limits.inlineBodyBytesMax else { return nil }
         guard let memory = server.memory.take(count, for: peer.uid) else { throw .memoryTaken }
         return memory
@@ -105,5 +94,21 @@ extension Problem {
                 + " of one user and \(Limits.heldBytesMax) in all are held at once",
             hint: "Send the rest of the other bodies, and read the other answers, first."
         )
+    }
+}
+
+extension Exchange {
+    /// A place for the body while it comes; nil for one that has come whole.
+    func enterUpload() throws(Problem) -> UserShare? {
+        guard !body.isWhole else { return nil }
+        guard let place = server.uploads.take(1, for: peer.uid) else {
+            throw Problem(
+                .overloaded,
+                "too many bodies are still coming: at most \(Limits.uploadsPerUserMax) of one user"
+                    + " and \(Limits.uploadsMax) in all are taken at once",
+                hint: "Send the rest of the others first."
+            )
+        }
+        return place
     }
 }

@@ -1,0 +1,254 @@
+import LarderEngine
+import LarderModel
+import LarderStore
+import LarderWire
+import NIOCore
+import NIOHTTP1
+
+/// `/v1/fetch`: what is cached and what the network says, as frames.
+struct FetchRoutes {
+    let exchange: Exchange
+    let loop: LoopReader
+
+    func answer(byQuery: Bool) async throws(Problem) {
+        if exchange.head.headers.first(name: "Last-Event-ID") == FrameFormat.endID {
+            return await exchange.writer.respond(.noContent)
+        }
+        var given = try await command(byQuery: byQuery)
+        given.options.account = try exchange.account(given.options.account)
+        let command = try FetchOrder(given)
+        guard FrameFormat.isArrayNamed(in: exchange.accepted) else {
+            let stream = FrameStream(exchange)
+            try await fetch(command) { frame in await stream.send(frame) }
+            return await stream.end()
+        }
+        guard !command.follows else {
+            throw Problem(
+                .notAcceptable,
+                "what is followed has no end, and is no application/json",
+                hint: "Accept application/jsonl or text/event-stream, or leave follow out."
+            )
+        }
+        let array = FrameArray(exchange)
+        try await fetch(command) { frame in array.take(frame) }
+        try await array.end()
+    }
+
+    private func fetch(
+        _ command: FetchOrder,
+        emit: @escaping (FetchFrame) async -> Bool
+    ) async throws(Problem) {
+        let refusal = await exchange.engine.fetch(
+            command,
+            scope: exchange.scope(command.account),
+            client: try exchange.client,
+            reader: loop.reader,
+            interest: exchange.interest,
+            emit: { frame in await emit(named(frame)) }
+        )
+        if let refusal { throw refusal }
+    }
+
+    /// A problem frame with a request id of its own.
+    private func named(_ frame: FetchFrame) -> FetchFrame {
+        guard case .problem(var frame) = frame else { return frame }
+        frame.problem = exchange.told(frame.problem)
+        frame.problem.requestID = exchange.server.nextRequestID()
+        return .problem(frame)
+    }
+
+    /// A POST takes its parameters in the body only.
+    private func command(byQuery: Bool) async throws(Problem) -> FetchCommand {
+        guard byQuery else { return try await exchange.command() }
+        return try exchange.parameters(hint: Self.encodeHint)
+    }
+
+    static let encodeHint = """
+        If it is part of the URL, the URL was not percent-encoded: \
+        curl -G --data-urlencode url=URL …/v1/fetch
+        """
+}
+
+/// `/v1/watch`: what changes, as frames or as a long poll.
+struct WatchRoutes {
+    let exchange: Exchange
+
+    func answer(byQuery: Bool) async throws(Problem) {
+        var given = try await command(byQuery: byQuery)
+        given.options.account = try exchange.account(given.options.account)
+        var command = try WatchOrder(given)
+        if let last = exchange.head.headers.first(name: "Last-Event-ID") {
+            try command.takeLastEventID(last)
+        }
+        guard !FrameFormat.isArrayNamed(in: exchange.accepted) else {
+            guard command.timeout != nil else {
+                throw Problem(
+                    .notAcceptable,
+                    "a watch without timeout has no end, and is no application/json",
+                    hint: "Accept application/jsonl or text/event-stream, or give timeout."
+                )
+            }
+            return try await poll(command)
+        }
+        let stream = FrameStream(exchange)
+        let refusal = await exchange.engine.watches.watch(
+            command,
+            scope: exchange.scope(command.account),
+            client: try exchange.client,
+            interest: exchange.interest,
+            emit: { frames in await stream.send(frames) }
+        )
+        if let refusal { throw refusal }
+        await stream.end()
+    }
+
+    private func poll(_ command: WatchOrder) async throws(Problem) {
+        let report = try await exchange.engine.watches.poll(
+            command,
+            scope: exchange.scope(command.account),
+            client: try exchange.client,
+            interest: exchange.interest
+        )
+        await exchange.writer.respond(
+            .ok,
+            ["Content-Type": "application/json", "Cache-Control": "no-store", "Vary": "Accept"],
+            body: APIEncoder().encode(report)
+        )
+    }
+
+    /// A POST takes its parameters in the body only.
+    private func command(byQuery: Bool) async throws(Problem) -> WatchCommand {
+        guard byQuery else { return try await exchange.command() }
+        let query: WatchQuery = try exchange.parameters()
+        return WatchCommand(query)
+    }
+}
+
+/// `/o/{origin}/{path}`: an origin's answer as one body, for clients that can only set a base URL.
+struct RawRoutes {
+    let exchange: Exchange
+    let loop: LoopReader
+    private var writer: ResponseWriter { exchange.writer }
+
+    // MARK: Writing
+
+    /// 202 once the request is on disk as a modifier; 200 where it was before, and is settled.
+    func write() async throws(Problem) {
+        let command = try RawWriteCommand(
+            method: exchange.head.method.rawValue,
+            uri: exchange.head.uri,
+            headers: exchange.fields
+        )
+        let scope = exchange.scope(command.place.account)
+        let (url, keyHeader): (WebURL, String)
+        do throws(Problem) {
+            (url, keyHeader) = try await exchange.engine.modifiers.destination(of: command, scope)
+        } catch {
+            guard error.kind == .methodNotAllowed else { throw error }
+            return await exchange.respond(error, ["Allow": "GET, HEAD"])
+        }
+        let body = try await exchange.wholeBody(upTo: command.bodyBytesMax)
+        let byteCount = body.count
+        let accepted = try await exchange.work(onBytes: byteCount) { () throws(Problem) in
+            ModifiersCommand(try command.modifier(to: url, keyHeader: keyHeader, body: body))
+        }
+        let receipts = try await exchange.engine.modifiers.accept(
+            accepted,
+            scope,
+            byteCount: byteCount
+        )
+        let headers: HTTPHeaders = ["Preference-Applied": "respond-async"]
+        try await exchange.respond(receipts, of: accepted, headers)
+    }
+
+    // MARK: Reading
+
+    func read() async throws(Problem) {
+        let command = try RawCommand(uri: exchange.head.uri, headers: exchange.fields)
+        let reply = try await exchange.engine.raw(
+            command,
+            scope: exchange.scope(command.account),
+            reader: loop.reader,
+            interest: exchange.interest
+        )
+        await answer(with: reply)
+    }
+
+    /// `GET /v1/get`: a fetch with one body.
+    func get() async throws(Problem) {
+        var command: FetchCommand = try exchange.parameters(hint: FetchRoutes.encodeHint)
+        command.options.account = try exchange.account(command.options.account)
+        let order = try FetchOrder(command)
+        guard !order.follows else {
+            throw Problem(.badRequest, "follow: it is for streams: GET /v1/fetch")
+        }
+        let reply = try await exchange.engine.get(
+            order,
+            fields: exchange.fields,
+            scope: exchange.scope(order.account),
+            reader: loop.reader,
+            interest: exchange.interest
+        )
+        await answer(with: reply)
+    }
+
+    private func answer(with reply: RawReply?) async {
+        switch reply {
+        case .answer(let answer): await send(answer)
+        case .problem(let problem, let fields):
+            await exchange.respond(problem, HTTPHeaders(fields))
+        // Nobody reads any more.
+        case nil: await writer.abort()
+        }
+    }
+
+    private func send(_ answer: RawAnswer) async {
+        let status = HTTPResponseStatus(statusCode: answer.status)
+        var headers = HTTPHeaders(answer.fields)
+        headers.addGeneral(date: loop.date(at: exchange.engine.clock.now()))
+        switch answer.body {
+        case .empty:
+            guard await writer.begin(status, headers, isFlushed: false) else { return }
+            await writer.end()
+        case .bytes(let bytes):
+            guard status.mayHaveResponseBody else {
+                guard await writer.begin(status, headers, isFlushed: false) else { return }
+                return await writer.end()
+            }
+            await writer.respond(status, headers, body: bytes)
+        case .stored(let reader):
+            headers.add(name: "Content-Length", value: String(reader.body.byteCount))
+            await copy(status, headers) { try await reader.next() }
+        case .passed(let body, let byteCount):
+            exchange.interest.whenGivenUp { body.giveUp() }
+            if let byteCount { headers.add(name: "Content-Length", value: String(byteCount)) }
+            await copy(status, headers) { try await body.next() }
+            body.giveUp()
+        }
+    }
+
+    /// Sends a body that comes piece by piece, no faster than it is read; one that breaks off cuts
+    /// the answer off, as its head has been sent.
+    private func copy(
+        _ status: HTTPResponseStatus,
+        _ headers: HTTPHeaders,
+        next: () async throws -> [UInt8]?
+    ) async {
+        guard await writer.begin(status, headers) else { return }
+        guard !writer.isHeadOnly, status.mayHaveResponseBody else { return await writer.end() }
+        do {
+            while let piece = try await next() {
+                guard await writer.send(piece) else { return }
+            }
+        } catch {
+            return await writer.abort()
+        }
+        await writer.end()
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate init(_ fields: HeaderFields) {
+        self.init(fields.fields.map { ($0.name, $0.value) })
+    }
+}
