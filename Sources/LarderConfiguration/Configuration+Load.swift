@@ -30,20 +30,18 @@ extension Configuration {
         checkTLS: @escaping TLSCheck = { _ in nil }
     ) throws(ConfigurationError) -> Configuration {
         let places = StandardPlaces(environment: environment, uid: uid, home: home)
-        let text = try configurationText(of: file ?? places.configurationFile)
-        if text == nil, let file {
-            throw .unreadable(file: file, reason: "there is no such file")
-        }
+        let path = file ?? places.configurationFile
+        let text = try configurationText(of: path, isNeeded: file != nil)
         var configuration = try load(
             text: text ?? "",
-            file: file ?? places.configurationFile,
+            file: path,
             environment: environment,
             places: places,
             flags: flags,
             readsFolders: true,
             checkTLS: checkTLS
         )
-        if text != nil { configuration.file = file ?? places.configurationFile }
+        if text != nil { configuration.file = path }
         return configuration
     }
 
@@ -74,7 +72,6 @@ extension Configuration {
         return try reader.result()
     }
 
-    /// The name of the folders of origins.
     package static let originsFolder = "origins.d"
 }
 
@@ -122,9 +119,7 @@ extension NormalizeRules {
     ///
     /// - Throws: Everything that is wrong with it, not only the first.
     package static func load(file: String) throws(ConfigurationError) -> NormalizeRules {
-        guard let text = try configurationText(of: file) else {
-            throw .unreadable(file: file, reason: "there is no such file")
-        }
+        let text = try configurationText(of: file, isNeeded: true) ?? ""
         var reader = ConfigurationReader()
         let document = reader.collect { () throws(ConfigurationFinding) in
             try ConfigurationDocument(text: text, file: file)

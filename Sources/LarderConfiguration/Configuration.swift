@@ -16,7 +16,6 @@ package struct Configuration: Equatable, Sendable {
     package var file: String?
     /// Of the file and of the folders of origins, sorted by name.
     package var origins: [OriginSettings] = []
-    /// Where each of them comes from.
     package var originSources: [OriginName: OriginSource] = [:]
     /// What was left out of the state directory's folder of origins, one sentence each.
     package var warnings: [String] = []
@@ -32,7 +31,6 @@ package struct Configuration: Equatable, Sendable {
 }
 
 extension Configuration {
-    /// The origins with where they come from.
     package var knownOrigins: [KnownOrigin] {
         origins.map { KnownOrigin($0, from: originSources[$0.name] ?? .implicit) }
     }
@@ -40,18 +38,14 @@ extension Configuration {
 
 extension Configuration {
     package struct Sockets: Equatable, Sendable {
-        /// The absolute path of the socket.
         package var api: String
-        /// The socket's permission bits.
         package var mode = 0o660
         /// Whether a hit's loop stays awake for a moment for the next one of its only client.
         package var spin = true
     }
 
     package struct Storage: Equatable, Sendable {
-        /// The absolute path of the folder of `cache.db`.
         package var cacheDirectory: String
-        /// The absolute path of the folder of `state.db`.
         package var stateDirectory: String
     }
 

@@ -1,4 +1,3 @@
-/// Why there is no configuration.
 package enum ConfigurationError: Error, Equatable, CustomStringConvertible {
     /// A file that is there, or was asked for by name, cannot be read.
     case unreadable(file: String, reason: String)
@@ -7,7 +6,6 @@ package enum ConfigurationError: Error, Equatable, CustomStringConvertible {
     /// `log` is what was read of it all the same.
     case invalid([ConfigurationFinding], log: Configuration.Log)
 
-    /// One line for each thing that is wrong.
     package var description: String {
         switch self {
         case .unreadable(let file, let reason):
@@ -18,7 +16,6 @@ package enum ConfigurationError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// One thing that is wrong with a configuration, and where.
 package struct ConfigurationFinding: Error, Equatable, CustomStringConvertible {
     package let place: ConfigurationPlace
     package let message: String
@@ -42,13 +39,11 @@ package struct ConfigurationFinding: Error, Equatable, CustomStringConvertible {
     /// One line: `/etc/larder/larder.yaml:3:5: there is no key 'cahce' (did you mean 'cache'?)`.
     package var description: String { "\(place): \(words)" }
 
-    /// The same without the place.
     package var words: String {
         message + (suggestion.map { " (did you mean '\($0)'?)" } ?? "")
     }
 }
 
-/// Where a value of the configuration stands.
 package enum ConfigurationPlace: Hashable, Sendable, CustomStringConvertible {
     /// Line and column count from 1; the column counts Unicode scalars.
     case file(String, line: Int, column: Int)

@@ -1,7 +1,6 @@
 import LarderModel
 
 extension ConfigurationReader {
-    /// Reads what stands under `origins`.
     mutating func readOrigins(_ part: Item) {
         for item in items(of: part) {
             take(item, from: .file(file))
@@ -70,14 +69,13 @@ extension ConfigurationReader {
 
     /// The files of a folder with the names of their origins.
     private mutating func originFiles(in folder: String) -> [(name: String, file: String)] {
-        let found = collect { () throws(ConfigurationFinding) in
-            do throws(FileFault) {
-                return try names(inFolder: folder)
-            } catch {
-                throw Self.unreadable(folder, error)
-            }
+        let found: [String]
+        do throws(FileFault) {
+            found = try names(inFolder: folder)
+        } catch {
+            report(folder, error)
+            return []
         }
-        guard let found else { return [] }
         for name in found where name.hasSuffix(".yml") {
             report(.file("\(folder)/\(name)", line: 1, column: 1), "its name must end in .yaml")
         }
@@ -95,21 +93,13 @@ extension ConfigurationReader {
     }
 
     private mutating func readOrigin(_ name: String, of file: String, from source: OriginSource) {
-        let text: String?
-        do throws(ConfigurationError) {
-            text = try configurationText(of: file)
+        do throws(FileFault) {
+            // It may have been taken away since the folder was read.
+            guard let text = try configurationText(of: file) else { return }
+            readOrigin(name, text: text, file: file, from: source)
         } catch {
-            switch error {
-            case .unreadable(let file, let reason):
-                report(Self.unreadable(file, FileFault(reason: reason)))
-            case .invalid(let findings, _):
-                for finding in findings { report(finding) }
-            }
-            return
+            report(file, error)
         }
-        // It was taken away since the folder was read.
-        guard let text else { return }
-        readOrigin(name, text: text, file: file, from: source)
     }
 
     /// Reads what stands under an origin's name, as the whole of a text.
@@ -140,10 +130,7 @@ extension ConfigurationReader {
         )
     }
 
-    private static func unreadable(_ file: String, _ fault: FileFault) -> ConfigurationFinding {
-        ConfigurationFinding(
-            .file(file, line: 1, column: 1),
-            "it cannot be read: \(fault.reason)"
-        )
+    private mutating func report(_ file: String, _ fault: FileFault) {
+        report(.file(file, line: 1, column: 1), "it cannot be read: \(fault.reason)")
     }
 }

@@ -119,7 +119,7 @@ extension ConfigurationReader {
         let name: String
         /// The place in messages: `origins.api.fetch.ttl`, `types[2]`; empty for the file.
         let path: String
-        /// Where the name stands.
+        /// Position of the name.
         let place: ConfigurationPlace
         let value: YAMLNode
     }
@@ -185,7 +185,6 @@ extension ConfigurationReader {
         }
     }
 
-    /// Where a node begins.
     func place(of node: YAMLNode) -> ConfigurationPlace {
         .file(file, line: node.line, column: node.column)
     }

@@ -101,13 +101,7 @@ package struct OriginFolder: Sendable {
     private func write(_ bytes: [UInt8], to descriptor: Int32) throws(Problem) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { bytes in
-                #if canImport(Glibc)
-                Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-                #elseif canImport(Musl)
-                Musl.write(descriptor, bytes.baseAddress, bytes.count)
-                #endif
-            }
+            let count = rest.withUnsafeBytes { writeSome($0, to: descriptor) }
             if count < 0, errno == EINTR { continue }
             try attempt("write a file in it") { count > 0 }
             rest = rest.dropFirst(count)
@@ -134,4 +128,9 @@ package struct OriginFolder: Sendable {
             status: isFull ? 507 : nil
         )
     }
+}
+
+/// Outside of the type, whose own method would hide write(2).
+private func writeSome(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
+    write(descriptor, bytes.baseAddress, bytes.count)
 }

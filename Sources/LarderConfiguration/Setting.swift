@@ -138,7 +138,6 @@ extension Setting {
 }
 
 extension Setting {
-    /// The address of an origin.
     func baseURL() throws(ConfigurationFinding) -> WebURL {
         let url = try model { () throws(ModelError) in try WebURL(text) }
         guard !text.contains("?"), !text.contains("#") else {
@@ -147,7 +146,6 @@ extension Setting {
         return url
     }
 
-    /// A host that redirects may lead to.
     func hostPort() throws(ConfigurationFinding) -> HostPort {
         try model { () throws(ModelError) in try HostPort(text) }
     }
@@ -190,7 +188,6 @@ extension Setting {
         )
     }
 
-    /// A name of an origin.
     func originName() throws(ConfigurationFinding) -> OriginName {
         try model { () throws(ModelError) in try OriginName(text) }
     }

@@ -23,7 +23,6 @@ struct YAMLNode: Sendable {
     var line = 1
     var column = 1
 
-    /// The text of a scalar; nil for a list or a mapping.
     var text: String? {
         guard case .scalar(let scalar) = kind else { return nil }
         return scalar.text
@@ -69,14 +68,7 @@ struct ConfigurationDocument {
 
     init(text: String, file: String) throws(ConfigurationFinding) {
         self.file = file
-        do throws(YAMLFault) {
-            root = try YAMLParser.read(text)
-        } catch {
-            throw ConfigurationFinding(
-                .file(file, line: error.line, column: error.column),
-                "this is not YAML: \(error.message)"
-            )
-        }
+        root = try YAMLParser.read(text, of: file)
     }
 
     /// An origin that a client defines, which has no file.

@@ -1,14 +1,6 @@
 import CYAML
 import LarderModel
 
-/// Why a text is not YAML, and where.
-struct YAMLFault: Error {
-    let message: String
-    /// Both count from 1; the column counts Unicode scalars.
-    let line: Int
-    let column: Int
-}
-
 /// Reads a text as one YAML 1.1 document, by libyaml's events (https://pyyaml.org/wiki/LibYAML).
 ///
 /// A key that stands twice in a mapping is kept twice. An alias is what its anchor names.
@@ -28,24 +20,29 @@ struct YAMLParser: ~Copyable {
 
     /// libyaml's state, which holds its own address and must not move.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
+    private let file: String
     private let input: UnsafeMutableBufferPointer<UInt8>
     private var anchors: [String: YAMLNode] = [:]
     /// Where the last event began.
     private var mark = yaml_mark_t()
 
     /// The root; nil where there is none, as in a file of comments.
-    static func read(_ text: String) throws(YAMLFault) -> YAMLNode? {
+    static func read(_ text: String, of file: String) throws(ConfigurationFinding) -> YAMLNode? {
         let state = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
         guard yaml_parser_initialize(state) == 1 else {
             state.deallocate()
-            throw YAMLFault(message: "there is no memory to read it", line: 1, column: 1)
+            throw fault("there is no memory to read it", in: file, line: 1, column: 1)
         }
-        var parser = YAMLParser(state, text)
+        var parser = YAMLParser(state, text, file)
         return try parser.document()
     }
 
-    private init(_ parser: UnsafeMutablePointer<yaml_parser_t>, _ text: String) {
-        self.parser = parser
+    private init(
+        _ parser: UnsafeMutablePointer<yaml_parser_t>,
+        _ text: String,
+        _ file: String
+    ) {
+        (self.parser, self.file) = (parser, file)
         input = .allocate(capacity: text.utf8.count)
         _ = input.initialize(from: text.utf8)
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
@@ -58,7 +55,7 @@ struct YAMLParser: ~Copyable {
         input.deallocate()
     }
 
-    private mutating func document() throws(YAMLFault) -> YAMLNode? {
+    private mutating func document() throws(ConfigurationFinding) -> YAMLNode? {
         guard case .streamStart = try next(), case .documentStart = try next() else { return nil }
         let root = try node(try next(), depth: 1)
         _ = try next()
@@ -66,7 +63,8 @@ struct YAMLParser: ~Copyable {
         return root
     }
 
-    private mutating func node(_ event: Event, depth: Int) throws(YAMLFault) -> YAMLNode {
+    private mutating func node(_ event: Event, depth: Int) throws(ConfigurationFinding) -> YAMLNode
+    {
         guard depth <= Limits.jsonDepthMax else {
             throw fault("it is nested more than \(Limits.jsonDepthMax) deep")
         }
@@ -90,7 +88,7 @@ struct YAMLParser: ~Copyable {
         return node
     }
 
-    private mutating func sequence(_ depth: Int) throws(YAMLFault) -> [YAMLNode] {
+    private mutating func sequence(_ depth: Int) throws(ConfigurationFinding) -> [YAMLNode] {
         var elements: [YAMLNode] = []
         while true {
             let event = try next()
@@ -99,7 +97,7 @@ struct YAMLParser: ~Copyable {
         }
     }
 
-    private mutating func mapping(_ depth: Int) throws(YAMLFault) -> [YAMLNode.Pair] {
+    private mutating func mapping(_ depth: Int) throws(ConfigurationFinding) -> [YAMLNode.Pair] {
         var pairs: [YAMLNode.Pair] = []
         while true {
             let event = try next()
@@ -109,7 +107,7 @@ struct YAMLParser: ~Copyable {
         }
     }
 
-    private mutating func next() throws(YAMLFault) -> Event {
+    private mutating func next() throws(ConfigurationFinding) -> Event {
         var event = yaml_event_t()
         guard yaml_parser_parse(parser, &event) == 1 else { throw problem }
         defer { yaml_event_delete(&event) }
@@ -145,28 +143,33 @@ struct YAMLParser: ~Copyable {
 
     // MARK: What is wrong
 
-    private func fault(_ message: String) -> YAMLFault {
-        YAMLFault(message: message, line: Int(mark.line) + 1, column: Int(mark.column) + 1)
+    private static func fault(
+        _ message: String,
+        in file: String,
+        line: Int,
+        column: Int
+    ) -> ConfigurationFinding {
+        let place = ConfigurationPlace.file(file, line: line, column: column)
+        return ConfigurationFinding(place, "this is not YAML: \(message)")
+    }
+
+    private func fault(_ message: String, at mark: yaml_mark_t? = nil) -> ConfigurationFinding {
+        let mark = mark ?? self.mark
+        let (line, column) = (Int(mark.line) + 1, Int(mark.column) + 1)
+        return Self.fault(message, in: file, line: line, column: column)
     }
 
     /// The fault at which libyaml stopped.
-    private var problem: YAMLFault {
+    private var problem: ConfigurationFinding {
         let state = parser.pointee
         let message = state.problem.map { String(cString: $0) } ?? "there is no memory to read it"
         guard state.error == YAML_READER_ERROR else {
-            return YAMLFault(
-                message: message,
-                line: Int(state.problem_mark.line) + 1,
-                column: Int(state.problem_mark.column) + 1
-            )
+            return fault(message, at: state.problem_mark)
         }
         // A character that no YAML may have: all that is known of its place is its offset in bytes.
         let before = String(decoding: input.prefix(Int(state.problem_offset)), as: UTF8.self)
         let lines = before.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        return YAMLFault(
-            message: message,
-            line: lines.count,
-            column: (lines.last?.unicodeScalars.count ?? 0) + 1
-        )
+        let column = (lines.last?.unicodeScalars.count ?? 0) + 1
+        return Self.fault(message, in: file, line: lines.count, column: column)
     }
 }

@@ -109,16 +109,15 @@ extension Configuration {
             }
         }
         lines.append(origins.isEmpty ? "origins: {}" : "origins:")
-        for origin in origins { lines += origin.printedLines }
+        for origin in origins {
+            lines.append("  \(yamlText(origin.name.text)):")
+            lines += origin.yamlLines(coversSecrets: true).map { "    " + $0 }
+        }
         return lines.map { $0 + "\n" }.joined()
     }
 }
 
 extension OriginSettings {
-    fileprivate var printedLines: [String] {
-        ["  \(yamlText(name.text)):"] + yamlLines(coversSecrets: true).map { "    " + $0 }
-    }
-
     /// What stands under the origin's name, as YAML that reads back to the same value unless its
     /// secrets are covered.
     package func yamlLines(coversSecrets: Bool) -> [String] {
