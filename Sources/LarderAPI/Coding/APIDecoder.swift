@@ -16,22 +16,16 @@ package struct APIDecoder: Sendable {
         case lenient
     }
 
-    package var mode: Mode
-    package var depthMax: Int
+    private let mode: Mode
 
-    /// An answer has values of clients and origins within its own objects, so it may be deeper.
-    package init(_ mode: Mode) {
-        self.mode = mode
-        switch mode {
-        case .strict: depthMax = Limits.jsonDepthMax
-        case .lenient: depthMax = Limits.frameDepthMax
-        }
-    }
+    package init(_ mode: Mode) { self.mode = mode }
 
     package func decode<Value: Decodable>(
         _ type: Value.Type = Value.self,
         from json: [UInt8]
     ) throws(APIDecodingError) -> Value {
+        // An answer has values of clients and origins within its own objects, so it may be deeper.
+        let depthMax = mode == .strict ? Limits.jsonDepthMax : Limits.frameDepthMax
         let node: WireNode
         do throws(JSONError) {
             node = try WireNode(parsing: json, depthMax: depthMax)

@@ -278,11 +278,6 @@ private struct ArrayEncoding: UnkeyedEncodingContainer {
     let depth: Int
     private(set) var count = 0
 
-    init(state: EncodingState, depth: Int) {
-        self.state = state
-        self.depth = depth
-    }
-
     var codingPath: [any CodingKey] { [] }
 
     private mutating func next() {

@@ -42,7 +42,10 @@ final class ValueDecoder: Decoder {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(ObjectDecoding<Key>(self, try members(), state.names(of: type)))
+        let (members, names) = (try members(), state.names(of: type))
+        return KeyedDecodingContainer(
+            ObjectDecoding<Key>(decoder: self, members: members, names: names)
+        )
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -152,12 +155,6 @@ private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let members: [WireNode.Member]
     let names: MemberNames
 
-    init(_ decoder: ValueDecoder, _ members: [WireNode.Member], _ names: MemberNames) {
-        self.decoder = decoder
-        self.members = members
-        self.names = names
-    }
-
     var codingPath: [any CodingKey] { [] }
 
     /// Members whose names are keys as they are: of a dictionary.
@@ -235,11 +232,6 @@ private struct ArrayDecoding: UnkeyedDecodingContainer {
     let decoder: ValueDecoder
     let elements: [WireNode]
     private(set) var currentIndex = 0
-
-    init(decoder: ValueDecoder, elements: [WireNode]) {
-        self.decoder = decoder
-        self.elements = elements
-    }
 
     var codingPath: [any CodingKey] { [] }
     var count: Int? { elements.count }

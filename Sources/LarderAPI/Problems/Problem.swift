@@ -73,9 +73,7 @@ extension Problem {
     package func encoded() -> [UInt8] { APIEncoder().encode(self) }
 
     package init(decoding bytes: [UInt8]) throws(APIDecodingError) {
-        var decoder = APIDecoder(.lenient)
-        decoder.depthMax = Limits.frameDepthMax
-        self = try decoder.decode(from: bytes)
+        self = try APIDecoder(.lenient).decode(from: bytes)
     }
 
     /// The row of the type; for a type that only a newer daemon knows, a row of the problem's own
