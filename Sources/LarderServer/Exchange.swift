@@ -110,6 +110,13 @@ struct Exchange: Sendable {
         return problem
     }
 
+    /// The same with a request id of its own: a problem that is a part of an answer.
+    func named(_ problem: Problem) -> Problem {
+        var problem = told(problem)
+        problem.requestID = server.nextRequestID()
+        return problem
+    }
+
     /// Answers with a value of the API; `byteCount` says about how long its JSON is where it may be
     /// long, and is then encoded off the event loop.
     func respond(

@@ -98,20 +98,14 @@ struct LoopCounts: Sendable {
 ///
 /// Guarded by a lock; each meter is read on its own loop.
 final class LoopMeters: Sendable {
-    private struct Entry: Sendable {
-        let eventLoop: any EventLoop
-        let meter: NIOLoopBoundBox<LoopMeter>
-    }
+    private typealias Entry = (eventLoop: any EventLoop, meter: NIOLoopBoundBox<LoopMeter>)
 
     private let entries = Mutex<[Entry]>([])
 
     func makeMeter(_ eventLoop: any EventLoop) -> LoopMeter {
         let meter = LoopMeter()
-        let entry = Entry(
-            eventLoop: eventLoop,
-            meter: NIOLoopBoundBox(meter, eventLoop: eventLoop)
-        )
-        entries.withLock { $0.append(entry) }
+        let bound = NIOLoopBoundBox(meter, eventLoop: eventLoop)
+        entries.withLock { $0.append((eventLoop, bound)) }
         return meter
     }
 

@@ -28,6 +28,10 @@ struct CommandFailure: Error, Equatable {
     /// Nobody reads stdout any more; nothing is said about it.
     static let stdoutClosed = CommandFailure(.failed, "")
 
+    static func noTerminal(_ hint: String) -> CommandFailure {
+        CommandFailure(.usage, "there is no terminal to ask on", hint: hint)
+    }
+
     var isClosed: Bool { self == .stdoutClosed }
 
     func exit() -> Never {

@@ -78,10 +78,8 @@ struct Evict: AsyncParsableCommand {
         let console = Console()
         let scope = try whose.scope(options)
         guard yes || dryRun || console.canAsk else {
-            throw CommandFailure(
-                .usage,
-                "there is no terminal to ask on",
-                hint: "Give --yes to evict, or --dry-run to see what would go."
+            throw CommandFailure.noTerminal(
+                "Give --yes to evict, or --dry-run to see what would go."
             )
         }
         try await options.withClient { client in
@@ -201,10 +199,8 @@ struct Purge: AsyncParsableCommand {
         let console = Console()
         let scope = EntryScope.user(uid, account: options.account)
         guard yes || console.canAsk else {
-            throw CommandFailure(
-                .usage,
-                "there is no terminal to ask on",
-                hint: "Give --yes to purge. See what goes: cachectl df --uid \(uid)"
+            throw CommandFailure.noTerminal(
+                "Give --yes to purge. See what goes: cachectl df --uid \(uid)"
             )
         }
         try await options.withClient { client in

@@ -81,12 +81,9 @@ final class ValueDecoder: Decoder {
     /// The first name that comes a second time.
     private static func repeated(in members: [WireNode.Member]) -> String? {
         guard members.count > scannedMax else {
-            for (place, member) in members.enumerated() {
-                if members[..<place].contains(where: { $0.name.hasSameBytes(as: member.name) }) {
-                    return member.name
-                }
-            }
-            return nil
+            return members.indices.first { place in
+                members[..<place].contains { $0.name.hasSameBytes(as: members[place].name) }
+            }.map { members[$0].name }
         }
         var seen: Set<JSONName> = []
         return members.first { !seen.insert(JSONName($0.name)).inserted }?.name

@@ -121,17 +121,11 @@ struct ModifierRoutes {
                 interest: exchange.interest
             )
         }
-        let told = Page(items: page.items.map(told), next: page.next)
+        var told = page
+        for index in page.items.indices {
+            told.items[index].problem = page.items[index].problem.map(exchange.named)
+        }
         try await exchange.respond(with: told, byteCount: told.items.count << 9)
-    }
-
-    /// A problem of a modifier with a request id of its own.
-    private func told(_ result: ModifierActionResult) -> ModifierActionResult {
-        guard let problem = result.problem else { return result }
-        var result = result
-        result.problem = exchange.told(problem)
-        result.problem?.requestID = exchange.server.nextRequestID()
-        return result
     }
 
     func listLanes() async throws(Problem) {

@@ -49,11 +49,9 @@ struct FetchRoutes {
         if let refusal { throw refusal }
     }
 
-    /// A problem frame with a request id of its own.
     private func named(_ frame: FetchFrame) -> FetchFrame {
         guard case .problem(var frame) = frame else { return frame }
-        frame.problem = exchange.told(frame.problem)
-        frame.problem.requestID = exchange.server.nextRequestID()
+        frame.problem = exchange.named(frame.problem)
         return .problem(frame)
     }
 
@@ -207,15 +205,11 @@ struct RawRoutes {
         var headers = HTTPHeaders(answer.fields)
         headers.addGeneral(date: loop.date(at: exchange.engine.clock.now()))
         switch answer.body {
-        case .empty:
+        case .bytes(let bytes) where status.mayHaveResponseBody:
+            await writer.respond(status, headers, body: bytes)
+        case .empty, .bytes:
             guard await writer.begin(status, headers, isFlushed: false) else { return }
             await writer.end()
-        case .bytes(let bytes):
-            guard status.mayHaveResponseBody else {
-                guard await writer.begin(status, headers, isFlushed: false) else { return }
-                return await writer.end()
-            }
-            await writer.respond(status, headers, body: bytes)
         case .stored(let reader):
             headers.add(name: "Content-Length", value: String(reader.body.byteCount))
             await copy(status, headers) { try await reader.next() }

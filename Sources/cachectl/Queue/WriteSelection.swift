@@ -58,11 +58,8 @@ extension WriteSelection {
         let count = (isMore ? "at least " : "") + Self.writes(reports.count)
         if !yes {
             guard console.canAsk else {
-                throw CommandFailure(
-                    .usage,
-                    "there is no terminal to ask on",
-                    hint:
-                        "\(count) would be \(outcome). Give --yes to do it; see them: cachectl queue "
+                throw CommandFailure.noTerminal(
+                    "\(count) would be \(outcome). Give --yes to do it; see them: cachectl queue "
                         + "list --state \(state.rawValue)"
                 )
             }
