@@ -1,4 +1,3 @@
-import LarderJSON
 import LarderModel
 
 /// Members with names of a client's or an origin's own, such as header fields, in their order.

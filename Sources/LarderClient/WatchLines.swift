@@ -1,4 +1,3 @@
-import LarderModel
 import LarderWire
 import NIOHTTP1
 

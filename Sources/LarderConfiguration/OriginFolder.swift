@@ -1,6 +1,5 @@
 package import LarderAPI
 package import LarderModel
-import LarderWire
 
 #if canImport(Glibc)
 import Glibc

@@ -1,6 +1,5 @@
 import LarderAPI
 import LarderEngine
-import LarderModel
 import LarderStore
 import NIOCore
 import NIOHTTP1

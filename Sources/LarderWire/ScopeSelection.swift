@@ -1,4 +1,3 @@
-import LarderJSON
 package import LarderModel
 
 /// Whose rows a list, an inspection or an eviction is about: `scope=own|shared|user:N|all`.

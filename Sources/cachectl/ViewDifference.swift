@@ -1,6 +1,5 @@
 import LarderAPI
 import LarderJSON
-import LarderModel
 
 /// The places at which the view of an entry or entity differs from its base.
 struct ViewDifference {

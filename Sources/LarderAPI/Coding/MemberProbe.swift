@@ -1,5 +1,3 @@
-import LarderModel
-
 /// A type whose other members depend on the value of one of them.
 protocol WireUnion {}
 
