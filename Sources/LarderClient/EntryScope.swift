@@ -40,7 +40,6 @@ extension EntryItem {
 }
 
 extension LarderClient {
-    /// The rows of a scope.
     func rows(of scope: EntryScope) throws(LarderError) -> ScopeQuery {
         var query = ScopeQuery()
         switch scope {

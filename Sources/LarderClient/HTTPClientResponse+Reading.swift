@@ -88,7 +88,6 @@ extension LarderError {
 /// A request as it goes to whichever socket answers.
 struct SocketRequest: Sendable {
     var method: HTTPMethod
-    /// Path and query.
     var target: String
     var headers = HTTPHeaders()
     var body: HTTPClientRequest.Body?
@@ -101,12 +100,10 @@ struct SocketRequest: Sendable {
         self.timeLimit = timeLimit
     }
 
-    /// A GET of a report.
     init(getting path: String, _ query: some Encodable) {
         self.init(.GET, socketTarget(path, query), timeLimit: Limits.reportTime)
     }
 
-    /// A POST of a command.
     init(posting command: some Encodable, to target: String, timeLimit: Duration? = nil) {
         self.init(.POST, target, timeLimit: timeLimit)
         headers.add(name: "Content-Type", value: "application/json")
@@ -114,7 +111,6 @@ struct SocketRequest: Sendable {
     }
 }
 
-/// A path with the parameters of a query.
 func socketTarget(_ path: String, _ query: some Encodable) -> String {
     let text = APIEncoder().query(query)
     return text.isEmpty ? path : "\(path)?\(text)"

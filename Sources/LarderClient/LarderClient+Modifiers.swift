@@ -292,7 +292,6 @@ public enum ModifierSelection: Equatable, Sendable {
 }
 
 extension ModifierSelection {
-    /// The parameter `state`.
     var text: String? {
         switch self {
         case .open: nil

@@ -63,7 +63,6 @@ extension LarderClient {
 /// What is shown may have members that the program's type does not know. A merge leaves them as
 /// they are, but for those within arrays, which it replaces as a whole: such a change is refused.
 struct ValueDifference {
-    /// What is shown.
     let shown: JSONValue
     /// What the type makes of it.
     let before: JSONValue

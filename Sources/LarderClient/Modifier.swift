@@ -116,7 +116,6 @@ extension LarderAPI.ModifierCommand {
 }
 
 extension Modifier.Effect {
-    /// As it travels.
     var json: JSONValue {
         switch self {
         case .put(let value): Self.json("put", value.value)

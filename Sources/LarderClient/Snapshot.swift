@@ -113,7 +113,6 @@ extension Snapshot {
 }
 
 extension JSONDecoder {
-    /// The body of an entry as a value.
     func decode<Value: Decodable>(
         _ type: Value.Type,
         from body: [UInt8],

@@ -107,13 +107,8 @@ final class ValueDecoder: Decoder {
         return decoder
     }
 
-    /// The first member that was not asked for, if the mode refuses those, once the value was
-    /// read.
-    func unknownMember() -> APIDecodingError? {
-        unknownMember(beside: [])
-    }
-
-    /// The same for a value that was not read to its end, so that its type has further members.
+    /// The first unknown member of a value that was not read to its end, so that its type has members
+    /// that were not asked for.
     ///
     /// A misspelled member is reported as unknown, and not as missing.
     func unknownMember<Value: Decodable>(of type: Value.Type) -> APIDecodingError? {
@@ -122,7 +117,8 @@ final class ValueDecoder: Decoder {
         return probe.isWhole ? unknownMember(beside: probe.names) : nil
     }
 
-    private func unknownMember(beside others: [String]) -> APIDecodingError? {
+    /// The first member that was not asked for, if the mode refuses those, once the value was read.
+    func unknownMember(beside others: [String] = []) -> APIDecodingError? {
         guard state.mode == .strict, form == .object, case .object(let members) = node.content
         else { return nil }
         guard let unknown = unknown(of: members, beside: others) else {
