@@ -165,6 +165,7 @@ struct RawRoutes {
         let command = try RawCommand(uri: exchange.head.uri, headers: exchange.fields)
         let reply = try await exchange.engine.raw(
             command,
+            fields: exchange.fields,
             scope: exchange.scope(command.account),
             reader: loop.reader,
             interest: exchange.interest
