@@ -5,7 +5,7 @@ struct CutParts {
         /// The text of a key.
         case reference(Range<Int>)
         case end
-        /// It is none of ours.
+        /// The bytes are not a stored value.
         case damage
     }
 
@@ -31,7 +31,7 @@ struct CutParts {
         return .reference(range)
     }
 
-    /// Bytes behind their number.
+    /// Reads a length and the bytes that follow it.
     private mutating func data(in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
         guard let count = bytes.number(at: &position, before: end), count <= end - position else {
             return nil

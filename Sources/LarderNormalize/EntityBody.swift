@@ -1,7 +1,6 @@
 import LarderModel
 
-/// What an entity holds: its members, each with its value as bytes of JSON in which entities are
-/// cut out.
+/// Members of an entity, each with its value as JSON bytes from which other entities are cut out.
 ///
 /// # Stored form
 ///
@@ -11,10 +10,14 @@ import LarderModel
 /// bytes    the JSON as it came; with references: text, n × (key, text)
 /// ```
 ///
-/// Names are what they say, without escapes; references stand outside of the JSON, so that no
-/// member of a server's can be mistaken for one. A member's bytes stay what they are until the
-/// member has another value, so that they stand for the value in digests. The depth is that of the
-/// deepest value, in which a reference has none.
+/// Names are stored without escapes.
+///
+/// References are stored outside of the JSON. So no member that a server sends can be mistaken for
+/// one.
+///
+/// A member keeps its bytes until it gets another value. So digests can use the bytes as the value.
+///
+/// The depth is that of the deepest value. A reference adds nothing to it.
 package struct EntityBody: Sendable {
     struct Member: Sendable {
         /// Offsets into the stored form.
@@ -26,7 +29,7 @@ package struct EntityBody: Sendable {
     /// The stored form.
     package let bytes: [UInt8]
     let members: [Member]
-    /// How deep arrays and objects stand within each other in its values.
+    /// Nesting depth of arrays and objects in the values.
     let depth: Int
 
     /// Reads the stored form.
@@ -52,7 +55,7 @@ package struct EntityBody: Sendable {
         }
     }
 
-    /// What was written to a form up to the last of these members.
+    /// Completes a form that was written up to the last of these members.
     init(_ form: consuming FormWriter, _ members: [Member]) {
         let depth = form.bytes.withUnsafeBytes { bytes in
             members.reduce(0) { max($0, $1.depth(in: bytes)) }

@@ -1,28 +1,29 @@
 import LarderModel
 
-/// The members of one entity while what an answer brought is merged into them.
+/// The members of one entity while an answer is merged into them.
 struct EntityMerging {
     private enum Source {
         /// As it was held.
         case held
-        /// As it stands in the answer.
+        /// A value of the answer, as it was sent.
         case came(Split.Member)
         case made(CutBuilder)
     }
 
     private struct Member {
-        /// Its place in what was held; -1 for a new one.
+        /// Index in the stored body; -1 for a new member.
         let held: Int
         /// The number of its name in the skeleton; -1 for one that was held.
         let name: Int
         var source: Source
-        /// What the source says, once it was read.
+        /// Value of the source, set when it is first read.
         var text: HoledText?
-        /// What the last occurrence said that was compared with it.
+        /// Value of the last occurrence that was compared with this member.
         var came: HoledText?
         /// Whether an occurrence of this answer has it.
         var isSeen = false
-        /// The same, or a late one has it, which overwrites nothing.
+        /// Whether an occurrence of this answer has it, including a late one, which overwrites
+        /// nothing.
         var hasCome = false
     }
 
@@ -33,7 +34,7 @@ struct EntityMerging {
     private let bytesMax: Int
     private var members: [Member] = []
     private var isChanged = false
-    /// Whether an occurrence said something else than one before it.
+    /// Whether two occurrences gave different values.
     private(set) var isContradicted = false
     /// Members by name, for entities with many.
     private var places: [[UInt8]: Int]?
@@ -69,7 +70,7 @@ struct EntityMerging {
         let shape = skeleton.shapes[split.occurrences[occurrence].shape]
         let list = skeleton.lists[shape.list]
         let lists = split.rule(of: occurrence)?.lists ?? [:]
-        // Those of this occurrence have different names: what counts of a name is its last value.
+        // The members of one occurrence have different names: only the last value of a name counts.
         let known = members.count
         var hint = 0
         for member in split.members(of: occurrence) {
@@ -137,7 +138,7 @@ struct EntityMerging {
         return ListMerge(held: held, came: came, query: split.query).merged(by: lists)
     }
 
-    /// What a member says by now.
+    /// The current value of a member.
     private mutating func text(of place: Int) -> HoledText? {
         if let text = members[place].text { return text }
         members[place].text = text(of: members[place])
@@ -182,7 +183,7 @@ extension EntityMerging {
         return names.isEmpty ? (nil, .nothing) : (body, .members(names))
     }
 
-    /// Forgets what this answer did not bring of an entity that would be too large, and says what.
+    /// Removes members that this answer does not have, if the entity would be too large.
     private mutating func forgetTooMany() -> [String] {
         guard members.count > membersMax || isTooLarge else { return [] }
         let forgotten = members.filter { !$0.hasCome }

@@ -1,23 +1,23 @@
 import LarderJSON
 import LarderModel
 
-/// Tells which objects of one text are entities, and which are theirs by type but have no key.
+/// Finds the entities of one text, and the objects that have an entity's type but no key.
 struct EntityRecognition {
     enum Verdict {
-        /// It is part of what holds it.
+        /// The object is part of the value that contains it.
         case embedded
-        /// The same, though it has a type, or a place, of entities: its key is missing or is none.
+        /// The object is embedded although its type or place is an entity's: it has no valid key.
         case keyless
         case entity(EntityKey, type: [UInt8])
     }
 
     let rules: EntityRules
-    /// Those whose URL fits.
+    /// Path rules whose URL pattern fits the answer.
     let paths: [EntityRules.OfPath]
     let tape: JSONTape
     let bytes: UnsafeRawBufferPointer
 
-    /// What the object is; `steps` leads to it from the root.
+    /// Classifies an object; `steps` leads to it from the root.
     func verdict(on object: Int, at steps: ArraySlice<Step>) -> Verdict {
         if let rule = paths.first(where: { fits($0.at, steps) }) {
             let ofType = rules.types[rule.type]
@@ -32,11 +32,11 @@ struct EntityRecognition {
         return verdict(on: object, type: type, key: ofType.key ?? rules.idMembers)
     }
 
-    /// One step on the way from the root to a value.
+    /// A step on the way from the root to a value.
     struct Step {
         /// The value's item.
         let item: Int
-        /// Its position where it is an element; -1 less its position where it is a member.
+        /// Index of an element; for a member, -1 minus its index.
         let position: Int
     }
 
@@ -90,7 +90,7 @@ extension EntityRecognition {
         }
     }
 
-    /// The text of a string or an integer; nil for what is no key.
+    /// The text of a string or an integer; nil for a value that cannot be a key.
     private func keyText(_ item: Int) -> [UInt8]? {
         switch tape[item].kind {
         case .string:
@@ -135,7 +135,7 @@ extension EntityRecognition {
         return true
     }
 
-    /// Appends what a field says, as it stands in the key of several.
+    /// Appends a field's value in the form that a composed key uses.
     static func append(keyText text: [UInt8], to json: inout [UInt8]) {
         if isInteger(text) {
             json += text

@@ -2,11 +2,12 @@ import LarderJSON
 package import LarderModel
 
 extension EntityRules {
-    /// The entity whose own URL this is, by the rules of types: for an answer that says that it is
-    /// gone, and for the Location of one that was created.
+    /// The entity whose own URL this is, by the rules of types.
+    ///
+    /// A deletion and the Location of a created entity use it.
     ///
     /// - Parameter path: The path after the base URL, without the query.
-    /// - Returns: Its key; nil where no rule's URL fits.
+    /// - Returns: The entity's key; nil if no rule's URL fits.
     package func key(ofPath path: String) -> EntityKey? {
         for (type, rule) in urls {
             guard let texts = rule.url.texts(in: path), let id = rule.id(texts) else { continue }
@@ -24,13 +25,13 @@ extension EntityRules {
         return rule.url.path(texts)
     }
 
-    /// Where entities of a type have a URL of their own.
+    /// Rule for the own URLs of a type's entities.
     struct OwnURL: Sendable {
         let url: EntityURL
-        /// The fields of the key, in the order of the rule; nil where the only one is the id.
+        /// The fields of the key, in the order of the rule; nil if the id is the only one.
         let fields: [String]?
 
-        /// Nil without a URL, or where its fields are not those of the key.
+        /// Returns nil if the type has no URL, or if its fields are not those of the key.
         init?(_ rule: TypeRule) {
             guard let url = rule.url.flatMap(EntityURL.init) else { return nil }
             let names = rule.key?.fields.map(\.name)
@@ -39,7 +40,7 @@ extension EntityRules {
             guard url.fields.count == (fields?.count ?? 1) else { return nil }
         }
 
-        /// The id that the texts of the URL's fields make.
+        /// The id that the texts of the URL's fields give.
         fileprivate func id(_ texts: [String]) -> String? {
             guard let fields else { return texts.first }
             var json: [UInt8] = []

@@ -1,21 +1,21 @@
 package import LarderModel
 
-/// The rules of one origin, made ready to be held against objects: names as bytes.
+/// The rules of one origin, prepared for comparison with objects: names as bytes.
 ///
 /// Make it once and keep it; the rules must be valid (``NormalizeRules/validate()``).
 package struct EntityRules: Sendable {
-    /// How an object of a type, or at a place, is told from others.
+    /// How objects of a type, or at a place, are told apart.
     enum Key: Sendable {
         /// The first of these members that holds a text or an integer.
         case first([[UInt8]])
         case one([UInt8])
-        /// Several, or one within another, or none.
+        /// Several fields, or one within another, or none.
         case composed([Field])
     }
 
     struct Field: Sendable {
         let name: [UInt8]
-        /// Empty for a field that is the text itself.
+        /// Empty if the field is the text itself.
         let inner: [Field]
     }
 
@@ -29,7 +29,7 @@ package struct EntityRules: Sendable {
     }
 
     struct OfList: Sendable {
-        /// The tokens behind the member's name.
+        /// The tokens after the member's name.
         let path: [[UInt8]]
         let rule: Merging
 
@@ -47,7 +47,7 @@ package struct EntityRules: Sendable {
         let key: Key?
     }
 
-    /// Members that hold the type; empty where objects are not recognised by it.
+    /// Members that hold the type; empty if the rules do not use them.
     let typeMembers: [[UInt8]]
     let idMembers: Key
     let types: [[UInt8]: OfType]

@@ -7,7 +7,7 @@ struct EntityRun {
     private(set) var output: RebuildOutput
     private(set) var used: [EntityKey] = []
     private var found: [EntityKey: FoundEntity] = [:]
-    /// The arrays and objects that may stand around what is shown now.
+    /// Upper bound of the nesting depth at the current position.
     private var nesting = 0
 
     init(rules: EntityRules, isPartial: Bool, output: RebuildOutput) {

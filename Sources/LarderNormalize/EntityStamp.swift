@@ -1,8 +1,8 @@
 package import LarderJSON
 
-/// When what an entity holds was said.
+/// Version and fetch of an entity's state.
 package struct EntityStamp: Equatable, Sendable {
-    /// What the rule for versions found in it; nil without one.
+    /// Version that the version rule found in the entity; nil without such a rule.
     package let version: EntityVersion?
     /// The number that the last applied fetch took when it started.
     package let fetch: Int64
@@ -12,10 +12,10 @@ package struct EntityStamp: Equatable, Sendable {
         self.fetch = fetch
     }
 
-    /// Whether an answer of this version, whose fetch has this number, comes too late to overwrite
-    /// it.
+    /// Whether an answer of this version and fetch comes too late to overwrite the state.
     ///
-    /// Versions that cannot be compared, and equal ones, leave it to the fetches.
+    /// Versions that are equal, or that cannot be compared, leave the decision to the fetch
+    /// numbers.
     func isAhead(of version: EntityVersion?, fetch: Int64) -> Bool {
         if let held = self.version, let version {
             if version.isLess(than: held) == true { return true }
@@ -30,7 +30,7 @@ package enum EntityVersion: Equatable, Sendable {
     case number(JSONNumber)
     case text(String)
 
-    /// The version that a value is; nil for a value that is none.
+    /// Reads a version; nil for a value that is not a version.
     package init?(_ value: JSONValue) {
         switch value {
         case .number(let number): self = .number(number)
@@ -46,7 +46,7 @@ package enum EntityVersion: Equatable, Sendable {
         }
     }
 
-    /// Whether it is lower; nil where the two cannot be compared.
+    /// Whether this version is lower; nil if the two cannot be compared.
     func isLess(than other: EntityVersion) -> Bool? {
         switch (self, other) {
         case (.number(let left), .number(let right)): left.isLess(than: right)

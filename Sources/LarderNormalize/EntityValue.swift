@@ -1,24 +1,27 @@
 package import LarderJSON
 import LarderModel
 
-/// An entity as a value that effects can be applied to, and back: how a view of it is made.
+/// An entity as a value that effects can be applied to, and the way back.
 ///
 ///     let entity = EntityValue(base, effects)
-///     let view = View.of(.json(entity.value), effects)    // gives another value
+///     let view = View.of(.json(entity.value), effects)   // gives another value
 ///     entity.body(entity's new value)
 ///
-/// A reference stands in the value as an object with one member, whose name neither the entity nor
-/// an effect has, and its key. Effects replace it, take it away, move it; what one does within it is
-/// done to another entity, and is not shown. Members that say the same afterwards keep their bytes,
-/// and so the slots of answers their own.
+/// In the value, a reference is an object with one member, which holds the key. Neither the entity
+/// nor an effect uses that member's name.
+///
+/// Effects can replace, remove or move a reference. A change inside a reference belongs to another
+/// entity, so it is not shown.
+///
+/// Members with an unchanged value keep their bytes. So answers keep the text of their slots.
 package struct EntityValue: Sendable {
     package let value: JSONValue
     private let base: EntityBody
     /// The name that marks a reference.
     private let marker: String
 
-    /// Nil where the entity is no JSON, as it comes from a file that is damaged, or has two members
-    /// whose names only half a surrogate pair tells apart: values cannot.
+    /// Returns nil for damaged JSON, or if the names of two members differ only in half a surrogate
+    /// pair.
     package init?(_ body: EntityBody, _ effects: [Effect]) {
         guard let texts = body.texts,
             Set(body.memberNames.map(JSONName.init)).count == body.members.count
@@ -31,7 +34,7 @@ package struct EntityValue: Sendable {
             json.verbatim(text.marked(marker))
         }
         json.endObject()
-        // A reference is an object where there was none.
+        // A reference becomes an object, so the value is deeper than the entity.
         let depthMax = Limits.jsonDepthMax + 2
         guard let value = try? JSONValue(parsing: json.bytes, depthMax: depthMax) else {
             return nil
@@ -41,7 +44,8 @@ package struct EntityValue: Sendable {
         self.value = value
     }
 
-    /// A name that stands in none of these: U+FFFF, which is no character, and a number.
+    /// Makes a name that none of the texts and effects contains: U+FFFF, a noncharacter, and a
+    /// number.
     private static func marker(_ texts: [HoledText], _ effects: [Effect]) -> String {
         var taken: Set<Int> = []
         for name in texts.flatMap(\.names) { taken.formUnion(numbers(in: name)) }
@@ -51,7 +55,7 @@ package struct EntityValue: Sendable {
         return mark + String(number)
     }
 
-    /// The numbers behind U+FFFF.
+    /// The numbers that follow U+FFFF.
     private static func numbers(in text: [UInt8]) -> [Int] {
         let mark = Array(mark.utf8)
         return text.indices.compactMap { start in
@@ -63,10 +67,10 @@ package struct EntityValue: Sendable {
 
     private static let mark = "\u{FFFF}"
 
-    /// The entity that a value is which effects have made of ``value``; nil where it is no object.
+    /// The entity of a value that effects made from ``value``; nil if it is not an object.
     package func body(_ changed: JSONValue) -> EntityBody? {
         guard let members = changed.members, let before = value.members else { return nil }
-        // The members of the value stand in the order of those of the entity.
+        // The members of the value have the same order as those of the entity.
         let places = Dictionary(
             before.indices.map { (JSONName(before[$0].name), $0) },
             uniquingKeysWith: { first, _ in first }
@@ -92,7 +96,7 @@ package struct EntityValue: Sendable {
         return EntityBody(form, rows)
     }
 
-    /// A value of the entity as it is told: the key stands for each reference.
+    /// A value of the entity for clients: the key replaces each reference.
     package func told(_ value: JSONValue) -> JSONValue {
         switch value {
         case .array(let elements): .array(elements.map(told))
@@ -103,7 +107,7 @@ package struct EntityValue: Sendable {
         }
     }
 
-    /// A value as it is stored.
+    /// A value in its stored form.
     private struct Value {
         let bytes: [UInt8]
         let hasReferences: Bool
@@ -169,14 +173,14 @@ package struct EntityValue: Sendable {
         }
     }
 
-    /// What an object refers to, whatever an effect has done within it.
+    /// Key of the entity that an object refers to, even if an effect changed the object.
     private func reference(_ members: [JSONMember]) -> EntityKey? {
         let mark = members.first { $0.name.hasSameBytes(as: marker) }
         guard case .string(let text)? = mark?.value else { return nil }
         return try? EntityKey(text)
     }
 
-    /// Whether an effect does something within an entity that this one refers to.
+    /// Whether an effect changes something within an entity that this one refers to.
     package func isReached(within changed: JSONValue) -> Bool {
         switch changed {
         case .array(let elements): elements.contains(where: isReached)
@@ -189,7 +193,7 @@ package struct EntityValue: Sendable {
 }
 
 extension EntityBody {
-    /// Its values in their order; nil where one is no JSON.
+    /// The members' values in order; nil if one is not valid JSON.
     fileprivate var texts: [HoledText]? {
         let texts = bytes.withUnsafeBytes { bytes in
             members.compactMap {

@@ -1,21 +1,21 @@
 package import LarderJSON
 import LarderModel
 
-/// What an entity shows while modifiers that are not settled change it.
+/// An entity as it is shown while unsettled modifiers change it.
 ///
-/// Computed at each read from what the origin said last and the effects, in their order (P-04). An
-/// effect that would make something else of it than an object is left out.
+/// Computed at each read from base and the effects, in their order (P-04). An effect is left out if
+/// its result would not be an object.
 package struct EntityView: Sendable {
-    /// As it is shown; unknown where nothing shows.
+    /// The entity as it is shown; unknown if nothing shows.
     package let held: HeldEntity
-    /// Whether that is all of it, and not only what effects said of it.
+    /// Whether all of the entity is shown, and not only the values from effects.
     package let isComplete: Bool
-    /// Whether the steps did not suffice for all that would fit.
+    /// Whether the steps did not suffice for all effects that would fit.
     package let isCut: Bool
-    /// Whether it says anything else than base does.
+    /// Whether the view differs from base.
     package let isChanged: Bool
 
-    /// The same from effects as they are stored; one that cannot be read does nothing.
+    /// Reads the effects from their stored form; an unreadable one does nothing.
     package init(
         _ base: HeldEntity,
         stored effects: [[UInt8]],
@@ -68,7 +68,8 @@ package struct EntityView: Sendable {
 }
 
 extension HeldEntity {
-    /// What effects are applied to, and the way back; nil for a damaged one.
+    /// The value that effects are applied to, with the entity to convert it back; nil if it is
+    /// damaged.
     package func values(
         for effects: [Effect]
     ) -> (entity: EntityValue, content: TargetContent)? {
@@ -88,7 +89,7 @@ extension HeldEntity {
         return !values.entity.isReached(within: value)
     }
 
-    /// When it was said; before everything else where it was not.
+    /// Stamp of the state; before all others if the entity is unknown.
     package var stamp: EntityStamp {
         switch self {
         case .unknown: EntityStamp(version: nil, fetch: 0)
@@ -96,18 +97,18 @@ extension HeldEntity {
         }
     }
 
-    /// What has become of it, as watchers are told.
+    /// Difference between two states of an entity, as watchers receive it.
     package enum Difference: Equatable, Sendable {
         case nothing
         case changed(MergedEntity.Change)
-        /// It is deleted, or nothing is known of it any more.
+        /// The entity is deleted, or is now unknown.
         case gone
     }
 
-    /// What of it shows something else in another state of it.
+    /// The members that have another value in another state of the entity.
     ///
-    /// A value that is spelled otherwise is another one: answers compare what they have shown by its
-    /// bytes.
+    /// Values are compared by their bytes: another spelling counts as a change, because answers
+    /// compare bytes too.
     package func difference(to new: HeldEntity) -> Difference {
         switch (self, new) {
         case (.unknown, .unknown), (.deleted, .deleted): return .nothing
@@ -121,7 +122,7 @@ extension HeldEntity {
 }
 
 extension EntityBody {
-    /// The members that one of the two has alone, or with other bytes than the other.
+    /// Members that only one of the two has, or that have different bytes.
     fileprivate func namesOfDifference(to new: EntityBody) -> [String] {
         var left: [[UInt8]: Member] = [:]
         for member in members { left[Array(bytes[member.name])] = member }

@@ -1,11 +1,11 @@
-/// Reads what ``FormWriter`` has written, and throws at whatever else it is given.
+/// Reads the bytes of ``FormWriter``, and throws for any other bytes.
 struct FormReader {
     private let form: StoredForm
     private let bytes: UnsafeRawBufferPointer
     private(set) var position: Int
     private var end: Int
 
-    /// Looks at the head and the check; the memory behind `bytes` must outlive the reader.
+    /// Reads the head and its checksum; the memory of `bytes` must outlive the reader.
     init(_ form: StoredForm, _ bytes: UnsafeRawBufferPointer) throws(NormalizeError) {
         self.form = form
         self.bytes = bytes
@@ -36,7 +36,7 @@ struct FormReader {
         return number
     }
 
-    /// A number of things each of which takes a byte at least, so that none is made up.
+    /// Reads a count of items that take at least one byte each, so that a false one is found.
     mutating func count() throws(NormalizeError) -> Int {
         let count = try number()
         guard count <= end - position else { throw fail() }
@@ -49,19 +49,19 @@ struct FormReader {
         return bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self).littleEndian
     }
 
-    /// Where as many bytes stand, which are passed over.
+    /// Skips `count` bytes and returns their range.
     mutating func range(_ count: Int) throws(NormalizeError) -> Range<Int> {
         guard count <= end - position else { throw fail() }
         defer { position += count }
         return position..<position + count
     }
 
-    /// Where bytes behind their number stand.
+    /// Skips bytes that follow their count, and returns their range.
     mutating func data() throws(NormalizeError) -> Range<Int> {
         try range(try number())
     }
 
-    /// All of it has to have been read.
+    /// Throws if bytes are left.
     func finish() throws(NormalizeError) {
         guard isAtEnd else { throw fail() }
     }

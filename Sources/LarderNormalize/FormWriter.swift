@@ -35,7 +35,7 @@ struct FormWriter {
         bytes.append(contentsOf: data)
     }
 
-    /// Bytes behind their number.
+    /// Appends the number of bytes, then the bytes.
     mutating func data(_ data: UnsafeRawBufferPointer) {
         number(data.count)
         bytes.append(contentsOf: data)
@@ -60,7 +60,7 @@ struct FormWriter {
         return bytes
     }
 
-    /// What the four bytes behind the first must be.
+    /// Checksum of the form, stored in bytes 1 to 4.
     static func check(_ bytes: [UInt8]) -> UInt32 {
         bytes.withUnsafeBytes { check($0) }
     }
@@ -86,8 +86,9 @@ extension [UInt8] {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Reads such a number of up to 35 bits, or so many, which ends before `end`, and moves `position`
-    /// behind it; nil where there is none.
+    /// Reads a LEB128 number of at most `bits` bits and moves `position` to the byte after it.
+    ///
+    /// Returns nil if no such number ends before `end`.
     @inline(__always)
     func number(at position: inout Int, before end: Int, bits: Int = 35) -> Int? {
         var number = 0

@@ -7,7 +7,7 @@ import LarderJSON
 /// an ``EntityBody``                                nothing for one that was deleted
 /// ```
 ///
-/// It has no check of its own beside that of the body: a row of the store has one.
+/// Only the body has a check here. The row in the store has its own.
 extension HeldEntity {
     /// Reads the stored form; a deleted one has no body.
     package init(stored bytes: [UInt8], isDeleted: Bool) throws(NormalizeError) {

@@ -1,5 +1,5 @@
-/// A value with references as JSON that can be read: a `0` stands for each reference, and where it
-/// stands is known.
+/// A value with references as readable JSON: a `0` replaces each reference, and its offset is
+/// known.
 struct HoledText {
     let bytes: [UInt8]
     let tape: JSONTape
@@ -8,7 +8,7 @@ struct HoledText {
     /// The offsets of their `0`, ascending.
     let offsets: [Int]
 
-    /// Nil where the value is no JSON: it comes from a file that is damaged.
+    /// Returns nil if the value is not JSON, as in a damaged file.
     init?(_ value: UnsafeRawBufferPointer, hasReferences: Bool) {
         var bytes: [UInt8] = []
         var keys: [[UInt8]] = []
@@ -31,7 +31,7 @@ struct HoledText {
             bytes = Array(value)
         }
         do throws(JSONTape.Failure) {
-            // A list that grows by what answers bring may have more values than one body.
+            // A merged list may have more values than one body.
             tape = try bytes.withUnsafeBufferPointer { (bytes) throws(JSONTape.Failure) in
                 try JSONTape(UnsafeRawBufferPointer(bytes), valuesMax: .max)
             }
@@ -43,10 +43,10 @@ struct HoledText {
         self.offsets = offsets
     }
 
-    /// The key that stands at an item; nil for a value.
+    /// The key of the reference at an item; nil for a value.
     func key(at item: Int) -> [UInt8]? { hole(at: item).map { keys[$0] } }
 
-    /// The number of the key that stands at an item.
+    /// The index of the reference at an item; nil for a value.
     func hole(at item: Int) -> Int? {
         let start = Int(tape.items[item].start)
         let number = firstHole(from: start)
@@ -73,7 +73,7 @@ struct HoledText {
         }
     }
 
-    /// The number of the first hole at this offset or behind it.
+    /// The index of the first reference at this offset or after it.
     private func firstHole(from offset: Int) -> Int {
         var low = 0
         var high = offsets.count

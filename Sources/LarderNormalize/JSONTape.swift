@@ -1,17 +1,18 @@
 import LarderJSON
 import LarderModel
 
-/// The values of a text in document order, each with where it stands: what one pass over the bytes
-/// leaves, so that nothing is read twice.
+/// The values of a text in document order, each with its byte range.
+///
+/// One pass over the bytes builds it, so that nothing is parsed twice.
 struct JSONTape: Sendable {
     /// A value, and the name before it if it is a member.
     struct Item: Sendable {
         var start: UInt32
         var end: UInt32
-        /// The name with its quotation marks; both 0 where it is no member.
+        /// The name with its quotation marks; both 0 if the value is not a member.
         var nameStart: UInt32
         var nameEnd: UInt32
-        /// The item behind this one and all within it.
+        /// The next item that is not inside this one.
         var next: UInt32
         var kind: JSONToken.Kind
         /// Whether a string, or the name, has a backslash.
@@ -19,7 +20,7 @@ struct JSONTape: Sendable {
         var nameHasEscapes: Bool
 
         var range: Range<Int> { Int(start)..<Int(end) }
-        /// What stands between the quotation marks of a string.
+        /// The bytes between the quotation marks of a string.
         var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
         var name: Range<Int> { Int(nameStart) + 1..<Int(nameEnd) - 1 }
         var isContainer: Bool { kind == .beginObject || kind == .beginArray }
@@ -128,7 +129,7 @@ extension JSONTape {
         return JSONText.decoded(UnsafeRawBufferPointer(rebasing: bytes[item.name]))
     }
 
-    /// What a string says, decoded.
+    /// The text of a string, decoded.
     func text(of index: Int, in bytes: UnsafeRawBufferPointer) -> [UInt8] {
         let item = items[index]
         guard item.hasEscapes else { return Array(bytes[item.content]) }

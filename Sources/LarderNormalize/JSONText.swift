@@ -1,12 +1,11 @@
 import LarderJSON
 
-/// What strings of JSON say, as bytes of UTF-8 in which half a surrogate pair, which JSON can
-/// escape and UTF-8 cannot hold, keeps three bytes of its own.
+/// Decoded JSON strings in WTF-8: UTF-8 in which a lone surrogate takes three bytes.
 ///
-/// So two strings say the same if and only if their bytes here are the same. Source: *The WTF-8
-/// encoding*, https://simonsapin.github.io/wtf-8/.
+/// JSON can escape a lone surrogate and UTF-8 cannot hold one. In WTF-8, two strings are equal if
+/// and only if their bytes are. Source: *The WTF-8 encoding*, https://simonsapin.github.io/wtf-8/.
 enum JSONText {
-    /// What stands between the quotation marks of a string that a tokenizer has taken.
+    /// Decodes the bytes between the quotation marks of a string that a tokenizer has read.
     static func decoded(_ content: UnsafeRawBufferPointer) -> [UInt8] {
         JSONStringScan.decoded(content)
     }

@@ -1,9 +1,10 @@
 import LarderJSON
 import LarderModel
 
-/// Lists of an entity that a rule has grow by what answers bring.
+/// Merges lists of an entity that grow with each answer because of a rule.
 ///
-/// What is not such a list in both values is as it came.
+/// All other parts of the value are as the answer sent them. That includes a list that only one of
+/// the two values has.
 struct ListMerge {
     private let held: HoledText
     private let came: HoledText
@@ -94,7 +95,7 @@ struct ListMerge {
         return text.tape[item].kind == .beginArray ? item : nil
     }
 
-    /// The union by key; nil where an element is no entity.
+    /// The union by key; nil if an element is not an entity.
     private func appended(_ old: Int, _ new: Int) -> [Element]? {
         var union: [Element] = []
         var known: Set<[UInt8]> = []
@@ -132,7 +133,7 @@ struct ListMerge {
         return items.map { Element(item: $0, isHeld: true) }
     }
 
-    /// The union by what a member says; nil where an element has no such member.
+    /// The union by one member's value; nil if an element has no such member.
     private func united(_ old: Int, _ new: Int, by name: [UInt8]) -> [Element]? {
         var union: [Element] = []
         var places: [Identity: Int] = [:]
@@ -152,7 +153,7 @@ struct ListMerge {
         return union
     }
 
-    /// What tells an element from others: its key, or what its member says.
+    /// Identity of an element: its key, or the value of the rule's member.
     private enum Identity: Hashable {
         case key([UInt8])
         case text([UInt8])

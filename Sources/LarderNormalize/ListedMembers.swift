@@ -1,6 +1,6 @@
-/// The members of entities that lists have, too: what slots may show, or hide, beside their shapes.
+/// The members that an entity and a list have in common: slots may show or hide them.
 ///
-/// They are looked for once for an entity and a list, however many slots have these two.
+/// The search runs once for each pair of entity and list, for any number of slots.
 struct ListedMembers {
     struct Row {
         /// The number in the list.

@@ -43,7 +43,7 @@ struct MemberFinder {
         }
     }
 
-    /// What exceptions remember of a member's value; that of a long one is made once.
+    /// Digest of a member's value, as exceptions store it; kept for a long value.
     mutating func digest(ofMember place: Int) -> UInt64 {
         if let known = digests[place] { return known }
         let member = body.members[place]

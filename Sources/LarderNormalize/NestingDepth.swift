@@ -1,6 +1,7 @@
-/// How deep arrays and objects stand within each other, told from the brackets of JSON alone.
+/// Nesting depth of arrays and objects, computed from the brackets of JSON alone.
 ///
-/// What it is given may be cut where a value stood, but not within a string.
+/// The text may come in several pieces. A cut may replace a whole value, but not be within a
+/// string.
 struct NestingDepth {
     private var level = 0
     /// The deepest so far.

@@ -1,13 +1,13 @@
 /// Why bytes from the store are not what they should be.
 package enum NormalizeError: Error, Equatable, Sendable {
-    /// They are cut, changed, or something else.
+    /// The bytes are cut off, changed, or of another kind.
     case damaged(StoredForm, at: Int)
-    /// They were written by another version of Larder.
+    /// Another version of Larder wrote the bytes.
     case otherVersion(StoredForm)
-    /// Two of them that do not belong together.
+    /// Two forms do not belong together.
     case mismatched(StoredForm)
 
-    /// One sentence for people, without a full stop.
+    /// A sentence for people, without a full stop.
     package var message: String {
         switch self {
         case .damaged(let form, let offset): "\(form.text) is damaged at byte \(offset)"
@@ -17,7 +17,7 @@ package enum NormalizeError: Error, Equatable, Sendable {
     }
 }
 
-/// What is stored of a normalized answer, each in bytes of its own.
+/// The stored parts of normalized answers, each with its own bytes.
 package enum StoredForm: UInt8, Sendable, CaseIterable {
     case entity = 1
     case skeleton = 2

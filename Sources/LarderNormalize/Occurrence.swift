@@ -1,13 +1,13 @@
-/// One place of an answer where an entity stands.
+/// A place in an answer that holds an entity.
 struct Occurrence: Sendable {
     /// The number of its key.
     let key: Int
-    /// Its item on the tape.
+    /// The entity's item on the tape.
     let item: Int
     /// The number of its shape.
     let shape: Int
-    /// The occurrence behind this one and all within it.
+    /// The next occurrence that is not inside this one.
     var next = 0
-    /// The next one of the same key; -1 behind the last.
+    /// The next occurrence of the same key; -1 if this is the last.
     var sibling = -1
 }

@@ -1,19 +1,19 @@
 import LarderJSON
 import LarderModel
 
-/// The bytes of an answer while it is rebuilt; what is left out goes with its comma.
+/// The bytes of an answer while it is rebuilt; an omitted value is left out with its comma.
 ///
-/// It counts the work as well, of which nothing is taken back with what was written: entities that
-/// refer to each other can be shown ever again and left out in the end.
+/// It also counts the work, and keeps the count when written bytes are removed. Otherwise entities
+/// that refer to each other could be shown and left out without end.
 struct RebuildOutput {
     private(set) var bytes: [UInt8] = []
     private let bytesMax: Int
     /// Bytes that were written or looked at; see ``look(at:)``.
     private var work = 0
     private let workMax: Int
-    /// Whether arrays and objects may stand within each other deeper than they may.
+    /// Whether the nesting depth may exceed the limit.
     private var isDeep = false
-    /// Whether the first element or member was left out: the comma behind it goes, too.
+    /// Whether the first element or member was left out, so that the next comma must go too.
     private var skipsComma = false
     private(set) var isComplete = true
     /// Where something is missing: a value that begins at the offset, or a member of the object
@@ -39,7 +39,7 @@ struct RebuildOutput {
     /// Whether the answer, or what was done for it, is more than may be.
     var isTooLarge: Bool { count > bytesMax || work > workMax }
 
-    /// Notes that what is written now stands within this many arrays and objects at most.
+    /// Notes an upper bound of the nesting depth at the current position.
     mutating func note(depth: Int) { isDeep = isDeep || depth > Limits.jsonDepthMax }
 
     /// Whether it is deeper than answers may be; it is read for that only where it may be.
@@ -50,7 +50,7 @@ struct RebuildOutput {
     /// How many members may still be looked at.
     var looksLeft: Int { max(0, workMax - work) / Self.lookBytes }
 
-    /// What looking at a member, or at a place of the selection tree, counts for.
+    /// Work that one look at a member, or at a node of the selection tree, counts as.
     private static let lookBytes = 64
 
     mutating func look(at members: Int) { work += Self.lookBytes * members }
@@ -97,7 +97,7 @@ struct RebuildOutput {
 }
 
 extension RebuildOutput {
-    // MARK: What our own members are written with
+    // MARK: Parts that the daemon writes itself
 
     mutating func beginObject() { bytes.append(UInt8(ascii: "{")) }
 
@@ -124,7 +124,7 @@ extension RebuildOutput {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    // MARK: What is missing
+    // MARK: Missing values
 
     /// A value cannot be shown: `null` stands for it, or an object without members.
     mutating func appendMissing(nullInPlace: Bool) {
@@ -142,16 +142,17 @@ extension RebuildOutput {
         missing.append((offset, name))
     }
 
-    // MARK: What is left out
+    // MARK: Omitted values
 
-    /// The last byte before an offset that is no white space; what is passed over is work.
+    /// The last byte before an offset that is not white space; the bytes that it skips count as
+    /// work.
     private mutating func solid(before end: Int) -> Int? {
         let last = bytes[..<end].lastIndex { !Self.isSpace($0) }
         work += end - (last ?? 0)
         return last
     }
 
-    /// Whether nothing stands before what comes now.
+    /// Whether the next value is the root.
     var isAtRoot: Bool { mutating get { solid(before: count) == nil } }
 
     /// Whether a value that comes now is a member's; else it is an element.

@@ -1,15 +1,16 @@
 import LarderJSON
 import LarderModel
 
-/// One rebuild while it goes on: it copies pieces from template, skeleton and entities, and reads
-/// no JSON but where an entity stands that has not stood there before.
+/// State of one rebuild: it copies pieces from the template, the skeleton and the entities.
+///
+/// It parses JSON only for a reference that has no slot at its place.
 struct RebuildRun {
     let rules: EntityRules
     let template: Template
     let skeleton: Skeleton
     private let isPartial: Bool
     private var output: RebuildOutput
-    /// By number: those that the template names, and others behind them.
+    /// Indexed by number: first the keys of the template, then others.
     private var entities: [FoundEntity?]
     private var finders: [MemberFinder?]
     private var used: [EntityKey] = []
@@ -19,8 +20,9 @@ struct RebuildRun {
     private var selectionPlaces: SelectionPlaces?
     private var unions: [ListUnion.Place: ListUnion] = [:]
     private var depth = 0
-    /// The arrays and objects that may stand around what is shown now, each entity's deepest value
-    /// taken for the one in which the next one stands.
+    /// Upper bound of the nesting depth at the current position.
+    ///
+    /// It assumes that each entity is at the deepest place of the entity that contains it.
     private var nesting: Int
 
     init(
@@ -172,11 +174,11 @@ extension RebuildRun {
             let own = ownTexts(at: index, &exception, slot, place, children)
             let standing: Standing
             if let own {
-                // One of a name that came twice may be deeper than what the entity holds.
+                // A value of a repeated name may be deeper than the entity's value.
                 if isRepeated { output.note(depth: .max) }
                 standing = try show(own, children, find)
             } else if isRepeated {
-                // A name that came twice stands once as soon as its value is another.
+                // A repeated name is shown once as soon as its value differs.
                 output.dropMember()
                 continue
             } else {
@@ -217,7 +219,7 @@ extension RebuildRun {
         _ place: Int,
         _ children: Children
     ) -> Range<Int>? {
-        // Those of members that are not known any more were not asked for.
+        // Skips exceptions of members that the entity no longer has.
         while exception < slot.exceptions.upperBound,
             case .own(let earlier, _) = template.exceptions[exception].kind, earlier < position
         {
@@ -238,7 +240,7 @@ extension RebuildRun {
         return texts.count == count ? texts : nil
     }
 
-    /// Shows texts of the slot's own, and the slots between them.
+    /// Shows the slot's own texts, and the slots between them.
     private mutating func show<Failure: Error>(
         _ texts: Range<Int>,
         _ children: Children,
@@ -257,10 +259,10 @@ extension RebuildRun {
 }
 
 extension RebuildRun {
-    /// Shows a value as the entity holds it.
+    /// Shows a value of an entity.
     ///
-    /// An entity in it that stood there before is shown by its slot, another by the lists at
-    /// `nodes`, the places of the value.
+    /// A reference with a slot is shown by that slot. Another is shown by the lists at `nodes`, the
+    /// nodes of the value.
     private mutating func show<Failure: Error>(
         _ value: EntityBody.Member,
         of body: EntityBody,
@@ -301,7 +303,7 @@ extension RebuildRun {
         }
     }
 
-    /// Shows members that the entity has by now, that its list has, and that the slot had not.
+    /// Shows members that the entity and its list have, but the slot did not have.
     private mutating func showAdded<Failure: Error>(
         _ body: EntityBody,
         in slot: Template.Slot,
@@ -331,7 +333,7 @@ extension RebuildRun {
         return .shown
     }
 
-    /// Shows an entity where it has not stood before, by the list of its type, else by all lists.
+    /// Shows an entity that has no slot here, by the list of its type, or else by all lists.
     private mutating func show<Failure: Error>(
         newcomer key: EntityKey,
         at nodes: [Int],
@@ -377,7 +379,7 @@ extension RebuildRun {
 }
 
 extension RebuildRun {
-    /// What is found once and kept; each counts as work, so that it has an end.
+    /// Finds members once and keeps them; each search counts as work, so that a rebuild ends.
     private mutating func listedMembers(of slot: Template.Slot) -> [ListedMembers.Row] {
         guard var finder = finders[slot.key] else { return [] }
         defer { finders[slot.key] = finder }

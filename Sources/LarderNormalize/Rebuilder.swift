@@ -1,7 +1,7 @@
 package import LarderJSON
 package import LarderModel
 
-/// What is found of an entity when an answer is rebuilt: base, or the view of it.
+/// State of an entity when an answer is rebuilt, from base or from the view.
 package enum FoundEntity: Sendable {
     case present(EntityBody)
     case deleted
@@ -17,15 +17,15 @@ package enum FoundEntity: Sendable {
     }
 }
 
-/// What an answer is now.
+/// Result of rebuilding an answer.
 package enum RebuildOutcome: Sendable {
     case shown(RebuiltAnswer)
-    /// It is an entity that was deleted, or counts as one, as what it holds was.
+    /// The answer is a deleted entity, or counts as deleted because of one that it contains.
     case deleted
-    /// It shows an entity of which nothing is known, so it cannot be shown whole.
+    /// The answer shows an unknown entity, so it cannot be shown whole.
     case evicted(EntityKey)
-    /// What its entities refer to by now has made it larger, or deeper, than answers may be, or to
-    /// find out what it shows would take longer than to show the largest.
+    /// The answer exceeds the limit of size, depth or work because of what its entities refer to
+    /// now.
     case tooLarge
 }
 
@@ -33,8 +33,9 @@ package struct RebuiltAnswer: Equatable, Sendable {
     package let bytes: [UInt8]
     /// Whether nothing is missing.
     package let isComplete: Bool
-    /// Where something is missing, in document order: `null` stands there, an object without the
-    /// member, or one without any (`{}`); at most ``Limits/missingPointersMax``.
+    /// Places with something missing, in document order; at most ``Limits/missingPointersMax``.
+    ///
+    /// The answer has there `null`, an object without the member, or an object without any (`{}`).
     package let missing: [JSONPointer]
     /// The entities that it was made of, each once.
     package let used: [EntityKey]
@@ -59,18 +60,19 @@ package struct Rebuilder: Sendable {
         self.init(rules, bytesMax: most, workMax: Limits.rebuildWorkMax(bytesMax: most))
     }
 
-    /// The answer, with the newest state of its entities.
+    /// Builds the answer with the newest state of its entities.
     ///
-    /// It is byte for byte what came, until a member that it shows has another value (P-11). All
-    /// entities have to be found in one read transaction, so that none is torn from another.
+    /// The result has the bytes of the origin's answer until a member that it shows has another
+    /// value (P-11). `find` must read all entities in one read transaction, so that they belong
+    /// together.
     ///
     /// - Parameters:
     ///   - template: The answer's own part.
     ///   - skeleton: The skeleton that the template was read with.
-    ///   - isPartial: Whether it is to be shown without entities that were evicted.
-    ///   - find: Says what is known of an entity; asked once for each.
+    ///   - isPartial: Whether to show the answer without its evicted entities.
+    ///   - find: Returns the state of an entity; called once for each.
     /// - Returns: The answer, or why there is none.
-    /// - Throws: What `find` throws.
+    /// - Throws: The errors of `find`.
     package func rebuild<Failure: Error>(
         _ template: Template,
         _ skeleton: Skeleton,
@@ -87,16 +89,16 @@ package struct Rebuilder: Sendable {
         return try run.showAll(find)
     }
 
-    /// One entity with all of its members, in compact JSON.
+    /// Builds an entity with all of its members, in compact JSON.
     ///
     /// - Parameters:
     ///   - key: The entity.
-    ///   - depth: How many references deep the entities in it are shown, too; of the others the key
-    ///     stands there as a string, unless they were deleted.
-    ///   - isPartial: Whether it is to be shown without entities that were evicted.
-    ///   - find: Says what is known of an entity; asked once for each.
+    ///   - depth: How many levels of references are shown as entities. A deeper reference is shown
+    ///     as its key, a string, unless the entity is deleted.
+    ///   - isPartial: Whether to show the entity without the evicted ones in it.
+    ///   - find: Returns the state of an entity; called once for each.
     /// - Returns: The entity, or why it cannot be shown.
-    /// - Throws: What `find` throws.
+    /// - Throws: The errors of `find`.
     package func show<Failure: Error>(
         _ key: EntityKey,
         expanding depth: Int = 0,

@@ -1,14 +1,14 @@
 package import LarderModel
 
-/// That text of an answer's own, or a member of an entity, refers to an entity.
+/// A reference to an entity, from an answer's own text or from a member of another entity.
 ///
-/// What one refers to that is itself within another one is the other one's reference: so each stands
-/// for what is there now, whoever has come to stand at a place since the answer came.
+/// An entity inside another entity is a reference of that other entity only. So a reference is
+/// about the current value at a place, not about the value when the answer was stored.
 package struct Reference: Equatable, Sendable {
     package let key: EntityKey
     package let place: Place
 
-    /// Where it stands.
+    /// Position of the reference.
     package enum Place: Equatable, Sendable {
         /// In text of an answer: the lists of its skeleton by which it is shown there.
         case answer(lists: [Int])

@@ -15,7 +15,8 @@ struct SelectionBuilder: Sendable {
 
     struct List: Sendable {
         let type: Int
-        /// The names of the members, and the nodes of their values; -1 where no entity stood.
+        /// The names of the members, and the nodes of their values; -1 if no entity was in the
+        /// value.
         var names: [Int] = []
         var nodes: [Int] = []
         var index: [Int: Int] = [:]
@@ -27,16 +28,17 @@ struct SelectionBuilder: Sendable {
         let list: Int
         /// The members of the list in the order of this layout; a name may come twice.
         let positions: [Int]
-        /// Where the layout stands in `layouts`, and its pieces there.
+        /// The index in `layouts`.
         let layout: Int
     }
 
-    /// The bytes between the values of an entity's members, names and punctuation included: one
-    /// piece before each value, one behind the last.
+    /// The bytes between the values of an entity's members, with names and punctuation.
+    ///
+    /// There is one piece before each value and one after the last.
     struct Layout: Sendable {
         let pieces: [Range<Int>]
         let names: [Int]
-        /// Whether one of them stands there twice.
+        /// Whether a name is repeated.
         let hasRepeats: Bool
     }
 
@@ -80,7 +82,7 @@ struct SelectionBuilder: Sendable {
         return types.count - 1
     }
 
-    /// The node of a member's value, or of the elements, of what stands at a node.
+    /// The node of a member's value, or of the elements of a list, below a node.
     mutating func child(of node: Int, _ step: Int) -> Int {
         if let child = nodes[node].children[step] { return child }
         let child = addNode()
@@ -191,7 +193,8 @@ extension SelectionBuilder {
             digest = Digest.of(bytes.part(piece), seed: digest)
             return true
         }
-        // Texts of one digest can be made: no more of them are compared than come by chance.
+        // Different texts with the same digest can be forged. So only as many are compared as can
+        // happen by chance.
         let known = layoutNumbers[digest, default: []].suffix(Self.comparedLayoutsMax)
         if let layout = known.first(where: { fits(layouts[$0], object, tape, bytes) }) {
             return layout

@@ -98,7 +98,7 @@ struct SkeletonReading {
             }
             let firstPiece = pieces.count
             for _ in 0...count { pieces.append(try reader.data()) }
-            // What is left out of an entity is looked for back to where it begins.
+            // The search for the start of an omitted entity needs its opening brace.
             guard bytes[pieces[firstPiece]].first == UInt8(ascii: "{") else { throw reader.fail() }
             shapes.append(
                 Skeleton.Shape(

@@ -1,4 +1,4 @@
-/// What an answer shows of an entity, followed downward from one entity to the next.
+/// Search for the members of an entity that an answer shows, from one entity down to the next.
 extension Skeleton {
     /// Whether a list has one of these members.
     package func list(_ list: Int, hasAnyOf members: Set<[UInt8]>) -> Bool {
@@ -6,15 +6,14 @@ extension Skeleton {
         return lists[list].members.contains { members.contains(name(ofMember: $0)) }
     }
 
-    /// Where an entity is shown that one shown by a list refers to.
+    /// Finds where an answer shows an entity that another entity refers to.
     ///
     /// - Parameters:
-    ///   - members: The members in which that one refers to it.
-    ///   - list: The list by which that one is shown.
+    ///   - members: The members in which the other entity refers to it.
+    ///   - list: The list that shows the other entity.
     ///   - type: The type of the entity.
-    /// - Returns: Whether the list has one of the members, and the lists by which the entity is shown
-    ///   in them; none at a place where no entity was seen, as it is an object without members there.
-    ///   And how much was looked at for it.
+    /// - Returns: Whether the list has one of the members, the lists that show the entity in them,
+    ///   and the steps of the search. A place where no entity was seen has no list: it shows `{}`.
     package func places(
         in members: [[UInt8]],
         of list: Int,
@@ -23,7 +22,7 @@ extension Skeleton {
         guard lists.indices.contains(list) else { return (false, [], 1) }
         var isListed = false
         var found: Set<Int> = []
-        // Equal nodes are one, so each is looked at once.
+        // Equal nodes are stored once, so the search visits each once.
         var known: Set<Int> = []
         for member in lists[list].members where members.contains(name(ofMember: member)) {
             isListed = true
@@ -38,8 +37,9 @@ extension Skeleton {
         Array(bytes[names[memberNames[member]]])
     }
 
-    /// The lists by which an entity of a type is shown at the places within a value: those of its
-    /// type, else at a place all that there are.
+    /// Adds the lists that show an entity of a type within a value.
+    ///
+    /// At each place these are the lists of its type, or else all lists.
     private func addLists(
         of type: [UInt8],
         within node: Int,

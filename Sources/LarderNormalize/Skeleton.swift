@@ -1,19 +1,19 @@
-/// An answer's shape: where its entities stand, and which members were seen there in which layout.
+/// Shape of an answer: where its entities are, and which members were seen there in which layout.
 ///
-/// Answers of the same shape share one.
+/// Answers of the same shape share one skeleton.
 ///
 /// # Terms
 ///
 /// - *node*: a place of the selection tree. A step leads from it to the value of a member, or to
-///   the elements of a list, whose positions are folded into one step. Embedded values have nodes
-///   only where an entity stands in them.
+///   the elements of a list: all elements share one step. An embedded value has nodes only if an
+///   entity is in it.
 /// - *list*: the members that entities of one type were seen with at a node, each with the node of
 ///   its value.
 /// - *shape*: a layout of the members of a list: their order, and the bytes between their values,
-///   with names, punctuation and white space. What a shape leaves out of its list, its entities did
-///   not have.
+///   with names, punctuation and white space. Entities of a shape do not have the members of the
+///   list that the shape leaves out.
 ///
-/// The tree is finite, whatever the entities refer to: rebuilding never leaves it.
+/// The tree is finite for any references of the entities: a rebuild never leaves it.
 ///
 /// # Stored form
 ///
@@ -39,7 +39,7 @@ package final class Skeleton: Sendable {
 
     struct Shape: Sendable {
         let list: Int
-        /// Of `positions`; as many pieces and one more stand from `firstPiece` on.
+        /// Range in `positions`; its pieces start at `firstPiece` and are one more.
         let positions: Range<Int>
         let firstPiece: Int
         /// Whether it has each member of its list.
@@ -94,8 +94,7 @@ extension Skeleton {
     /// How many lists it has; a ``Reference`` names them by their numbers.
     package var listCount: Int { lists.count }
 
-    /// The members that entities of a type were seen with at a place: what a watcher is told of,
-    /// and what `explain` tells.
+    /// The members that entities of a type were seen with at a place, for watchers and `explain`.
     package func memberNames(ofList list: Int) -> [String]? {
         guard lists.indices.contains(list) else { return nil }
         return lists[list].members.map {

@@ -1,5 +1,6 @@
-/// Writes a selection tree as a skeleton in which nothing stands twice: equal nodes, lists and
-/// shapes are one, so that a map with a thousand keys takes little more than one with one.
+/// Writes a selection tree as a skeleton, with equal nodes, lists and shapes stored once.
+///
+/// So a map with a thousand keys takes little more space than a map with one.
 struct SkeletonWriter {
     private let selection: SelectionBuilder
     private var nodes = Table()
@@ -11,7 +12,7 @@ struct SkeletonWriter {
     /// The same for its shapes.
     private(set) var shapeNumbers: [Int]
 
-    /// What was written, each once.
+    /// Distinct rows, numbered in order.
     private struct Table {
         private(set) var rows: [[UInt8]] = []
         private var numbers: [[UInt8]: Int] = [:]
@@ -29,7 +30,8 @@ struct SkeletonWriter {
         nodeNumbers = Array(repeating: 0, count: selection.nodes.count)
         listNumbers = Array(repeating: 0, count: selection.lists.count)
         shapeNumbers = []
-        // What a node leads to was added after it, so this goes from the leaves to the root.
+        // Children have higher numbers than their node, so this loop goes from the leaves to the
+        // root.
         for node in selection.nodes.indices.reversed() { add(node: node) }
         shapeNumbers = selection.shapes.map { add($0) }
     }

@@ -14,7 +14,7 @@ struct SlotMatching {
         next = range.lowerBound
     }
 
-    /// The slot for the reference whose key takes these bytes; nil where it has not stood there.
+    /// The slot for the reference whose key has these bytes; nil if the template has none here.
     mutating func slot(of key: Range<Int>, in bytes: [UInt8]) -> Int? {
         guard !range.isEmpty else { return nil }
         if next < range.upperBound, isKey(of: next, key, in: bytes) {

@@ -2,18 +2,20 @@ import LarderJSON
 import LarderModel
 
 extension Split {
-    /// Merges what the answer brought of an entity into what is held of it.
+    /// Merges an entity of the answer into its stored state.
     ///
-    /// A member that came replaces, one that did not come stays, `null` is a value. A member whose
-    /// value is the same keeps the bytes that it has, so that what was told of it before still
-    /// holds. An answer that comes too late adds members that nothing is known of and overwrites
-    /// none; one that was deleted meanwhile stays deleted.
+    /// A member of the answer replaces the stored one, also with `null`. A member that the answer
+    /// does not have stays. A member with an equal value keeps its bytes, so that templates which
+    /// show it stay valid.
+    ///
+    /// A late answer only adds members that are not known. A late answer does not restore a deleted
+    /// entity.
     ///
     /// - Parameters:
-    ///   - number: The entity's place in ``keys``.
-    ///   - held: What the store knows of it.
+    ///   - number: The entity's index in ``keys``.
+    ///   - held: The entity's state in the store.
     ///   - fetch: The number that the fetch took when it started.
-    /// - Returns: What it holds now, and what of that is new.
+    /// - Returns: The new state, and the changes.
     package func merged(_ number: Int, into held: HeldEntity, fetch: Int64) -> MergedEntity {
         let key = keys[number]
         let before: EntityStamp?
@@ -36,7 +38,7 @@ extension Split {
         }
         return body.withUnsafeBytes { bytes in
             var merging = EntityMerging(self, bytes, base: base)
-            // A tombstone's stamp is not that of what comes to life again.
+            // A new entity does not keep the tombstone's stamp.
             var stamp = base == nil ? nil : before
             var occurrence = firstOccurrences[number]
             while occurrence >= 0 {
@@ -65,7 +67,7 @@ extension Split {
         }
     }
 
-    /// Whether no occurrence of the entity is new enough to overwrite what this stamp is on.
+    /// Whether no occurrence of the entity is new enough to replace the state with this stamp.
     private func isLate(_ number: Int, behind stamp: EntityStamp?, fetch: Int64) -> Bool {
         guard let stamp else { return false }
         return body.withUnsafeBytes { bytes in
@@ -79,7 +81,7 @@ extension Split {
         }
     }
 
-    /// What the rule of its type says which version an occurrence is.
+    /// Version of an occurrence by the rule of its type.
     func version(of occurrence: Int, _ bytes: UnsafeRawBufferPointer) -> EntityVersion? {
         guard let path = rule(of: occurrence)?.version else { return nil }
         var item = occurrences[occurrence].item

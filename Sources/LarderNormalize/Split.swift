@@ -1,18 +1,19 @@
 package import LarderModel
 
-/// A split answer: its entities, with what it brought of each, and where they stand in it.
+/// A split answer: its entities, their members in this answer, and their positions.
 ///
-/// What is stored of it is made in three steps, as what a slot has to keep depends on what the
-/// entity holds in the end:
+/// The parts for the store are made in three steps, because the text that a slot keeps depends on
+/// the merged entity:
 ///
-/// 1. for each of ``keys`` what is held of it is read from the store;
-/// 2. ``merged(_:into:fetch:)`` says what it holds now, and what of it has changed;
-/// 3. ``template(_:)`` is the answer's own part, which goes with the ``skeleton``; where it gives
-///    none, the answer is stored whole, and its entities are merged all the same.
+/// 1. The caller reads the stored state of each of ``keys``.
+/// 2. ``merged(_:into:fetch:)`` returns the new state of each, and the changes.
+/// 3. ``template(_:)`` returns the answer's own part, which belongs to the ``skeleton``.
+///
+/// If there is no template, the answer is stored whole, and its entities are merged all the same.
 package final class Split: Sendable {
     /// The answer's bytes, as they came.
     package let body: [UInt8]
-    /// Its entities, each once, in the order in which they begin.
+    /// The distinct entities, in the order in which they begin.
     package let keys: [EntityKey]
     package let skeleton: Skeleton
     package let report: SplitReport
@@ -56,14 +57,14 @@ extension Occurrence {
 extension Split {
     /// A member of an occurrence.
     struct Member {
-        /// Its place in the shape.
+        /// Index in the shape.
         let position: Int
         let item: Int
         /// The occurrences within its value: their numbers, among them those within each other.
         let inner: Range<Int>
     }
 
-    /// The members of an occurrence, in the order in which they stand.
+    /// The members of an occurrence, in document order.
     func members(of occurrence: Int) -> Members {
         Members(split: self, occurrence: occurrence)
     }

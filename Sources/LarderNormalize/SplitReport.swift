@@ -1,13 +1,13 @@
 package import LarderJSON
 
-/// What about an answer the rules did not expect, for people to look at.
+/// Irregularities of an answer that the rules did not expect, for operators.
 package struct SplitReport: Equatable, Sendable {
     /// Objects that are entities by their type or place, and have no key: they stay in what holds
     /// them.
     package internal(set) var keylessCount = 0
-    /// Where the first one stands.
+    /// Position of the first such object.
     package internal(set) var keylessSample: JSONPointer?
-    /// Entities in which a name stands twice with values that are not written alike; the last counts.
+    /// Entities with a repeated name whose values have different bytes; the last value counts.
     package internal(set) var repeatedCount = 0
 
     package init() {}
@@ -16,18 +16,18 @@ package struct SplitReport: Equatable, Sendable {
 /// Why an answer is stored as it came.
 package enum WholeReason: Equatable, Sendable {
     case notJSON(JSONError)
-    /// It has no entity, so there is nothing to share.
+    /// The answer has no entity, so there is nothing to share.
     case noEntity
-    /// It has more bytes than are taken.
+    /// The answer has more bytes than the limit.
     case tooLarge
     case tooDeep
     case tooManyValues
     /// More entities within each other than are rebuilt.
     case entitiesTooDeep
-    /// What its slots would have to remember beside its bytes is out of all proportion to them.
+    /// The template would be far too large in proportion to the answer.
     case templateTooLarge
 
-    /// One sentence for people, without a full stop.
+    /// A sentence for people, without a full stop.
     package var message: String {
         switch self {
         case .notJSON(let error): error.message
@@ -41,7 +41,7 @@ package enum WholeReason: Equatable, Sendable {
     }
 }
 
-/// What became of an answer.
+/// Result of splitting an answer.
 package enum SplitOutcome: Sendable {
     case whole(WholeReason, SplitReport)
     case split(Split)

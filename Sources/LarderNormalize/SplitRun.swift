@@ -33,7 +33,7 @@ struct SplitRun {
         self.rootKey = rootKey
     }
 
-    /// False if entities stand too deep within each other.
+    /// Visits all values; returns false if entities are nested too deeply.
     mutating func visitAll() -> Bool {
         guard recognition.tape.items[0].isContainer else { return true }
         return visit(0, position: 0)
@@ -115,7 +115,7 @@ extension SplitRun {
         return isGood
     }
 
-    /// Whether a name stands twice in an object, with values that are not written alike.
+    /// Whether an object has a repeated name whose values have different bytes.
     private func hasContradiction(_ item: Int, _ layout: SelectionBuilder.Layout) -> Bool {
         guard layout.hasRepeats else { return false }
         var first: [Int: Range<Int>] = [:]
@@ -142,8 +142,7 @@ extension SplitRun {
         return keys.count - 1
     }
 
-    /// The node of the value to which the first `count - 1` steps lead, or of the one that stands in
-    /// the container of level `count - 1`.
+    /// The node at the end of the first `count` steps.
     private mutating func node(at count: Int) -> Int {
         guard count > 0 else { return 0 }
         let level = levels[count - 1]

@@ -15,12 +15,12 @@ package struct Splitter: Sendable {
     /// Splits an answer.
     ///
     /// - Parameters:
-    ///   - body: Its bytes, as they came.
+    ///   - body: The answer's bytes, as the origin sent them.
     ///   - path: The path of its URL after the base URL, without the query: `/articles/42`.
-    ///   - query: The query of its URL; nil for what no origin has answered to a read.
-    ///   - key: What the whole of it is known to be, whatever it says of itself: for an entity that
-    ///     is set under its key. Only an object is taken then.
-    /// - Returns: The parts, or why it stays whole.
+    ///   - query: The query of its URL; nil if the body is not an origin's answer to a read.
+    ///   - key: The key of the whole body, if a client sets an entity under its key. Only an object
+    ///     is split then.
+    /// - Returns: The parts, or why the answer stays whole.
     package func split(
         _ body: [UInt8],
         path: String,
@@ -50,7 +50,7 @@ package struct Splitter: Sendable {
 }
 
 extension Splitter {
-    /// What a body says of itself that it is; nil where it is no entity by the rules, or no JSON.
+    /// Key of a body by the rules; nil if it is not an entity or not JSON.
     package func key(of body: [UInt8], path: String) -> EntityKey? {
         guard body.count <= bodyBytesMax else { return nil }
         return body.withUnsafeBytes { bytes in

@@ -1,6 +1,6 @@
 import LarderModel
 
-/// What became of an entity that was to be shown.
+/// Result of showing an entity.
 enum Standing {
     case shown
     case deleted
@@ -9,10 +9,10 @@ enum Standing {
 }
 
 extension RebuildOutput {
-    /// Puts in place of an entity that cannot be shown what stands for it.
+    /// Writes the replacement of an entity that cannot be shown.
     ///
-    /// What it returns is what that makes of the one that holds it: a deleted one, too, or one that
-    /// cannot be shown either.
+    /// The result is for the value that contains the entity: it goes on, is deleted too, or cannot
+    /// be shown either.
     mutating func settle(
         _ standing: Standing,
         of key: EntityKey,
@@ -41,7 +41,7 @@ extension RebuildOutput {
 }
 
 extension EntityRules {
-    /// What is shown where an entity of this key's type stood that was deleted.
+    /// Rule for the place of a deleted entity of this key's type.
     fileprivate func deletionRule(of key: EntityKey) -> DeletionRule {
         types.isEmpty ? .null : types[Array(key.type.utf8)]?.onDeleted ?? .null
     }

@@ -1,14 +1,13 @@
 package import LarderModel
 
-/// What is an answer's own: its text, cut at the entities that stand in it, and how each of them was
-/// written there.
+/// An answer's own part: its text, cut at the entities in it, and how each was written there.
 ///
 /// # Terms
 ///
-/// - *slot*: a place where an entity stands, in the text or in the value of another entity. It has
-///   the entity's key, the shape by which it was laid out, and the slots in its members' values.
-/// - *exception*: a member that the slot does not show as the entity holds it: bytes of its own, or
-///   nothing. It counts as long as what the entity holds has the digest that it had then.
+/// - *slot*: a place of an entity, in the text or in the value of another entity. It has the
+///   entity's key, the shape of its layout, and the slots in its members' values.
+/// - *exception*: a member that the slot does not show with the entity's bytes: it shows bytes of
+///   its own, or nothing. It is valid while the entity's value has the digest that it had then.
 ///
 /// # Stored form
 ///
@@ -28,7 +27,7 @@ package final class Template: Sendable {
         /// The position in the shape of what holds it.
         let position: Int
         var exceptions: Range<Int>
-        /// The slot behind this one and all within it.
+        /// The next slot that is not inside this one.
         var next: Int
     }
 
@@ -38,24 +37,24 @@ package final class Template: Sendable {
         let digest: UInt64
 
         enum Kind: Sendable {
-            /// The texts before, between and behind the slots at a position of the shape.
+            /// The texts before, between and after the slots at a position of the shape.
             case own(position: Int, texts: Range<Int>)
-            /// A member of the list that the slot had not.
+            /// A member of the list that the slot did not have.
             case absent(member: Int)
         }
     }
 
     /// The stored form.
     package let bytes: [UInt8]
-    /// The entities that stand in the answer, each once.
+    /// The distinct entities of the answer.
     package let keys: [EntityKey]
     let slots: [Slot]
     let exceptions: [Exception]
     /// The texts of exceptions.
     let texts: [Range<Int>]
-    /// The answer's own text before each slot that stands in it, and behind the last.
+    /// The answer's own text before each top-level slot, and after the last.
     let literals: [Range<Int>]
-    /// How deep arrays and objects stand within each other in the literals.
+    /// Nesting depth of arrays and objects in the literals.
     let depth: Int
 
     /// Reads the stored form of an answer with this skeleton.
@@ -197,8 +196,7 @@ private struct Reading {
 }
 
 extension Template {
-    /// The entities that stand in text of the answer's own, each once: in the answer's, and where a
-    /// slot has own text for a member, in that.
+    /// The distinct entities in the answer's own text, and in the own texts of its slots.
     package func references(_ skeleton: Skeleton) -> [Reference] {
         var found = References()
         var slot = 0

@@ -1,11 +1,11 @@
 import LarderModel
 
 extension Split {
-    /// The answer's own part, as it is stored.
+    /// The stored form of the answer's own part.
     ///
-    /// - Parameter merged: What became of each of ``keys``, in their order.
-    /// - Returns: What ``Template`` reads; nil where it would be out of all proportion to the answer,
-    ///   which then stays whole (``WholeReason/templateTooLarge``).
+    /// - Parameter merged: The merge results of ``keys``, in their order.
+    /// - Returns: Bytes for ``Template``; nil if they would be far too large in proportion to the
+    ///   answer. The answer then stays whole (``WholeReason/templateTooLarge``).
     package func template(_ merged: [MergedEntity]) -> [UInt8]? {
         precondition(merged.count == keys.count)
         return body.withUnsafeBytes { bytes in
@@ -92,7 +92,7 @@ private struct TemplateWriter {
         }
     }
 
-    /// What stands before the colon of a key.
+    /// The part of a key before the colon.
     private struct EntityType: Hashable {
         let text: Substring.UTF8View
 
@@ -146,7 +146,7 @@ private struct TemplateWriter {
         }
     }
 
-    /// Writes the texts of a value before, between and behind its slots.
+    /// Writes the texts of a value before, between and after its slots.
     private mutating func writeTexts(of member: Split.Member) {
         let item = split.tape.items[member.item]
         var texts: [Range<Int>] = []
@@ -175,7 +175,7 @@ extension TemplateWriter {
         let digest: UInt64
     }
 
-    /// What the slot shows otherwise than the entity holds it.
+    /// Members that the slot does not show with the entity's bytes.
     private mutating func exceptions(of number: Int) -> [Exception] {
         let occurrence = split.occurrences[number]
         guard case .present(let body, _) = merged[occurrence.key].held else { return [] }
@@ -226,7 +226,7 @@ extension TemplateWriter {
         }
     }
 
-    /// Whether what came there was older than what was held.
+    /// Whether the answer is older than the stored state.
     private func isLate(_ number: Int) -> Bool {
         let entity = split.occurrences[number].key
         guard let before = merged[entity].before else { return false }
@@ -236,7 +236,8 @@ extension TemplateWriter {
 
     /// Whether the slot has to keep its own bytes of a member.
     ///
-    /// What came too late is not kept if it says something else: the newer value is shown.
+    /// A late value is kept only if it equals the entity's value. Otherwise the newer value is
+    /// shown.
     private mutating func isOwn(
         _ member: Split.Member,
         _ value: EntityBody.Member,
@@ -262,14 +263,14 @@ extension TemplateWriter {
 }
 
 extension EntityBody.Member {
-    /// What exceptions remember of the value.
+    /// Digest of the value, as exceptions store it.
     func digest(in bytes: UnsafeRawBufferPointer) -> UInt64 {
         Digest.of(bytes.part(value), seed: hasReferences ? 1 : 0)
     }
 }
 
 extension Split {
-    /// The occurrences that stand in the answer's own part.
+    /// The top-level occurrences of the answer.
     fileprivate var roots: [Int] {
         var roots: [Int] = []
         var occurrence = 0

@@ -1,7 +1,6 @@
 import LarderJSON
 
-/// Where in the selection tree the references of one value stand: for entities that have not stood
-/// there before, as the others have slots.
+/// Nodes of the selection tree for the references of one value, for references without a slot.
 struct ValuePlaces {
     private var nodes: [[Int]] = []
     /// How many places were looked at for it.
@@ -95,8 +94,7 @@ struct SelectionPlaces {
     func number(ofName name: [UInt8]) -> Int? { names[name] }
 }
 
-/// The members by which an entity is shown where none of its slots stands: those of its type's
-/// lists at the place, or of all lists there.
+/// The members that show an entity without a slot: from the lists of its type, or else from all.
 struct ListUnion {
     struct Member {
         /// The number of its name.
