@@ -1,20 +1,20 @@
-/// One thing that a step has changed, as watchers hear of it.
+/// A change that a step made, as watchers receive it.
 package struct Change: Equatable, Sendable {
     /// The step's number; a step may change several things.
     package var revision: Revision
     package var scope: Scope
     package var event: Event
-    /// Of a shared row's change: those who see something of their own under the id, and hear of that.
+    /// For a shared row: scopes that have a row of their own under the id, and hear of that one.
     package var hiddenFrom: [Scope] = []
 
     package enum Event: Equatable, Sendable {
-        /// Other bytes stand under the id than before.
+        /// The id has other bytes than before.
         case put(EntryID, ChangeCause)
-        /// The origin says that it is gone, or a client has deleted its own blob.
+        /// The origin deleted the entry, or a client deleted its own blob.
         case delete(EntryID, ChangeCause)
-        /// It was dropped: nothing is known of it any more.
+        /// The entry was evicted: nothing is known of it any more.
         case evict(EntryID, EvictionReason, client: ClientTag?)
-        /// A modifier has come to another state.
+        /// A modifier has another state.
         case modifier(ModifierChange)
     }
 
@@ -24,7 +24,7 @@ package struct Change: Equatable, Sendable {
         self.event = event
     }
 
-    /// The entry that it is about; nil for a modifier's.
+    /// The entry that changed; nil for a modifier's change.
     package var id: EntryID? {
         switch event {
         case .put(let id, _), .delete(let id, _), .evict(let id, _, _): id
@@ -32,20 +32,20 @@ package struct Change: Equatable, Sendable {
         }
     }
 
-    /// Says which of the entities in it have brought it about.
+    /// Names the entities in the entry that caused the change.
     package mutating func name(changed keys: [EntityKey]) {
         guard case .put(let id, var cause) = event else { return }
         cause.changed = Array(keys.prefix(Limits.toldChangedMax))
         event = .put(id, cause)
     }
 
-    /// Says of more entities that they have brought it about.
+    /// Names more entities that caused the change.
     package mutating func add(changed keys: [EntityKey]) {
         guard case .put(_, let cause) = event else { return }
         name(changed: cause.changed + keys.filter { !cause.changed.contains($0) })
     }
 
-    /// Who has brought it about, if it said so.
+    /// Tag of the client that caused the change, if it sent one.
     package var client: ClientTag? {
         switch event {
         case .put(_, let cause), .delete(_, let cause): cause.client
@@ -55,20 +55,20 @@ package struct Change: Equatable, Sendable {
     }
 }
 
-/// Why an entry has changed.
+/// Cause of an entry's change.
 package struct ChangeCause: Equatable, Sendable {
     package enum Source: Int64, CaseIterable, Sendable {
         case network = 0
         case client = 1
-        /// One was accepted, or has left the queue, and the target shows something else.
+        /// A modifier was accepted or left the queue, and the target shows another value.
         case modifier = 2
     }
 
     package var source: Source
-    /// What has brought it, where that is not the id: `fetch:URL`, `modifier:ID`.
+    /// Cause of the change, if it is not the id itself: `fetch:URL`, `modifier:ID`.
     package var text: String?
     package var client: ClientTag?
-    /// The entities in it that have another value, the first ``Limits/toldChangedMax``.
+    /// Entities of the entry with another value, the first ``Limits/toldChangedMax``.
     package var changed: [EntityKey] = []
 
     package init(_ source: Source, text: String? = nil, client: ClientTag? = nil) {
@@ -78,40 +78,40 @@ package struct ChangeCause: Equatable, Sendable {
     }
 }
 
-/// Why an entry was dropped.
+/// Why an entry was evicted.
 package enum EvictionReason: Int64, CaseIterable, Sendable {
-    /// It was used least recently.
+    /// The entry was the least recently used.
     case lru = 0
     /// A blob past its ttl.
     case expired = 1
-    /// Somebody has asked for it.
+    /// A client asked for the eviction.
     case request = 2
-    /// Its bytes were damaged on the disk.
+    /// The bytes were damaged on disk.
     case damaged = 3
 }
 
-/// What a modifier has come to.
+/// State that a modifier has reached.
 package struct ModifierChange: Equatable, Sendable {
-    /// What is to be said beside the state.
+    /// Addition to the state.
     package enum Mark: String, CaseIterable, Sendable {
-        /// So many attempts were not applied that somebody should look.
+        /// So many attempts were not applied that an operator should look.
         case stalled
-        /// The dead letter is kept no more.
+        /// The dead letter is no longer kept.
         case dropped
-        /// The server has confirmed it; a shared row does not show it yet.
+        /// The origin has confirmed the modifier; a shared row does not show it yet.
         case answered
     }
 
     package var id: ModifierID
     package var state: ModifierState
     package var mark: Mark?
-    /// Why it is dead.
+    /// Why the modifier was not confirmed.
     package var reason: ModifierReason?
-    /// The entries that it changes; those of a settled one show it no more.
+    /// The modifier's targets; those of a settled one no longer show it.
     package var targets: [EntryID]
-    /// What has gone wrong, as JSON; opaque here, and empty where nothing has.
+    /// Problem of the modifier as JSON, opaque here; empty if there is none.
     package var problem: [UInt8] = []
-    /// Who has accepted it, if that one said so.
+    /// Tag of the client that queued the modifier, if it sent one.
     package var client: ClientTag?
 
     package init(id: ModifierID, state: ModifierState, targets: [EntryID]) {

@@ -1,5 +1,6 @@
-/// What a client calls itself in its `Larder-Client` header, so that it knows what it has brought
-/// about itself; two users' are never the same.
+/// Name from a client's `Larder-Client` header, by which the client recognizes its own changes.
+///
+/// Tags of two users are never equal.
 package struct ClientTag: Hashable, Sendable {
     package let uid: UInt32
     package let name: String
@@ -13,7 +14,7 @@ package struct ClientTag: Hashable, Sendable {
         self.name = name
     }
 
-    /// As it stands in a row: `UID:NAME`.
+    /// The form in a row: `UID:NAME`.
     package var text: String { "\(uid):\(name)" }
 
     /// Reads ``text``; nil for what is none.

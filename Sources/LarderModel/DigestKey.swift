@@ -1,7 +1,7 @@
-/// A secret by which texts are told apart without being known: SipHash-2-4 with 128 bits
+/// Secret key for digests of texts: SipHash-2-4 with 128 bits
 /// (https://www.aumasson.jp/siphash/siphash.pdf).
 ///
-/// Who does not have the key cannot try texts until one fits.
+/// Digests show whether texts are equal. Without the key, a reader cannot test a guessed text.
 package struct DigestKey: Equatable, Sendable {
     private let first: UInt64
     private let second: UInt64

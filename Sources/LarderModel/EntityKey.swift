@@ -1,9 +1,10 @@
 /// The name of an entity within an origin and a scope: `Type:id`.
 ///
-/// In both parts `/`, `:`, `%` and control characters (U+0000 to U+001F, U+007F) are
-/// percent-encoded, so that the first colon divides them and a key can stand in a lane and in a
-/// path; only the colon of a temporary id, `Article:tmp:…`, stays as it is. Two keys are the same
-/// when their bytes are.
+/// Both parts percent-encode `/`, `:`, `%` and control characters (U+0000 to U+001F, U+007F). So
+/// the first colon divides them, and a key can be part of a lane and of a path.
+///
+/// Only the colon of a temporary id, `Article:tmp:…`, stays as it is. Two keys are equal when their
+/// bytes are.
 package struct EntityKey: Sendable, CustomStringConvertible {
     package let text: String
 
@@ -24,7 +25,7 @@ package struct EntityKey: Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// Reads a key as somebody wrote it; what is encoded otherwise than need be is put right.
+    /// Reads a key in any spelling, and normalizes its percent-encoding.
     package init(_ text: String) throws(ModelError) {
         let parts = text.utf8.split(
             separator: UInt8(ascii: ":"),
@@ -95,7 +96,7 @@ extension EntityKey {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What the keys of all entities of a type begin with, and no others.
+    /// Prefix of the keys of all entities of a type, and of no others.
     package static func typePrefix(_ type: String) -> String {
         var bytes: [UInt8] = []
         append(Array(type.utf8), to: &bytes)

@@ -1,6 +1,6 @@
-/// The path of an entity's own URL, in which the fields of its key stand: `/books/{isbn}`.
+/// Path of an entity's own URL, with the fields of its key in braces: `/books/{isbn}`.
 ///
-/// What is not ASCII stands in it as URLs have it, percent-encoded.
+/// Characters that are not ASCII are percent-encoded, as in URLs.
 package struct EntityURL: Hashable, Sendable {
     private enum Segment: Hashable {
         case text(String)

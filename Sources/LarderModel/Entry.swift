@@ -1,4 +1,4 @@
-/// What is known of a cached answer or a client's blob, without its bytes.
+/// Metadata of a cached answer or a client's blob, without the bytes.
 package struct Entry: Equatable, Sendable {
     package var id: EntryID
     package var kind: EntryKind
@@ -12,12 +12,11 @@ package struct Entry: Equatable, Sendable {
     package var lastModified: String?
     /// The origin's other header fields.
     package var headers = HeaderFields()
-    /// When the bytes were last given or confirmed by whoever gave them.
+    /// When the origin or the client last sent or confirmed the bytes.
     package var storedAt: Timestamp
-    /// Until when it is fresh; nil: stale at once.
+    /// End of the fresh lifetime; nil: stale immediately.
     ///
-    /// For a client's blob the end of its `ttl`, after which it is no longer there; nil: it never
-    /// ends.
+    /// For a client's blob the end of its `ttl`, after which it is not found; nil: it never ends.
     package var freshUntil: Timestamp?
     /// The step that last changed the bytes.
     package var revision: Revision
@@ -48,13 +47,13 @@ package enum EntryKind: Int64, Sendable {
     case fetched = 1
     /// The origin said that there is nothing: deleted, which is not evicted.
     case tombstone = 2
-    /// Which request headers the answers of a URL vary by; a row of ours, shown to nobody.
+    /// The request headers by which the answers of a URL vary; an internal row that no client sees.
     case variants = 3
-    /// One object of the normalized cache, in a form of ours.
+    /// An object of the normalized cache, in an internal form.
     case entity = 4
 }
 
-/// What can be said of a body without its bytes.
+/// Properties of a body without its bytes.
 package struct BodySummary: Hashable, Sendable {
     package var byteCount: Int
     package var digest: Digest

@@ -61,7 +61,7 @@ package struct EntryID: Sendable, CustomStringConvertible {
         try self.init(url.text)
     }
 
-    /// The id under which an entity stands.
+    /// The id of an entity.
     package init(_ entity: EntityName) {
         text = "\(Self.entityMark)\(entity.origin)/\(entity.key)"
     }
@@ -81,7 +81,7 @@ package struct EntryID: Sendable, CustomStringConvertible {
     /// Whether it is an entity's.
     package var isEntity: Bool { text.utf8.first == Self.entityMark.utf8.first }
 
-    /// The entity that stands under it; nil for an entry's.
+    /// The entity with this id; nil for an entry's id.
     package var entity: EntityName? {
         isEntity ? EntityName(text: text.dropFirst()) : nil
     }
@@ -99,10 +99,10 @@ package struct EntryID: Sendable, CustomStringConvertible {
         return isURL ? text + " " : nil
     }
 
-    /// What the ids of all entities of an origin begin with.
+    /// Prefix of the ids of all entities of an origin.
     package static func entityPrefix(_ origin: OriginName) -> String { "\(entityMark)\(origin)/" }
 
-    /// What the ids of all entities begin with, and no other.
+    /// Prefix of the ids of all entities, and of no others.
     package static let entityMark = "\u{1}"
     /// The beginning of an entity's id as clients give it.
     package static let entityScheme = "entity:"
@@ -110,7 +110,7 @@ package struct EntryID: Sendable, CustomStringConvertible {
     package static let firstOfEntries = " "
 }
 
-/// An entity's key and whose it is: within a scope there is no other of the name.
+/// An entity's key and origin; the pair is unique within a scope.
 package struct EntityName: Hashable, Sendable, CustomStringConvertible {
     package let origin: OriginName
     package let key: EntityKey

@@ -37,7 +37,7 @@ package struct HeaderFields: Hashable, Sendable {
         }
     }
 
-    /// Whether a field of this name says who somebody is: its value is shown to nobody else.
+    /// Whether a field of this name identifies a user: no other user may see its value.
     package static func holdsSecret(_ name: String) -> Bool {
         let name = name.lowercased()
         return ["authorization", "cookie", "proxy-authorization"].contains(name)

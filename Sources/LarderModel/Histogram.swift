@@ -1,8 +1,9 @@
 /// How often values of each size occurred, in a fixed number of buckets.
 ///
 /// The buckets are log-linear: values below 16 have one each, and every power of two above is cut
-/// into 16. So a percentile is never too small, and too large by a sixteenth at most. What is
-/// beyond 2^42 counts into the last bucket; in nanoseconds that is more than an hour.
+/// into 16. So a percentile is never too small, and too large by a sixteenth at most.
+///
+/// Values above 2^42 count into the last bucket; in nanoseconds that is more than an hour.
 package struct Histogram: Equatable, Sendable {
     private static let subBits = 4
     private static let subBuckets = 1 << subBits

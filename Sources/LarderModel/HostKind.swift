@@ -1,4 +1,4 @@
-/// What a URL's host is.
+/// Kind of a URL's host.
 package enum HostKind: Equatable, Sendable {
     /// A name that is looked up.
     case name

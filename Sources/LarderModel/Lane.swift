@@ -1,4 +1,4 @@
-/// What modifiers have in common that are sent in order: a target, or a name that clients give.
+/// Ordering key of modifiers that are sent in order: a target, or a name that clients give.
 ///
 /// Lanes of different users or accounts never meet.
 package enum Lane: Hashable, Sendable, CustomStringConvertible {

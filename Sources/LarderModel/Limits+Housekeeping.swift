@@ -5,12 +5,12 @@ extension Limits {
     /// Rows that must stay and are looked at again for each row that is evicted: they take about 5 µs,
     /// and a row that may go again is spared for a sixteenth of their number.
     package static let passedRowsPerEviction: Int64 = 16
-    /// How far in the future a stored moment may be before the clock counts as put right.
+    /// How far in the future a stored moment may be before the clock counts as corrected.
     package static let clockTolerance = Duration.seconds(300)
     /// Rows, of those that were used last, that are looked at for such moments in each round.
     package static let clockRowsMax = 256
-    /// Age from which the copy of `state.db` is taken anew: a day's work is what a lost disk costs a
-    /// backup of every night, too.
+    /// Age at which the copy of `state.db` is renewed: a lost disk costs a day's work, as with a
+    /// nightly backup.
     package static let snapshotAge = Duration.seconds(86_400)
     /// Time between two tries to take it, as a full disk stays full for a while.
     package static let snapshotRetryTime = Duration.seconds(3_600)
@@ -22,7 +22,7 @@ extension Limits {
     package static let quietTime = Duration.seconds(90)
     /// Free pages that one step of an idle moment gives back to the file system.
     package static let vacuumPagesMax = 256
-    /// A file is not written anew for less than this, beyond twice what it holds.
+    /// A file is not rebuilt for less than this, beyond twice its content.
     package static let rebuildBytesMin: Int64 = 16 << 20
     /// How often a purge evicts what the removed writes have released, and how often it reads a page of
     /// writes of which it can remove none.

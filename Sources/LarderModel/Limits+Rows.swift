@@ -1,4 +1,4 @@
-/// What rows of a file may say: a disk can hold any number, and what lies beyond these is damage.
+/// Ranges of values in a file's rows: a disk can hold any number, and one outside is damage.
 extension Limits {
     /// Paused lanes of a user, in all accounts.
     package static let pausedLanesMax = 1_000
@@ -8,19 +8,19 @@ extension Limits {
     /// Revisions that a file may name: whole in every JSON reader's numbers, and far from the end of
     /// ours; a file that says otherwise is damaged.
     package static let revisions: ClosedRange<Int64> = 0...(1 << 53)
-    /// What the counter in `state.db` may stand at when it is read: so much is left for those to come
-    /// until rows have no more numbers.
+    /// Values of the counter in `state.db` at start: the rest, up to the limit for rows, is left
+    /// for later revisions.
     package static let countedRevisions: ClosedRange<Int64> = 0...(1 << 50)
     /// Revisions that one row may say.
     package static let rowRevisions: ClosedRange<Int64> = 0...(1 << 51)
-    /// Those up to which a row, or the cache, is taken at its word by the counter.
+    /// Revisions up to which the counter trusts a row, or the cache.
     package static let claimedRevisions: ClosedRange<Int64> = 0...(1 << 49)
     /// Numbers of rows that `state.db` may name, whole in JSON too.
     package static let rowNumbers: ClosedRange<Int64> = 1...(1 << 52)
-    /// Those that are found at start, also of bodies: a quarter is left for those that come later.
+    /// Numbers found at start, also of bodies: a quarter is left for later ones.
     package static let foundNumbers: ClosedRange<Int64> = 1...(3 << 50)
     package static let foundBodies: ClosedRange<Int64> = 0...(3 << 40)
-    /// Numbers of bodies: with a chunk's position beside them they stay within 64 bits.
+    /// Numbers of bodies: together with a chunk's position they stay within 64 bits.
     package static let bodies: ClosedRange<Int64> = 0...(1 << 42)
     /// Numbers of uses that a file may name; the rest is left for those to come.
     package static let uses: ClosedRange<Int64> = 0...(1 << 61)
@@ -28,14 +28,14 @@ extension Limits {
     package static let accountedBytes: ClosedRange<Int64> = 0...(1 << 51)
     /// Moments of the queue that a row may name, in ms: up to 2248, as timers count nanoseconds.
     package static let rowMoments: ClosedRange<Int64> = -(1 << 43)...(1 << 43)
-    /// What a row may count of anything: attempts, rounds, changes.
+    /// Counts in a row: attempts, rounds, changes.
     package static let rowCounts: ClosedRange<Int64> = 0...(1 << 31)
     /// Statuses of answers: three digits.
     package static let rowStatuses: ClosedRange<Int64> = 0...999
-    /// What one row may count, the largest body with its chunks and everything else.
+    /// Bytes that one row may count: the largest body with its chunks and everything else.
     package static let rowBytes: ClosedRange<Int64> = 0...(1 << 38)
 
-    /// What it counts that a shared row is hidden from one user: a B-tree cell with the scope's text.
+    /// Bytes counted for hiding a shared row from one user: a B-tree cell with the scope's text.
     package static let hiddenMarkBytes: Int64 = 64
     /// Of a body that one command of the writer copies from one file into the other; a larger one is
     /// copied before, a chunk a command.

@@ -7,8 +7,8 @@ extension Limits {
     /// It is a third of the request's time, and not more than this. So a dead connection costs no
     /// more, and an origin that is slower than this is asked twice at most.
     package static let reusedSilenceMax = Duration.seconds(3)
-    /// Body up to which that is done: the kernel takes this much at once, so that silence is the
-    /// origin's.
+    /// Body up to which that is done: the kernel accepts this much immediately, so that silence is
+    /// the origin's.
     package static let reusedBodyBytesMax = 16 * 1_024
     /// Idle time up to which a connection is reused for a request that must not be sent twice.
     package static let reusedIdleMax = Duration.milliseconds(500)

@@ -1,4 +1,4 @@
-/// Every bound that is no key of the configuration, with its reason.
+/// All limits that are not keys of the configuration, with their reasons.
 package enum Limits {
     /// An id: longer than any URL that servers take (most end at 8 KiB).
     package static let idBytesMax = 8_192
@@ -12,24 +12,25 @@ package enum Limits {
     package static let modifiersPerCommandMax = 1_000
     /// Targets of one modifier: each is read and locked when it is accepted and when it is settled.
     package static let modifierChangesMax = 100
-    /// Targets of confirmed writes remembered for the reads that were under way; about 100 bytes each.
+    /// Targets of confirmed writes remembered for the reads that were in flight; about 100 bytes
+    /// each.
     package static let fencedWritesMax = 65_536
-    /// Modifiers that are named where an entry says which ones touch it; their count is exact.
+    /// Pending modifiers that an entry names; their count is exact.
     package static let toldPendingMax = 100
-    /// Views that `explain` tells, in all: as a client reads them at once.
+    /// Bytes of views in one answer of `explain`: a client reads them together.
     package static let explainedViewBytesMax = 4 << 20
     /// Changes of one target that a list works through to say which do not fit: a tenth of a full
     /// queue takes about as long as reading the page.
     package static let judgedChangesMax = 10_000
-    /// The body of a modifier's request: it stands in a row, and goes out from memory.
+    /// The body of a modifier's request: it is kept in one row, and is sent from memory.
     package static let modifierBodyBytesMax = 16_777_216
-    /// Modifiers that one waits for.
+    /// Modifiers that one modifier waits for.
     package static let modifierDependenciesMax = 100
     /// A request's method; the longest that is registered has 17 letters.
     package static let methodBytesMax = 32
     /// How long a modifier may be held, or wait to be sent: ten years.
     package static let modifierTimeMax = Duration.seconds(315_360_000)
-    /// A lane's name: it stands in paths and lists.
+    /// A lane's name: it is part of paths and lists.
     package static let laneNameBytesMax = 128
 
     /// A body up to this stays in its row and is read on the event loop; above it is kept in chunks
@@ -37,26 +38,26 @@ package enum Limits {
     ///
     /// A copy of 64 KiB takes about 10 µs, which other clients can wait for.
     package static let inlineBodyBytesMax = 65_536
-    /// What a body in chunks can have: a row that says otherwise is damaged.
+    /// Size of a body in chunks: a row with another size is damaged.
     package static let chunkedBodyBytes = 0...(inlineBodyBytesMax << 20)
-    /// A JSON body up to this stands inline in a frame; larger ones are named by `body_href`.
+    /// A JSON body up to this is inline in a frame; `body_href` names larger ones.
     package static let inlineJSONBytesMax = 1_048_576
     /// Room that the encoder takes for a report before it writes: that of a page of 1,000 rows.
     package static let reservedJSONBytesMax = 1_048_576
-    /// A body that is not JSON stands in a frame as base64 up to this.
+    /// A body that is not JSON is in a frame as base64 up to this.
     package static let base64BodyBytesMax = 65_536
-    /// What a problem quotes of an origin's refusal.
+    /// Bytes of an origin's refusal that a problem quotes.
     package static let quotedBodyBytesMax = 65_536
 
     /// Nesting of JSON.
     ///
-    /// As deep as normalizing goes; a recursive reader of ours stays on its stack.
+    /// As deep as normalizing goes; our own recursive readers stay on their stack.
     package static let jsonDepthMax = 512
-    /// The same for our own frames and problems, which stand around a body of the depth above.
+    /// Nesting of our own frames and problems, which contain a body of the depth above.
     package static let frameDepthMax = jsonDepthMax + 16
     /// A JSON pointer: as long as an id, which is longer than any path that people write.
     package static let jsonPointerBytesMax = 8_192
-    /// What a view may grow to by the effects on it, without escapes: 16 bodies that stand inline.
+    /// Bytes of a view with its effects, without escapes: 16 inline bodies.
     package static let viewBytesMax = 16 << 20
     /// Members, elements and values that the effects of one view may look at, all of them together;
     /// about a second's work.
@@ -64,11 +65,11 @@ package enum Limits {
     /// A command of 1 MiB has room for 30,000 operations, each of which may pass over a large body,
     /// and a target may have as many modifiers as the queue takes.
     package static let viewStepsMax = 1 << 24
-    /// What one answer may take on an event loop, well under a millisecond; one that takes more is
-    /// read off the loop, and is the same.
+    /// Work for one answer on an event loop, well under a millisecond; others are read off the
+    /// loop.
     ///
-    /// Bytes of bases, effects, entities and templates; changes of targets; entities; steps of their
-    /// views; and what is counted for an answer that is rebuilt, see ``rebuildWorkMax(bytesMax:)``.
+    /// The units are bytes of bases, effects, entities and templates; changes of targets; entities;
+    /// steps of views; and work of a rebuild, see ``rebuildWorkMax(bytesMax:)``.
     package static let loopReadBytesMax = 2 * inlineBodyBytesMax
     package static let loopChangesMax = 16
     package static let loopEntitiesMax = 64
@@ -76,12 +77,12 @@ package enum Limits {
     package static let loopRebuildWorkMax = 1 << 17
     /// Digits that sums are calculated with; the largest double has 309 before the point.
     package static let decimalDigitsMax = 1_024
-    /// How long a client may ask a fetch to wait: nobody waits longer at a socket.
+    /// How long a client may ask a fetch to wait: no client waits longer at a socket.
     package static let fetchTimeMax = Duration.seconds(3_600)
 
-    /// An entity's key: it stands in every reference, in lanes and in paths.
+    /// An entity's key: it is part of each reference, lane and path.
     package static let entityKeyBytesMax = 1_024
-    /// How many references deep an entity's own route shows what it holds.
+    /// How many levels of references an entity's own route shows.
     package static let entityExpansionMax = 8
     /// References that `explain` names; their count is exact.
     package static let toldReferencesMax = 100
@@ -92,7 +93,7 @@ package enum Limits {
     /// A body that is normalized, and an answer that is put together: it is in memory as a whole, once
     /// for each client that reads it, and a larger one is stored whole.
     package static let normalizedBodyBytesMax = 4 << 20
-    /// Answers that are split into entities at once; each takes about ten times its size meanwhile.
+    /// Answers split into entities at the same time; each takes about ten times its size.
     package static let answersSplitMax = 4
     /// Entities within each other, in a body that is normalized and in an answer that is rebuilt:
     /// rebuilding is recursive, and each takes about 1 KiB of the stack.
@@ -102,36 +103,35 @@ package enum Limits {
     /// Members of one entity, and its bytes: as many as one body may have, and a quarter of what
     /// its view may grow to.
     ///
-    /// One that other answers have made larger keeps what the last answer said of it.
+    /// An entity that other answers have made larger keeps the last answer's members.
     package static let entityMembersMax = normalizedValuesMax
     package static let entityBytesMax = viewBytesMax / 4
-    /// Values that are looked at to unite the lists of one entity with those of one answer, which
-    /// may have it often; what comes behind that replaces the list.
+    /// Values compared to unite the lists of one entity with those of one answer: about a second.
     ///
-    /// The longest list eight times: about a second's work.
+    /// An answer may have the entity often. Lists after this many values replace the stored ones.
     package static let unitedValuesMax = 8 * mergedElementsMax
-    /// What is stored of an answer beside its entities: in honest ones less than its bytes.
+    /// Bytes of a template: an honest one has fewer than its answer.
     ///
-    /// A member that is spelled otherwise than its entity has it takes up to three times its text.
+    /// A member that is spelled differently from its entity's takes up to three times its text.
     package static func templateBytesMax(bodyBytes: Int) -> Int { 65_536 + 4 * bodyBytes }
-    /// What is written and looked at for an answer of at most so many bytes; looking at a member
-    /// counts as 64 of them, and a member takes six bytes or more.
+    /// Work to rebuild an answer of this size: two seconds for the largest; a look at a member
+    /// counts 64.
     ///
-    /// Two seconds' work for the largest; only entities that are shown again and again take more.
+    /// A member has six bytes or more. Only entities that are shown again and again take more work.
     package static func rebuildWorkMax(bytesMax: Int) -> Int { 1 << 20 + 32 * bytesMax }
-    /// Pointers to what is missing that a rebuilt answer names; that it is incomplete shows anyway.
+    /// Pointers to missing parts that a rebuilt answer names; its incompleteness shows anyway.
     package static let missingPointersMax = 1_000
-    /// What a reference counts: its row, and that of the index by who refers.
+    /// Bytes counted for a reference: its row, and its row in the index by source.
     package static let referenceOverheadBytes = 48
-    /// Bytes of skeletons that one connection has read and keeps; read they take some times that.
+    /// Bytes of skeletons that one connection keeps; in memory they take a multiple of that.
     ///
-    /// One that has an eighth of it is read each time.
+    /// A skeleton with an eighth of it is read each time.
     package static let skeletonsKeptBytesMax = 2 << 20
     /// References that are followed to say which answers show what one step has changed, about 0.3 s
     /// in which nothing else is written; beyond it watchers find it out from the log, each for what
     /// it watches.
     package static let followedReferencesMax = 65_536
-    /// The same where somebody comes back, for a page of the log; beyond it is told that it lagged.
+    /// The same for a page of the log when a watcher returns; beyond it the watcher has lagged.
     package static let followedOnReturnMax = 8 * followedReferencesMax
     /// Entities that a frame names of those by which an entry has changed.
     package static let toldChangedMax = 100
@@ -142,8 +142,8 @@ package enum Limits {
     package static let orphansMax = 65_536
     /// Bytes of ids in one row of a log, where a step has changed many entities.
     package static let loggedIDsBytesMax = 8_192
-    /// Rules of one origin by type, and by path; a person writes them, and each object of an answer
-    /// is held against those whose URL fits.
+    /// Rules of one origin by type, and by path: a person writes them, and each object is compared
+    /// with those whose URL fits.
     package static let typeRulesMax = 1_000
     package static let pathRulesMax = 1_000
     /// Members that may hold the type or the id: each object is searched for them in turn.
@@ -164,8 +164,8 @@ package enum Limits {
     package static let headerFieldsMax = 256
     /// The JSON body of a command such as `POST /v1/fetch`.
     package static let commandBodyBytesMax = 1_048_576
-    /// What may be written to a connection before its socket takes it; with more, none of its further
-    /// requests is taken up: the socket's own buffer, 208 KiB, keeps a client busy meanwhile.
+    /// Unsent bytes of a connection above which its next requests wait: the socket's own buffer of
+    /// 208 KiB keeps a client busy.
     package static let unsentBytesMax = 65_536
     /// How often a body that was replaced before it could be opened is looked up again.
     package static let replacedReadsMax = 16
@@ -173,11 +173,11 @@ package enum Limits {
     package static let pipelinedBytesMax = 65_536
     /// Open connections of all clients; each costs about 10 KiB.
     package static let connectionsMax = 8_192
-    /// Reads that are done for clients at once, off the event loops.
+    /// Reads for clients at the same time, off the event loops.
     ///
     /// Each has a connection to both files; more would wait for the disk or a processor anyway.
     package static let clientReadersMax = 4
-    /// Of these for one user: somebody else's read finds one that is free.
+    /// Of these for one user: another user's read finds a free one.
     package static let clientReadersPerUserMax = clientReadersMax / 2
     /// Reads of one user that wait for one of these: one of each connection, and as many of clients
     /// that have gone since.
@@ -207,14 +207,14 @@ package enum Limits {
     /// How long an event loop stays awake after a hit for the next one, which costs as much processor
     /// time: about as long as a processor that sleeps takes to be woken, and the client to ask again.
     package static let spinTimeMax = Duration.microseconds(40)
-    /// How long nobody else must have been answered before that.
+    /// How long no other client must have been answered before that.
     package static let spinQuietTime = Duration.milliseconds(5)
     /// How long running answers may take after SIGTERM; what is left of ``endTime`` is for the files.
     package static let drainTime = Duration.seconds(5)
     /// How long the first request of a new connection is waited for after SIGTERM.
     package static let firstRequestTime = Duration.seconds(1)
-    /// How long the whole end may take after SIGTERM, whatever the disk does: nobody who shuts a
-    /// machine down waits longer.
+    /// How long the whole end may take after SIGTERM, also with a slow disk: an operator who shuts
+    /// a machine down waits no longer.
     package static let endTime = Duration.seconds(10)
 
     /// Rows in one page of a list.
@@ -231,7 +231,7 @@ package enum Limits {
     ///
     /// Until it ends, the WAL grows with everything that is written.
     package static let checkTime = Duration.seconds(30)
-    /// What SQLite may find wrong with one file before it is told to stop.
+    /// Findings of SQLite in one file after which the check stops.
     package static let checkFindingsMax = 100
     /// Memory for pages of a file while it is looked at, each of which is needed once.
     package static let checkCacheBytes: Int64 = 1 << 20
@@ -246,7 +246,7 @@ package enum Limits {
     /// Bytes of bodies that one batch brings inline: it is held in memory until the client has
     /// taken it, as it is read in one transaction, which must not wait for a client.
     package static let batchBytesMax = 16 << 20
-    /// Batches that are held at once, so 256 MiB at most; one more is answered 503.
+    /// Batches in memory at the same time, so 256 MiB at most; one more is answered 503.
     package static let batchesMax = 16
     /// Of these for one user.
     package static let batchesPerUserMax = 8
@@ -256,18 +256,18 @@ package enum Limits {
     /// Ids and keys in one watch, and prefixes.
     package static let watchedIDsMax = 1_000
     package static let watchedPrefixesMax = 64
-    /// What waits for one watcher that reads slowly, in notices and in bytes, with what a notice
-    /// takes beside its texts.
+    /// Notices and bytes that wait for one slow watcher; above it the watcher is told that it
+    /// lagged.
     ///
-    /// Above it the watcher is told that it lagged.
+    /// A notice counts its texts and a fixed overhead.
     package static let watchNoticesMax = 1_024
     package static let watchBytesMax = 262_144
     package static let watchNoticeOverheadBytes = 128
-    /// What is remembered, while a watcher is told what there is, of entries that change meanwhile.
+    /// Bytes of ids remembered as changed while a watcher gets the list of entries.
     ///
-    /// What has changed above it is told once more from the log.
+    /// The watcher gets further changes once more from the log.
     package static let watchListedBytesMax = 65_536
-    /// Notices that are written to a watcher at once.
+    /// Notices in one write to a watcher.
     package static let watchBatchNotices = 64
     /// How often a watcher may ask to hear that its stream lives.
     package static let heartbeatTimes = Duration.seconds(1)...Duration.seconds(3_600)
@@ -275,7 +275,7 @@ package enum Limits {
     ///
     /// Each costs a connection and about as much memory again; 500 are promised.
     package static let followersPerUserMax = 1_000
-    /// What the followed entries of one user may keep from eviction: the budget divided by this.
+    /// Divides the budget: the result is what a user's followed entries may keep from eviction.
     package static let followedShareDivisor: Int64 = 2
     /// How often a silent stream says that it lives: half a minute of silence counts as dead.
     package static let heartbeatTime = Duration.seconds(15)
@@ -284,8 +284,8 @@ package enum Limits {
     package static let responseHeadBytesMax = 65_536
     /// Redirects followed for one request, as browsers' order of magnitude and far from a loop.
     package static let redirectsMax = 5
-    /// How often an answer is asked for anew as a write has overtaken it: three writes in a row, each
-    /// within the time of one answer, are seldom.
+    /// How often an answer is requested again because a write was settled meanwhile: three such
+    /// writes in a row are rare.
     package static let overtakesMax = 3
     /// How often a request is repeated whose connection was closed before anything was answered.
     ///
@@ -297,7 +297,7 @@ package enum Limits {
     package static let retriesMax = 2
     /// The first pause of a retry; it doubles, and full jitter is drawn from it.
     package static let retryBase = Duration.milliseconds(200)
-    /// The shortest pause of a retry: full jitter alone may ask again at once.
+    /// The shortest pause of a retry: full jitter alone may ask again immediately.
     package static let retryMin = Duration.milliseconds(50)
     /// The longest pause of a retry that an origin can ask for by Retry-After.
     package static let retryAfterMax = Duration.seconds(10)
@@ -317,20 +317,20 @@ package enum Limits {
     /// Pools of connections, each for origins with the same connection settings; an unused one
     /// costs a few KiB.
     package static let upstreamClientsMax = 4_096
-    /// A pooled connection to an origin that nobody used for this long is closed; servers close
-    /// theirs after about a minute, and a request on a closed one has to be repeated.
+    /// An unused pooled connection is closed after this: servers close theirs after about a
+    /// minute, and a request on a closed one is repeated.
     package static let upstreamIdleTime = Duration.seconds(45)
-    /// Fetches under way at once; one more is answered 503.
+    /// Fetches in flight at the same time; one more is answered 503.
     package static let flightsMax = 1_024
-    /// Of these for one account of one user, so that nobody shuts the others out.
+    /// Of these for one account of one user, so that one user cannot shut the others out.
     package static let flightsPerScopeMax = 512
     /// The first pause before an origin that is down is probed; it doubles.
     package static let probePauseBase = Duration.seconds(1)
-    /// The longest: whoever waits hears half a minute late at most.
+    /// The longest: a waiting client hears at most half a minute late.
     package static let probePauseMax = Duration.seconds(30)
-    /// Origins that may be set offline by hand; as many as there may be files of them.
+    /// Origins that an operator may set offline; as many as there may be files of them.
     package static let offlineOriginsMax = 4_096
-    /// Public hosts of a daemon of one's own whose health is remembered.
+    /// Public hosts whose health a user's own daemon remembers.
     package static let implicitOriginsMax = 256
     /// Files in a folder of origins; reading them at start stays a matter of a second.
     package static let originFilesMax = 4_096
@@ -354,11 +354,11 @@ package enum Limits {
     package static let commitBatchMax = 512
     /// Commands that may wait for the writer; above it a write is refused as overloaded.
     package static let writerQueueMax = 16_384
-    /// Uses remembered between two flushes, 24 bytes each; above it they are flushed at once.
+    /// Uses remembered between two flushes, 24 bytes each; above it they are flushed immediately.
     package static let touchesMax = 65_536
     /// How long a connection waits for another's lock: a reader that is slow, or a checkpoint.
     package static let busyTime = Duration.seconds(5)
-    /// The same where the writer has others waiting behind it.
+    /// The same when other commands wait for the writer.
     package static let busyTimeShort = Duration.milliseconds(50)
     /// Pages in the WAL from which on the writer checkpoints (4 KiB each).
     package static let walPagesMax = 4_000
@@ -371,16 +371,16 @@ package enum Limits {
     /// The first pause before a modifier is sent again that was not applied; it doubles, and full
     /// jitter is drawn from it.
     package static let modifierRetryBase = Duration.seconds(1)
-    /// The shortest of these pauses: full jitter alone may send it again at once.
+    /// The shortest of these pauses: full jitter alone may send it again immediately.
     package static let modifierRetryMin = Duration.milliseconds(500)
     /// The longest of these pauses.
     package static let modifierRetryMax = Duration.seconds(300)
-    /// How long whoever cancels or retries a modifier waits for that to be written down: a disk that
-    /// takes longer will not have done it soon.
+    /// How long a client that cancels or retries a modifier waits for the commit: a disk that takes
+    /// longer will not commit soon.
     package static let modifierStepTime = Duration.seconds(30)
     /// The longest pause that an origin can ask for by Retry-After.
     package static let modifierRetryAfterMax = Duration.seconds(3_600)
-    /// Modifiers that are on their way to one origin at once: as many as it has connections.
+    /// Modifiers in flight to one origin at the same time: as many as it has connections.
     package static let modifiersInFlightMax = upstreamConnectionsPerHostMax
     /// Answers such as 500 after which a modifier that must not be repeated waits for a person.
     package static let serverFailuresMax: Int32 = 5
@@ -394,7 +394,7 @@ package enum Limits {
     package static let lateFailuresMax = 4_096
     /// Rows that are given back to the cache with one checkpoint, and checkpoints for that in a round.
     package static let (releasedRowsMax, releasedPassesMax) = (1_024, 8)
-    /// Of these rows those in one command, behind which other commands wait.
+    /// Of these rows those in one command; other commands wait until it ends.
     package static let releasedBatchRowsMax = 64
     /// Memory in which each reader of `state.db` keeps pages.
     package static let statePageCacheBytes: Int64 = 262_144
@@ -406,30 +406,30 @@ package enum Limits {
     package static let yieldedRoundsMax = 8
     /// Rows of one file's log of changes: hours of a busy device, and read through in 50 ms at start.
     package static let changeLogRowsMax: Int64 = 65_536
-    /// What they may hold, where ids are long.
+    /// Bytes of these rows, for long ids.
     package static let changeLogBytesMax: Int64 = 16 << 20
-    /// The oldest rows of a log that go at once.
+    /// The oldest rows of a log that are deleted together.
     package static let changeLogBatchRows: Int64 = 256
-    /// Changes that are read from a log at once; more than a step has.
+    /// Changes read from a log together; more than a step has.
     package static let changePageRows = 1_000
-    /// Changes of one target up to which it is looked whether a step changes what it shows, which
-    /// is done on the writer's thread, where everybody waits: above it every step counts as one
-    /// that does.
+    /// Changes of a target up to which the writer checks whether a step changes what it shows.
+    ///
+    /// All commands wait for that check. Above the limit, each step counts as a change.
     package static let comparedChangesMax: Int64 = 32
-    /// The same in bytes of base and effects, which are parsed: four bodies that stand inline.
+    /// The same in bytes of base and effects, which are parsed: four inline bodies.
     package static let comparedBytesMax: Int64 = 262_144
-    /// What a frame quotes of an answer by which a modifier died; the whole is under its id.
+    /// Bytes that a frame quotes of the answer that failed a modifier; the modifier's id gives all.
     package static let toldAnswerBytesMax = 2_048
     /// Released changes that wait to be told; above it watchers are told that they lagged.
     package static let changesReadyMax = 65_536
-    /// What a client calls itself.
+    /// Bytes of a client's name.
     package static let clientNameBytesMax = 64
     /// Revisions that one synced write of `state.db` reserves.
     package static let revisionBlock: Int64 = 65_536
 
     /// The reserve of each folder: some WALs of an eviction, or of a settled write.
     package static let reserveBytes: Int64 = 8 << 20
-    /// What stays free on the disk when a reserve is taken again; else it would be gone at once.
+    /// Free space that must remain when a reserve is taken; else the reserve is needed immediately.
     package static let reserveSpareBytes: Int64 = 4 << 20
     /// With less than this left on the disk of `state.db` the next commit may find no room.
     package static let stateSpaceMin: Int64 = 1 << 20
@@ -437,8 +437,8 @@ package enum Limits {
     package static let reserveStepsMax = 16
     /// A `state.db` up to this is read through at start, which takes about 0.1 s.
     package static let checkedStateBytesMax: Int64 = 64 << 20
-    /// How often `cache.db` is made anew within ``recreationTime``; then nothing is stored for a
-    /// while, as it is the disk that breaks what is written.
+    /// How often `cache.db` is recreated within ``recreationTime``; then nothing is stored for a
+    /// while, as the disk breaks what is written.
     package static let recreationsMax = 5
     package static let recreationTime = Duration.seconds(60)
     /// Sentences on damaged files that status repeats.
@@ -462,7 +462,7 @@ package enum Limits {
     package static let configuredBytes = ByteSize(bytes: 0)...ByteSize(bytes: 1 << 50)
     /// `cache.max_bytes`; at least one page of the database.
     package static let cacheBytes = ByteSize(bytes: 4_096)...ByteSize(bytes: 1 << 50)
-    /// `timeout`, `connect_timeout` and `network_wait`; nobody waits longer for an answer.
+    /// `timeout`, `connect_timeout` and `network_wait`; no client waits longer for an answer.
     package static let requestTimeMax = Duration.seconds(86_400)
     /// `ttl`: a hundred years, so that moments stay within the years of RFC 3339.
     package static let lifetimeMax = Duration.seconds(36_500 * 86_400)
@@ -470,14 +470,14 @@ package enum Limits {
     package static let queueModifiers = 0...10_000_000
     /// `queue.history`; as many rows as a person or a script may still go through.
     package static let queueHistory = 0...1_000_000
-    /// `accepted_limit`: not so short that no read can come before, nor longer than anybody waits.
+    /// `accepted_limit`: long enough for a read to come first, and no longer than a person waits.
     package static let acceptedTime = Duration.seconds(1)...Duration.seconds(365 * 86_400)
     /// Rules of an origin's `refused_if`.
     package static let refusalRulesMax = 16
     /// `stalled_after`: one marks the first refusal, and the most is never reached.
     package static let stalledAnswers = 1...1_000_000
 
-    /// One line of a stream, at the client: an inline body, and a problem's quoted one with every
+    /// A line of a stream, at the client: an inline body, and a problem's quoted one with every
     /// byte escaped, with room around them.
     package static let frameBytesMax = 4 << 20
     /// A report or a list from the daemon, at the client: the most ids that one names, all of them
@@ -494,9 +494,8 @@ package enum Limits {
     package static let followRetryBase = Duration.milliseconds(500)
     /// The longest of these pauses: a daemon that is back is found within it.
     package static let followRetryMax = Duration.seconds(30)
-    /// Connections of one client, each held by one stream; above it requests wait for another's
-    /// end.
+    /// Connections of one client, each held by one stream; above it a request waits for a free one.
     ///
-    /// All of them at once fit the backlog of a kernel whose `somaxconn` is 128.
+    /// Together they fit the backlog of a kernel whose `somaxconn` is 128.
     package static let clientConnectionsMax = 100
 }

@@ -1,17 +1,17 @@
 /// Why a modifier was settled without being confirmed.
 package enum ModifierReason: String, Sendable, CaseIterable {
-    /// As many attempts as it was allowed were in vain.
+    /// All allowed attempts failed.
     case attempts
-    /// It was to be sent before a moment that has passed.
+    /// The moment before which it was to be sent has passed.
     case expired
-    /// The origin refused it for good.
+    /// The origin refused the modifier permanently.
     case refused
-    /// One that it depends on was not confirmed.
+    /// A modifier that it depends on was not confirmed.
     case parentFailed = "parent_failed"
-    /// Its row cannot be read, or holds what only a later version knows.
+    /// The row cannot be read, or holds a value that only a later version knows.
     case unreadable
-    /// Given up by hand after bytes of it may have left.
+    /// A client gave the modifier up after bytes of it may have left.
     case discarded
-    /// Given up by hand before any byte of it left.
+    /// A client gave the modifier up before any byte of it left.
     case cancelled
 }

@@ -14,7 +14,7 @@ package struct ModifierRules: Hashable, Sendable {
 
     package init() {}
 
-    /// What the body of a 2xx is.
+    /// Meaning of the body of a 2xx.
     package enum AnswerRule: String, Sendable, CaseIterable {
         /// The target itself where the answer says so.
         case auto
@@ -22,13 +22,14 @@ package struct ModifierRules: Hashable, Sendable {
         case representation
     }
 
-    /// What becomes of a modifier that may have reached the origin without a clear answer.
+    /// Treatment of a modifier that may have reached the origin without a clear answer.
     package enum UnknownRule: String, Sendable, CaseIterable {
-        /// It is sent again if that cannot do it twice, and waits for a person otherwise.
+        /// The daemon sends it again if the origin cannot apply it twice; else it waits for a
+        /// person.
         case auto
-        /// It is sent again with the same key.
+        /// The daemon sends it again with the same key.
         case resend
-        /// It waits for a person.
+        /// The modifier waits for a person.
         case hold
     }
 }

@@ -1,16 +1,17 @@
-/// How it stands with a modifier.
+/// State of a modifier.
 package enum ModifierState: String, Sendable, CaseIterable {
-    /// Its hold is not over.
+    /// The hold is not over.
     case held
-    /// It may be sent when it heads its lanes.
+    /// The modifier may be sent when it heads its lanes.
     case queued
-    /// Its send step is committed; bytes may have left.
+    /// The send step is committed; bytes may have left.
     case inFlight = "in_flight"
     case confirmed
-    /// The origin has taken it and says nothing yet of the outcome (202): shown, and out of its
-    /// lanes.
+    /// The origin has accepted the modifier without its outcome (202).
+    ///
+    /// The view still shows it, but its lanes go on.
     case accepted
-    /// It was not applied and is to be tried again.
+    /// The modifier was not applied and will be sent again.
     case retryWait = "retry_wait"
     /// Bytes left and no clear answer came.
     case unknown
@@ -19,10 +20,10 @@ package enum ModifierState: String, Sendable, CaseIterable {
     case failed
     case cancelled
 
-    /// Those in which a modifier stays until a person has done something.
+    /// States in which a modifier stays until a person acts.
     package static let waitingForPerson: [ModifierState] = [.unknown, .authWait, .failed]
 
-    /// Whether it has left the queue.
+    /// Whether the modifier has left the queue.
     package var isSettled: Bool {
         switch self {
         case .confirmed, .failed, .cancelled: true

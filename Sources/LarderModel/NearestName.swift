@@ -10,7 +10,7 @@ package func nearestName(to text: String, among names: [String]) -> String? {
     return longer.count == 1 ? longer.first : nil
 }
 
-/// Says which of `names` was meant, or where none is near, which there are: the end of a refusal.
+/// Advice at the end of a refusal: the nearest of `names`, or all of them if none is near.
 package func nearestNameAdvice(on text: String, among names: [String]) -> String {
     if let nearest = nearestName(to: text, among: names) { return "did you mean '\(nearest)'?" }
     return names.isEmpty ? "there are none" : "there are: \(names.joined(separator: ", "))"
@@ -19,7 +19,7 @@ package func nearestNameAdvice(on text: String, among names: [String]) -> String
 /// How many letters must be put in, left out, replaced or swapped with their neighbour to make
 /// one text of the other (optimal string alignment).
 func editDistance(_ left: String, _ right: String) -> Int {
-    // A name that is far longer than any key is no slip, and need not cost its square.
+    // A name that is far longer than any key is not a slip, and need not cost its square.
     guard left.utf8.count <= 128, right.utf8.count <= 128 else { return .max }
     let (left, right) = (Array(left), Array(right))
     var beforeLast: [Int] = []

@@ -168,7 +168,7 @@ extension MemberPath {
         }
     }
 
-    /// The tokens as they stand in a message, without escapes.
+    /// The path for a message, without escapes.
     fileprivate var text: String { tokens.map { "/" + $0 }.joined() }
 
     fileprivate func isAbove(_ other: MemberPath) -> Bool {

@@ -29,25 +29,25 @@ package struct NormalizeRules: Hashable, Sendable {
             self.id = id
         }
 
-        /// What `by_type: true` stands for.
+        /// Members that `by_type: true` selects.
         package static let standard = TypeMembers()
     }
 }
 
-/// What is particular about the entities of one type.
+/// Rules for the entities of one type.
 package struct TypeRule: Hashable, Sendable {
     package var type: String
-    /// What tells two of them apart; nil leaves it to the id members.
+    /// Members that identify an entity; nil leaves it to the id members.
     package var key: EntityKeyRule?
     /// Where the origin has one of its own: `/books/{isbn}`, after the base URL.
     package var url: String?
     /// Where an entity says which version of it this is: a number, or a text that sorts.
     package var version: MemberPath?
-    /// What becomes of a list when another one comes for it.
+    /// How a list of an answer is merged with the stored one.
     package var lists: [MemberPath: ListRule]
     /// Whether they are never entities but stay in what holds them.
     package var isEmbedded: Bool
-    /// What is shown where one stood that the origin has deleted.
+    /// Replacement of an entity that the origin has deleted.
     package var onDeleted: DeletionRule
 
     package init(
@@ -69,16 +69,16 @@ package struct TypeRule: Hashable, Sendable {
     }
 }
 
-/// What is shown in place of a deleted entity that was a member; from a list it is dropped.
+/// Replacement of a deleted entity that was a member; from a list it is dropped.
 package enum DeletionRule: String, Sendable, CaseIterable {
     case null
     /// The member goes with it.
     case omit
-    /// What holds it counts as deleted, too.
+    /// The entity that contains it counts as deleted, too.
     case cascade
 }
 
-/// What becomes of a list that an entity holds when an answer brings another one.
+/// How a list of an answer is merged with the entity's stored list.
 package enum ListRule: Hashable, Sendable {
     case replace
     /// The union by entity key; what was there first keeps its place, and nothing goes.
@@ -91,7 +91,7 @@ package enum ListRule: Hashable, Sendable {
     case by(String)
 }
 
-/// Says that at a place of some answers entities of a type stand.
+/// Declares that a place in some answers has entities of a type.
 package struct PathRule: Hashable, Sendable {
     /// The path after the base URL, without the query; `*` is one whole segment.
     package var url: String
@@ -130,7 +130,7 @@ package struct EntityKeyRule: Hashable, Sendable {
     }
 }
 
-/// Where something stands in an object: the tokens of a JSON pointer (RFC 6901).
+/// Place of a value in an object: the tokens of a JSON pointer (RFC 6901).
 ///
 /// In ``PathRule/at`` a token `*` is any position of a list.
 package struct MemberPath: Hashable, Sendable {

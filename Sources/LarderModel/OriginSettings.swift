@@ -6,9 +6,9 @@ package struct OriginSettings: Equatable, Sendable {
     package var allowPrivate = false
     /// Where else its redirects may lead.
     package var redirectHosts: [HostPort] = []
-    /// Whose its answers are.
+    /// Whether all users share its answers.
     package var isShared = false
-    /// What its connections go through.
+    /// Proxy for its connections.
     package var proxy: ProxySettings?
     package var tls = TLSSettings()
     /// Sent with every request to it.

@@ -1,10 +1,10 @@
 /// Where an origin comes from.
 package enum OriginSource: Hashable, Sendable {
-    /// The configuration file, or a file in the folder beside it.
+    /// The configuration file, or a file in the folder next to it.
     case file(String)
     /// The API: it was added while the daemon ran, and is kept in the state directory.
     case api
-    /// Nobody named it: the user of a daemon of one's own asked for a public URL.
+    /// No configuration: a user asked their own daemon for a public URL.
     case implicit
 }
 

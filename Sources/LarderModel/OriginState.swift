@@ -1,4 +1,4 @@
-/// What the last requests to an origin told.
+/// Health of an origin after the last requests to it.
 package enum OriginState: String, Sendable {
     case unknown
     case online

@@ -41,7 +41,7 @@ package enum PercentCoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A path as somebody wrote it, as it stands in a URL: what is not ASCII is encoded.
+    /// A path as it is in a URL: bytes that are not ASCII are encoded.
     package static func path(_ text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {

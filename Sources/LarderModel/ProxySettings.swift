@@ -9,9 +9,9 @@ package struct ProxySettings: Hashable, Sendable {
     package let port: Int
     package let credentials: Credentials?
 
-    /// Refuses everything but http, and a path, a query or a fragment.
+    /// Accepts only http, without a path, a query or a fragment.
     ///
-    /// What it throws does not repeat the text, which may hold a password.
+    /// The error does not repeat the text, which may hold a password.
     package init(_ text: String) throws(ModelError) {
         let scheme = "http://"
         guard text.utf8.prefix(scheme.utf8.count).elementsEqual(scheme.utf8) else {

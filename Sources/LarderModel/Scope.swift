@@ -1,8 +1,10 @@
-/// Who may see a row: one account of one user, or everybody.
+/// Visibility of a row: for one account of one user, or for all users.
 ///
 /// The scope is part of every row's key, of single flight, and of visibility: two scopes that ask
-/// for the same id never meet. It is taken from the credentials of the socket's peer, never from
-/// anything that a client says about itself but its account's name.
+/// for the same id never meet.
+///
+/// The daemon takes it from the credentials of the socket's peer. Of the client's own words, only
+/// the account's name counts.
 package enum Scope: Hashable, Sendable {
     case own(uid: UInt32, account: AccountName)
     case shared
@@ -23,7 +25,7 @@ package enum Scope: Hashable, Sendable {
         }
     }
 
-    /// The form in which it stands in a row and in a key: `1000:default`, or `shared`.
+    /// The form in a row and in a key: `1000:default`, or `shared`.
     ///
     /// A uid is digits only, so no account's name can make one scope look like another.
     package var text: String {
@@ -42,7 +44,7 @@ package enum Scope: Hashable, Sendable {
     }
 }
 
-/// Whose credential a request uses at an origin; `default` unless the client names one.
+/// Account whose credential a request uses at an origin; `default` unless the client names one.
 package struct AccountName: Hashable, Sendable {
     package let text: String
 

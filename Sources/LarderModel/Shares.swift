@@ -1,10 +1,10 @@
-/// How much of something bounded is taken: in all, and by each who takes of it.
+/// Shares of a limited amount: in all, and for each key.
 package struct Shares<Key: Hashable & Sendable>: Sendable {
     private let max: Int
-    /// Who has taken more keeps it.
+    /// Limit of each key; a key that has taken more keeps it.
     package var eachMax: Int
     private var taken: [Key: Int] = [:]
-    /// What all have taken.
+    /// The amount that all keys have taken.
     package private(set) var count = 0
 
     package init(max: Int = .max, each eachMax: Int = .max) {
@@ -12,18 +12,18 @@ package struct Shares<Key: Hashable & Sendable>: Sendable {
         self.eachMax = eachMax
     }
 
-    /// What one has taken.
+    /// The amount that a key has taken.
     package func count(of key: Key) -> Int { taken[key, default: 0] }
 
     /// The keys for which something is taken.
     package var keys: some Collection<Key> { taken.keys }
 
-    /// Whether there is as much left for one.
+    /// Whether this amount is left for a key.
     private func hasRoom(for key: Key, _ amount: Int = 1) -> Bool {
         count + amount <= max && count(of: key) + amount <= eachMax
     }
 
-    /// Takes it; false where there is not as much left.
+    /// Takes an amount; returns false if less is left.
     package mutating func take(_ key: Key, _ amount: Int = 1) -> Bool {
         guard hasRoom(for: key, amount) else { return false }
         taken[key] = count(of: key) + amount
@@ -31,7 +31,7 @@ package struct Shares<Key: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// Gives back what was taken.
+    /// Gives an amount back.
     package mutating func giveBack(_ key: Key, _ amount: Int = 1) {
         let left = count(of: key) - amount
         assert(left >= 0, "no more is given back than was taken")

@@ -1,4 +1,4 @@
-/// What an origin's TLS connections use beside what the system has.
+/// TLS settings of an origin in addition to the system's.
 package struct TLSSettings: Hashable, Sendable {
     /// The roots that are trusted in place of the system's.
     package var caFile: PEMFile?
@@ -53,10 +53,10 @@ package struct PEMFile: Hashable, Sendable {
     }
 }
 
-/// What is wrong with a file of an origin's `tls`.
+/// Fault of a file of an origin's `tls`.
 package struct TLSFault: Error, Equatable, Sendable {
     package let key: TLSKey
-    /// What follows "the file": `holds no certificate`.
+    /// End of a sentence that begins with "the file": `holds no certificate`.
     package let reason: String
 
     package init(_ key: TLSKey, _ reason: String) {

@@ -121,7 +121,7 @@ private func digits(_ number: Int, _ width: Int) -> String {
 
 private typealias Bytes = ArraySlice<UInt8>
 
-/// What digits and nothing else stand for, up to a year's four of them.
+/// The number that one to four digits spell; nil for other text.
 private func number(_ digits: some Collection<UInt8>) -> Int? {
     guard (1...4).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
         return nil

@@ -1,4 +1,4 @@
-/// What rows take together.
+/// Number and size of rows.
 package struct UsageRows: Equatable, Sendable {
     package var entries: Int64
     /// The accounted size: bodies, ids, headers and the fixed cost of rows.
@@ -25,7 +25,7 @@ package struct UsageGroup: Equatable, Sendable {
     }
 }
 
-/// What normalized answers share, and what holds them together.
+/// Usage of the shared parts of normalized answers, and of their references.
 package struct NormalizedUsage: Equatable, Sendable {
     /// How many there are, and their accounted size.
     package struct Count: Equatable, Sendable {
@@ -40,7 +40,7 @@ package struct NormalizedUsage: Equatable, Sendable {
 
     /// The rows of entities.
     package var entities = Count()
-    /// What answers of one form have in common; those that several scopes have count for each.
+    /// Shapes of answers; a shape that several scopes have counts for each.
     package var skeletons = Count()
     /// Part of the sizes of the rows that refer.
     package var references = Count()

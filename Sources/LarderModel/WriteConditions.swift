@@ -1,4 +1,4 @@
-/// What a write says of the state that it expects under an id (RFC 9110 13.1.1, 13.1.2).
+/// Conditions of a write on the state under its id (RFC 9110 13.1.1, 13.1.2).
 package struct WriteConditions: Equatable, Sendable {
     /// The values of If-Match and of If-None-Match; empty where there is none.
     package let ifMatch: [String]
