@@ -1,13 +1,13 @@
 import LarderModel
 
-/// What became of a target by one effect.
+/// Result of one effect on a target.
 package enum EffectOutcome: Equatable, Sendable {
     /// The value after it; `isComplete` is false where it shows on `{}` as nothing else is known.
     case json(JSONValue, isComplete: Bool)
     /// The body of the modifier's request.
     case body
     case deleted
-    /// What it says was so already: the bytes stay.
+    /// The value already was as the effect says: the bytes stay.
     case unchanged
     case inapplicable(Inapplicability)
 }
@@ -48,7 +48,7 @@ struct EffectFold {
         isComplete = base != .unknown
     }
 
-    /// What the effects that come may still take.
+    /// Steps left for the next effects.
     var stepsLeft: Int { max(0, budget.steps) }
 
     /// Where it throws, nothing has changed but the steps that are left.
@@ -149,10 +149,10 @@ extension EffectFold {
         isComplete = true
     }
 
-    /// Changes a copy of the value, which becomes the content if all went well.
+    /// Changes a copy of the value, which becomes the content if no error is thrown.
     ///
-    /// A deleted target has no value: only a put or a replacement gives it one again. What shows
-    /// otherwise would be a piece of something that the origin said is gone.
+    /// A deleted target has no value: only a put or a replacement gives it one again. Any other
+    /// effect would show a piece of something that the origin said is gone.
     private mutating func changeValue(
         isWhole: Bool = false,
         onUnknown empty: JSONValue? = nil,
@@ -174,7 +174,7 @@ extension EffectFold {
     }
 }
 
-/// Says where it was that `body` found something unfit.
+/// Adds the place to an error of `body`.
 private func located(
     _ pointer: JSONPointer?,
     _ body: () throws(Inapplicability.Cause) -> Void

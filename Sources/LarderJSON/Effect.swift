@@ -1,11 +1,11 @@
-/// What a modifier does to its target, as data: so it survives restarts and upgrades.
+/// Change that a modifier makes to its target, as data: so it survives restarts and upgrades.
 ///
-/// Applying it is pure and total: one that does not fit what the target is now changes nothing,
-/// says why (``Inapplicability``), and is still sent.
+/// Applying an effect is pure and total. An effect that does not fit the target's value changes
+/// nothing, gives the reason (``Inapplicability``), and is still sent.
 package enum Effect: Equatable, Sendable {
     /// The value becomes this one.
     case put(JSONValue)
-    /// The body becomes the one of the modifier's request, which is no JSON.
+    /// The body becomes the one of the modifier's request, which is not JSON.
     case replace
     /// JSON Merge Patch, RFC 7396.
     case merge(JSONValue)
@@ -20,10 +20,10 @@ package enum Effect: Equatable, Sendable {
     case listRemove([JSONListChange])
     /// The target becomes a tombstone.
     case delete
-    /// Nothing is changed: it is about the request only.
+    /// Nothing changes: the modifier is only a request.
     case none
 
-    /// Its name on the wire and on disk.
+    /// Name of the effect on the wire and on disk.
     package var typeName: String {
         switch self {
         case .put: "put"

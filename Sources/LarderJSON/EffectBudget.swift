@@ -1,10 +1,11 @@
 import LarderModel
 
-/// What the effects on one value may still cost, all of them together: steps and bytes.
+/// Steps and bytes that all effects on one value may still use together.
 ///
-/// What was done for an effect that is left out stays spent. Bytes are counted as they come in, not
-/// as they are replaced; when half of what is allowed is counted, the value is counted anew. So an
-/// effect may be refused whose result would just fit.
+/// The steps of an effect that is left out stay spent.
+///
+/// Bytes are counted when they are added, not when they are replaced. At half of the limit the
+/// value is counted again. So an effect may be refused although its result would just fit.
 struct EffectBudget {
     private(set) var steps: Int
     private var bytes = 0
@@ -78,7 +79,7 @@ struct EffectBudget {
     }
 }
 
-/// How large a value is: what it takes when it is written, escapes left out of account.
+/// Size of a value in compact JSON, without escapes.
 struct JSONWeight {
     /// Quotation marks, colon and comma of a member.
     static let memberBytes = 4
@@ -97,7 +98,7 @@ struct JSONWeight {
         self.depthMax = depthMax
     }
 
-    /// Ends early where it is too much or too deep.
+    /// Stops early if the value is too large or too deep.
     mutating func add(_ value: JSONValue) {
         guard steps <= stepsMax, !isTooDeep else { return }
         switch value {

@@ -1,15 +1,15 @@
 import LarderModel
 
-/// Why a value is no effect.
+/// Why a value is not an effect.
 package enum EffectError: Error, Equatable, Sendable {
     /// A type that this version does not know; a later one might.
     case unknownType(String)
-    /// What is wrong, and where within the effect: `/value/set`.
+    /// Fault and its place within the effect: `/value/set`.
     case malformed(at: JSONPointer, reason: String)
-    /// The bytes are no JSON.
+    /// The bytes are not JSON.
     case notJSON(JSONError)
 
-    /// One sentence for people, without a full stop.
+    /// A sentence for people, without a full stop.
     package var message: String {
         switch self {
         case .unknownType(let name):

@@ -2,7 +2,7 @@ import LarderModel
 
 /// The members of an object within an effect, each of which must be taken by name.
 struct EffectReader {
-    /// Where the object stands within the effect.
+    /// Position of the object within the effect.
     let place: JSONPointer
     private var members: [JSONMember]
     private var taken: [String] = []
@@ -60,7 +60,7 @@ struct EffectReader {
         try Self.pointer(try needString(name), at: place.appending(name))
     }
 
-    /// Refuses what nobody took.
+    /// Refuses members that were not taken.
     func refuseRest() throws(EffectError) {
         guard let first = members.first else { return }
         throw unknown(first.name, taken)

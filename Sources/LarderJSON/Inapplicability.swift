@@ -3,16 +3,16 @@ import LarderModel
 /// Why an effect does not fit the value that its target has now, so that it is left out of the view.
 package struct Inapplicability: Error, Equatable, Sendable {
     package enum Cause: Error, Equatable, Sendable {
-        /// Nothing is known of the target that the effect could be applied to.
+        /// The target is unknown, and the effect needs a value.
         case unknownTarget
         case deletedTarget
-        /// The target's bytes are no JSON.
+        /// The target's bytes are not JSON.
         case notJSON
-        /// There is nothing at the place.
+        /// The place has no value.
         case missing
-        /// Something else stands at the place than the effect is for: `a string`.
+        /// The value at the place has another kind than the effect needs: `a string`.
         case wrongKind(found: String, needed: String)
-        /// An array stands at the place, and the token is no index of it.
+        /// The value at the place is an array, and the token is not an index of it.
         case notAnIndex(String)
         /// The value is not the one that a `test` names.
         case testFailed
@@ -22,7 +22,7 @@ package struct Inapplicability: Error, Equatable, Sendable {
         case tooManyDigits
         case tooDeep
         case tooLarge
-        /// What the effects of a view may take is used up.
+        /// The effects of a view have used all steps.
         case tooMuchWork
     }
 
@@ -38,7 +38,7 @@ package struct Inapplicability: Error, Equatable, Sendable {
         self.operation = operation
     }
 
-    /// One sentence for people, without a full stop.
+    /// A sentence for people, without a full stop.
     package var message: String {
         let place = pointer.map { " at '\($0.text)'" } ?? ""
         let part = operation.map { "operation \($0): " } ?? ""

@@ -10,11 +10,12 @@ package struct JSONAssignment: Equatable, Sendable {
 }
 
 extension JSONValue {
-    /// Has `new` stand where the tokens lead.
+    /// Puts `new` at the place that the tokens lead to.
     ///
-    /// Missing parents are made, as objects, and an object takes the place of a scalar that stands
-    /// in the way. An array is no scalar: its elements are assigned to by index, and the one behind
-    /// the last appended.
+    /// Missing parents are made as objects. An object replaces a scalar on the way.
+    ///
+    /// An array is not a scalar: an index assigns to an element, and the index after the last
+    /// appends.
     mutating func assign(
         _ new: JSONValue,
         at tokens: ArraySlice<String>,
@@ -47,9 +48,9 @@ extension JSONValue {
         }
     }
 
-    /// Has nothing stand where the pointer leads; where nothing does it changes nothing.
+    /// Removes the value that the pointer leads to; changes nothing if there is none.
     ///
-    /// An array's elements cannot be unset: those behind would move, and be unset the next time.
+    /// An array's elements cannot be unset: later elements would move, and be unset the next time.
     mutating func unset(
         _ pointer: JSONPointer,
         _ budget: inout EffectBudget

@@ -1,6 +1,6 @@
 import LarderModel
 
-/// What a JSON number is worth, exactly, whatever it is written like: `1`, `1.0` and `1e0` are one.
+/// Exact value of a JSON number in any spelling: `1`, `1.0` and `1e0` are equal.
 struct JSONDecimal: Hashable {
     /// False for zero.
     let isNegative: Bool
@@ -65,7 +65,7 @@ extension JSONDecimal {
         let low = min(leftExponent, rightExponent)
         let high = max(leftExponent + left.digits.count, rightExponent + right.digits.count)
         guard high - low <= Limits.decimalDigitsMax else { return nil }
-        // One more for what is carried out of the highest place.
+        // The carry of the highest digit needs one more place.
         let width = high - low + 1
         let first = left.aligned(width: width, low: low)
         let second = right.aligned(width: width, low: low)
@@ -120,7 +120,7 @@ extension JSONDecimal {
 }
 
 extension JSONDecimal {
-    /// Zeros that are written out before or behind the digits; with more there is an exponent.
+    /// Zeros that are written out before or after the digits; with more there is an exponent.
     private static let paddingMax = 20
 
     /// The shortest plain spelling: `0.3`, `-12`, `100`; with an exponent where that would need

@@ -2,13 +2,13 @@
 package enum JSONError: Error, Equatable, Sendable {
     /// The bytes end inside of a value.
     case unexpectedEnd(at: Int)
-    /// A byte that cannot stand here: also a comma too many, a byte order mark, a bad literal.
+    /// A byte that is not allowed here: also an extra comma, a byte order mark, a bad literal.
     case unexpectedByte(UInt8, at: Int)
     /// A byte below 0x20 inside of a string.
     case controlCharacter(at: Int)
     /// A backslash that is followed by none of the escapes.
     case badEscape(at: Int)
-    /// Bytes that are no UTF-8: cut, overlong, a surrogate, or above U+10FFFF.
+    /// Bytes that are not UTF-8: cut, overlong, a surrogate, or above U+10FFFF.
     case badUTF8(at: Int)
     /// A number with a leading zero, or without a digit where one must be.
     case badNumber(at: Int)
@@ -29,7 +29,7 @@ package enum JSONError: Error, Equatable, Sendable {
         }
     }
 
-    /// One sentence for people, without a full stop.
+    /// A sentence for people, without a full stop.
     package var message: String {
         switch self {
         case .unexpectedEnd(let offset):

@@ -7,7 +7,7 @@ enum JSONExponent: Hashable {
 
     private static let smallDigitsMax = 18
 
-    /// What stands behind the `e` of a number; nothing is zero.
+    /// Reads the text after the `e` of a number; an empty text is zero.
     init(text: Substring.UTF8View) {
         let isNegative = text.first == UInt8(ascii: "-")
         let digits = text.filter { $0 &- UInt8(ascii: "0") < 10 }.map { $0 - UInt8(ascii: "0") }

@@ -1,7 +1,7 @@
-/// What is added to the list at a place, or removed from it, as from a set.
+/// Values to add to the list at a place, or to remove from it, as in a set.
 package struct JSONListChange: Equatable, Sendable {
     package let pointer: JSONPointer
-    /// The member by which elements are told apart; nil: by all that they say.
+    /// The member that identifies an element; nil: the whole element does.
     package let key: String?
     /// Elements; what is removed by key may also be named by its key alone.
     package let values: [JSONValue]
@@ -64,7 +64,7 @@ extension JSONListChange {
         }
     }
 
-    /// Removes every element that is named; where the list is missing or null there is none.
+    /// Removes each named element; a missing list, or null, has none.
     func remove(
         from value: inout JSONValue,
         _ budget: inout EffectBudget
@@ -96,13 +96,13 @@ extension JSONListChange {
         return try value.value(at: parent, &budget)?.members != nil
     }
 
-    /// By what an element is told apart; nil where it has no key.
+    /// Identity of an element; nil if it has no key.
     private func identity(_ element: JSONValue) -> JSONIdentity? {
         guard let key else { return JSONIdentity(element) }
         return element[key].map { JSONIdentity($0) }
     }
 
-    /// What a value of a removal names: the key of an element, or the element itself.
+    /// Identity of the element that a removal names: by its key, or by the whole element.
     private func named(_ value: JSONValue) -> JSONIdentity? {
         guard case .object = value else { return JSONIdentity(value) }
         return identity(value)

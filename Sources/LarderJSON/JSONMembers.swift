@@ -1,10 +1,10 @@
 import LarderModel
 
-/// The members of one object and where their values stand, read without looking into them.
+/// The members of one object with the byte ranges of their values, which are not parsed.
 ///
-/// For a large text of which little is wanted, or whose inner bytes must stay as they are: a frame
-/// with an inline body is read twice, once for the frame and once for its entry, and nothing of the
-/// body is built.
+/// Use it for a large text of which little is needed, or whose inner bytes must stay as they are. A
+/// frame with an inline body is read twice, once for the frame and once for its entry. The body is
+/// never built.
 package struct JSONMembers: Sendable {
     private struct Member: Sendable {
         let name: String

@@ -1,6 +1,6 @@
 /// The members of an object while many of them are changed; they keep their order.
 ///
-/// Of a name that stands in it twice only the last is kept.
+/// Of a repeated name only the last member is kept.
 struct JSONMembersByName {
     private var slots: [JSONMember?]
     private var places: [JSONName: Int]

@@ -34,10 +34,12 @@ enum JSONMerge {
 }
 
 extension JSONValue {
-    /// The merge patch that leads from this value to `other`; nil where none does.
+    /// The merge patch that leads from this value to `other`; nil if there is none.
     ///
-    /// None does where a member would have to become null, as null removes. What only is written
-    /// differently stays as it is: the result is the same as `other`, not spelled like it.
+    /// There is none if a member would have to become null, as null removes.
+    ///
+    /// A value that differs only in spelling stays. So the result equals `other`, but can be
+    /// spelled differently.
     package func mergePatch(to other: JSONValue) -> JSONValue? {
         guard case .object(let wanted) = other else { return other }
         guard case .object(let members) = self else {

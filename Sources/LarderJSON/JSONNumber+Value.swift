@@ -13,15 +13,14 @@ extension JSONNumber {
         return JSONDecimal.sum(JSONDecimal(self), JSONDecimal(other).negated)?.isNegative
     }
 
-    /// Whether it can be added to others: it has not more digits before or behind the point than
-    /// ``Limits/decimalDigitsMax``.
+    /// Whether it can be added: it has at most ``Limits/decimalDigitsMax`` digits on each side of
+    /// the point.
     package var isAddable: Bool { JSONDecimal(self).isAddable }
 
-    /// The exact sum of the decimals as they are written, so 0.1 and 0.2 make 0.3; nil where it
-    /// takes more digits than ``Limits/decimalDigitsMax``.
+    /// The exact decimal sum, so 0.1 and 0.2 make 0.3.
     ///
-    /// The sum is written without zeros behind the point that say nothing; where nothing is added,
-    /// the number stays as it is written.
+    /// Returns nil if the sum takes more digits than ``Limits/decimalDigitsMax``. The sum has no
+    /// needless zeros after the point. If the other number is zero, this one keeps its spelling.
     package func adding(_ other: JSONNumber) -> JSONNumber? {
         if let left = integer, let right = other.integer {
             let (sum, isTooLarge) = left.addingReportingOverflow(right)

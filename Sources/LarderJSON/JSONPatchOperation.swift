@@ -1,4 +1,4 @@
-/// One step of a JSON Patch (RFC 6902).
+/// A step of a JSON Patch (RFC 6902).
 package enum JSONPatchOperation: Equatable, Sendable {
     case add(JSONPointer, JSONValue)
     case remove(JSONPointer)

@@ -3,7 +3,7 @@ import LarderModel
 /// A place in a JSON value (RFC 6901), as the tokens that lead to it from the root.
 ///
 /// The text `/tags/0` has the tokens `tags` and `0`; the empty text has none and names the whole.
-/// What a token means depends on what it meets: a member's name in an object, an index in an array.
+/// In an object a token is a member's name, in an array an index.
 package struct JSONPointer: Sendable {
     package let tokens: [String]
 
@@ -102,14 +102,14 @@ extension JSONPointer {
     }
 }
 
-/// Why a text is no JSON pointer.
+/// Why a text is not a JSON pointer.
 package enum JSONPointerError: Error, Equatable, Sendable {
     case noSlash
     case badEscape
     case tooLong
     case tooDeep
 
-    /// What is wrong, as the end of a sentence about the text.
+    /// Fault, as the end of a sentence about the text.
     package var message: String {
         switch self {
         case .noSlash: "a JSON pointer is empty or begins with '/'"

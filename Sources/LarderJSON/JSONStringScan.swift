@@ -1,4 +1,4 @@
-/// Where a string ends, and what it says.
+/// Finds the end of a string, and decodes its text.
 package enum JSONStringScan {
     /// The offset after the closing quotation mark of the string that opens at `start`.
     static func end(
@@ -36,8 +36,9 @@ package enum JSONStringScan {
             let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
             let quote = word ^ (ones &* 0x22)
             let backslash = word ^ (ones &* 0x5C)
-            // A high bit for each byte that is zero, below 0x20, or not ASCII; bytes behind the
-            // first one may be marked wrongly, which does not matter as it ends the loop.
+            // A high bit marks each byte that is a quotation mark, a backslash, below 0x20, or not
+            // ASCII. Bytes after the first marked one may be marked wrongly. The first one ends the
+            // loop, so that does no harm.
             let special =
                 ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
                 | (word &- (ones &* 0x20)) | word
@@ -113,11 +114,10 @@ extension JSONStringScan {
             ? JSONHalves.text(content) : String(decoding: content, as: UTF8.self)
     }
 
-    /// What stands between the quotation marks of a string that a tokenizer has taken, as bytes of
-    /// UTF-8.
+    /// Decodes the bytes between the quotation marks of a string that a tokenizer has read.
     ///
-    /// Half a surrogate pair, which JSON can escape and UTF-8 cannot hold, has three bytes of its own
-    /// (https://simonsapin.github.io/wtf-8/).
+    /// JSON can escape half a surrogate pair, and UTF-8 cannot hold it. Here it has three bytes of
+    /// its own (https://simonsapin.github.io/wtf-8/).
     package static func decoded(_ content: UnsafeRawBufferPointer) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(content.count)

@@ -1,4 +1,4 @@
-/// One token of a JSON text: what it is and which bytes it takes.
+/// A token of a JSON text: its kind and its bytes.
 package struct JSONToken: Equatable, Sendable {
     package enum Kind: UInt8, Sendable {
         case beginObject

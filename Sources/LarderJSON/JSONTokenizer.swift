@@ -2,14 +2,18 @@ import LarderModel
 
 /// Reads one JSON text (RFC 8259) token by token, in one pass and without a copy.
 ///
-/// It is strict: white space may surround the value, and strings must be valid UTF-8. A byte order
-/// mark before the value is passed over, as RFC 8259 8.1 allows. An escaped surrogate without its other half, `\uD800`, is in the grammar and is
-/// taken. Member names may repeat. After ``next()`` has returned nil the whole text was good, and
-/// after it has thrown the tokenizer must not be used again.
+/// The tokenizer is strict: white space may surround the value, and strings must be valid UTF-8. It
+/// skips a byte order mark before the value, as RFC 8259 8.1 allows.
+///
+/// The grammar has escaped surrogates without their other half, `\uD800`, so they are accepted.
+/// Member names may repeat.
+///
+/// After ``next()`` has returned nil, the whole text was valid. After it has thrown, the tokenizer
+/// must not be used again.
 ///
 /// The memory behind `bytes` must outlive it: use it inside of `withUnsafeBytes`.
 package struct JSONTokenizer {
-    /// What may come next.
+    /// Tokens that may come next.
     ///
     ///     value ──[──> valueOrEnd ──value──> commaOrEnd ──,──> value (array), name (object)
     ///       │  ──{──> nameOrEnd ──name:──> value             ──], }──> commaOrEnd, done
@@ -31,7 +35,7 @@ package struct JSONTokenizer {
     private let depthMax: Int
     private var nesting = JSONNesting()
 
-    /// Reads `bytes`, in which up to `depthMax` arrays and objects may stand within each other.
+    /// Reads `bytes`, in which arrays and objects may be nested up to `depthMax` deep.
     package init(_ bytes: UnsafeRawBufferPointer, depthMax: Int = Limits.jsonDepthMax) {
         precondition(depthMax <= JSONNesting.depthMax)
         self.bytes = bytes

@@ -1,4 +1,4 @@
-/// Says whether bytes are one JSON text, without building anything.
+/// Checks that bytes are one JSON text, without building a value.
 package enum JSONValidator {
     package static func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var tokenizer = JSONTokenizer(bytes)

@@ -1,10 +1,10 @@
 import LarderModel
 
 extension JSONValue {
-    /// What stands at the place; nil where nothing does.
+    /// The value at the place; nil if there is none.
     ///
-    /// Of a name that an object has twice the last counts; `-`, which is behind an array's last
-    /// element, has nothing.
+    /// Of a repeated name in an object the last counts. The place `-`, after an array's last
+    /// element, has no value.
     package func value(at pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {
@@ -36,9 +36,9 @@ extension JSONValue {
         return value
     }
 
-    /// Has `body` change what stands where the tokens lead, in place.
+    /// Calls `body` with the value that the tokens lead to, and changes it in place.
     ///
-    /// After it has thrown, the value is of no use: change a copy.
+    /// After an error this value is unusable: change a copy.
     mutating func change(
         at tokens: ArraySlice<String>,
         _ budget: inout EffectBudget,
@@ -79,7 +79,7 @@ extension [JSONMember] {
         }
     }
 
-    /// Removes the member of this name, also where it stands twice.
+    /// Removes all members of this name.
     mutating func removeAll(named name: String) {
         removeAll { $0.name.hasSameBytes(as: name) }
     }

@@ -1,11 +1,12 @@
 import LarderModel
 
 extension JSONValue {
-    /// Whether both say the same, which `==`, being about how it is written, does not tell.
+    /// Whether both values are equal in any spelling; `==` compares the spelling too.
     ///
     /// Kinds count: `1`, `"1"` and `true` are three. Numbers are compared by their exact value,
-    /// strings by their bytes, arrays in order; the members of an object in any order, and of a
-    /// name that stands in it twice the last.
+    /// strings by their bytes, arrays in order.
+    ///
+    /// Members of an object are compared in any order. Of a repeated name the last counts.
     package func isSame(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.null, .null): true
@@ -45,7 +46,7 @@ extension JSONValue {
 }
 
 extension [JSONMember] {
-    /// Where the member of each name stands that counts.
+    /// Index of the last member of each name, which is the one that counts.
     var lastIndexes: [JSONName: Int] {
         Dictionary(indices.map { (JSONName(self[$0].name), $0) }, uniquingKeysWith: { $1 })
     }
@@ -85,7 +86,7 @@ package struct JSONIdentity: Hashable {
         }
     }
 
-    /// The same in whichever order the members stand.
+    /// The same hash for any order of the members.
     private static func hash(_ members: [JSONMember]) -> Int {
         members.lastIndexes.reduce(0) { sum, place in
             var hasher = Hasher()

@@ -7,7 +7,7 @@ package enum JSONValue: Sendable {
     case number(JSONNumber)
     case string(String)
     case array([JSONValue])
-    /// The members as they came; a name may stand in it twice.
+    /// The members in the order of the text; a name may be repeated.
     case object([JSONMember])
 }
 
@@ -136,7 +136,7 @@ extension JSONValue {
         if case .null = self { true } else { false }
     }
 
-    /// What it is, as a message says it: `a number`.
+    /// The kind, as a message names it: `a number`.
     package var kindText: String {
         switch self {
         case .null: "null"

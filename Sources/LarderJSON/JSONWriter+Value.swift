@@ -22,7 +22,7 @@ extension JSONWriter {
 }
 
 extension JSONValue {
-    /// Its one compact spelling; numbers as they came.
+    /// The compact spelling of the value; numbers keep their text.
     package var bytes: [UInt8] {
         var json = JSONWriter()
         json.value(self)

@@ -1,13 +1,13 @@
-/// Writes compact JSON; members stand in the order of the calls.
+/// Writes compact JSON; members have the order of the calls.
 ///
 ///     var json = JSONWriter()
 ///     json.object { json in json.member("rev", 7) }
 ///
-/// It sets the commas; that what is opened is closed, and that a name comes before each value of an
-/// object, is the caller's part, for which ``object(_:)`` and ``member(_:_:)`` are the easy way.
+/// The writer sets the commas. The caller closes what it opens, and writes a name before each value
+/// of an object. ``object(_:)`` and ``member(_:_:)`` do both.
 package struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
-    /// Whether something stands before the next value that a comma must divide it from.
+    /// Whether the next value needs a comma before it.
     private var needsComma = false
 
     package init(byteCount: Int = 0) { bytes.reserveCapacity(byteCount) }

@@ -1,10 +1,10 @@
-/// What a target is, as far as effects ask: base, or what the effects before made of it.
+/// State of a target for the next effect: base, or the result of the effects before.
 package enum TargetContent: Equatable, Sendable {
-    /// Nobody knows: it is not in the cache, and no effect said it.
+    /// The target is not in the cache, and no effect gave it a value.
     case unknown
-    /// The origin said that there is nothing, or an effect did.
+    /// The origin or an effect has deleted the target.
     case deleted
     case json(JSONValue)
-    /// Bytes that are no JSON, which are kept elsewhere.
+    /// Bytes that are not JSON; the store keeps them.
     case opaque
 }

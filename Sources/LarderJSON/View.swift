@@ -1,23 +1,23 @@
 import LarderModel
 
-/// What a target shows: base plus the effects of its unsettled modifiers, in their order.
+/// View of a target: base plus the effects of its unsettled modifiers, in their order.
 ///
-/// It is computed at each read, from what the server said last, and never stored as truth.
+/// The view is computed at each read from base, and never stored.
 package struct View: Equatable, Sendable {
     package enum Content: Equatable, Sendable {
         /// Nothing is known, and nothing shows: a miss.
         case unknown
         case deleted
-        /// Base as it is, with its own bytes: no effect changed what it says.
+        /// Base with its own bytes: no effect changed its value.
         case base
         case json(JSONValue)
         /// The body of the request of the modifier at this place.
         case body(of: Int)
     }
 
-    /// An effect that shows nowhere, and why.
+    /// An effect that is left out of the view, and why.
     package struct LeftOut: Equatable, Sendable {
-        /// Its place among the effects, counted from 0.
+        /// Index of the effect, counted from 0.
         package let place: Int
         package let reason: Inapplicability
 
@@ -31,11 +31,12 @@ package struct View: Equatable, Sendable {
     /// Whether the content is all of the target, and not only what effects said of it.
     package let isComplete: Bool
     package let leftOut: [LeftOut]
-    /// Whether it says anything else than base does.
+    /// Whether the view differs from base.
     package let isChanged: Bool
 
-    /// Applies the effects in their order, leaving out those that do not fit, and those for which
-    /// the steps do not suffice that a view may take.
+    /// Applies the effects in their order.
+    ///
+    /// An effect is left out if it does not fit, or if the view has used all its steps.
     package static func of(_ base: TargetContent, _ effects: some Sequence<Effect>) -> View {
         var steps = Limits.viewStepsMax
         return of(base, effects, steps: &steps)
@@ -73,7 +74,7 @@ package struct ViewRun {
 
     package var stepsLeft: Int { fold.stepsLeft }
 
-    /// Why it is left out; nil where it is not.
+    /// Adds an effect; returns the reason if it is left out.
     @discardableResult
     package mutating func add(_ effect: Effect) -> Inapplicability? {
         defer { count += 1 }
@@ -87,7 +88,7 @@ package struct ViewRun {
         }
     }
 
-    /// What is shown as far as they have come.
+    /// View after the effects so far.
     package var view: View {
         let (content, isChanged) = View.content(fold.content, on: base, body: body)
         return View(
