@@ -4,10 +4,9 @@ import LarderModel
 import LarderSystemd
 import Logging
 
-/// Tells systemd how the daemon is, where it wants to know.
+/// Tells systemd the state of the daemon, if systemd wants to know it.
 ///
-/// That it cannot be told is logged: it will act on its silence, and the reason must stand
-/// somewhere.
+/// A failure is logged: systemd will act on the missing notice, and the log has the reason.
 struct Announcer {
     let notifier: ServiceNotifier?
     let logger: Logger

@@ -88,12 +88,12 @@ struct Daemon {
         logger.info("ended")
     }
 
-    /// Whose public URLs are fetched without an origin that names them.
+    /// User whose public URLs are fetched without an origin that names them.
     private var owner: UInt32? {
         Surroundings.isSystemService ? nil : Surroundings.uid
     }
 
-    /// What runs until the signal; the last one ends first.
+    /// Services that run until the signal; the last one ends first.
     private func services(
         _ engine: Engine,
         _ hangUps: UnixSignalsSequence

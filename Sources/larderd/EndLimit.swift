@@ -5,25 +5,26 @@ import LarderModel
 import Logging
 import Synchronization
 
-/// Ends the process when its end takes longer than ``Limits/endTime``, whatever the disk does: what
-/// was under way then is as after a crash.
+/// Ends the process when its end takes longer than ``Limits/endTime``, whatever the disk does.
 ///
-/// What ends it waits for nothing that may be stuck: it has a thread of its own, takes no lock of
-/// another's, and what is said of it is said on another thread.
+/// The next start then finds the files as after a crash.
+///
+/// The limit waits for nothing that may be stuck: it has its own thread and takes no lock of other
+/// code. Its log message is written on another thread.
 final class EndLimit: Sendable {
     private let logger: Logger
     // Relaxed: it only keeps the end from being counted twice.
     private let hasBegun = Atomic<Bool>(false)
     private let speaking = DispatchQueue(label: "larder.end-notice")
     private let ending = DispatchQueue(label: "larder.end")
-    /// Of sysexits(3): the disk is what does not come to its end.
+    /// EX_IOERR of sysexits(3): the disk does not finish.
     private static let exitCode: Int32 = 74
 
     init(_ logger: Logger) {
         self.logger = logger
     }
 
-    /// The end has begun; again is no harm.
+    /// Starts the time limit; further calls do nothing.
     func begin() {
         guard !hasBegun.exchange(true, ordering: .relaxed) else { return }
         let time = Limits.endTime

@@ -11,7 +11,7 @@ enum GroupLookup {
         find(group) ?? UInt32(group)
     }
 
-    /// Says that a group which somebody has named does not exist; nobody is in it then.
+    /// Warns if the configured group does not exist; it has no members then.
     static func warnings(_ access: Configuration.Access) -> [String] {
         let name = access.adminGroup
         guard name != Configuration.Access.standardAdminGroup, number(of: name) == nil else {

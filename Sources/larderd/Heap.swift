@@ -1,11 +1,11 @@
-/// What the process keeps of memory that it has freed.
+/// Settings for memory that the process has freed.
 enum Heap {
-    /// Has every block of 128 KiB or more go back to the kernel when it is freed.
+    /// Makes glibc return each block of 128 KiB or more to the kernel when it is freed.
     ///
-    /// Left to itself glibc takes the largest block that was freed, up to 32 MiB, for the size from
-    /// which on that is worth it, so that the bodies of clients that have gone stay for good.
+    /// By default glibc raises that size to the largest freed block, up to 32 MiB. The bodies of
+    /// clients that have gone would then stay in memory.
     static func giveBackLargeBlocks() {
-        // They fail for values out of range only.
+        // mallopt fails only for values out of range.
         _ = mallopt(mmapThreshold, 131_072)
         // Below the same size glibc would give the end of a thread's heap back and take it again for
         // each statement whose pages SQLite keeps for a rollback (64 KiB): four calls of madvise(2)

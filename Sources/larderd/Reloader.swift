@@ -9,8 +9,9 @@ import LarderWire
 import Logging
 import Synchronization
 
-/// Reads the configuration again while the daemon runs, and puts in force what can change meanwhile:
-/// all of it, or nothing where anything in it is wrong.
+/// Reads the configuration again while the daemon runs.
+///
+/// The reloader applies all keys that can change at run time. If any key is wrong, it applies none.
 final class Reloader: Sendable {
     typealias Load = @Sendable () throws(ConfigurationError) -> Configuration
 
@@ -18,7 +19,7 @@ final class Reloader: Sendable {
     private let engine: Engine
     private let announcer: Announcer
     private let logger: Logger
-    /// What systemd is told of a daemon that serves.
+    /// Status that systemd shows for a serving daemon.
     private let status: String
     private let inForce: Mutex<Configuration>
 
@@ -38,7 +39,7 @@ final class Reloader: Sendable {
         inForce = Mutex(configuration)
     }
 
-    /// Reads it, takes or refuses it, and says in the log which; one at a time.
+    /// Reads the configuration, takes or refuses it, and logs the result; one at a time.
     func reload(
         _ take: @escaping @Sendable (ServerStanding) -> Void
     ) async -> ReloadReport {
@@ -74,7 +75,7 @@ final class Reloader: Sendable {
     ) throws(Problem) -> ReloadReport {
         let old = inForce.withLock { $0 }
         let (taken, needingRestart) = new.changes(from: old)
-        // Those of the state directory are what the daemon has in memory.
+        // The daemon has the origins of the state directory in memory.
         let configured = new.knownOrigins.filter { $0.source != .api }
         let origins = try replaceOrigins(configured)
         // From here on nothing fails.

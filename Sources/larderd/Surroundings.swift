@@ -6,7 +6,7 @@ import Glibc
 import Musl
 #endif
 
-/// What the process was given by whoever started it.
+/// Environment, user and working directory of the process.
 enum Surroundings {
     static var environment: [String: String] { ProcessInfo.processInfo.environment }
     static var home: String { FileManager.default.homeDirectoryForCurrentUser.path }
