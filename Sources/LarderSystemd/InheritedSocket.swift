@@ -9,7 +9,7 @@ package struct InheritedSocket: Equatable, Sendable {
 
     /// The name that a socket unit gives with `FileDescriptorName=`.
     private static let name = "api"
-    /// What `systemd-socket-activate` passes where it is told no name.
+    /// Name that `systemd-socket-activate` passes by default.
     private static let noName = "unknown"
     /// SD_LISTEN_FDS_START: they follow on stdin, stdout and stderr.
     private static let first: Int32 = 3
@@ -94,7 +94,7 @@ package struct InheritedSocket: Equatable, Sendable {
     }
 }
 
-/// What the last call of the C library said.
+/// Error text of the last call of the C library.
 func errorText() -> String {
     String(cString: strerror(errno))
 }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// What systemd tells a service by its environment (sd_listen_fds(3), sd_notify(3),
+/// Settings from systemd in the environment of a service (sd_listen_fds(3), sd_notify(3),
 /// sd_watchdog_enabled(3)).
 ///
-/// All of it is empty without systemd, and then the daemon does everything by itself.
+/// Without systemd all of them are empty, and the daemon does everything by itself.
 package struct ServiceEnvironment: Equatable, Sendable {
     /// Where the service manager listens for notices.
     package let notifier: ServiceNotifier?

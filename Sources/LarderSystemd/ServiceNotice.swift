@@ -1,14 +1,14 @@
-/// What a service tells the service manager about itself (sd_notify(3)).
+/// Notice from a service to the service manager (sd_notify(3)).
 package enum ServiceNotice: Equatable, Sendable {
-    /// It takes clients.
+    /// The service accepts clients.
     case ready(status: String)
-    /// It reads its configuration again since a moment of CLOCK_MONOTONIC; `ready` follows.
+    /// The service rereads its configuration since a moment of CLOCK_MONOTONIC; `ready` follows.
     case reloading(microseconds: Int64)
-    /// It is about to end.
+    /// The service is about to end.
     case stopping(status: String)
-    /// One sentence for `systemctl status`.
+    /// A sentence for `systemctl status`.
     case status(String)
-    /// It works.
+    /// The service works.
     case watchdog
 
     /// The lines of the datagram.

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Tells the service manager how the service is: one datagram a notice to `$NOTIFY_SOCKET`.
+/// Sends notices to the service manager: one datagram each to `$NOTIFY_SOCKET`.
 package struct ServiceNotifier: Equatable, Sendable {
     /// A path, or `@` and the name of an abstract address.
     package let address: String

@@ -1,10 +1,10 @@
-/// Why what systemd gave cannot be used, or why it could not be told.
+/// Why systemd's settings cannot be used, or why a notice could not be sent.
 package enum SystemdError: Error, Equatable, Sendable {
     /// A variable of the environment is not as systemd sets it.
     case badVariable(name: String, value: String)
-    /// What was passed is none of the sockets that the daemon has a use for.
+    /// A passed socket has a name that the daemon does not use.
     case unknownSocket(name: String)
-    /// Nothing that was passed has the name, or more than one thing.
+    /// No passed socket has the name, or more than one socket was passed.
     case notOneSocket(name: String, count: Int)
     case badSocket(descriptor: Int32, reason: String)
     case cannotNotify(address: String, reason: String)

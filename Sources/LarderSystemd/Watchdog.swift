@@ -1,6 +1,6 @@
 /// How often systemd wants to hear that the service works (sd_watchdog_enabled(3)).
 package struct Watchdog: Equatable, Sendable {
-    /// After this long without a word the service is killed and started anew.
+    /// Time without a notice after which systemd kills and restarts the service.
     package let time: Duration
 
     /// Nil where systemd watches nothing, or another process.
@@ -11,13 +11,12 @@ package struct Watchdog: Equatable, Sendable {
         time = .microseconds(microseconds)
     }
 
-    /// Half of the time, so that one late word does no harm.
+    /// Half of the time, so that one late notice does no harm.
     package var interval: Duration { time / 2 }
 
-    /// Calls `tell` at once and in each interval, but only after `isWell` said so; returns when
-    /// `sleep` is cancelled.
+    /// Calls `tell` immediately and in each interval, but only after `isWell` returned true.
     ///
-    /// A check that never ends is one that did not succeed.
+    /// The function returns when `sleep` is cancelled. A check that never ends counts as failed.
     package func feed(
         sleep: (Duration) async throws -> Void,
         isWell: () async -> Bool,
