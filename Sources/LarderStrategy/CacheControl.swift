@@ -1,4 +1,4 @@
-/// The Cache-Control directives of an answer that Larder heeds (RFC 9111 5.2.2).
+/// The Cache-Control directives of an answer that Larder respects (RFC 9111 5.2.2).
 struct CacheControl: Equatable {
     /// The first that is given; zero where it cannot be read, which is then stale (4.2.1).
     private(set) var maxAge: Duration?

@@ -1,8 +1,8 @@
-/// One directive of a Cache-Control value (RFC 9111 5.2).
+/// A directive of a Cache-Control value (RFC 9111 5.2).
 struct CacheDirective: Equatable {
     /// In lower case.
     let name: String
-    /// Without the quotes that it may stand in.
+    /// Without quotes.
     let argument: String?
 
     static func list(_ value: String) -> [CacheDirective] {
@@ -51,7 +51,7 @@ extension Substring.UTF8View {
 }
 
 extension String {
-    /// What stands between the quotes, where it stands in quotes.
+    /// The text without the quotes around it, if it has any.
     fileprivate var unquoted: String {
         let quote = UInt8(ascii: "\"")
         guard utf8.count >= 2, utf8.first == quote, utf8.last == quote else { return self }

@@ -1,6 +1,6 @@
 import LarderModel
 
-/// What was done about a request, as the Cache-Status field says it (RFC 9211).
+/// How Larder handled a request, in the terms of the Cache-Status field (RFC 9211).
 package struct CacheStatus: Equatable, Sendable {
     package enum Way: Equatable, Sendable {
         /// The cache answered, and the network was not waited for.
@@ -15,9 +15,9 @@ package struct CacheStatus: Equatable, Sendable {
     package enum Reason: String, Sendable {
         case nothingCached = "uri-miss"
         case stale
-        /// It is fresh, but the request wants the network.
+        /// The cached answer is fresh, but the request wants the network.
         case request
-        /// It is fresh, but the origin's policy wants the network.
+        /// The cached answer is fresh, but the origin's policy wants the network.
         case bypass
     }
 
@@ -27,7 +27,7 @@ package struct CacheStatus: Equatable, Sendable {
     /// How much longer what is given is fresh, below zero when it is stale; nil: it has no
     /// lifetime.
     package var lifetime: Duration?
-    /// What went wrong: the name of a problem, or `network-wait`.
+    /// The name of the problem that occurred, or `network-wait`.
     package var detail: String?
 
     package init(_ way: Way, detail: String? = nil) {

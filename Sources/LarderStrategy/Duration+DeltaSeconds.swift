@@ -3,7 +3,7 @@ import LarderModel
 extension Duration {
     /// Reads delta-seconds: digits and nothing else; nil for others.
     ///
-    /// What is too large is as good as for ever, 2³¹ seconds (RFC 9111 1.2.2).
+    /// A larger number counts as 2³¹ seconds, which means for ever (RFC 9111 1.2.2).
     init?(deltaSeconds text: String) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
         self = .seconds(min(Int64(text) ?? .max, 2_147_483_648))
@@ -11,8 +11,8 @@ extension Duration {
 }
 
 extension HeaderFields {
-    /// How old an answer was when it came (RFC 9111 5.1), the first value of several; nil where that
-    /// cannot be read.
+    /// How old an answer was when it came (RFC 9111 5.1), the first value of several; nil where
+    /// that cannot be read.
     var age: Duration? {
         guard let value = list("Age") else { return .zero }
         let first = value.prefix { $0 != "," }

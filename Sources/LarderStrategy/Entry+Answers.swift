@@ -23,18 +23,18 @@ extension Entry {
 extension HeaderFields {
     /// The end-to-end header fields (RFC 9110 7.6.1).
     ///
-    /// Set-Cookie is none of them: it is a secret between the origin and whoever asked.
+    /// Set-Cookie is not among them: it is a secret between the origin and the client that asked.
     package var endToEnd: HeaderFields {
         let dropped = connectionHeaders.union(listed("Connection"))
         return HeaderFields(fields.filter { !dropped.contains($0.name.lowercased()) })
     }
 
-    /// Set-Cookie: for whoever has asked, and for nobody else.
+    /// The Set-Cookie fields, which only the client that asked may see.
     package var cookies: HeaderFields {
         HeaderFields(fields.filter { $0.name.lowercased() == "set-cookie" })
     }
 
-    /// Those of them that have no column of their own.
+    /// The end-to-end fields that have no column in the database.
     var kept: HeaderFields {
         HeaderFields(endToEnd.fields.filter { !columnHeaders.contains($0.name.lowercased()) })
     }
@@ -62,10 +62,10 @@ extension Entry {
         at now: Timestamp
     ) -> Entry {
         var confirmed = self
-        // What they told was told of the answer that came with them.
+        // These fields described the earlier answer.
         confirmed.headers.remove("Age")
         confirmed.headers.remove("Date")
-        // They say how the stored bytes are to be read, and the bytes stay (RFC 9111 3.2).
+        // These fields say how to read the stored bytes, which stay the same (RFC 9111 3.2).
         let updating = headers.kept.fields.filter {
             !storedBytesHeaders.contains($0.name.lowercased())
         }

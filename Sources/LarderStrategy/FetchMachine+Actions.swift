@@ -1,7 +1,7 @@
 package import LarderModel
 
 extension FetchMachine {
-    /// What follows the last word on what was asked.
+    /// The step after the last message about what the client asked for.
     package enum Sequel: Equatable, Sendable {
         /// The `end` frame.
         case end
@@ -19,7 +19,7 @@ extension FetchMachine {
     package enum CacheAnswer: Equatable, Sendable {
         case hit(Revision, isFresh: Bool)
         case miss
-        /// What is cached is that the origin has deleted it: told where the network cannot say.
+        /// The cache holds a tombstone; the client gets it if the network cannot say.
         case tombstone(Revision)
         /// A write that waits to be sent deletes it, whatever the network says.
         case deletion(Revision)
@@ -39,9 +39,9 @@ extension FetchMachine {
         case refuseAsMiss
     }
 
-    /// What the origin has, or why it is not known.
+    /// The value that the origin has, or why Larder does not know it.
     package enum NetworkAnswer: Equatable, Sendable {
-        /// What the origin has now; the revision is the shown one when the bytes are.
+        /// The origin's present value; the revision is the shown one when the bytes are the same.
         case current(Revision)
         case deleted(Revision)
         /// A write that waits to be sent deletes it, whatever the origin has.

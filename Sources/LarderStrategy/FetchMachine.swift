@@ -1,18 +1,18 @@
 package import LarderModel
 
-/// One client's fetch: decides what the client is shown, in which order, and when it ends.
+/// Decides for one client's fetch what the client is shown, in which order, and when it ends.
 ///
 /// # Terms
 ///
 /// - *shown*: a snapshot has been sent; its revision is what the client has seen.
 /// - *held*: the cache has answered, but is kept back while `network_wait` runs.
-/// - *remembered*: what is cached is that the origin has deleted it; that is shown only where the
-///   network fails. What a write that waits to be sent deletes is shown at once, by every policy.
-/// - *enough*: a cached answer that the policy asks nothing beyond.
+/// - *remembered*: the cache holds a tombstone, which is shown only if the network fails. The
+///   deletion by a write that waits to be sent is shown immediately, by every policy.
+/// - *enough*: a cached answer after which the policy asks for nothing more.
 /// - *refused*: the fetch ends with a plain problem, as nothing has been sent yet.
-/// - *followed*: behind the last word the stream stays open, and what changes is told.
+/// - *followed*: after the last message the stream stays open, and the client is told of changes.
 ///
-/// What a policy means are the ``FetchRules``.
+/// ``FetchRules`` say what each policy means.
 ///
 /// # States
 ///
@@ -29,13 +29,15 @@ package import LarderModel
 ///    └───────────────► awaitingCache ──────────────────────────────────────┘
 /// ```
 ///
-/// What is remembered leads to `remembering`, from where the network's failure, the deadline and the
-/// drain show it. `network-only` starts in `awaitingNetwork`. Where the last word leads an ordinary fetch to
-/// `ended`, it leads one that follows to `following`, unless it is a refusal; from there `drainBegan`
-/// leads to the end. From every state `clientHungUp` leads to `ended`, and an `ended` fetch does
-/// nothing more: a late answer of the cache or the network changes nothing here. That a late
-/// network answer is stored all the same is ``FlightMachine``'s affair, which does not know this
-/// client; one that follows hears of it by its row.
+/// - A remembered tombstone leads to `remembering`. The network's failure, the deadline and the
+///   drain show it.
+/// - `network-only` starts in `awaitingNetwork`.
+/// - The last message leads a fetch that follows to `following` instead of `ended`, unless it is a
+///   refusal. From there `drainBegan` leads to the end.
+/// - `clientHungUp` leads from every state to `ended`.
+/// - An `ended` fetch does nothing more: a late answer of the cache or the network changes nothing
+///   here. ``FlightMachine`` stores a late network answer all the same; a follower hears of it by
+///   its row.
 ///
 /// # Invariants (``checkInvariants()``)
 ///
@@ -48,7 +50,7 @@ package import LarderModel
 ///    it.
 /// 6. While `following` each revision that is told is higher than the one before.
 ///
-/// `Failure` is whatever the shell tells a client about a failed network; it is only passed on.
+/// `Failure` is the shell's report about a failed network; the machine only passes it on.
 package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable {
     package enum State: Equatable, Sendable {
         case idle
@@ -60,7 +62,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         case checking(wait: Duration?)
         /// The cache's answer is there and held back.
         case holding(Revision)
-        /// What is cached is that the origin has deleted it.
+        /// The cache holds a tombstone.
         case remembering(Revision)
         /// The cache has said its part; what it showed, if it had something.
         case awaitingNetwork(shown: Revision?)
@@ -71,20 +73,20 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         case ended
     }
 
-    /// What becomes of a hit while the network has not answered.
+    /// The treatment of a hit before the network has answered.
     package enum OnHit: Equatable, Sendable {
         case hold
         case show
-        /// It is enough.
+        /// The hit is enough: the fetch ends.
         case finish
     }
 
     package private(set) var state = State.idle
-    /// Whether the stream stays open behind the last word.
+    /// Whether the stream stays open after the last message.
     private let follows: Bool
     /// Whether a stale answer is enough while it is checked.
     private var takesStale = false
-    /// What was returned so far, for the invariants.
+    /// The actions returned so far, for the invariants.
     private(set) var said = Said()
 
     package init(follows: Bool = false) {
@@ -98,7 +100,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         var refusals = 0
         var unchangedRevision: Revision?
         var shownRevision: Revision?
-        /// What was told last while following, and before that.
+        /// The last revision told while following, and the one before it.
         var toldRevision: Revision?
         var toldBefore: Revision?
         var wasHungUp = false
@@ -106,11 +108,13 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
 
     // MARK: Started
 
-    /// With `isOriginDown` the last requests to the origin failed: nobody waits for it before the
-    /// cache is shown, but it is asked all the same.
+    /// Starts the fetch.
     ///
-    /// With `isResting` the origin has asked for a rest: nothing is refreshed behind what is enough for
-    /// the client.
+    /// With `isOriginDown` the last requests to the origin failed. Larder still asks the origin,
+    /// but shows the cached answer without waiting for it.
+    ///
+    /// With `isResting` the origin has asked for a rest. Then Larder does not refresh an answer
+    /// that is enough for the client.
     package mutating func started(
         _ policy: FetchPolicy,
         networkWait: Duration,
@@ -216,7 +220,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         defer { checkInvariants() }
         switch (state, answer) {
         case (.racing(let onHit), .failed(let failure)):
-            // What is enough by itself is shown without a word on the network.
+            // A hit that is enough is shown without a message about the network.
             let behindHit = onHit == .finish ? nil : failure
             state = .awaitingCache(behindHit: behindHit, insteadOfMiss: failure)
             return .nothing

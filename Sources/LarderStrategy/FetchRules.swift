@@ -1,6 +1,6 @@
 package import LarderModel
 
-/// What a policy means: the data that ``FetchMachine`` consults.
+/// The meaning of a policy, as data for ``FetchMachine``.
 package struct FetchRules: Equatable, Sendable {
     package enum Network: Equatable, Sendable {
         case never

@@ -1,7 +1,7 @@
 package import LarderModel
 
-/// One request to an origin for any number of clients: decides what is asked, followed, repeated,
-/// stored and told.
+/// Decides for one request to an origin, which any number of clients share, what is asked,
+/// followed, repeated, stored and told.
 ///
 /// # Terms
 ///
@@ -21,22 +21,23 @@ package import LarderModel
 ///                               └──────────────────────────────► passing ┘
 /// ```
 ///
-/// `passing` is for what is passed on and not kept (``FlightRules/Keeping/passedOn``): it takes the
-/// place of `receiving`.
+/// `passing` replaces `receiving` for an answer that is passed on and not kept
+/// (``FlightRules/Keeping/passedOn``).
 ///
 /// From every state `gaveUp` (the deadline, the daemon's end) leads to `landed`; what arrives after
 /// that changes nothing.
 ///
 /// # Invariants (``checkInvariants()``)
 ///
-/// 1. At most ``Limits/retriesMax`` repetitions and ``Limits/redirectsMax`` redirects, and at most
-///    ``Limits/overtakesMax`` times an answer is asked for anew because a write overtook it (P-06).
+/// 1. A flight has at most ``Limits/retriesMax`` repetitions and ``Limits/redirectsMax`` redirects.
+///    It asks again at most ``Limits/overtakesMax`` times because a write overtook an answer
+///    (P-06).
 /// 2. A 304 is believed only for a conditional attempt; after one that met nothing to confirm,
 ///    every further attempt is unconditional.
 /// 3. No repetition once the origin counted as down at the start, and none past the deadline.
 /// 4. `landed` is the end.
-/// 5. What is passed on is asked for without a condition, as nothing of ours is to be confirmed,
-///    and never again once its head was told. What is kept is never passed on.
+/// 5. A flight that passes its answer on asks without a condition, as there is no row to confirm.
+///    It never asks again once the client has the head. An answer that is kept is never passed on.
 package struct FlightMachine: Equatable, Sendable {
     package enum State: Equatable, Sendable {
         case idle
@@ -55,7 +56,7 @@ package struct FlightMachine: Equatable, Sendable {
         package let isConditional: Bool
     }
 
-    /// What the body that is arriving is for.
+    /// The use of the body that is arriving.
     package enum Receiving: Equatable, Sendable {
         case answer
         /// The origin's words on why it refused, to be quoted.
@@ -220,7 +221,7 @@ package struct FlightMachine: Equatable, Sendable {
         // The body broke off: where it began matters no more than that it can be asked again.
         case .receiving: url = Attempt(url: rules.url, isConditional: false)
         case .passing:
-            // Whoever it is for has a part of it.
+            // A client already has a part of the body.
             defer { checkInvariants() }
             state = .landed
             return .giveUp(failure)
@@ -279,7 +280,7 @@ package struct FlightMachine: Equatable, Sendable {
         }
     }
 
-    /// The body was handed on to its end, or nobody wants the rest.
+    /// The shell passed the body on to its end, or the client has left.
     ///
     /// False after the end.
     package mutating func passed() -> Bool {
@@ -295,7 +296,7 @@ package struct FlightMachine: Equatable, Sendable {
         case ask(Attempt)
     }
 
-    /// What the 304 confirmed was written down, or was evicted or replaced meanwhile.
+    /// The shell recorded the confirmation of the 304, or found the row evicted or replaced.
     package mutating func refreshed(isGone: Bool) -> RefreshAction {
         guard case .refreshing(let attempt) = state else { return .nothing }
         defer { checkInvariants() }
@@ -333,7 +334,7 @@ package struct FlightMachine: Equatable, Sendable {
             return .giveUp(.badAnswer("it was written to again and again meanwhile"))
         }
         overtakes += 1
-        // What would be confirmed is from before the write, too.
+        // The cached answer is from before the write, too: a 304 must not confirm it.
         hasLostCached = true
         return .ask(ask(rules.url))
     }

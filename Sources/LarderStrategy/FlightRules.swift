@@ -1,6 +1,6 @@
 package import LarderModel
 
-/// What a flight knows of its request and its origin.
+/// The facts about a request and its origin that a flight needs.
 package struct FlightRules: Equatable, Sendable {
     package let url: WebURL
     /// Whether the client can only use JSON: what is cached is JSON, or it accepts nothing else.
@@ -13,11 +13,11 @@ package struct FlightRules: Equatable, Sendable {
     package let keeping: Keeping
     package let carrying: Carrying
 
-    /// What becomes of an answer's body.
+    /// Whether an answer's body is stored or passed on.
     package enum Keeping: Equatable, Sendable {
-        /// It is stored, unless it announces more than so many bytes.
+        /// Store the body, unless it announces more than so many bytes.
         case stored(bytesMax: Int64)
-        /// It goes to one client as it comes, whatever its size, and is not kept.
+        /// Pass the body to one client as it arrives, whatever its size, and do not keep it.
         case passedOn
     }
 
@@ -60,7 +60,7 @@ package struct FlightRules: Equatable, Sendable {
         mediaType == "text/html" || mediaType == "application/xhtml+xml" || mediaType == "text/*"
     }
 
-    /// The host that stands before the network, if the head can only come from such a one.
+    /// The host of a captive portal, if only a portal can have sent this head.
     func captivePortal(_ head: ResponseHead, from url: WebURL) -> String? {
         if head.status == 511 { return url.host }
         if (200..<300).contains(head.status), expectsJSON, Self.isHTML(head.essence) {
@@ -100,10 +100,11 @@ package struct FlightRules: Equatable, Sendable {
         case refused(FlightFailure)
     }
 
-    /// Whether a redirect may be followed: to the same host and port, back to where the flight
-    /// set out, to a listed host, or from http to https on the same host.
+    /// Whether a redirect may be followed.
     ///
-    /// One from https to http is never followed: what it leads to could be anybody's.
+    /// - Allowed: to the same host and port, back to the flight's first host, to a listed host, or
+    ///   from http to https on the same host.
+    /// - Never allowed: from https to http, because any host on the way could answer there.
     func redirect(from url: WebURL, to location: String) -> Redirect {
         guard let target = try? url.resolving(location) else {
             return .refused(.badAnswer("a redirect to '\(location)', which is no URL"))
@@ -117,8 +118,8 @@ package struct FlightRules: Equatable, Sendable {
         if isUpgrade || isListed || target.originText == self.url.originText {
             return .allowed(target)
         }
-        // Over plain http anybody on the way can answer, and a portal answers like this; but it
-        // does not name another port of the host that was asked.
+        // Over plain http a captive portal can answer, and portals answer like this. A portal does
+        // not name another port of the host that was asked.
         return .refused(
             url.isSecure || target.host == url.host
                 ? .redirectRefused(host: target.authority) : .captive(host: target.host)
@@ -146,22 +147,22 @@ package struct FlightRules: Equatable, Sendable {
     }
 }
 
-/// What says which form of an answer is wanted and nothing about who asks.
+/// Fields that say which form of an answer is wanted and nothing about the client.
 private let harmlessHeaders: Set = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "user-agent",
 ]
 
-/// What says who asks.
+/// Fields that identify the client.
 private let credentialHeaders: Set = ["authorization", "cookie", "proxy-authorization"]
 
-/// The head of an origin's answer, as far as a decision hangs on it.
+/// The parts of an answer's head that decisions depend on.
 package struct ResponseHead: Equatable, Sendable {
     package let status: Int
     package let location: String?
     /// The media type without parameters, in lower case; empty where there is none.
     package let essence: String
     package let retryAfter: Duration?
-    /// Whether it is for the one who asked and nobody else (RFC 9111 5.2.2.7).
+    /// Whether only the client that asked may see the answer (RFC 9111 5.2.2.7).
     package let isPrivate: Bool
     /// The announced length of the body, where there is one that can be read.
     package let contentLength: Int64?
@@ -228,7 +229,7 @@ package enum FlightFailure: Equatable, Sendable {
     /// The daemon itself has nothing left to open a connection with.
     case shortage(String)
 
-    /// Whether asking again can help at once.
+    /// Whether asking again immediately can help.
     var isRetryable: Bool {
         switch self {
         case .unreachable, .brokenOff: true

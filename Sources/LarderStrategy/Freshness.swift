@@ -2,7 +2,9 @@ package import LarderModel
 
 /// How long an answer may be taken as current, and whether it may be kept (RFC 9111).
 package struct Freshness: Equatable, Sendable {
-    /// Nil: stale at once, which still serves every policy that asks the network as well.
+    /// The end of freshness; nil for an answer that is stale from the start.
+    ///
+    /// A stale answer still serves every policy that also asks the network.
     package let until: Timestamp?
     /// Whether the origin lets it be kept.
     package let mayBeStored: Bool
@@ -10,14 +12,14 @@ package struct Freshness: Equatable, Sendable {
     /// Judges an answer's headers, received at `now`, under an origin's settings.
     ///
     /// The lifetime is `ttl` if set, else max-age or Expires less Date (4.2.1), less the Age that
-    /// it comes with (4.2.3); there is no heuristic lifetime. With `Vary: *` there is none at all, and
-    /// of an Age that cannot be read nobody knows how much is left.
+    /// the answer arrives with (4.2.3). There is no heuristic lifetime. With `Vary: *`, or with an
+    /// Age that cannot be read, there is no lifetime.
     package init(_ headers: HeaderFields, settings: FetchSettings, now: Timestamp) {
         let control = CacheControl(headers.list("Cache-Control") ?? "")
         mayBeStored = !control.isNoStore || settings.storesNoStore
         until =
             if headers.listed("Vary").contains("*") {
-                // What else its answers differ by nobody knows (4.1).
+                // The answers may differ by things that are not in the request (4.1).
                 nil
             } else if let ttl = settings.ttl {
                 now.advanced(by: ttl)

@@ -1,11 +1,11 @@
 package import LarderModel
 
-/// The origin that stands for a public host that nobody has configured, under the host's name.
+/// The origin for a public host that is not configured, named after the host.
 package enum ImplicitOrigin {
     /// The origin of a URL that ``PublicRule`` admits; nil for any other.
     ///
-    /// `isTaken` says whether a name is a configured origin's: the configured one keeps it, and
-    /// `_` is put behind this one's.
+    /// `isTaken` says whether a configured origin has a name. If it has, the implicit origin's name
+    /// gets `_` at its end.
     package static func origin(
         for url: WebURL,
         isTaken: (OriginName) -> Bool

@@ -1,6 +1,6 @@
-/// Small numbers in the place of long names, for as long as somebody uses them.
+/// Small numbers in place of long names, for as long as a name is in use.
 ///
-/// A number that nobody uses any more is given to another name.
+/// A number that is no longer in use is given to another name.
 struct Interned<Key: Hashable & Sendable>: Sendable {
     private var slots: [Key: Int32] = [:]
     private var rows: [(key: Key, uses: Int32)] = []

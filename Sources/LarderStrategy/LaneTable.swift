@@ -1,11 +1,10 @@
 import LarderModel
 
-/// Who stands in which lane, in the order of their numbers.
+/// The modifiers of each lane, in the order of their numbers.
 ///
 /// A *place* is one modifier in one lane. It is *open* when it is the first of its lane and the
 /// lane is not paused: a modifier may be sent when all its places are open. Lanes and places are
-/// lists within arrays, so that to enter, to leave anywhere, and to look at the one before are
-/// O(1).
+/// lists within arrays, so entering, leaving anywhere and looking at the place before are O(1).
 struct LaneTable: Sendable {
     /// A lane of one user's account; `owner` is the number that the queue gave these.
     struct Key: Hashable, Sendable {
@@ -34,10 +33,10 @@ struct LaneTable: Sendable {
     private var places: [Place] = []
     private var freePlace: Int32 = -1
 
-    /// Lanes that somebody stands in or that are paused.
+    /// The number of lanes that have a modifier or are paused.
     var count: Int { names.count }
 
-    /// What becomes of others' places when one enters or leaves.
+    /// Places of other modifiers that open or close when a modifier enters or leaves.
     struct Shift: Equatable {
         var opened: [Int32] = []
         var closed: [Int32] = []
@@ -45,8 +44,9 @@ struct LaneTable: Sendable {
 
     // MARK: To enter and to leave
 
-    /// Lets the modifier stand in the lanes, and says where its places begin and how many of them
-    /// are not open.
+    /// Puts the modifier into the lanes.
+    ///
+    /// Returns where its places begin and how many of them are not open.
     mutating func enter(
         _ slot: Int32,
         _ number: ModifierNumber,
@@ -133,9 +133,9 @@ struct LaneTable: Sendable {
 
     // MARK: Pauses
 
-    /// Pauses a lane; who stands first in it is not open any more.
+    /// Pauses a lane, which closes the place of its first modifier.
     ///
-    /// Nil when it was paused already.
+    /// Nil when the lane was already paused.
     mutating func pause(_ key: Key) -> Shift? {
         let lane = use(key)
         guard !rows[Int(lane)].isPaused else {
@@ -167,7 +167,7 @@ struct LaneTable: Sendable {
         case paused(Lane)
     }
 
-    /// What the modifier waits for in its lanes; one that is paused comes last.
+    /// The obstacle in the modifier's lanes: an earlier modifier, or else a paused lane.
     func obstacle(_ chain: Int32) -> Obstacle? {
         var paused: Obstacle?
         for place in walk(chain) {
@@ -178,7 +178,7 @@ struct LaneTable: Sendable {
         return paused
     }
 
-    /// How many places of the modifier are not open, counted anew.
+    /// The number of the modifier's places that are not open, by a new count.
     func closedCount(_ chain: Int32) -> Int {
         walk(chain).count { $0.before >= 0 || rows[Int($0.lane)].isPaused }
     }

@@ -1,15 +1,15 @@
 package import LarderModel
 
 extension ModifierQueue {
-    /// The daemon has started, and this is what its file says of the unsettled modifiers.
+    /// The daemon has started and read the unsettled modifiers from its file.
     ///
-    /// `failed` are the dead letters among those that the records depend on, `paused` the lanes
-    /// that were paused by hand, and `acceptedLimit` says for an origin how long what it answered
-    /// 202 is shown.
+    /// - `failed`: the dead letters that the records depend on.
+    /// - `paused`: the lanes that an operator paused.
+    /// - `acceptedLimit`: how long a 202 of an origin is shown.
+    /// - `restEnd`: until when an origin has told an account to wait, if it has.
     ///
-    /// A row in `in_flight` is `unknown` from now on, as nobody knows how its attempt ended. A
-    /// stored moment counts only as far as it can be meant, as the clock may have been wrong.
-    /// `restEnd` says until when an origin has told an account to wait meanwhile, where it has.
+    /// A row in `in_flight` becomes `unknown`, as the end of its attempt is lost. A stored moment
+    /// counts only within the longest possible wait, as the clock may have been wrong.
     package mutating func restored(
         _ records: [ModifierRecord],
         failed: Set<ModifierNumber> = [],
@@ -63,7 +63,7 @@ extension ModifierQueue {
         }
     }
 
-    /// One enters; the first of an account at an origin that is told to wait waits, too.
+    /// Adds a modifier; the first one of an account that an origin told to wait waits, too.
     private mutating func enter(
         _ record: ModifierRecord,
         _ clock: Clock,
@@ -135,7 +135,7 @@ extension ModifierQueue {
         case .accepted where record.isAnswered: return .answered
         case .accepted: return .waiting(.accepted(until: due(cap: acceptedLimit)))
         case .retryWait:
-            // What the origin asked for, or a backoff: both count from its answer.
+            // A Retry-After or a backoff: both count from the origin's answer.
             let duration = record.answeredAt.flatMap { answered in next.map { $0.since(answered) } }
             let backoff = Self.pause(after: Int32(clamping: record.attempts), chance: 1)
             let cap = min(duration ?? Limits.modifierRetryAfterMax, Limits.modifierRetryAfterMax)

@@ -1,7 +1,7 @@
 package import LarderModel
 
 extension ModifierQueue {
-    /// What the shell is to do; the order within one list does not matter.
+    /// A task for the shell; the order within one list does not matter.
     package enum Action: Equatable, Sendable {
         /// Commit the send step: `in_flight`, the attempt counted.
         ///
@@ -14,13 +14,13 @@ extension ModifierQueue {
         ///
         /// It changes nothing in a row that is settled.
         case changeState(ModifierNumber, Change)
-        /// Commit the settle step of the one and, in the same transaction, of its dependants,
-        /// again and again until it is done; then ``settleCommitted(_:now:)``, or where a shared row
-        /// has to show it first ``answerCommitted(_:now:)``.
+        /// Commit the settle step of the one and, in the same transaction, of its dependants, again
+        /// and again until it is done; then ``settleCommitted(_:now:)``, or where a shared row has
+        /// to show it first ``answerCommitted(_:now:)``.
         case settle(ModifierNumber, Outcome, dependants: [ModifierNumber])
     }
 
-    /// What a row says from now on.
+    /// A new state for a row.
     package struct Change: Equatable, Sendable {
         package let state: ModifierState
         /// A moment of the monotonic clock: the next attempt, or the end of `accepted`.
@@ -35,12 +35,12 @@ extension ModifierQueue {
     /// How a modifier leaves the queue.
     package enum Outcome: Equatable, Sendable {
         case confirmed
-        /// Its dependants die of `parent_failed`.
+        /// The dependants fail with `parent_failed`.
         case failed(ModifierReason)
-        /// Its dependants are cancelled with it.
+        /// The dependants are cancelled, too.
         case cancelled
 
-        /// What becomes of those that depend on it.
+        /// The outcome for the modifiers that depend on this one.
         package var ofDependants: Outcome {
             switch self {
             case .confirmed: .confirmed
@@ -58,9 +58,9 @@ extension ModifierQueue {
         case inFlight
         /// Bytes of it may have left: it can only be discarded.
         case alreadySent
-        /// Others depend on it, all of them named here.
+        /// Modifiers depend on it; all of them are named here.
         case hasDependants([ModifierNumber])
-        /// It waits for nothing that a retry would end.
+        /// The modifier waits for nothing that a retry would end.
         case nothingToRetry
     }
 
@@ -83,11 +83,13 @@ extension ModifierQueue {
         case setOffline
         /// Until one of its account is tried, as the origin has told that to wait; nil while it is.
         case rest(until: Duration?)
-        /// Others of its origin are on their way, as many as may be.
+        /// The origin already has as many modifiers in flight as it may have.
         case turn
-        /// Its request is on its way.
+        /// The request is in flight.
         case answer
-        /// It was answered 202: until a read shows it, or this moment; nil where only a read ends it.
+        /// The origin answered 202. A read that shows the change ends the wait, or this moment.
+        ///
+        /// Nil: only a read ends it.
         case confirmation(until: Duration?)
         /// A step of it is being written.
         case commit

@@ -101,7 +101,7 @@ extension ModifierQueue {
             // A portal has processed nothing (case 25).
             nodes[Int(slot)].attempts -= 1
             nodes[Int(slot)].mayHaveLeft = nodes[Int(slot)].hadLeft
-            // What an earlier attempt has left open stays open.
+            // A modifier that an earlier attempt left `unknown` stays `unknown`.
             change(slot, to: wasUnknown ? .unknown(until: now) : .queued, &actions)
         }
         return finish(actions, now)
@@ -151,7 +151,7 @@ extension ModifierQueue {
         }
     }
 
-    /// Its attempt is under way no more; at which origin it was.
+    /// Counts the attempt as ended; returns the slot of its origin.
     private mutating func attemptLeft(_ slot: Int32) -> Int32 {
         let origin = partyKeys[nodes[Int(slot)].party].origin
         origins[Int(origin)].underWay -= 1
@@ -170,6 +170,6 @@ extension ModifierQueue {
 }
 
 extension Int32 {
-    /// One more, at most as many as there are numbers.
+    /// The next number, or the largest one.
     fileprivate var incremented: Int32 { self == .max ? self : self + 1 }
 }

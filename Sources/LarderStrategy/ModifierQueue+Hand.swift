@@ -1,9 +1,9 @@
 package import LarderModel
 
 extension ModifierQueue {
-    /// Somebody takes a modifier back of which no byte can have left.
+    /// A user cancels a modifier of which no byte can have left.
     ///
-    /// Others depend on it: then they are cancelled with it, or nothing is.
+    /// The dependants are cancelled with it; without `withDependants` they make the call fail.
     package mutating func cancelAsked(
         _ number: ModifierNumber,
         withDependants: Bool,
@@ -16,9 +16,9 @@ extension ModifierQueue {
         return settleByHand(slot, .cancelled, now)
     }
 
-    /// Somebody gives a modifier up, whether it has reached the origin or not.
+    /// A user gives a modifier up, whether or not it has reached the origin.
     ///
-    /// Of one of which no byte can have left this is a cancellation, with its dependants.
+    /// If no byte of it can have left, it is cancelled with its dependants.
     package mutating func discardAsked(
         _ number: ModifierNumber,
         now: Duration
@@ -40,9 +40,10 @@ extension ModifierQueue {
         return finish(actions, now)
     }
 
-    /// Somebody wants a modifier to be sent now that waits for a time or a decision: it is
-    /// `queued` again, its origin is tried at once, at rest or not, and its credential counts as
-    /// good.
+    /// A user wants a modifier sent now that waits for a time or a decision.
+    ///
+    /// The modifier is `queued` again. Its origin is tried immediately, even during a rest, and its
+    /// credential counts as good.
     package mutating func retryAsked(
         _ number: ModifierNumber,
         now: Duration
@@ -54,7 +55,7 @@ extension ModifierQueue {
         switch nodes[Int(slot)].state {
         case .waiting(.authWait):
             accept(party, &actions)
-            // A refusal that was forgotten at a restart holds nobody back.
+            // After a restart the refusal may be forgotten; then it holds no modifier back.
             let isStillRefused = nodes[Int(slot)].state == .waiting(.authWait)
             if isStillRefused { change(slot, to: .queued, &actions) }
         case .waiting(.retryWait), .waiting(.unknown):

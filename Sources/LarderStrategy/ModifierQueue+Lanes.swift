@@ -1,7 +1,7 @@
 package import LarderModel
 
 extension ModifierQueue {
-    /// A lane was paused by hand: what is under way in it goes on, and nothing else is sent.
+    /// An operator paused a lane: attempts under way go on, and no other modifier of it is sent.
     package mutating func lanePaused(_ lane: Lane, of scope: Scope, now: Duration) -> [Action] {
         pause(lane, of: scope)
         return timePassed(now: now)

@@ -1,7 +1,7 @@
 import LarderModel
 
 extension ModifierQueue {
-    /// Where a modifier stands, with what that state needs.
+    /// The state of a modifier, with the data that it needs.
     enum State: Equatable, Sendable {
         case held(until: Duration)
         case waiting(Written)
@@ -9,7 +9,7 @@ extension ModifierQueue {
         case inFlight(wasUnknown: Bool)
         /// As `accepted`, but it counts as confirmed: an answer for a shared row ends it.
         case answered
-        /// What it is going to be is being written.
+        /// The shell writes the next state.
         case changing(to: Written)
         case settling(Outcome)
     }
@@ -32,7 +32,7 @@ extension ModifierQueue {
         }
     }
 
-    /// One modifier; without references, so that a hundred thousand are one block of memory.
+    /// A modifier; without references, so that a hundred thousand are one block of memory.
     struct Node: Equatable, Sendable {
         let number: ModifierNumber
         let party: Int32
@@ -53,15 +53,15 @@ extension ModifierQueue {
         var hadLeft: Bool
         var isStalled: Bool
         var isDue = false
-        /// Before it nothing but a hand ends its pause: the origin's Retry-After.
+        /// The end of the origin's Retry-After; until then only an operator ends the pause.
         var floor = Duration.zero
         /// The attempts after which its pause was ended by another's success; -1 for none.
         var wokenAfter: Int32 = -1
         /// The origin's settings that its attempt was sent with.
         var sentWith: Int32 = 0
 
-        /// Whether another's success may end its pause: not twice in a row, so that traffic does not
-        /// undo the backoff of one that always fails.
+        /// Whether another's success may end its pause: not twice in a row, so that traffic does
+        /// not undo the backoff of one that always fails.
         var mayBeWoken: Bool { wokenAfter < 0 || attempts > wokenAfter + 1 }
 
         /// The end of its pause, while that lasts.
@@ -105,17 +105,18 @@ extension ModifierQueue {
         }
     }
 
-    /// One account of one user at one origin.
+    /// An account of one user at one origin.
     struct PartyKey: Hashable, Sendable {
         let owner: Int32
         let origin: Int32
     }
 
     struct Party: Sendable {
-        /// Those that may be sent, by their numbers.
+        /// The modifiers that may be sent, by their numbers.
         var ready = SlotHeap<ModifierNumber>()
-        /// Those that the origin answered 401 or 407, while it has had no other credential since
-        /// and until the last of them is settled.
+        /// The modifiers that the origin answered 401 or 407; nil once all of them are settled.
+        ///
+        /// A new credential makes it nil, too.
         var refused: [ModifierNumber]?
         var rest = Rest.open
     }
@@ -128,7 +129,7 @@ extension ModifierQueue {
         case due
         /// The one is sent, to know whether the origin takes more.
         case trying(ModifierNumber)
-        /// It has taken one; the others follow from then on.
+        /// The origin took one modifier; the others follow from then on.
         case waking(until: Duration)
 
         var admits: Bool {
@@ -151,9 +152,9 @@ extension ModifierQueue {
         var reach = Reach.open
         /// Attempts between their send step and their end.
         var underWay = 0
-        /// Those of its parties that have somebody ready, by the least number.
+        /// The origin's parties that have a ready modifier, by its number.
         var parties = SlotHeap<ModifierNumber>()
-        /// Whether somebody may be to be sent who could not be before.
+        /// Whether a modifier may be sendable now that was not before.
         var isTouched = false
         /// Ends of attempts in a row by which nothing was done; two are an outage.
         var failing = 0
@@ -163,7 +164,7 @@ extension ModifierQueue {
 
     enum Reach: Equatable, Sendable {
         case open
-        /// It has answered again; the others follow from then on.
+        /// The origin has answered again; the waiting modifiers follow from then on.
         case waking(until: Duration)
         case down(Outage, trial: Duration)
         /// The one is tried, to know whether it is back.
@@ -173,7 +174,7 @@ extension ModifierQueue {
 
     struct Outage: Equatable, Sendable {
         var isCaptive: Bool
-        /// Trials that were in vain.
+        /// The number of failed trials.
         var failures: Int
     }
 }

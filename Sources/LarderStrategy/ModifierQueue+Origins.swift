@@ -1,10 +1,11 @@
 package import LarderModel
 
 extension ModifierQueue {
-    // MARK: What is known of an origin
+    // MARK: State of an origin
 
-    /// The origin has answered somebody, whatever it said: what waits follows after a moment of
-    /// up to ``Limits/wakeTimeMax``, as `chance` in 0..<1 draws.
+    /// The origin has answered any request, with any status.
+    ///
+    /// The waiting modifiers follow after up to ``Limits/wakeTimeMax``, as `chance` in 0..<1 draws.
     package mutating func originAnswered(
         _ name: OriginName,
         chance: Double,
@@ -16,7 +17,7 @@ extension ModifierQueue {
         return timePassed(now: now)
     }
 
-    /// Somebody could not reach the origin, or a portal answered in its place.
+    /// A request could not reach the origin, or a portal answered in its place.
     package mutating func originWentDown(
         _ name: OriginName,
         isCaptive: Bool,
@@ -27,7 +28,7 @@ extension ModifierQueue {
         return timePassed(now: now)
     }
 
-    /// The origin is not to be asked, by hand.
+    /// An operator set the origin offline.
     package mutating func originSetOffline(_ name: OriginName, now: Duration) -> [Action] {
         set(originSlot(name), .setOffline)
         return timePassed(now: now)
@@ -46,9 +47,9 @@ extension ModifierQueue {
     /// The origin's settings have changed, and with them perhaps every reason to wait for it.
     ///
     /// Its credentials count as good, it is tried now, and rests and pauses end, also those that it
-    /// has asked for: it has asked under other settings. The same holds for answers to attempts that
-    /// are under way. An origin that is set offline stays so.
-    /// `resends` says by the present rules which modifiers are sent again after no clear answer.
+    /// has asked for: it has asked under other settings. The same holds for answers to attempts
+    /// that are under way. An origin that is set offline stays so. `resends` says by the present
+    /// rules which modifiers are sent again after no clear answer.
     package mutating func originChanged(
         _ name: OriginName,
         resends: [ModifierNumber: Bool] = [:],
@@ -157,8 +158,10 @@ extension ModifierQueue {
 
     // MARK: Credentials
 
-    /// There is another credential for the account at the origin, or, without a scope, for
-    /// whoever uses it; or somebody says by hand that the one there is good.
+    /// The account has another credential at the origin, or an operator says that its credential is
+    /// good.
+    ///
+    /// Without a scope this holds for every account at the origin.
     package mutating func credentialChanged(
         at name: OriginName,
         of scope: Scope?,

@@ -1,9 +1,9 @@
 package import LarderModel
 
 extension ModifierQueue {
-    /// An origin has told an account to wait until then, be it a modifier of it or anybody else.
+    /// An origin has told an account to wait, in answer to a modifier or to any other request.
     ///
-    /// Then one is tried, whose success lets the others go.
+    /// After `end` one modifier is tried; its success lets the others go.
     package mutating func originRests(
         _ name: OriginName,
         for scope: Scope,

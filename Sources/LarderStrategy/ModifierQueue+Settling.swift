@@ -1,9 +1,9 @@
 package import LarderModel
 
 extension ModifierQueue {
-    /// Those that depend on one, in the order of their coming.
+    /// The modifiers that depend on one modifier, in the order in which they were accepted.
     struct Dependants: Sendable {
-        /// Some of them may have left.
+        /// May contain numbers of modifiers that have left the queue.
         var numbers: [ModifierNumber] = []
         var unsettled = 0
     }
@@ -69,8 +69,8 @@ extension ModifierQueue {
         return finish(actions, now)
     }
 
-    /// The settle step has found that a shared row does not show the modifier yet: it waits for that,
-    /// and counts as confirmed.
+    /// The settle step has found that a shared row does not show the modifier yet: it waits for
+    /// that, and counts as confirmed.
     package mutating func answerCommitted(_ number: ModifierNumber, now: Duration) -> [Action] {
         guard let slot = slots[number], nodes[Int(slot)].state == .settling(.confirmed) else {
             return []
@@ -123,14 +123,15 @@ extension ModifierQueue {
             if outcome == .confirmed {
                 refresh(slot)
             } else if !nodes[Int(slot)].isSettling {
-                // It was accepted after the step of the one was begun.
+                // The child was accepted after the parent's settle step began.
                 settle(slot, outcome.ofDependants, &actions)
             }
         }
     }
 
-    /// With the last that waits for a credential nobody is left who could be told to go on: the
-    /// next one shows whether it is still refused.
+    /// Forgets the refusal with the last modifier that waits for a credential.
+    ///
+    /// Then no modifier is left to retry, so the next one shows whether the origin still refuses.
     private mutating func forgetRefusal(of number: ModifierNumber, _ party: Int32) {
         guard var refused = parties[Int(party)].refused,
             let index = refused.firstIndex(of: number)

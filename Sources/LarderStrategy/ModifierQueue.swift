@@ -1,19 +1,19 @@
 package import LarderModel
 
-/// Decides which modifiers are sent when, and what becomes of them.
+/// Decides when each modifier is sent and how it ends.
 ///
 /// # Terms
 ///
 /// - *lane*: modifiers that are sent in the order of their numbers. A lane belongs to one account
-///   of one user; a modifier stands in those of its targets and in the one that was named.
-/// - *party*: one account of one user at one origin: who has a credential there.
-/// - *step*: something durable. It is returned as an action, and what it leads to waits for the
-///   event that says that it is committed; until then nothing else is begun with the modifier.
+///   of one user; a modifier is in the lanes of its targets and in the named one.
+/// - *party*: one account of one user at one origin, which is the holder of a credential there.
+/// - *step*: a durable change, returned as an action. An event says that it is committed; until
+///   then the queue begins nothing else with the modifier.
 /// - *ready*: in a state to be sent, first in all its lanes, none of them paused, no dependency
-///   left. What is ready is sent as soon as its party and its origin allow.
+///   left. A ready modifier is sent as soon as its party and its origin allow.
 /// - *trial*: the one modifier that is sent to an origin that was down, or of a party that rests.
-/// - *rest*: of a party that the origin has told to wait, by whatever request of it.
-/// - *outage*: two ends of attempts in a row at an origin by which nothing was done, or no way there.
+/// - *rest*: time for which the origin has told a party to wait, in answer to any request.
+/// - *outage*: the origin cannot be reached, or two attempts in a row ended without an effect.
 ///
 /// # States of a modifier
 ///
@@ -23,51 +23,54 @@ package import LarderModel
 ///              │  └────────│───────│──────────┤ no byte left│
 ///              │           │       │          ├─► retryWait ┤
 ///              │           │       └──────────│──────┘      │
-///              │           └── unknown ◄──────┤ no answer   │ by hand, or expired,
+///              │           └── unknown ◄──────┤ no answer   │ discarded, expired,
 ///              ├────────────── authWait ◄─────┤ 401, 407    │ or with a parent
-///   by hand ───┴── unknown, …       └─► accepted ─┘
+///   retried ───┴── unknown, …       └─► accepted ─┘
 ///
 ///   settling ──► answered ──► (none)    of a shared row, once an answer for that has come
 /// ```
 ///
-/// Between two of these that are rows' states stands `changing`, until the new one is committed.
+/// Between two states that a row can have, the modifier is in `changing` until the new one is
+/// committed.
 ///
 /// # States of an origin
 ///
 /// ```
 ///           no byte left, a portal            the time has come
 ///    open ──────────────────────────► down ◄──────────────────► trying
-///     ▲                                │      it was in vain       │
+///     ▲                                │      the trial failed     │
 ///     └───────────── waking ◄──────────┴─── it has answered ───────┘
 /// ```
 ///
-/// From each of these it can be set offline by hand, and from there it becomes `down`, to be tried
-/// at once.
+/// From each of these an operator can set it offline. From there it becomes `down`, and is tried
+/// immediately.
 ///
 /// # Rests of a party
 ///
 /// ```
-///          it has asked           the time has come, or a hand
+///          it has asked       the time has come, or an operator
 ///    open ──────────────► resting ─────────────────────────► due
-///     ▲                    │   ▲ it was in vain, or asks anew  │ one is ready
+///     ▲                    │   ▲ trial failed, or asks again   │ one is ready
 ///     └────── waking ◄─────│───┴────────────────────────── trying
 ///                ▲         │       it has taken it           │
 ///                └─────────│─────────────────────────────────┘
 /// ```
 ///
-/// While a party rests, whatever says so anew moves the end; nothing moves it nearer but a hand.
+/// While a party rests, another such answer can only move the end later. Only an operator moves it
+/// nearer.
 ///
 /// # Invariants (``checkInvariants()``)
 ///
 /// 1. A modifier is being sent only if no earlier one shares a lane, and it has no dependency
-///    left; so each lane has one on its way at most.
+///    left; so each lane has one in flight at most.
 /// 2. At most ``Limits/modifiersInFlightMax`` attempts are under way at an origin.
-/// 3. Whatever is ready is among its party's ready ones, and these are among their origin's unless
-///    the credential was refused, or the party rests.
-/// 4. Whatever ends by itself has its wake time.
-/// 5. What has been returned as a step is done with once: a modifier leaves after its settle step
-///    alone, or once an answer has settled it.
-/// 6. Of a party that is tried one is under way that was sent since; of one that rests none is sent.
+/// 3. Every ready modifier is in its party's `ready`. The party is in its origin's `parties`,
+///    unless the credential was refused or the party rests.
+/// 4. Each state that ends after a time has its wake time.
+/// 5. A step happens once: a modifier leaves only after its settle step, or once an answer has
+///    settled it.
+/// 6. A party on trial has one modifier under way that was sent since. A party that rests sends
+///    none.
 package struct ModifierQueue: Sendable {
     /// Where each unsettled modifier's node lies.
     var slots: [ModifierNumber: Int32] = [:]
@@ -81,13 +84,14 @@ package struct ModifierQueue: Sendable {
     var parties: [Party] = []
     var lanes = LaneTable()
 
-    /// What each depends on, as far as it is not settled.
+    /// The unsettled modifiers that each modifier depends on.
     var dependencies: [ModifierNumber: [ModifierNumber]] = [:]
     var dependants: [ModifierNumber: Dependants] = [:]
-    /// Who leaves in the same settle step as the one.
+    /// The modifiers that leave in the same settle step as the key.
     var groups: [ModifierNumber: [ModifierNumber]] = [:]
-    /// Some that settled lately without being confirmed: one that depends on them may have been
-    /// accepted in the same moment.
+    /// Modifiers that settled recently without being confirmed.
+    ///
+    /// A modifier that depends on them may have been accepted in the same moment.
     var lateFailures = LateFailures()
 
     var timers = SlotHeap<Duration>()
@@ -116,8 +120,9 @@ package struct ModifierQueue: Sendable {
         finish([], now)
     }
 
-    /// What every event ends with: what is due is done, and what may be sent is sent; `actions` are
-    /// those of the event.
+    /// Ends every event: does what is due, and sends what may be sent.
+    ///
+    /// `actions` are those of the event.
     mutating func finish(_ actions: consuming [Action], _ now: Duration) -> [Action] {
         while let (due, slot) = timers.first, due <= now {
             endWait(of: slot, &actions, now)

@@ -1,18 +1,21 @@
 package import LarderModel
 
-/// What deciding needs to know of an unsettled modifier: what its row says, without the request
-/// and the effects.
+/// The facts of an unsettled modifier's row that decisions need.
+///
+/// The request and the effects are left out.
 package struct ModifierRecord: Equatable, Sendable {
     package let number: ModifierNumber
-    /// Whose it is: lanes and credentials are those of one account of one user.
+    /// The user and account of its lanes and credentials.
     package let scope: Scope
     package let origin: OriginName
-    /// Its targets' lanes and the named one; a lane that stands here twice counts once.
+    /// The lanes of its targets and the named lane; a repeated lane counts once.
     package var lanes: [Lane]
-    /// Those that must be confirmed before; such as are settled are left out, or named as failed.
+    /// The modifiers that must be confirmed before it.
+    ///
+    /// Settled ones are left out, or named as failed.
     package var dependsOn: [ModifierNumber] = []
-    /// When it was accepted, and answered last, by the clock that its other moments are from: so the
-    /// durations between them are right, whatever the clock says now.
+    /// When it was accepted, and answered last, by the clock that its other moments are from: so
+    /// the durations between them are right, whatever the clock says now.
     package var acceptedAt: Timestamp?
     package var answeredAt: Timestamp?
     package var holdUntil: Timestamp?

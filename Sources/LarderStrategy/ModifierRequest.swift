@@ -1,9 +1,9 @@
 package import LarderModel
 
-/// What of a modifier's request and changes says how its answers are meant.
+/// The parts of a modifier's request and changes that decide the meaning of its answers.
 package struct ModifierRequest: Equatable, Sendable {
     package let method: String
-    /// What bounds its redirects, and says which answers are a portal's.
+    /// The rules that limit its redirects and recognize a portal's answers.
     package let flight: FlightRules
     /// The media type of its body without parameters, in lower case; empty where there is none.
     package let essence: String
@@ -13,9 +13,11 @@ package struct ModifierRequest: Equatable, Sendable {
     package let expectsHTML: Bool
     package let targets: [EntryID]
 
-    /// The headers are those that go out, `Content-Type` included; `baseIsJSON` says whether what
-    /// the origin said last of a target is JSON; `secrets` names, in lower case, the fields that
-    /// are the origin's alone, beside credentials.
+    /// Makes the request's rules.
+    ///
+    /// - `headers`: the fields that are sent, `Content-Type` included.
+    /// - `baseIsJSON`: whether the last value that the origin said of a target is JSON.
+    /// - `secrets`: fields besides credentials that only the origin may get, in lower case.
     package init(
         method: String,
         url: WebURL,
@@ -42,10 +44,10 @@ package struct ModifierRequest: Equatable, Sendable {
         isConditional = headers["If-Match"] != nil
     }
 
-    /// Whether it may be sent again when nobody knows whether it has arrived: doing it twice is
-    /// doing it once, the origin promises to notice, or the rule says so (case 22).
+    /// Whether it may be sent again when its arrival is unknown (case 22).
     ///
-    /// `rule` is the modifier's own, or the origin's.
+    /// It may if doing it twice is doing it once, if the origin promises to notice, or if `rule`
+    /// says so. `rule` is the modifier's own, or the origin's.
     package func resends(
         _ rule: ModifierRules.UnknownRule,
         isHonoured: Bool
@@ -75,17 +77,18 @@ package struct ModifierRequest: Equatable, Sendable {
         return url
     }
 
-    /// What an answer to a repeat means: to an attempt that came after one that may have been
-    /// applied, under the same key (cases 21 and 22).
+    /// The meaning of an answer to a repeat under the same key (cases 21 and 22).
     ///
-    /// | answer | means |
+    /// A repeat is an attempt after one that may have been applied.
+    ///
+    /// | answer | meaning |
     /// |---|---|
-    /// | 409 under an honoured key, 425 | the first attempt is still worked on: asked again |
-    /// | 412 | whether the effect is there is asked by a GET; see the shell |
-    /// | another refusal | it may be of the second attempt alone: a person decides |
+    /// | 409 under an honoured key, 425 | the origin still works on the first attempt: ask again |
+    /// | 412 | the shell asks by a GET whether the effect is there |
+    /// | another refusal | it may be about the second attempt only: a person decides |
     ///
-    /// `isOfUpstream`: the upstream sent the request twice within one attempt. Where the second
-    /// sending was put off, the first is as unclear as after a lost connection.
+    /// `isOfUpstream`: the upstream sent the request twice within one attempt. If the origin put
+    /// the second sending off, the result of the first is as unclear as after a lost connection.
     package static func ofRepeat(
         _ verdict: ModifierVerdict,
         status: Int,
@@ -105,9 +108,9 @@ package struct ModifierRequest: Equatable, Sendable {
         }
     }
 
-    /// What an answer means that is not ``followed(_:_:from:)``.
+    /// The meaning of an answer that is not ``followed(_:_:from:)``.
     ///
-    /// `isOrigins`: it is known that no captive portal has sent it.
+    /// `isOrigins`: it is known that the answer is not a captive portal's.
     package func verdict(
         _ status: Int,
         _ headers: HeaderFields,
@@ -150,8 +153,8 @@ package struct ModifierRequest: Equatable, Sendable {
         return true
     }
 
-    /// Whether the beginning of a 2xx's body without a type is a portal's page, though its head does
-    /// not say so.
+    /// Whether the beginning of a 2xx's body without a type is a portal's page, though its head
+    /// does not say so.
     package func isPortalPage(
         _ body: [UInt8],
         _ headers: HeaderFields,
@@ -172,7 +175,7 @@ package struct ModifierRequest: Equatable, Sendable {
         _ answering: WebURL,
         _ rule: ModifierRules.AnswerRule
     ) -> ModifierVerdict.ConfirmedBody {
-        // What is deleted has no representation.
+        // A deleted resource has no representation.
         guard method != "DELETE", head.status != 204, head.status != 205,
             head.contentLength != 0
         else { return .none }

@@ -1,9 +1,11 @@
 package import LarderModel
 
-/// What the end of an attempt means for a modifier: ``ModifierRequest/verdict(_:_:rule:now:)`` says
-/// it of an answer, the shell of everything else.
+/// The meaning of an attempt's end for a modifier.
+///
+/// ``ModifierRequest/verdict(_:_:rule:now:)`` gives the verdict on an answer; the shell gives all
+/// others.
 package enum ModifierVerdict: Equatable, Sendable {
-    /// It was applied (cases 5, 6 and 20).
+    /// Applied (cases 5, 6 and 20).
     case confirmed(ConfirmedBody)
     /// 202: taken, and nothing is said of the outcome (case 7).
     case accepted
@@ -11,18 +13,18 @@ package enum ModifierVerdict: Equatable, Sendable {
     case notNow(retryAfter: Duration?, rest: Duration? = nil)
     /// A 5xx that says nothing of whether it was applied, which is unlikely (case 10).
     case serverFailed(retryAfter: Duration?)
-    /// Refused for good (case 11).
+    /// Refused permanently (case 11).
     case refused
     /// 401, 407 (case 23).
     case authNeeded
     /// Bytes left, and no clear answer came (case 22).
     case unclear(Unclear)
-    /// Somebody before the network answered in the origin's place (case 25).
+    /// A captive portal answered in the origin's place (case 25).
     case captive
     /// No byte can have left (case 9).
     case neverLeft
 
-    /// What the body of a 2xx is.
+    /// The content of a 2xx body.
     package enum ConfirmedBody: Equatable, Sendable {
         /// This target as it is now, which becomes its base, if it is there and can be one.
         ///
@@ -33,7 +35,7 @@ package enum ModifierVerdict: Equatable, Sendable {
     }
 
     package enum Unclear: Equatable, Sendable {
-        /// 502, 504: somebody before the origin answered for it.
+        /// 502, 504: a gateway before the origin answered for it.
         case gateway
         /// The connection was lost, or nothing came in time.
         case lost

@@ -1,15 +1,16 @@
 import LarderModel
 
-/// What waits for one watcher, in the order in which it is told.
+/// Notices that wait for one watcher, in the order in which it gets them.
 ///
-/// A put stands for an earlier one of its id that waits, and names the entities of both: it comes
-/// last, and the place of the earlier one is left empty. Empty places, those at the front too, are swept once there are more than
-/// ``Limits/watchNoticesMax``, so a change costs the same however much waits.
+/// A put replaces an earlier put of its id that waits, and names the entities of both. The new put
+/// comes last, and the earlier place becomes empty. Empty places, also at the front, are swept once
+/// there are more than ``Limits/watchNoticesMax``. So a change costs the same however many notices
+/// wait.
 ///
 /// Invariants:
-/// 1. What waits is ordered by revision.
-/// 2. ``count`` and ``bytes`` are those of what waits.
-/// 3. An id in ``puts`` has a put at that place, and nothing of it waits behind that.
+/// 1. The waiting notices are ordered by revision.
+/// 2. ``count`` and ``bytes`` are those of the waiting notices.
+/// 3. An id in ``puts`` has a put at that place, and no later notice about the id waits.
 /// 4. There are at most ``Limits/watchNoticesMax`` empty places.
 struct NoticeQueue: Sendable {
     typealias Notice = WatchMachine.Notice
@@ -85,7 +86,7 @@ struct NoticeQueue: Sendable {
         guard case .put(let id, var cause) = change.event, let place = puts[id],
             case .change(let earlier, let coalesced)? = places[place]?.content
         else { return (Notice(change), nil) }
-        // What somebody else has changed too is nobody's own.
+        // A change by several clients counts as no client's own.
         if cause.client != earlier.client { cause.client = nil }
         var both = Change(change.revision, change.scope, .put(id, cause))
         if case .put(_, let first) = earlier.event { both.add(changed: first.changed) }

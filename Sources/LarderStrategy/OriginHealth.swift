@@ -1,17 +1,17 @@
 package import LarderModel
 
-/// What the last requests to an origin told.
+/// The state of an origin, as the last requests to it showed it.
 ///
-/// Nobody else is asked: the only way to know is to try.
+/// Larder asks no other source: the only way to know is to try.
 ///
 /// The state shortens waits and labels answers; it never keeps a client's request from being
-/// tried. Nor does a *rest*, for which the origin has asked an account: what the daemon does by
-/// itself waits for its end.
+/// tried. Nor does a *rest*, for which the origin has asked an account. Only the daemon's own
+/// requests wait for the end of a rest.
 ///
 /// ```
 ///   unknown ──► online ◄──► offline          any HTTP answer of the origin ─► online
 ///      │           ▲           ▲             no connection, or 10 s of silence ─► offline
-///      └───────────┴─ captive ─┘             somebody else answered ─► captive
+///      └───────────┴─ captive ─┘             a portal answered ─► captive
 /// ```
 package struct OriginHealth: Equatable, Sendable {
     package typealias State = OriginState
@@ -28,7 +28,7 @@ package struct OriginHealth: Equatable, Sendable {
         since = now
     }
 
-    /// Whether waiting for it is likely to be in vain.
+    /// Whether waiting for the origin is likely to fail.
     package var isDown: Bool {
         switch state {
         case .unknown, .online: false
@@ -64,12 +64,14 @@ package struct OriginHealth: Equatable, Sendable {
         return now.since(portalSeen) < Limits.captiveTime
     }
 
-    /// Somebody has set it offline, or online again; what is known of it counts from now.
+    /// An operator has set it offline, or online again; the state counts from now.
     package mutating func wasSetByHand(now: Timestamp) {
         since = now
     }
 
-    /// It has asked for a rest; until when, the later one where it has asked before.
+    /// The origin has asked for a rest; returns its end.
+    ///
+    /// If a rest goes on already, the later end counts.
     package mutating func askedForRest(
         of scope: Scope,
         for time: Duration,
@@ -86,7 +88,7 @@ package struct OriginHealth: Equatable, Sendable {
         return end
     }
 
-    /// A hand has ended an account's rest.
+    /// An operator has ended an account's rest.
     package mutating func restEnded(of scope: Scope) {
         rests[scope] = nil
     }

@@ -2,22 +2,22 @@ package import LarderModel
 
 /// Decides when the origins are asked for what pins wait for.
 ///
-/// Terms: an origin is *asked* while a task goes through the pins that want something of it, and
-/// *rests* after one of them could not be fetched, or while it has asked all whose pins they are for
-/// a rest. An origin that is neither is not known here.
+/// Terms: an origin is *asked* while a task goes through its waiting pins. It *rests* after one of
+/// them could not be fetched, or while it has asked the accounts of all of them for a rest. An
+/// origin in neither state is not known here.
 ///
 /// Invariants:
 /// 1. An origin is asked by one task at a time.
 /// 2. A rest is ``Limits/pinRetryBase`` · 2^n after n + 1 failures in a row, at most
 ///    ``Limits/pinRetryMax``, or as long as the origin has asked for, if that is longer.
-/// 3. Once an origin has answered anybody, its rest is over, and the failures before are forgotten.
+/// 3. Once an origin has answered any request, its rest ends, and its failures are forgotten.
 ///
 /// ```
-///            looked, somebody wants something of it
+///            looked, a pin of the origin waits
 ///   (none) ──────────────────────────────────────────► asked ◄──┐ looked, the rest is over
 ///     ▲  ▲                                    reached │   │ not reached
 ///     │  └────────────────────────────────────────────┘   ▼     │
-///     └────────── originAnswered, or nobody wants ──── resting ──┘
+///     └────────── originAnswered, or no pin waits ──── resting ──┘
 /// ```
 package struct PinRetryMachine: Equatable, Sendable {
     package enum State: Equatable, Sendable {
@@ -30,10 +30,11 @@ package struct PinRetryMachine: Equatable, Sendable {
 
     package init() {}
 
-    /// It was looked up of which origins something is wanted; who is to be asked now, in order.
+    /// The shell has looked up the origins of pins that wait; returns the origins to ask now, in
+    /// order.
     ///
-    /// `resting` are those of which only such things are wanted as the origin has asked for a rest
-    /// of, with the first end of one.
+    /// `resting` are the origins at which only resting accounts have pins that wait, with the first
+    /// end of such a rest.
     package mutating func looked(
         _ wanted: Set<OriginName>,
         resting: [OriginName: Duration] = [:],
@@ -72,7 +73,7 @@ package struct PinRetryMachine: Equatable, Sendable {
         origins[name] = nil
     }
 
-    /// An origin could not be asked, by whoever it was.
+    /// A request of any kind could not reach the origin.
     package mutating func notReached(_ name: OriginName, now: Duration) {
         let failures =
             switch origins[name] {
@@ -83,7 +84,7 @@ package struct PinRetryMachine: Equatable, Sendable {
         checkInvariants()
     }
 
-    /// An origin has answered somebody: what is wanted of it may be had.
+    /// The origin has answered a request of any kind, so its pins may be fetched.
     package mutating func originAnswered(_ name: OriginName) {
         switch origins[name] {
         case .resting: origins[name] = nil
@@ -92,7 +93,7 @@ package struct PinRetryMachine: Equatable, Sendable {
         }
     }
 
-    /// When the next rest is over; nil while nobody rests.
+    /// The end of the next rest; nil while no origin rests.
     package var nextDue: Duration? {
         origins.values.compactMap { state in
             if case .resting(_, let end) = state { end } else { nil }

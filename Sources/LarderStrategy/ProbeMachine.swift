@@ -1,13 +1,14 @@
 import LarderModel
 
-/// When an origin that is down is asked whether it is back: only while somebody waits for it, and
-/// ever more seldom.
+/// Decides when to ask an origin that is down whether it is back.
+///
+/// The daemon asks only while a client waits for the origin, and less and less often.
 ///
 /// # Terms
 ///
-/// - *waiting*: whoever wants to be told when the origin is back.
-/// - *down*: the last requests failed, or somebody else answered them. An origin that was set
-///   offline by hand does not count as down here: it is not asked at all.
+/// - *waiting*: tasks that want to be told when the origin is back.
+/// - *down*: the last requests failed, or a captive portal answered them. An origin that an
+///   operator set offline does not count as down here: it is not asked at all.
 ///
 /// # States
 ///
@@ -15,18 +16,18 @@ import LarderModel
 ///              interestBegan, wentDown                pauseEnded
 ///    idle ──────────────────────────────► pausing ───────────────► asking
 ///     ▲                                   │    ▲                     │  │
-///     └──── pauseEnded, nobody waits ◄────┘    └──── probeEnded ─────┘  │
-///     └──────────────── probeEnded, it is back or nobody waits ◄────────┘
+///     └──── pauseEnded, none waits ◄──────┘    └──── probeEnded ─────┘  │
+///     └──────────────── probeEnded, it is back or none waits ◄──────────┘
 /// ```
 ///
-/// The loop that sleeps and asks runs exactly while the state is not `idle`; it is begun by a
-/// `.pause` and hears of nobody waiting any more at its next step.
+/// The loop that sleeps and asks runs exactly while the state is not `idle`. A `.pause` begins it;
+/// at its next step it learns that no task waits any more.
 ///
 /// # Invariants (``checkInvariants()``)
 ///
-/// 1. The number of those who wait is never negative, and the failures are at most ``failuresMax``.
-/// 2. A probe is begun only while somebody waits whom the origin has not asked for a rest, and the
-///    origin is down.
+/// 1. The number of waiting tasks is never negative, and the failures are at most ``failuresMax``.
+/// 2. A probe begins only while the origin is down, and while a task waits whose account the origin
+///    has not asked for a rest.
 /// 3. A pause is at most 1 s × 2^n, n being the probes since a client's request was answered, and
 ///    never longer than ``Limits/probePauseMax``.
 package struct ProbeMachine: Equatable, Sendable {
@@ -50,11 +51,12 @@ package struct ProbeMachine: Equatable, Sendable {
 
     package enum LoopAction: Equatable, Sendable {
         case nothing
-        /// Begin the loop, or go on with it, by a pause of up to this, told by ``pauseEnded(rest:)``.
+        /// Begin the loop, or go on with it, by a pause of up to this, told by
+        /// ``pauseEnded(rest:)``.
         case pause(upTo: Duration)
     }
 
-    // MARK: Who waits
+    // MARK: Interest
 
     package mutating func interestBegan() -> LoopAction {
         defer { checkInvariants() }
@@ -68,7 +70,7 @@ package struct ProbeMachine: Equatable, Sendable {
         waiting -= 1
     }
 
-    // MARK: What is known of it
+    // MARK: State of the origin
 
     package mutating func wentDown() -> LoopAction {
         defer { checkInvariants() }

@@ -1,9 +1,9 @@
 package import LarderModel
 
-/// Which URLs the user of a daemon of one's own may fetch without naming an origin: those of
-/// public hosts over https.
+/// Decides which URLs the user of a personal daemon may fetch without naming an origin.
 ///
-/// It is asked before anything is looked up; the connected address is judged besides.
+/// These are URLs of public hosts over https. The rule applies before the name is looked up; the
+/// connected address is checked, too.
 package enum PublicRule {
     package static func admits(_ url: WebURL) -> Bool {
         guard url.isSecure else { return false }

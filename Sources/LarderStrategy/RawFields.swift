@@ -2,12 +2,12 @@ package import LarderModel
 
 /// The header fields of an answer on the raw routes.
 package enum RawFields {
-    /// Those of what is cached or was just stored: the origin's, Age (RFC 9111 5.1), Cache-Status
-    /// (RFC 9211), and the revision.
+    /// The fields of a cached answer or of one that was just stored.
     ///
-    /// Where the origin named no ETag, one of the bytes' digest stands, so that every answer can be
-    /// asked for conditionally.
-    /// `pending` is how many modifiers that are not settled touch what is shown.
+    /// They are the origin's, Age (RFC 9111 5.1), Cache-Status (RFC 9211), and the revision. If the
+    /// origin named no ETag, the digest of the bytes serves as one, so that clients can ask for
+    /// every answer conditionally. `pending` is the number of unsettled modifiers that touch the
+    /// answer.
     package static func of(
         _ entry: Entry,
         _ status: CacheStatus,
@@ -28,7 +28,7 @@ package enum RawFields {
         return fields
     }
 
-    /// Those of an answer that is passed on as it comes, from its own end-to-end fields.
+    /// The fields of an answer that is passed on as it arrives, from its own end-to-end fields.
     package static func passingOn(_ headers: HeaderFields, _ status: CacheStatus) -> HeaderFields {
         var fields = passed(headers)
         if let age = headers["Age"] { fields.append("Age", age) }
@@ -46,10 +46,10 @@ package enum RawFields {
         entry.age(at: now) + (entry.headers.age ?? .zero)
     }
 
-    /// What of an origin's fields a client gets.
+    /// The origin's fields that a client gets.
     ///
-    /// Ours are not the origin's to say, and ranges are not served here. An origin's Cache-Status
-    /// stays, as each cache on the way adds a member of its own.
+    /// An origin may not send Larder's own fields, and Larder serves no ranges. An origin's
+    /// Cache-Status stays, as each cache on the way adds a member of its own.
     private static func passed(_ headers: HeaderFields) -> HeaderFields {
         HeaderFields(
             headers.fields.filter { field in

@@ -1,7 +1,8 @@
 package import LarderModel
 
-/// What a request on the raw routes lets the cache do: its origin's policy, and over it what the
-/// request's own Cache-Control says (RFC 9111 5.2.1).
+/// Decides how a request on the raw routes may use the cache.
+///
+/// The origin's policy applies, changed by the request's own Cache-Control (RFC 9111 5.2.1).
 ///
 /// | directive | what it does |
 /// |---|---|
@@ -14,13 +15,13 @@ package import LarderModel
 /// There is one answer, so ``FetchPolicy/cacheThenNetwork`` counts as
 /// ``FetchPolicy/networkFirst``.
 package struct RawRules: Equatable, Sendable {
-    /// What a cached answer is good for.
+    /// How the cached answer may be used.
     package enum Grade: Equatable, Sendable {
-        /// It may be given without a word of the network.
+        /// Usable without asking the network.
         case fresh
-        /// It may be given where the network fails or is slow.
+        /// Usable if the network fails or is slow.
         case stale
-        /// It may not be given at all.
+        /// Not usable.
         case refused
     }
 
@@ -77,17 +78,18 @@ package struct RawRules: Equatable, Sendable {
             if maxStale != .unsaid { return .cacheFirst }
             return policy == .networkOnly ? .networkOnly : .networkFirst
         case .staleWhileRevalidate:
-            // What it would give unasked may be too old for the request.
+            // This policy might give an answer that is too old for the request.
             return isPicky ? .cacheFirst : .staleWhileRevalidate
         case .cacheFirst, .cacheOnly:
             return policy
         }
     }
 
-    /// What an answer is good for that was given or confirmed `age` ago and has a lifetime of
-    /// `freshFor` left, below zero once it is over; nil: it never had one.
+    /// Grades an answer that was given or confirmed `age` ago.
+    ///
+    /// `freshFor` is the rest of its lifetime, below zero once that is over; nil: it never had one.
     package func grade(age: Duration, freshFor: Duration?) -> Grade {
-        // What contradicts itself can only be refused: nothing cached may be given unconfirmed.
+        // Directives that contradict each other refuse every cached answer.
         if isOnlyCached && isNoCache { return .refused }
         let staleness = freshFor.map { .zero - $0 } ?? age
         let isFresh = freshFor.map { $0 > .zero } ?? false

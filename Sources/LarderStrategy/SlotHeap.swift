@@ -1,7 +1,7 @@
-/// The least of many things that are known by their slots, each in it at most once.
+/// A min-heap of slots, with each slot in it at most once.
 ///
-/// Where a slot stands is written down beside it, in positions that heaps may share as long as no
-/// slot is in two of them: so any slot is taken out in O(log n).
+/// The positions of slots are kept outside the heap. Heaps may share them as long as no slot is in
+/// two of these heaps. So any slot is taken out in O(log n).
 struct SlotHeap<Key: Comparable & Sendable>: Sendable {
     typealias Element = (key: Key, slot: Int32)
 
@@ -9,7 +9,8 @@ struct SlotHeap<Key: Comparable & Sendable>: Sendable {
 
     var first: Element? { elements.first }
 
-    /// Puts the slot in under the key, or under another one than before; without a key takes it out.
+    /// Puts the slot in under the key, or under another one than before; without a key takes it
+    /// out.
     mutating func set(_ slot: Int32, _ key: Key?, _ positions: inout SlotPositions) {
         guard let key else { return remove(slot, &positions) }
         let position = Int(positions[slot])
@@ -72,7 +73,7 @@ struct SlotHeap<Key: Comparable & Sendable>: Sendable {
     }
 }
 
-/// Where slots stand in a heap; -1 for one that is in none.
+/// The positions of slots in a heap; -1 for a slot that is in none.
 struct SlotPositions: Sendable {
     private var positions: [Int32] = []
     /// How often a slot was moved, so that tests can count.

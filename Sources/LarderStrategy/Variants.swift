@@ -3,9 +3,9 @@ package import LarderModel
 /// Answers of one URL that differ by request headers (RFC 9110 12.5.5, Vary).
 ///
 /// The id of such an answer is the URL, then ` name=value` for each header that Vary names and the
-/// request carried, sorted by name. In place of a secret its digest stands, as ids are shown, listed
-/// and logged. A row of ours under ``markerID(of:)`` remembers the names, so that a later request
-/// knows which of its headers count.
+/// request carried, sorted by name. The id contains the digest of a secret instead of the secret,
+/// as ids are shown, listed and logged. A row of Larder's own under ``markerID(of:)`` remembers the
+/// names, so that a later request knows which of its headers count.
 package struct Variants: Sendable {
     private let digestKey: DigestKey
 
@@ -28,7 +28,7 @@ package struct Variants: Sendable {
         return try EntryID(url.text + parts.joined())
     }
 
-    /// No URL contains a space, so no answer stands under this id.
+    /// The id of the row for the names; no answer has it, as no URL contains a space.
     package static func markerID(of url: WebURL) throws(ModelError) -> EntryID {
         try EntryID(url.text + " vary")
     }
@@ -43,7 +43,7 @@ package struct Variants: Sendable {
 
     /// The names in an answer's Vary, in lower case and sorted.
     ///
-    /// `*` names nothing that could be told apart: such an answer is stale at once (``Freshness``).
+    /// `*` names no header: such an answer is stale from the start (``Freshness``).
     package static func names(in answer: HeaderFields) -> [String] {
         Set(answer.listed("Vary")).filter { $0 != "*" }.sorted()
     }

@@ -1,6 +1,6 @@
 package import LarderModel
 
-/// What a watcher wants to hear of.
+/// The changes that a watcher wants to hear of.
 package struct WatchInterest: Equatable, Sendable {
     package var ids: Set<EntryID>
     package var prefixes: [String]

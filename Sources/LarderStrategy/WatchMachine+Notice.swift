@@ -15,7 +15,7 @@ extension WatchMachine {
         package var hasMore = false
     }
 
-    /// What is told as it is now, and not replayed.
+    /// A thing whose present state is told, and never replayed.
     package enum Subject: Hashable, Sendable {
         case origin(OriginName)
         /// That of the watcher's account at an origin.
@@ -51,7 +51,7 @@ extension WatchMachine.Notice {
         if case .change(let change, _) = content { change.id } else { nil }
     }
 
-    /// What it takes in memory, about.
+    /// The approximate size in memory.
     var bytes: Int {
         guard case .change(let change, _) = content else { return Limits.watchNoticeOverheadBytes }
         let bytes =

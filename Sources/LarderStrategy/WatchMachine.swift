@@ -1,6 +1,8 @@
 package import LarderModel
 
-/// What one watcher is told next: the log first, then what happens, in order and in bounded memory.
+/// Decides what one watcher is told next, in order and in bounded memory.
+///
+/// The watcher gets the changes of the log first, then changes as they happen.
 ///
 /// ```
 ///   listing ─listingEnded─▶ catchingUp ─pageWasRead, to the last released─▶ live ─too slow─▶ lagged
@@ -10,24 +12,23 @@ package import LarderModel
 ///
 /// `releaseWasCut` leads from live back to catching up.
 ///
-/// | state | what is true |
+/// | state | meaning |
 /// |---|---|
-/// | `listing` | the entries that there are, are being told; what happens meanwhile stands in the log |
-/// | `catchingUp` | everything up to `after` was told or waits; what comes after is read from the log |
+/// | `listing` | the watcher is told of the existing entries; new changes are in the log |
+/// | `catchingUp` | every change up to `after` was told or waits; the log has the later ones |
 /// | `live` | every change up to the last released one was told or waits |
-/// | `lagged` | what waits is still told, then that it lagged, and nothing more |
+/// | `lagged` | the watcher is told the waiting notices, then that it lagged, and nothing more |
 ///
 /// Invariants:
-/// 1. What waits is ordered by revision (``NoticeQueue``), and comes after ``told``.
-/// 2. It is at most ``Limits/watchNoticesMax`` notices and ``Limits/watchBytesMax`` bytes, but for one
-///    page of the log while it catches up.
-/// 3. A put that is released while one of its id waits, with nothing else of that id behind it,
-///    stands for both.
-/// 4. A step is told whole: what one call hands out ends with the last notice of a revision.
-/// 5. Nothing is told twice: a change up to ``told`` is never taken in.
-/// 6. Of the entries that were listed those are known that have changed since the listing began, up
-///    to ``Limits/watchListedBytesMax``: what the log says of these was told. Of the others it is
-///    told again.
+/// 1. The waiting notices are ordered by revision (``NoticeQueue``), and come after ``told``.
+/// 2. They are at most ``Limits/watchNoticesMax`` and ``Limits/watchBytesMax`` bytes. While the
+///    watcher catches up, one page of the log may exceed this.
+/// 3. A released put replaces a waiting put of its id, if no later notice about that id waits.
+/// 4. A step is told whole: each call's notices end with the last notice of a revision.
+/// 5. No change is told twice: a change up to ``told`` is never taken in.
+/// 6. ``listed`` holds the listed entries that changed after the listing began, up to
+///    ``Limits/watchListedBytesMax``. The log's changes up to the listed revision are not told
+///    again; changes of other entries are.
 package struct WatchMachine: Sendable {
     package enum State: Equatable, Sendable {
         case listing(from: Revision)
@@ -47,7 +48,7 @@ package struct WatchMachine: Sendable {
         case end
     }
 
-    /// What is done when the stream has said nothing for a while.
+    /// The action when the stream has been silent for a while.
     package enum BeatAction: Equatable, Sendable {
         /// Say that the stream lives, and up to where everything was told.
         case beat(Revision)
@@ -63,7 +64,7 @@ package struct WatchMachine: Sendable {
     private var bookmark: Notice.Content?
     private let hasBookmarks: Bool
     private var bookmarked: Revision?
-    /// What has changed while it was not live, by its last state.
+    /// The last state of each subject that changed while the watcher was not live.
     private var statuses: [Subject: String] = [:]
     /// Entries that were listed in a later state than the log is at.
     private(set) var listed: [EntryID: Revision] = [:]
@@ -72,8 +73,8 @@ package struct WatchMachine: Sendable {
     /// `since` is where the watcher has come to; nil begins with what happens from now on, and
     /// `listsFirst` with the entries that there are.
     ///
-    /// A step may be seen before it is released, so a watcher may come with a later number: it begins
-    /// with what is released.
+    /// A step may be seen before it is released, so a watcher may come with a later number: it
+    /// begins with what is released.
     package init(
         _ interest: WatchInterest,
         since: Revision?,
@@ -92,7 +93,7 @@ package struct WatchMachine: Sendable {
         }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// A change was released; true when the reader is to be woken.
     ///
@@ -133,7 +134,7 @@ package struct WatchMachine: Sendable {
                 statuses[subject] = newState
                 return true
             }
-            // It comes after what was released before it.
+            // The notice comes after everything that was released before it.
             let revision = max(released, told, waiting.end ?? told)
             waiting.append(Notice(revision: revision, content: .status(subject, newState)))
             return true
@@ -173,7 +174,7 @@ package struct WatchMachine: Sendable {
         }
     }
 
-    /// Some of the entries that there are were told, each as of its revision.
+    /// The client was told of some of the entries that exist, each as of its revision.
     package mutating func entriesWereListed(_ entries: [(id: EntryID, revision: Revision)]) {
         defer { checkInvariants() }
         guard case .listing(let from) = state else { return }
@@ -231,7 +232,7 @@ package struct WatchMachine: Sendable {
         return .tell(Notice(revision: told, content: .bookmark(isInitialDone: false)))
     }
 
-    // MARK: What waits
+    // MARK: Waiting notices
 
     private mutating func appendStatuses(at revision: Revision) {
         for (subject, state) in statuses.sorted(by: { $0.key < $1.key }) {
@@ -253,6 +254,6 @@ package struct WatchMachine: Sendable {
 }
 
 extension EntryID {
-    /// What one that was listed takes in memory, about.
+    /// The approximate size in memory of a listed entry.
     var listedBytes: Int { text.utf8.count + Limits.watchNoticeOverheadBytes }
 }
