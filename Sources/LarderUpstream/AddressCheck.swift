@@ -7,7 +7,7 @@ import NIOCore
 /// A name that leads elsewhere than it did when ``NameCheck`` judged it (DNS rebinding) gains
 /// nothing by it.
 struct AddressCheck {
-    /// What the connection's creation fails with.
+    /// The error with which the connection fails.
     struct Refusal: Error {
         /// The address as text, or `unknown`.
         let address: String

@@ -38,9 +38,8 @@ final class Answer: Sendable {
 
     /// The body's next piece, or nil at its end.
     ///
-    /// The request fails when nothing comes for
-    /// `silence` while it is waited for, if there is such a bound; what a slow reader takes does not
-    /// count.
+    /// The request fails when nothing comes for `silence` while it is waited for, if there is such
+    /// a bound; what a slow reader takes does not count.
     func piece(within silence: TimeAmount?) async throws(AnswerFailure) -> [UInt8]? {
         switch try await next(within: silence).get() {
         case .piece(let bytes): return bytes

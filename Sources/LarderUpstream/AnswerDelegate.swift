@@ -49,8 +49,9 @@ final class AnswerDelegate: HTTPClientResponseDelegate {
 
     func didFinishRequest(task: HTTPClient.Task<Void>) {}
 
-    /// Called once, by whoever made it: a request that never starts does not
-    /// reach the delegate's other methods.
+    /// The delegate's creator calls this once.
+    ///
+    /// A request that never starts does not reach the delegate's other methods.
     func requestEnded(_ error: (any Error)?) {
         switch slot.withLock({ $0.requestEnded(error) }) {
         case .none: break

@@ -10,7 +10,7 @@ import NIOCore
 /// Invariants:
 /// 1. At most one item is here: its credit, which asks for the next one, is paid when it is taken.
 /// 2. The first item is the head, and there is one head.
-/// 3. Whoever waits is answered exactly once, and every credit is paid exactly once.
+/// 3. A waiting reader is answered exactly once, and every credit is paid exactly once.
 struct AnswerSlot {
     enum Item: Equatable {
         case head(AnswerHead)
@@ -88,7 +88,7 @@ struct AnswerSlot {
         case answer(Outcome)
     }
 
-    /// What can be taken without waiting.
+    /// Takes an item without waiting, if there is one.
     mutating func readerLooked() -> TakeAction {
         switch state {
         case .empty:

@@ -6,11 +6,11 @@ import NIOHTTP1
 import NIOHTTP2
 import Synchronization
 
-/// One HTTPClient, and so one pool of connections, for each distinct ``ConnectionSettings``.
+/// HTTP clients, each with a pool of connections, one for each distinct ``ConnectionSettings``.
 ///
-/// A connection that was made without the check of its address is thus never used for an origin
-/// that needs it. The clients are as many as the origins differ, and at most
-/// ``Limits/upstreamClientsMax``: beyond that the one that was not used for longest goes.
+/// So a connection that was made without the check of its address is never used for an origin that
+/// needs the check. There are at most ``Limits/upstreamClientsMax`` clients: beyond that the pool
+/// drops the client that was not used for longest.
 final class ClientPool: Sendable {
     private enum State {
         case open([ConnectionSettings: (client: HTTPClient, lastUse: Int)], uses: Int)
@@ -68,7 +68,7 @@ final class ClientPool: Sendable {
             return (client, dropped)
         }
         guard let used else { throw .cancelled }
-        // Nobody waits for its end: its connections close, and what may still run on it fails.
+        // The pool does not wait for this: the connections close, and requests on them fail.
         used.dropped?.shutdown { _ in }
         return used.client
     }
@@ -81,7 +81,8 @@ final class ClientPool: Sendable {
             return clients.values.map(\.client)
         }
         for client in clients {
-            // Its one error is that it was shut down before, which nobody else does.
+            // The only error says that the client was shut down before, and only the pool shuts it
+            // down.
             try? await client.shutdown()
         }
     }

@@ -1,6 +1,6 @@
 import LarderModel
 
-/// What makes two requests share connections to the same host.
+/// The settings that two requests must have in common to share connections to the same host.
 struct ConnectionSettings: Hashable {
     let connectTimeout: Duration
     let allowsPrivate: Bool
@@ -8,7 +8,7 @@ struct ConnectionSettings: Hashable {
     let tls: TLSSettings
     let purpose: UpstreamRequest.Purpose
 
-    /// The client's certificate is shown to the origin and to nobody that it redirects to.
+    /// Only the origin sees the client's certificate, and no host that it redirects to.
     init(for request: UpstreamRequest) {
         let origin = request.origin
         connectTimeout = origin.fetch.connectTimeout

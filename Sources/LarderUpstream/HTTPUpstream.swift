@@ -6,11 +6,14 @@ import NIOPosix
 
 /// Asks origins over HTTP/1.1 and HTTP/2 with async-http-client.
 ///
-/// It follows no redirect, decodes no body, and reads no proxy from the environment. Unless the
-/// origin allows private addresses, ``AddressRule`` judges the URL's address or what its name leads
-/// to (``NameCheck``) before anything is connected, and the peer of a new connection before a
-/// request byte leaves (``AddressCheck``). Behind a proxy the peer is the proxy, which whoever named
-/// it has chosen; there only an address that stands in the URL can be judged.
+/// It follows no redirect, and reads no proxy from the environment.
+///
+/// Unless the origin allows private addresses, ``AddressRule`` applies twice:
+/// - before a connection, to the URL's address or the addresses of its name (``NameCheck``);
+/// - before the first request byte, to the peer of a new connection (``AddressCheck``).
+///
+/// Behind a proxy the peer is the proxy, which the origin's settings name. There the rule can judge
+/// only an address that is part of the URL.
 package final class HTTPUpstream: Upstream {
     private let clients: ClientPool
     private let names: NameCheck
@@ -135,7 +138,8 @@ package final class HTTPUpstream: Upstream {
         } catch {
             outcome = .failed(UpstreamError(error, host: request.url.host))
         }
-        // Its one error is that it was shut down before, which nobody else does.
+        // The only error says that the client was shut down before, and only this function shuts it
+        // down.
         try? await client.shutdown()
         return outcome
     }

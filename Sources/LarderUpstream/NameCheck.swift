@@ -3,13 +3,15 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Judges where a URL's host leads, before anything is connected to it.
+/// Judges the addresses of a URL's host before anything is connected to it.
 ///
-/// The connection looks the name up again, and its peer is judged by ``AddressCheck``: here it is
-/// settled that nothing is connected to what is known to be private, whether anybody listens there
-/// or not. One lookup of a name serves all who ask within ``Limits/lookupReuseTime``, so that
-/// requests over connections that there are already cost the resolver next to nothing; a failed one
-/// serves those who wait for it.
+/// The connection looks the name up again, and ``AddressCheck`` judges its peer. This check makes
+/// sure that Larder connects to no address that is known to be private, even if no server listens
+/// there.
+///
+/// A lookup serves all requests for the name within ``Limits/lookupReuseTime``. So requests over
+/// open connections cost the resolver almost nothing. A failed lookup serves only the requests that
+/// wait for it.
 final class NameCheck: Sendable {
     typealias LookUp = @Sendable (String) -> EventLoopFuture<[SocketAddress]>
 

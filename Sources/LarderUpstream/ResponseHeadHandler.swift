@@ -1,11 +1,11 @@
 import LarderModel
 import NIOCore
 
-/// Keeps the bytes of field values that are not UTF-8: NIO's decoder makes text of them and would
-/// replace each by U+FFFD.
+/// Keeps the bytes of field values that are not UTF-8.
 ///
-/// It stands between the socket (or TLS) and NIO's HTTP/1.1 encoder and decoder, and changes heads
-/// alone: with ``FieldBytes`` to text on the way in, and back to bytes on the way out.
+/// NIO's decoder makes text of field values and would replace each such byte by U+FFFD. The handler
+/// is between the socket (or TLS) and NIO's HTTP/1.1 encoder and decoder, and changes only heads.
+/// It uses ``FieldBytes`` to make text on the way in, and bytes again on the way out.
 final class ResponseHeadHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -71,7 +71,7 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        // What was held back of a line is what the peer sent last.
+        // The incomplete line is the last thing that the peer sent.
         if case .head(let line, _, _) = state, !line.isEmpty {
             context.fireChannelRead(wrapInboundOut(ByteBuffer(bytes: line)))
         }

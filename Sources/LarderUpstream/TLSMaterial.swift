@@ -1,9 +1,9 @@
 package import LarderModel
 import NIOSSL
 
-/// What an origin's `tls` holds, in the form that connections take.
+/// An origin's `tls` settings, in the form that connections take.
 package enum TLSMaterial {
-    /// What is wrong with a file, if anything is.
+    /// The fault of a file, if there is one.
     @Sendable
     package static func fault(in settings: TLSSettings) -> TLSFault? {
         do throws(TLSFault) {

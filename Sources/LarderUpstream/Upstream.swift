@@ -1,19 +1,22 @@
-/// What asks origins over HTTP: ``HTTPUpstream``, and a scripted one in tests.
+/// A client that asks origins over HTTP: ``HTTPUpstream``, or a scripted one in tests.
 package protocol Upstream: Sendable {
-    /// One request: no redirect is followed, and the body is not yet read.
+    /// Asks an origin once, follows no redirect, and returns when the answer's head is there.
     ///
-    /// The upstream repeats a request on a new connection, once, if the connection was closed, or
-    /// was a reused one and stayed silent, before a byte of the answer came
-    /// (``Limits/closedConnectionsMax``, ``Limits/reusedSilenceMax``). It repeats a request that
-    /// may have left only if ``UpstreamRequest/isRepeatable``, or if it is a read. No caller repeats what fails as
-    /// ``UpstreamError/closed``.
+    /// The upstream repeats a request once on a new connection, if no byte of the answer came and
+    /// one of these holds:
+    /// - the connection was closed (``Limits/closedConnectionsMax``);
+    /// - the connection was a reused one and stayed silent (``Limits/reusedSilenceMax``).
     ///
-    /// A body in gzip or deflate is decoded, although neither was asked for.
+    /// It repeats a request that may have left only if ``UpstreamRequest/isRepeatable``, or if it
+    /// is a read. No caller repeats a request that fails with ``UpstreamError/closed``.
     ///
-    /// `onSent` is called when the request leaves, which may be long after the call: while no
-    /// connection is free, it waits for one of our own. It returns when the answer's head is
-    /// there. Cancelling the calling task gives the request
-    /// up with ``UpstreamError/cancelled``; a body that is dropped unread ends its connection.
+    /// A body in gzip or deflate is decoded, although the request asks for neither.
+    ///
+    /// `onSent` is called when the request leaves. This may be long after the call, as the request
+    /// waits for a free connection of Larder's own.
+    ///
+    /// If the calling task is cancelled, the request fails with ``UpstreamError/cancelled``. A body
+    /// that is dropped unread ends its connection.
     func ask(
         _ request: UpstreamRequest,
         onSent: @escaping @Sendable () -> Void

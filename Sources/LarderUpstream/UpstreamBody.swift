@@ -15,7 +15,7 @@ package struct UpstreamBody {
         try await readNext()
     }
 
-    /// What can be had of it up to so many bytes, and whether that is all of it.
+    /// Reads up to so many bytes, and says whether that is the whole body.
     package func read(upTo limit: Int) async -> (bytes: [UInt8], isWhole: Bool) {
         var bytes: [UInt8] = []
         do throws(UpstreamError) {

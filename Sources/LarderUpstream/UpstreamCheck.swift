@@ -1,13 +1,13 @@
 package import LarderModel
 
-/// What came of asking an origin over a connection of its own.
+/// The result of asking an origin over a connection of its own.
 package struct UpstreamCheck: Equatable, Sendable {
     package enum Outcome: Equatable, Sendable {
         case answered(status: Int, headers: HeaderFields)
         case failed(UpstreamError)
     }
 
-    /// Nil when none came about.
+    /// Nil when no connection was made.
     package var connection: UpstreamConnection?
     package var outcome: Outcome
 

@@ -7,10 +7,10 @@ import NIOPosix
 import NIOSSL
 
 extension UpstreamError {
-    /// What an error of async-http-client and of what lies below it means to us.
+    /// Makes an upstream error of an error of async-http-client or of a layer below it.
     ///
-    /// Whether a request byte can have left is told by how far the request had come, not by the
-    /// error: the same lost connection is `unreachable` before and `brokenOff` after.
+    /// The progress of the request says whether a byte can have left, not the error. The same lost
+    /// connection is `unreachable` before that and `brokenOff` after it.
     init(_ failure: AnswerFailure, host: String) {
         switch failure.error {
         case let error as UpstreamError:

@@ -22,7 +22,7 @@ package enum UpstreamError: Error, Equatable, Sendable {
     case cancelled
 }
 
-/// What of an answer was awaited.
+/// The part of an answer that a request waited for.
 package enum UpstreamPhase: Equatable, Sendable {
     case head
     case body

@@ -1,13 +1,13 @@
 package import LarderModel
 
-/// One request to an origin, as a fetch or a modifier decided it.
+/// A request to an origin, as a fetch or a modifier decided it.
 package struct UpstreamRequest: Equatable, Sendable {
-    /// What a request is for; each kind has connections of its own.
+    /// The purpose of a request; each kind has connections of its own.
     package enum Purpose: Equatable, Sendable {
         /// An answer that is kept, or told as a whole.
         case read
-        /// An answer that goes to a client as it comes: clients who read slowly hold up nobody
-        /// else's.
+        /// An answer that goes to a client as it arrives: a slow client holds up no other client's
+        /// answers.
         case passingOn
         /// A modifier: it neither waits for reads nor holds them up.
         case write
@@ -28,8 +28,8 @@ package struct UpstreamRequest: Equatable, Sendable {
     /// The time in all, from the call until the body's end.
     package var timeout: Duration
     package var purpose: Purpose
-    /// Whether it may be sent a second time although the first may have arrived: an idempotent write
-    /// (RFC 9110 9.2), or one under a key that the origin honours.
+    /// Whether it may be sent a second time although the first may have arrived: an idempotent
+    /// write (RFC 9110 9.2), or one under a key that the origin honours.
     package var isRepeatable: Bool
 
     /// Whether it may change something at the origin.
