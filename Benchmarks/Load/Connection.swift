@@ -65,7 +65,7 @@ struct AnswerBuffer {
     private var bytes = [UInt8](repeating: 0, count: 65_536)
     private var count = 0
 
-    /// Reads behind what is there.
+    /// Appends the bytes that `read` supplies.
     mutating func fill(_ read: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
         if count == bytes.count { bytes += [UInt8](repeating: 0, count: bytes.count) }
         let received = bytes[count...].withUnsafeMutableBytes(read)

@@ -1,8 +1,10 @@
-/// What there is to watch, and who watches what.
+/// The things that can be watched, and the things that each connection watches.
 ///
-/// Things are numbered: blobs first, of which the first are watched by many and change often; then
-/// authors, then pages, each with an article and its author; at last the one that
-/// tells that all is done.
+/// Things are numbered in this order:
+/// - blobs, of which the first are watched by many connections and change often;
+/// - authors;
+/// - pages, each with an article and its author;
+/// - the thing that tells that all is done.
 struct CrowdPlan: Sendable {
     static let hot = 100
     static let authors = 100
@@ -42,7 +44,7 @@ struct CrowdPlan: Sendable {
             ? "entity:\(origin)/User:\(number)" : "\(base)pages/\(number - Self.authors)"
     }
 
-    /// What a connection watches.
+    /// The things that a connection watches.
     func watched(by connection: Int) -> Set<Int> {
         var things = Set(stride(from: connection, to: self.things, by: connections))
         for number in 0..<Self.hotEach {
@@ -58,7 +60,7 @@ struct CrowdPlan: Sendable {
         return #"{"ids":[\#(ids.joined(separator: ","))]}"#
     }
 
-    // MARK: What is asked
+    // MARK: Requests
 
     static func request(_ method: String, _ path: String, _ body: String = "") -> [UInt8] {
         let head = "\(method) \(path) HTTP/1.1\r\nHost: larder\r\n"

@@ -1,18 +1,20 @@
 import Glibc
 import Synchronization
 
-/// What the connections were told.
+/// The events that the connections received.
 struct CrowdTold: Sendable {
     /// By connection and thing: how many events, those that were told as one counted each.
     var events: [[Int: Int]]
     var frames = 0
-    /// Frames that are not behind the one before of the same thing or on the same connection, or of
-    /// something that the connection does not watch.
+    /// Frames out of order, repeated, or about a thing that the connection does not watch.
+    ///
+    /// A frame is out of order if its revision is below the last one of the connection. It is
+    /// repeated if its revision is not above the last one of its thing.
     var doubled = 0
     var lagged = 0
 }
 
-/// What was told against what was due.
+/// The events that were told, compared with the events that were due.
 struct CrowdVerdict {
     private(set) var due = 0
     private(set) var told = 0
@@ -136,7 +138,7 @@ private struct Revisions {
     }
 }
 
-/// What of a line counts; nil for one that is no change.
+/// The parts of a line that count; nil for a line that is not a change.
 private struct CrowdFrame {
     let name: String
     let revision: Int

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// What was done: how many events each thing has, and how long the answers took.
+/// The finished steps: the number of events of each thing, and the time of each answer.
 struct CrowdDone: Sendable {
     var events: [Int: Int] = [:]
     var microseconds: [Int] = []
@@ -25,7 +25,9 @@ final class CrowdWriter: Sendable {
     private let steps: Int
     private let outcome = Mutex(Result<CrowdDone, LoadFailure>.success(CrowdDone()))
 
-    /// One of so many, which together do so many steps a second and in all.
+    /// Makes writer `number.0` of `number.of`.
+    ///
+    /// Together the writers do `rate` steps a second, and `steps` in all.
     init(
         _ plan: CrowdPlan,
         _ socket: String,
@@ -64,7 +66,7 @@ final class CrowdWriter: Sendable {
             random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Int(random >> 33) % count
         }
-        /// One of so many that is this writer's.
+        /// Draws one of this writer's own things.
         func own(_ count: Int) -> Int { draw(count / writers) * writers + number }
         let begun = ContinuousClock.now
         for step in 0..<steps {

@@ -74,7 +74,7 @@ struct Load: ParsableCommand {
     }
 }
 
-/// What the connections share.
+/// The state that the connections share.
 final class Progress: Sendable {
     private let next: Atomic<Int>
     private let end: Int
@@ -108,7 +108,7 @@ final class Progress: Sendable {
     }
 }
 
-/// One connection's thread.
+/// A connection's thread.
 final class Worker: Sendable {
     private let connection: Connection
     private let template: RequestTemplate

@@ -1,6 +1,6 @@
 /// A feed as servers write them: articles with their authors, 1,000 entities in about 1 MB.
 struct Feed {
-    /// How often each author stands in it.
+    /// The number of articles of each author.
     let authorRepeats: Int
     let body: [UInt8]
 

@@ -62,7 +62,7 @@ final class FeedStore {
         guard receipt.isNormalized else { fatalError("the feed is an honest one") }
     }
 
-    /// What the store shows of it.
+    /// Reads the feed's view from the store.
     func read() throws -> [UInt8] {
         let now = Timestamp(milliseconds: 0)
         defer { reader.endTransaction() }

@@ -1,7 +1,7 @@
 import LarderModel
 import LarderNormalize
 
-/// What a store holds of one answer.
+/// The stored parts of one answer.
 struct Stored {
     let template: [UInt8]
     let skeleton: [UInt8]
