@@ -5,7 +5,7 @@ import LarderClient
 struct Reader {
     let larder: LarderClient
 
-    /// Shows what is cached at once, and the network's feed after it where that differs.
+    /// Shows the cached feed immediately, and the network's feed after it if that differs.
     func show(_ url: String) async throws(LarderError) {
         for try await update in larder.fetch(url, as: Feed.self) {
             switch update {
