@@ -1,11 +1,11 @@
 /// The Cache-Control directives of an answer that Larder respects (RFC 9111 5.2.2).
 struct CacheControl: Equatable {
-    /// The first that is given; zero where it cannot be read, which is then stale (4.2.1).
+    /// The first given `max-age`; zero, which is stale, if it cannot be read (4.2.1).
     private(set) var maxAge: Duration?
     private(set) var isNoStore = false
-    /// Whether it is for the one who asked, as a whole or in some fields of it.
+    /// Whether the answer, or some fields of it, are only for the client that asked.
     private(set) var isPrivate = false
-    /// Whether everything is to be confirmed before use, not only some fields of it.
+    /// Whether every use needs a confirmation, not only the use of some fields.
     private(set) var isNoCache = false
 
     /// Reads a list of directives; unknown ones count for nothing.

@@ -3,15 +3,15 @@ import LarderModel
 /// How Larder handled a request, in the terms of the Cache-Status field (RFC 9211).
 package struct CacheStatus: Equatable, Sendable {
     package enum Way: Equatable, Sendable {
-        /// The cache answered, and the network was not waited for.
+        /// The cache answered without waiting for the network.
         case hit
-        /// The network was asked first, for this reason; with the status that it answered.
+        /// The network was asked first, for this reason and with this status.
         case forwarded(Reason, status: Int?)
-        /// Neither: the network may not be asked, and there is nothing.
+        /// The network may not be asked, and the cache has no answer.
         case none
     }
 
-    /// Why what is cached was not enough (2.2).
+    /// The reason why the cached answer was not enough (2.2).
     package enum Reason: String, Sendable {
         case nothingCached = "uri-miss"
         case stale
@@ -24,8 +24,7 @@ package struct CacheStatus: Equatable, Sendable {
     package var way: Way
     /// Whether the network's answer is in the cache now.
     package var isStored = false
-    /// How much longer what is given is fresh, below zero when it is stale; nil: it has no
-    /// lifetime.
+    /// The rest of the answer's lifetime, below zero when it is stale; nil: it has no lifetime.
     package var lifetime: Duration?
     /// The name of the problem that occurred, or `network-wait`.
     package var detail: String?

@@ -11,8 +11,9 @@ extension Duration {
 }
 
 extension HeaderFields {
-    /// How old an answer was when it came (RFC 9111 5.1), the first value of several; nil where
-    /// that cannot be read.
+    /// The age of an answer at its arrival (RFC 9111 5.1), from the first value of several.
+    ///
+    /// Nil if that value cannot be read.
     var age: Duration? {
         guard let value = list("Age") else { return .zero }
         let first = value.prefix { $0 != "," }

@@ -40,7 +40,7 @@ extension HeaderFields {
     }
 }
 
-/// Of the connection rather than the answer, or a secret.
+/// Fields about the connection instead of the answer, and secrets.
 private let connectionHeaders: Set<String> = [
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
     "set-cookie", "set-cookie2", "te", "trailer", "transfer-encoding", "upgrade",

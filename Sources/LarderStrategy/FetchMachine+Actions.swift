@@ -5,14 +5,14 @@ extension FetchMachine {
     package enum Sequel: Equatable, Sendable {
         /// The `end` frame.
         case end
-        /// Nothing now: the stream stays open for what changes, told by ``rowWasRead(_:)``.
+        /// Keep the stream open; ``rowWasRead(_:)`` tells of changes.
         case follow
     }
 
     package enum StartAction: Equatable, Sendable {
         case askCache
         case askNetwork
-        /// `wait`: tell ``networkWaitElapsed()`` after it.
+        /// After `wait`, call ``networkWaitElapsed()``.
         case askBoth(wait: Duration?)
     }
 
@@ -21,17 +21,17 @@ extension FetchMachine {
         case miss
         /// The cache holds a tombstone; the client gets it if the network cannot say.
         case tombstone(Revision)
-        /// A write that waits to be sent deletes it, whatever the network says.
+        /// A write that waits to be sent deletes the entry, whatever the network says.
         case deletion(Revision)
     }
 
     package enum CacheAction: Equatable, Sendable {
         case nothing
         case show
-        /// `wait`: tell ``networkWaitElapsed()`` after it.
+        /// After `wait`, call ``networkWaitElapsed()``.
         case askNetwork(wait: Duration?)
         case showAndAskNetwork
-        /// The snapshot is the last word, with outcome `cache`.
+        /// The snapshot is the last message, with outcome `cache`.
         case showAnd(Sequel)
         /// The snapshot, then an error frame, with outcome `error`.
         case showAndFail(Failure, Sequel)
@@ -44,20 +44,20 @@ extension FetchMachine {
         /// The origin's present value; the revision is the shown one when the bytes are the same.
         case current(Revision)
         case deleted(Revision)
-        /// A write that waits to be sent deletes it, whatever the origin has.
+        /// A write that waits to be sent deletes the entry, whatever the origin has.
         case deletion(Revision)
         case failed(Failure)
     }
 
     package enum NetworkAction: Equatable, Sendable {
         case nothing
-        /// The snapshot is the last word, with outcome `network`.
+        /// The snapshot is the last message, with outcome `network`.
         case showAnd(Sequel)
         case unchangedAnd(Sequel)
         case deletedAnd(Sequel)
         /// An error frame, with outcome `error`.
         case fail(Failure, Sequel)
-        /// The cached snapshot that was held back, then as `fail`.
+        /// The cached snapshot that was held back, then the error frame of `fail`.
         case showCachedAndFail(Failure, Sequel)
         case refuse(Failure)
         case refuseAsDeleted
@@ -76,10 +76,10 @@ extension FetchMachine {
     }
 
     package enum FollowedRow: Equatable, Sendable {
-        /// `isAsTold`: its bytes are those of the last snapshot, and nothing was told after that.
+        /// `isAsTold`: the last message was a snapshot with the same bytes.
         case entry(Revision, isAsTold: Bool)
         case tombstone(Revision)
-        /// Evicted or forgotten, which says nothing about the thing itself.
+        /// Evicted or forgotten, which says nothing about the value at the origin.
         case missing
     }
 

@@ -1,7 +1,8 @@
 extension FetchMachine {
-    /// Holds the numbered invariants of the type's documentation; called after each change.
+    /// Checks the numbered invariants of the type's documentation; called after each change.
     ///
-    /// An `assert`: in release a broken one shows as a wrong frame, not as a stopped daemon.
+    /// This is an `assert`: in release a broken invariant shows as a wrong frame, not as a stopped
+    /// daemon.
     func checkInvariants() {
         let snapshots = said.cachedSnapshots + said.networkSnapshots
         // 1, 2

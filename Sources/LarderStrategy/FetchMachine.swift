@@ -54,21 +54,21 @@ package import LarderModel
 package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable {
     package enum State: Equatable, Sendable {
         case idle
-        /// Cache and network were asked, neither has answered.
+        /// Cache and network were asked; neither has answered.
         case racing(OnHit)
-        /// The cache was asked; the network is, unless the answer is fresh.
+        /// The cache was asked; the network is asked next, unless the cached answer is fresh.
         ///
-        /// `wait` is how long a stale one is then held.
+        /// `wait` is how long a stale answer is then held.
         case checking(wait: Duration?)
-        /// The cache's answer is there and held back.
+        /// The cache has answered; its answer is held back.
         case holding(Revision)
         /// The cache holds a tombstone.
         case remembering(Revision)
-        /// The cache has said its part; what it showed, if it had something.
+        /// The cache has answered; `shown` is the revision that the client got, if any.
         case awaitingNetwork(shown: Revision?)
-        /// The network was not asked, or has failed: then what is told of that.
+        /// The network was not asked, or has failed; the two failures are for the last message.
         case awaitingCache(behindHit: Failure?, insteadOfMiss: Failure?)
-        /// The last word was told; the revision that the client knows.
+        /// The last message was sent; the client knows this revision.
         case following(Revision)
         case ended
     }
@@ -225,7 +225,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
             state = .awaitingCache(behindHit: behindHit, insteadOfMiss: failure)
             return .nothing
         case (.awaitingNetwork(let shown?), .current(let revision)) where revision <= shown:
-            // Less than it: what was shown was stored after this answer, by another flight.
+            // If the revision is older, another flight stored the shown answer later.
             said.unchangedRevision = shown
             return .unchangedAnd(lastWordWasTold(of: shown))
         case (.racing, .current(let revision)), (.holding, .current(let revision)),
@@ -258,9 +258,9 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
 
     // MARK: Time
 
-    /// The time that the network has before the cache is shown is over.
+    /// The `network_wait` is over: the cached answer may be shown.
     ///
-    /// The network may still follow.
+    /// The network's answer may still follow.
     package mutating func networkWaitElapsed() -> WaitAction {
         defer { checkInvariants() }
         switch state {
@@ -277,7 +277,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         }
     }
 
-    /// The client's own time is over; `timeout` says so in its words.
+    /// The client's deadline has passed; `timeout` is the failure to tell.
     package mutating func deadlineElapsed(_ timeout: Failure) -> DeadlineAction {
         defer { checkInvariants() }
         switch state {
@@ -299,7 +299,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
 
     // MARK: Following
 
-    /// The followed row was read, as it changed or may have.
+    /// The followed row was read after a change or a possible change.
     ///
     /// An older view is never told after a newer one.
     package mutating func rowWasRead(_ row: FollowedRow) -> FollowAction {
@@ -360,7 +360,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         said.toldRevision = revision
     }
 
-    /// The client knows this revision, and nothing more is waited for.
+    /// The last message told this revision, and the fetch waits for nothing more.
     private mutating func lastWordWasTold(of revision: Revision) -> Sequel {
         guard follows else {
             noteEnd()

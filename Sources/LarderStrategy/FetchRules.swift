@@ -5,19 +5,19 @@ package struct FetchRules: Equatable, Sendable {
     package enum Network: Equatable, Sendable {
         case never
         case atOnce
-        /// Once the cache has no answer that is enough.
+        /// If the cache has no answer that is enough.
         case ifNeeded
     }
 
-    /// When a cached answer is shown that is not enough.
+    /// When the client gets a cached answer that is not enough.
     package enum Cache: Equatable, Sendable {
         case never
         case atOnce
-        /// When the network fails, or has not answered within `network_wait`.
+        /// If the network fails, or has not answered within `network_wait`.
         case ifNetworkIsSlow
     }
 
-    /// Which cached answer is all that the client gets.
+    /// The cached answers after which the client gets no other.
     package enum Enough: Equatable, Sendable {
         case none
         case fresh

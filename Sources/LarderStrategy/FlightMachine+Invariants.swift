@@ -1,7 +1,7 @@
 import LarderModel
 
 extension FlightMachine {
-    /// Holds the numbered invariants of the type's documentation; called after each change.
+    /// Checks the numbered invariants of the type's documentation; called after each change.
     func checkInvariants() {
         // 1
         assert(retries <= Limits.retriesMax, "repetitions are bounded")

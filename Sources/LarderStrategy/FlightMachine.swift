@@ -46,7 +46,7 @@ package struct FlightMachine: Equatable, Sendable {
         case receiving(Receiving)
         case refreshing(Attempt)
         case storing
-        /// The body goes to the one client as it comes.
+        /// The body goes to the one client as it arrives.
         case passing
         case landed
     }
@@ -59,7 +59,7 @@ package struct FlightMachine: Equatable, Sendable {
     /// The use of the body that is arriving.
     package enum Receiving: Equatable, Sendable {
         case answer
-        /// The origin's words on why it refused, to be quoted.
+        /// The origin's explanation of a refusal, to be quoted.
         case refusal(status: Int)
     }
 
@@ -67,12 +67,12 @@ package struct FlightMachine: Equatable, Sendable {
     private(set) var retries = 0
     private(set) var redirects = 0
     private(set) var overtakes = 0
-    /// Whether a 304 has met nothing to confirm.
+    /// Whether a 304 found no cached answer to confirm.
     private(set) var hasLostCached = false
     let rules: FlightRules
     let mayRetry: Bool
 
-    /// The URL that is asked; nil while none is.
+    /// The URL that is being asked; nil if none is.
     package var askedURL: WebURL? {
         if case .asking(let attempt) = state { attempt.url } else { nil }
     }
@@ -84,7 +84,7 @@ package struct FlightMachine: Equatable, Sendable {
 
     // MARK: Started
 
-    /// The first attempt; conditional when something with validators is cached.
+    /// The first attempt, which is conditional if a cached answer has validators.
     package mutating func started(at url: WebURL, hasValidators: Bool) -> Attempt {
         precondition(state == .idle, "a flight starts once")
         defer { checkInvariants() }
@@ -103,22 +103,25 @@ package struct FlightMachine: Equatable, Sendable {
         case nothing
         /// Read the body and store it.
         case receive
-        /// Tell the head, and hand the body on as it comes.
+        /// Tell the head, and pass the body on as it arrives.
         case pass
-        /// Read what fits of the body and report it with the status.
+        /// Read as much of the body as fits, and report it with the status.
         case quote(status: Int)
-        /// Confirm what is cached, without a body.
+        /// Confirm the cached answer, without a body.
         case refresh
-        /// The origin says that there is nothing.
+        /// Store a tombstone: the origin says that the thing does not exist.
         case bury(status: Int)
         case ask(Attempt)
-        /// Ask again after a pause, told by ``pauseEnded()``.
+        /// Pause, then call ``pauseEnded()`` and ask again.
         case pause(Duration)
         case giveUp(FlightFailure)
     }
 
-    /// `remaining` is the time to the deadline; `chance` in 0..<1 is what full jitter draws with;
-    /// `rest` is how long the origin is to be left alone.
+    /// The origin has sent the head of its answer.
+    ///
+    /// - `remaining`: the time to the deadline.
+    /// - `chance`: a random number in 0..<1 for full jitter.
+    /// - `rest`: how long the origin wants no request.
     package mutating func headArrived(
         _ head: ResponseHead,
         remaining: Duration,
@@ -218,7 +221,7 @@ package struct FlightMachine: Equatable, Sendable {
         let url: Attempt
         switch state {
         case .asking(let attempt): url = attempt
-        // The body broke off: where it began matters no more than that it can be asked again.
+        // A body that broke off is asked for again from its beginning.
         case .receiving: url = Attempt(url: rules.url, isConditional: false)
         case .passing:
             // A client already has a part of the body.
@@ -236,7 +239,7 @@ package struct FlightMachine: Equatable, Sendable {
         return .pause(pause)
     }
 
-    /// The pause before the next repetition; nil when there is none.
+    /// The pause before the next repetition; nil if the flight does not ask again.
     private mutating func retryPause(
         _ asked: Duration,
         _ remaining: Duration,
@@ -250,7 +253,7 @@ package struct FlightMachine: Equatable, Sendable {
         return pause
     }
 
-    /// Nil when the flight has landed meanwhile.
+    /// Nil if the flight has landed meanwhile.
     package mutating func pauseEnded() -> Attempt? {
         guard case .pausing(let attempt) = state else { return nil }
         defer { checkInvariants() }
@@ -266,7 +269,7 @@ package struct FlightMachine: Equatable, Sendable {
         case report(status: Int)
     }
 
-    /// The body is there: whole for an answer, as far as it is quoted for a refusal.
+    /// The body has arrived: all of an answer, or the quoted part of a refusal.
     package mutating func bodyArrived() -> BodyAction {
         guard case .receiving(let purpose) = state else { return .nothing }
         defer { checkInvariants() }
@@ -308,7 +311,7 @@ package struct FlightMachine: Equatable, Sendable {
         return .ask(ask(attempt.url))
     }
 
-    /// The answer was stored, or cannot be; either way it is told.
+    /// The answer was stored, or cannot be stored; the clients are told in both cases.
     ///
     /// False after the end.
     package mutating func stored() -> Bool {
@@ -324,8 +327,9 @@ package struct FlightMachine: Equatable, Sendable {
         case giveUp(FlightFailure)
     }
 
-    /// The answer was not stored: a write of the same thing was confirmed after it had been asked
-    /// for, so it may be from before that.
+    /// The store refused the answer, as it may be older than a confirmed write.
+    ///
+    /// The origin confirmed a write of the same thing after the flight had asked.
     package mutating func overtaken() -> OvertakenAction {
         guard state == .storing else { return .nothing }
         defer { checkInvariants() }

@@ -3,12 +3,13 @@ package import LarderModel
 /// The facts about a request and its origin that a flight needs.
 package struct FlightRules: Equatable, Sendable {
     package let url: WebURL
-    /// Whether the client can only use JSON: what is cached is JSON, or it accepts nothing else.
+    /// Whether only JSON is of use: the cached answer is JSON, or the client accepts nothing else.
     package let expectsJSON: Bool
-    /// Where else redirects may lead.
+    /// Hosts besides the origin's to which redirects may lead.
     package let redirectHosts: [HostPort]
-    /// Whether a portal answered in the origin's place lately: then an HTML page over plain http is
-    /// taken for the portal's.
+    /// Whether a portal answered in the origin's place lately.
+    ///
+    /// Then an HTML page over plain http counts as the portal's.
     package let isCaptive: Bool
     package let keeping: Keeping
     package let carrying: Carrying
@@ -21,12 +22,12 @@ package struct FlightRules: Equatable, Sendable {
         case passedOn
     }
 
-    /// Which header fields go along with a redirect to another host.
+    /// The header fields that go along with a redirect to another host.
     package enum Carrying: Equatable, Sendable {
-        /// A read's: what says which form of an answer is wanted. Anything else may be a secret.
+        /// For a read: fields that say which form of an answer is wanted. Any other may be a
+        /// secret.
         case form
-        /// A write's: all that makes it the write that it is, so all but credentials and the
-        /// fields of these names, which are in lower case.
+        /// For a write: all fields except credentials and these names, which are in lower case.
         case all(but: Set<String>)
     }
 
@@ -82,8 +83,8 @@ package struct FlightRules: Equatable, Sendable {
 
     /// Whether an answer to a probe is the right origin's.
     ///
-    /// Over plain http a portal that answered for it before may still do so, with a page: such an
-    /// answer leaves the origin captive.
+    /// Over plain http a portal that answered before may answer again, with a page. Such an answer
+    /// leaves the origin captive.
     package func isOwn(_ head: ResponseHead, wasCaptive: Bool) -> Bool {
         if captivePortal(head, from: url) != nil { return false }
         if (300..<400).contains(head.status), let location = head.location,
@@ -102,9 +103,14 @@ package struct FlightRules: Equatable, Sendable {
 
     /// Whether a redirect may be followed.
     ///
-    /// - Allowed: to the same host and port, back to the flight's first host, to a listed host, or
-    ///   from http to https on the same host.
-    /// - Never allowed: from https to http, because any host on the way could answer there.
+    /// Allowed targets are:
+    /// - the same host and port;
+    /// - the flight's first host and port;
+    /// - a listed host;
+    /// - https on the same host, from http.
+    ///
+    /// A redirect from https to http is never allowed, because any host on the way could answer
+    /// there.
     func redirect(from url: WebURL, to location: String) -> Redirect {
         guard let target = try? url.resolving(location) else {
             return .refused(.badAnswer("a redirect to '\(location)', which is no URL"))
@@ -131,8 +137,9 @@ package struct FlightRules: Equatable, Sendable {
         !headers.fields.allSatisfy { harmlessHeaders.contains($0.name.lowercased()) }
     }
 
-    /// The request's own header fields as they go to `url`: all to the origin, and elsewhere those
-    /// that ``Carrying`` has.
+    /// The request's own header fields as they go to `url`.
+    ///
+    /// The origin gets all of them; other hosts get those that ``Carrying`` names.
     package func carried(_ headers: HeaderFields, to url: WebURL) -> HeaderFields {
         let isUpgrade = !self.url.isSecure && url.isSecure && url.host == self.url.host
         if url.originText == self.url.originText || isUpgrade { return headers }
@@ -159,12 +166,12 @@ private let credentialHeaders: Set = ["authorization", "cookie", "proxy-authoriz
 package struct ResponseHead: Equatable, Sendable {
     package let status: Int
     package let location: String?
-    /// The media type without parameters, in lower case; empty where there is none.
+    /// The media type without parameters, in lower case; empty if there is none.
     package let essence: String
     package let retryAfter: Duration?
     /// Whether only the client that asked may see the answer (RFC 9111 5.2.2.7).
     package let isPrivate: Bool
-    /// The announced length of the body, where there is one that can be read.
+    /// The announced length of the body, if the head has a readable one.
     package let contentLength: Int64?
 
     package init(status: Int, headers: HeaderFields, now: Timestamp) {
@@ -173,7 +180,7 @@ package struct ResponseHead: Equatable, Sendable {
         isPrivate = CacheControl(headers.list("Cache-Control") ?? "").isPrivate
         contentLength = headers["Content-Length"].flatMap { Int64($0) }
         essence = Self.essence(of: headers)
-        // A date of the origin's clock counts from the answer's own Date.
+        // A date of the origin's clock is compared with the answer's own Date.
         let sent = headers["Date"].flatMap { Timestamp(httpDate: $0, now: now) } ?? now
         retryAfter = headers["Retry-After"].flatMap { value in
             Duration(deltaSeconds: value)
@@ -195,8 +202,10 @@ package struct ResponseHead: Equatable, Sendable {
     /// Whether the body is server-sent events (HTML 9.2).
     var isEventStream: Bool { essence == "text/event-stream" }
 
-    /// How long the origin is to be left alone for the account that asked: what a 429 or 503 says
-    /// in its Retry-After, ``Limits/originRestMax`` at most; nil where it says nothing.
+    /// How long the origin wants no request of this account.
+    ///
+    /// It is the Retry-After of a 429 or 503, ``Limits/originRestMax`` at most; nil if there is
+    /// none.
     package var rest: Duration? {
         guard status == 429 || status == 503, let retryAfter, retryAfter > .zero else {
             return nil
@@ -205,11 +214,11 @@ package struct ResponseHead: Equatable, Sendable {
     }
 }
 
-/// Why a flight came to no answer that can be kept.
+/// The reason why a flight has no answer that can be kept.
 package enum FlightFailure: Equatable, Sendable {
     /// No byte can have left.
     case unreachable(String)
-    /// Each connection was closed before anything of an answer came, the repeated one too.
+    /// Each connection was closed before a byte of an answer came, the repeated one too.
     case closed
     case addressRefused(String)
     case timeout
@@ -222,11 +231,11 @@ package enum FlightFailure: Equatable, Sendable {
     case downgradeRefused(host: String)
     /// The body is larger than an entry may be.
     case tooLarge
-    /// A stream of events, which ends when its reader does, and is never stored.
+    /// The body is a stream of events, which ends when its reader does. It is never stored.
     case endless
     case shuttingDown
     case overloaded
-    /// The daemon itself has nothing left to open a connection with.
+    /// The daemon has no resources left to open a connection.
     case shortage(String)
 
     /// Whether asking again immediately can help.

@@ -1,12 +1,12 @@
 package import LarderModel
 
-/// How long an answer may be taken as current, and whether it may be kept (RFC 9111).
+/// How long an answer counts as current, and whether it may be kept (RFC 9111).
 package struct Freshness: Equatable, Sendable {
     /// The end of freshness; nil for an answer that is stale from the start.
     ///
     /// A stale answer still serves every policy that also asks the network.
     package let until: Timestamp?
-    /// Whether the origin lets it be kept.
+    /// Whether the origin allows storing the answer.
     package let mayBeStored: Bool
 
     /// Judges an answer's headers, received at `now`, under an origin's settings.
@@ -39,7 +39,7 @@ package struct Freshness: Equatable, Sendable {
     ) -> Duration? {
         if let maxAge = control.maxAge { return maxAge }
         guard let expires = headers["Expires"] else { return nil }
-        // 5.3: a date that cannot be read is one in the past.
+        // 5.3: a date that cannot be read counts as past.
         guard let end = Timestamp(httpDate: expires, now: now) else { return .zero }
         let date = headers["Date"].flatMap { Timestamp(httpDate: $0, now: now) } ?? now
         return max(.zero, end.since(date))

@@ -7,13 +7,13 @@ package struct HitMeter: Equatable, Sendable {
     }
 
     private var minutes = [Minute](repeating: Minute(), count: 61)
-    /// Since the start.
+    /// Counted since the start.
     package private(set) var hits: Int64 = 0
     package private(set) var misses: Int64 = 0
 
     package init() {}
 
-    /// Takes the counts since the start; what they grew by belongs to the minute of `now`.
+    /// Takes the counts since the start; their growth belongs to the minute of `now`.
     package mutating func advance(hits: Int64, misses: Int64, at now: Duration) {
         let number = now.components.seconds / 60
         let index = Int(number % 61)
@@ -24,8 +24,9 @@ package struct HitMeter: Equatable, Sendable {
         self.misses = misses
     }
 
-    /// The part of reads in the last `span` minutes, this one included, that were hits; nil when
-    /// there were none.
+    /// The share of hits among the reads of the last `span` minutes, this one included.
+    ///
+    /// Nil if there were no reads.
     package func rate(overMinutes span: Int64, at now: Duration) -> Double? {
         let number = now.components.seconds / 60
         let recent = minutes.filter { $0.number > number - span && $0.number <= number }

@@ -20,8 +20,9 @@ package enum ImplicitOrigin {
         return nil
     }
 
-    /// The URL of the origin that has this name, if it is an implicit one's: a host, and where
-    /// its port is not 443 `_` and the port.
+    /// The URL of the implicit origin with this name; nil if no implicit origin has such a name.
+    ///
+    /// The name is a host, followed by `_` and the port if that is not 443.
     package static func baseURL(named name: OriginName) -> WebURL? {
         var text = Substring(name.text)
         while text.utf8.last == UInt8(ascii: "_") { text = text.dropLast() }
@@ -34,23 +35,25 @@ package enum ImplicitOrigin {
         return url
     }
 
-    /// A name for a host that is added to the configuration, as the hint for an unknown origin
-    /// suggests it.
+    /// A name for a host that an operator adds to the configuration.
+    ///
+    /// The hint for an unknown origin suggests it.
     package static func suggestedName(for url: WebURL) -> OriginName? {
         let port = url.port == url.defaultPort ? "" : "-\(url.port)"
         return try? OriginName(bounded(plain(url.host), port))
     }
 
-    /// The host with what a name cannot have replaced: the brackets and colons of IPv6.
+    /// The host without the characters that a name cannot have: the brackets and colons of IPv6.
     private static func plain(_ host: String) -> String {
         host.filter { $0 != "[" && $0 != "]" }.replacing(":", with: "-")
     }
 
-    /// Within ``Limits/originNameBytesMax``, with room for `_`; what is longer ends with its hash.
+    /// Cuts the name to ``Limits/originNameBytesMax``, with room for `_`; a cut name ends with its
+    /// hash.
     private static func bounded(_ host: String, _ suffix: String) -> String {
         let room = Limits.originNameBytesMax - suffix.utf8.count - 4
         guard host.utf8.count > room else { return host + suffix }
-        // FNV-1a: it tells long names apart and promises nothing.
+        // FNV-1a tells long names apart; it is no protection against made-up collisions.
         let hash = host.utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { hash, byte in
             (hash ^ UInt64(byte)) &* 0x100_0000_01B3
         }

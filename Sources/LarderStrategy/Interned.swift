@@ -14,7 +14,7 @@ struct Interned<Key: Hashable & Sendable>: Sendable {
 
     func slot(of key: Key) -> Int32? { slots[key] }
 
-    /// The number of the name, which is used once more.
+    /// The number of the name, which gets one more use.
     mutating func use(_ key: Key) -> (slot: Int32, isNew: Bool) {
         if let slot = slots[key] {
             rows[Int(slot)].uses += 1
@@ -26,7 +26,7 @@ struct Interned<Key: Hashable & Sendable>: Sendable {
         return (slot, true)
     }
 
-    /// The number is used once less; true when that was the last time.
+    /// Removes one use of the number; true if that was the last one.
     mutating func release(_ slot: Int32) -> Bool {
         rows[Int(slot)].uses -= 1
         guard rows[Int(slot)].uses == 0 else { return false }

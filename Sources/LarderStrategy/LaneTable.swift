@@ -6,7 +6,7 @@ import LarderModel
 /// lane is not paused: a modifier may be sent when all its places are open. Lanes and places are
 /// lists within arrays, so entering, leaving anywhere and looking at the place before are O(1).
 struct LaneTable: Sendable {
-    /// A lane of one user's account; `owner` is the number that the queue gave these.
+    /// A lane of one user's account; `owner` is the queue's number for the user and account.
     struct Key: Hashable, Sendable {
         let owner: Int32
         let lane: Lane
@@ -97,7 +97,7 @@ struct LaneTable: Sendable {
         return index
     }
 
-    /// Numbers come in their order, so the walk from the end is short.
+    /// Numbers arrive in order, so the walk from the end is short.
     private mutating func link(_ index: Int32, _ shift: inout Shift) {
         let place = places[Int(index)]
         var before = rows[Int(place.lane)].last
@@ -146,7 +146,7 @@ struct LaneTable: Sendable {
         return Shift(closed: first(of: lane))
     }
 
-    /// Lets a lane go on; nil when it was not paused.
+    /// Resumes a lane; nil if it was not paused.
     mutating func resume(_ key: Key) -> Shift? {
         guard let lane = names.slot(of: key), rows[Int(lane)].isPaused else { return nil }
         rows[Int(lane)].isPaused = false

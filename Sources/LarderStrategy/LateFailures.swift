@@ -1,7 +1,8 @@
 import LarderModel
 
-/// The last numbers that left the queue without being confirmed, as many as
-/// ``Limits/lateFailuresMax``.
+/// The last numbers that left the queue without being confirmed.
+///
+/// There are at most ``Limits/lateFailuresMax``.
 struct LateFailures: Sendable {
     private var known: Set<ModifierNumber> = []
     private var order: [ModifierNumber] = []

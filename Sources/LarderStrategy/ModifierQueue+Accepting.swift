@@ -31,10 +31,10 @@ extension ModifierQueue {
         return finish(actions, now)
     }
 
-    /// Modifiers were accepted: they are on the disk.
+    /// Modifiers were accepted and are on the disk.
     ///
-    /// They are told in the order of their numbers; one that is known already changes nothing.
-    /// `restEnd` says until when an origin has told an account to wait, where it has.
+    /// The shell tells them in the order of their numbers; a known number changes nothing.
+    /// `restEnd` says until when an origin has told an account to wait, if it has.
     package mutating func accepted(
         _ records: [ModifierRecord],
         now: Duration,
@@ -76,7 +76,7 @@ extension ModifierQueue {
         else { return }
         let owner = owners.use(record.scope).slot
         let (party, isNew) = use(PartyKey(owner: owner, origin: originSlot(record.origin)))
-        // A stored pause may be what the origin has asked for: nothing else is known of it.
+        // A stored pause may be a Retry-After, so it counts as one.
         let floor = if case .waiting(.retryWait(let end)) = state { end } else { Duration.zero }
         let node = Node(
             number: record.number,
@@ -115,7 +115,7 @@ extension ModifierQueue {
         settle(slot, .failed(.parentFailed), &actions)
     }
 
-    /// Nil for a row that is settled.
+    /// Nil if the modifier has already settled.
     private func entryState(
         _ record: ModifierRecord,
         _ clock: Clock,
@@ -142,7 +142,7 @@ extension ModifierQueue {
             let end = due(cap: max(cap, duration == nil ? cap : backoff))
             return .waiting(.retryWait(until: end))
         case .unknown:
-            // Without a time a person decides, also of one that may be repeated.
+            // Without a next attempt a person decides, even if the modifier may be repeated.
             guard record.resends, next != nil else { return .waiting(.unknown(until: nil)) }
             let backoff = Self.pause(after: Int32(clamping: record.attempts), chance: 1)
             return .waiting(.unknown(until: due(cap: backoff)))

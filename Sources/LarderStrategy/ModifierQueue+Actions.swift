@@ -3,20 +3,21 @@ package import LarderModel
 extension ModifierQueue {
     /// A task for the shell; the order within one list does not matter.
     package enum Action: Equatable, Sendable {
-        /// Commit the send step: `in_flight`, the attempt counted.
+        /// Commit the send step, which sets `in_flight` and counts the attempt.
         ///
-        /// Then ``sendCommitted(_:now:)``, or ``sendNotCommitted(_:chance:now:)``.
+        /// Then call ``sendCommitted(_:now:)`` or ``sendNotCommitted(_:chance:now:)``.
         case commitSend(ModifierNumber)
-        /// Send the request; then ``attemptEnded(_:_:rules:chance:now:)``.
+        /// Send the request; then call ``attemptEnded(_:_:rules:chance:now:)``.
         case send(ModifierNumber)
-        /// Commit what the row says from now on, again and again until it is done; then
+        /// Commit a row's new state, with repetitions until that succeeds; then call
         /// ``changeCommitted(_:now:)``.
         ///
-        /// It changes nothing in a row that is settled.
+        /// A settled row does not change.
         case changeState(ModifierNumber, Change)
-        /// Commit the settle step of the one and, in the same transaction, of its dependants, again
-        /// and again until it is done; then ``settleCommitted(_:now:)``, or where a shared row has
-        /// to show it first ``answerCommitted(_:now:)``.
+        /// Commit the settle step of a modifier and of its dependants in one transaction.
+        ///
+        /// The shell repeats this until it succeeds. Then it calls ``settleCommitted(_:now:)``, or
+        /// ``answerCommitted(_:now:)`` if a shared row has to show the modifier first.
         case settle(ModifierNumber, Outcome, dependants: [ModifierNumber])
     }
 
@@ -51,12 +52,12 @@ extension ModifierQueue {
     }
 
     package enum Refusal: Error, Equatable, Sendable {
-        /// There is no unsettled modifier of this number.
+        /// No unsettled modifier has this number.
         case notFound
-        /// A step of it is being written: ask again when that is done.
+        /// A step of the modifier is being written: ask again after that.
         case notNow
         case inFlight
-        /// Bytes of it may have left: it can only be discarded.
+        /// Bytes of the modifier may have left: it can only be discarded.
         case alreadySent
         /// Modifiers depend on it; all of them are named here.
         case hasDependants([ModifierNumber])
@@ -67,21 +68,23 @@ extension ModifierQueue {
     /// Why a modifier is not sent now; moments are those of the monotonic clock.
     package enum Wait: Equatable, Sendable {
         case hold(until: Duration)
-        /// An earlier one of this lane is not settled.
+        /// An earlier modifier of this lane is not settled.
         case lane(Lane, behind: ModifierNumber)
         case pausedLane(Lane)
         case dependency(ModifierNumber)
         case backoff(until: Duration)
         case credential
-        /// A person's: no clear answer came, or there is a conflict.
+        /// A person has to decide: no clear answer came, or there is a conflict.
         case decision
-        /// Until the origin is tried again, by it or by another.
+        /// The origin is down; this modifier or another one tries it at `until`.
         case offline(until: Duration)
         case captive(until: Duration)
-        /// The one is being sent, to know whether the origin is back.
+        /// The origin is down; the named modifier is in flight as its trial.
         case trial(ModifierNumber)
         case setOffline
-        /// Until one of its account is tried, as the origin has told that to wait; nil while it is.
+        /// The origin told the account to wait; one of its modifiers is tried at `until`.
+        ///
+        /// Nil while that trial is in flight.
         case rest(until: Duration?)
         /// The origin already has as many modifiers in flight as it may have.
         case turn
@@ -91,7 +94,7 @@ extension ModifierQueue {
         ///
         /// Nil: only a read ends it.
         case confirmation(until: Duration?)
-        /// A step of it is being written.
+        /// A step of the modifier is being written.
         case commit
     }
 }

@@ -16,8 +16,10 @@ extension ModifierQueue {
         return finish([.send(number)], now)
     }
 
-    /// The send step could not be committed, as when the disk is full: nothing has changed, and it
-    /// is tried again after a pause; one of the others is the trial of an origin that is down.
+    /// The send step could not be committed, for example because the disk is full.
+    ///
+    /// Nothing has changed, and the modifier is tried again after a pause. If it was the trial of
+    /// an origin that is down, another modifier becomes the trial.
     package mutating func sendNotCommitted(
         _ number: ModifierNumber,
         chance: Double,
@@ -40,7 +42,9 @@ extension ModifierQueue {
         return timePassed(now: now)
     }
 
-    /// The rules are the origin's; `chance` in 0..<1 is what full jitter is drawn with.
+    /// An attempt has ended.
+    ///
+    /// The rules are the origin's; `chance` in 0..<1 is a random number for full jitter.
     package mutating func attemptEnded(
         _ number: ModifierNumber,
         _ verdict: ModifierVerdict,
@@ -77,7 +81,8 @@ extension ModifierQueue {
             refreshParty(party)
             change(slot, to: .authWait, &actions)
         case .serverFailed(let retryAfter):
-            // A write is sent again, but not without end where a repetition may do it twice.
+            // A write is sent again, but only a limited number of times if a repetition may apply
+            // it twice.
             let node = nodes[Int(slot)]
             let isLast = node.answersNotApplied + 1 >= Limits.serverFailuresMax
             if node.holds || !node.resends && isLast {
@@ -98,7 +103,7 @@ extension ModifierQueue {
                 change(slot, to: .unknown(until: now + pause), &actions)
             }
         case .neverLeft, .captive:
-            // A portal has processed nothing (case 25).
+            // A portal applies no write (case 25).
             nodes[Int(slot)].attempts -= 1
             nodes[Int(slot)].mayHaveLeft = nodes[Int(slot)].hadLeft
             // A modifier that an earlier attempt left `unknown` stays `unknown`.
@@ -159,10 +164,11 @@ extension ModifierQueue {
         return origin
     }
 
-    /// The pause after so many counted attempts: full jitter below 1 s × 2^n, at most
-    /// ``Limits/modifierRetryMax`` and at least ``Limits/modifierRetryMin``.
+    /// The pause after so many counted attempts, with full jitter below 1 s × 2^n.
+    ///
+    /// The pause is at most ``Limits/modifierRetryMax`` and at least ``Limits/modifierRetryMin``.
     static func pause(after attempts: Int32, chance: Double) -> Duration {
-        // Far past the longest pause, and far from the end of the number's range.
+        // Above the longest pause, and far below an overflow.
         let doublings = min(max(attempts, 1) - 1, 16)
         let ceiling = min(Limits.modifierRetryMax, Limits.modifierRetryBase * (1 << doublings))
         return max(Limits.modifierRetryMin, ceiling * chance)

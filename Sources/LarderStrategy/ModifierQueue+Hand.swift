@@ -24,7 +24,7 @@ extension ModifierQueue {
         now: Duration
     ) throws(Refusal) -> [Action] {
         let slot = try waiting(number)
-        // The server has confirmed it: it only shows no more.
+        // The origin has confirmed the modifier: discarding it only ends its display.
         if nodes[Int(slot)].state == .answered { return settleByHand(slot, .confirmed, now) }
         let hasLeft = nodes[Int(slot)].mayHaveLeft
         return settleByHand(slot, hasLeft ? .failed(.discarded) : .cancelled, now)
@@ -68,14 +68,14 @@ extension ModifierQueue {
         return finish(actions, now)
     }
 
-    /// A read has shown what a modifier in `accepted` does (case 7).
+    /// A read has shown the effect of a modifier in `accepted` (case 7).
     package mutating func readConfirmed(_ number: ModifierNumber, now: Duration) -> [Action] {
         guard let slot = slots[number], case .waiting(.accepted) = nodes[Int(slot)].state
         else { return [] }
         return settleByHand(slot, .confirmed, now)
     }
 
-    /// The slot of a modifier with which nothing is under way.
+    /// The slot of a modifier that has no step or attempt under way.
     private func waiting(_ number: ModifierNumber) throws(Refusal) -> Int32 {
         guard let slot = slots[number] else { throw .notFound }
         switch nodes[Int(slot)].state {

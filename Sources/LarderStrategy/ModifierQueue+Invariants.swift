@@ -1,14 +1,13 @@
 import LarderModel
 
 extension ModifierQueue {
-    /// Holds what is said of one modifier against the invariants; called after changes of it.
+    /// Checks the invariants of one modifier; called after changes of it.
     func checkInvariants(of number: ModifierNumber) {
         guard let slot = slots[number] else { return }
         check(slot)
     }
 
-    /// Holds the whole against the numbered invariants of the type's documentation: O(n), for
-    /// tests.
+    /// Checks all numbered invariants of the type's documentation: O(n), for tests.
     package func checkInvariants() {
         var underWay = Array(repeating: 0, count: origins.count)
         var ready = Array(repeating: 0, count: parties.count)

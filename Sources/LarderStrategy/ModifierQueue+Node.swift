@@ -7,7 +7,7 @@ extension ModifierQueue {
         case waiting(Written)
         case committingSend(wasUnknown: Bool)
         case inFlight(wasUnknown: Bool)
-        /// As `accepted`, but it counts as confirmed: an answer for a shared row ends it.
+        /// As `accepted`, but confirmed: an answer for a shared row ends it.
         case answered
         /// The shell writes the next state.
         case changing(to: Written)
@@ -36,7 +36,7 @@ extension ModifierQueue {
     struct Node: Equatable, Sendable {
         let number: ModifierNumber
         let party: Int32
-        /// Where its places begin in the lanes; -1 without any.
+        /// The first of its places in the lanes; -1 without any.
         var places: Int32 = -1
         var closedPlaces: Int32 = 0
         var unmetDependencies: Int32 = 0
@@ -49,19 +49,21 @@ extension ModifierQueue {
         /// Whether a person decides after each attempt without a clear answer.
         let holds: Bool
         var mayHaveLeft: Bool
-        /// Whether it may have left before the attempt that is under way.
+        /// Whether bytes may have left before the present attempt.
         var hadLeft: Bool
         var isStalled: Bool
         var isDue = false
         /// The end of the origin's Retry-After; until then only an operator ends the pause.
         var floor = Duration.zero
-        /// The attempts after which its pause was ended by another's success; -1 for none.
+        /// The number of attempts when another modifier's success ended its pause; -1 for never.
         var wokenAfter: Int32 = -1
-        /// The origin's settings that its attempt was sent with.
+        /// The version of the origin's settings at its attempt.
         var sentWith: Int32 = 0
 
-        /// Whether another's success may end its pause: not twice in a row, so that traffic does
-        /// not undo the backoff of one that always fails.
+        /// Whether another modifier's success may end its pause.
+        ///
+        /// It may not twice in a row: traffic must not undo the backoff of a modifier that always
+        /// fails.
         var mayBeWoken: Bool { wokenAfter < 0 || attempts > wokenAfter + 1 }
 
         /// The end of its pause, while that lasts.
@@ -70,14 +72,14 @@ extension ModifierQueue {
             return row.pauseEnd
         }
 
-        /// Whether it may be sent as far as it alone is concerned.
+        /// Whether nothing about the modifier itself prevents sending it.
         var isReady: Bool {
             guard closedPlaces == 0, unmetDependencies == 0, case .waiting(let row) = state
             else { return false }
             return row == .queued || isDue && row.pauseEnd != nil
         }
 
-        /// Whether it may still expire: nothing of it can have left in any attempt.
+        /// Whether the modifier may still expire: no byte of it can have left in any attempt.
         var mayExpire: Bool {
             guard !mayHaveLeft else { return false }
             return switch state {
@@ -90,7 +92,7 @@ extension ModifierQueue {
             if case .settling = state { true } else { false }
         }
 
-        /// When its state ends by itself.
+        /// The time at which its state ends without an event.
         var end: Duration? {
             switch state {
             case .held(let end), .waiting(.accepted(let end)): end
@@ -98,7 +100,7 @@ extension ModifierQueue {
             }
         }
 
-        /// When something is to be done about it.
+        /// The time at which the queue has to act on it.
         var wake: Duration? {
             guard mayExpire, let expires else { return end }
             return end.map { min($0, expires) } ?? expires
@@ -121,13 +123,13 @@ extension ModifierQueue {
         var rest = Rest.open
     }
 
-    /// Whether an account leaves an origin alone that has told it to wait.
+    /// How a party respects the time for which an origin told it to wait.
     enum Rest: Equatable, Sendable {
         case open
         case resting(until: Duration)
-        /// The time is over: the next one is tried.
+        /// The time is over: the next ready modifier is tried.
         case due
-        /// The one is sent, to know whether the origin takes more.
+        /// The modifier is in flight as a trial: it shows whether the origin takes more.
         case trying(ModifierNumber)
         /// The origin took one modifier; the others follow from then on.
         case waking(until: Duration)
@@ -156,9 +158,9 @@ extension ModifierQueue {
         var parties = SlotHeap<ModifierNumber>()
         /// Whether a modifier may be sendable now that was not before.
         var isTouched = false
-        /// Ends of attempts in a row by which nothing was done; two are an outage.
+        /// Attempts in a row that ended without an effect; two are an outage.
         var failing = 0
-        /// Counts the changes of its settings.
+        /// The number of changes of its settings.
         var settings: Int32 = 0
     }
 
@@ -167,7 +169,7 @@ extension ModifierQueue {
         /// The origin has answered again; the waiting modifiers follow from then on.
         case waking(until: Duration)
         case down(Outage, trial: Duration)
-        /// The one is tried, to know whether it is back.
+        /// The modifier is in flight as a trial: it shows whether the origin is back.
         case trying(Outage, ModifierNumber)
         case setOffline
     }

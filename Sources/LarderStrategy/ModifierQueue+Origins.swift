@@ -36,7 +36,7 @@ extension ModifierQueue {
 
     /// The operator sets the origin online: one modifier goes first.
     ///
-    /// Backoffs end; only a time that the origin has asked for itself goes on.
+    /// Backoffs end; only a Retry-After of the origin goes on.
     package mutating func originWoken(_ name: OriginName, now: Duration) -> [Action] {
         let origin = originSlot(name)
         wake(origin, now)
@@ -46,10 +46,10 @@ extension ModifierQueue {
 
     /// The origin's settings have changed, and with them perhaps every reason to wait for it.
     ///
-    /// Its credentials count as good, it is tried now, and rests and pauses end, also those that it
-    /// has asked for: it has asked under other settings. The same holds for answers to attempts
-    /// that are under way. An origin that is set offline stays so. `resends` says by the present
-    /// rules which modifiers are sent again after no clear answer.
+    /// Its credentials count as good, and it is tried now, unless an operator set it offline. Rests
+    /// and pauses end, also a Retry-After, as the origin sent that under other settings. The same
+    /// holds for answers to attempts that are under way. `resends` says by the new rules which
+    /// modifiers are sent again after no clear answer.
     package mutating func originChanged(
         _ name: OriginName,
         resends: [ModifierNumber: Bool] = [:],
@@ -68,7 +68,9 @@ extension ModifierQueue {
         return finish(actions, now)
     }
 
-    /// Applies a corrected rule: who waits for a person is sent again, and the other way round.
+    /// Applies a corrected rule.
+    ///
+    /// A modifier that waits for a person is sent again, or the other way round.
     private mutating func set(
         _ resends: Bool,
         of number: ModifierNumber,
@@ -113,7 +115,7 @@ extension ModifierQueue {
         }
     }
 
-    /// `trial` is the attempt that has failed, if it was one of ours.
+    /// `trial` is the attempt that failed, if it was one of this queue.
     mutating func notReached(
         _ origin: Int32,
         isCaptive: Bool,

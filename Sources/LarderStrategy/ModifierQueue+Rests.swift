@@ -14,7 +14,7 @@ extension ModifierQueue {
         return timePassed(now: now)
     }
 
-    /// Which account at which origin a modifier is of; nil for one that is unknown here.
+    /// The origin and the account of a modifier; nil if the number is not known here.
     package func account(of number: ModifierNumber) -> (origin: OriginName, scope: Scope)? {
         guard let slot = slots[number] else { return nil }
         let key = partyKeys[nodes[Int(slot)].party]
@@ -40,7 +40,7 @@ extension ModifierQueue {
         }
     }
 
-    /// An attempt has come to its end: it may have been told to wait, or have been a trial.
+    /// An attempt has ended: its answer may have asked for a rest, or it may have been a trial.
     mutating func noteRest(
         _ slot: Int32,
         _ verdict: ModifierVerdict,
@@ -62,8 +62,7 @@ extension ModifierQueue {
 
     // MARK: After an outage
 
-    /// An attempt at an origin has come to its end: a success behind an outage ends the backoffs
-    /// there.
+    /// An attempt at an origin has ended: a success after an outage ends the backoffs there.
     mutating func noteOutage(
         _ origin: Int32,
         _ verdict: ModifierVerdict,
@@ -78,8 +77,7 @@ extension ModifierQueue {
         }
     }
 
-    /// Has those that sit out a backoff follow within ``Limits/wakeTimeMax``, but none before the
-    /// time that the origin itself has said.
+    /// Ends backoffs within ``Limits/wakeTimeMax``, but none before the origin's Retry-After.
     mutating func endOutage(_ origin: Int32, _ chance: Double, _ now: Duration) {
         defer { origins[Int(origin)].failing = 0 }
         guard origins[Int(origin)].failing >= 2 else { return }
@@ -92,7 +90,7 @@ extension ModifierQueue {
         }
     }
 
-    /// Ends the pauses at an origin, also those that are just being written down.
+    /// Ends the pauses at an origin, also those whose rows are just being written.
     mutating func endPauses(at origin: Int32, isAskedTimeOver: Bool, _ now: Duration) {
         for slot in slots.values where partyKeys[nodes[Int(slot)].party].origin == origin {
             if isAskedTimeOver { nodes[Int(slot)].floor = .zero }
@@ -100,7 +98,7 @@ extension ModifierQueue {
         }
     }
 
-    /// Moves the end of a pause nearer; false where there is none after `next`.
+    /// Moves the end of a pause nearer; false if no pause ends after `next`.
     @discardableResult
     private mutating func endPause(of slot: Int32, at next: Duration) -> Bool {
         let row: Written

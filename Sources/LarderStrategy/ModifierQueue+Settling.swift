@@ -8,7 +8,7 @@ extension ModifierQueue {
         var unsettled = 0
     }
 
-    /// Notes what a modifier depends on; one that is not in the queue any more is confirmed.
+    /// Notes what a modifier depends on; a parent that has left the queue is confirmed.
     mutating func depend(_ slot: Int32, on parents: [ModifierNumber]) {
         let number = nodes[Int(slot)].number
         var unmet: [ModifierNumber] = []
@@ -25,7 +25,7 @@ extension ModifierQueue {
         nodes[Int(slot)].unmetDependencies = Int32(unmet.count)
     }
 
-    /// All that depend on one, directly or through others, and are not about to leave.
+    /// The modifiers that depend on this one, directly or through others, without settling ones.
     package func dependants(of number: ModifierNumber) -> [ModifierNumber] {
         var found: [ModifierNumber] = []
         var seen: Set<ModifierNumber> = [number]
@@ -42,7 +42,9 @@ extension ModifierQueue {
         }
     }
 
-    /// Begins the settle step of one and, unless it is confirmed, of all that depend on it.
+    /// Begins the settle step of a modifier.
+    ///
+    /// Unless it is confirmed, all its dependants settle with it.
     mutating func settle(_ slot: Int32, _ outcome: Outcome, _ actions: inout [Action]) {
         let number = nodes[Int(slot)].number
         let group = outcome == .confirmed ? [] : dependants(of: number)
@@ -57,7 +59,7 @@ extension ModifierQueue {
         actions.append(.settle(number, outcome, dependants: group))
     }
 
-    /// The settle step is committed: the one and those that left with it are no more.
+    /// The settle step is committed: the modifier and those that left with it are removed.
     package mutating func settleCommitted(_ number: ModifierNumber, now: Duration) -> [Action] {
         guard let slot = slots[number], case .settling(let outcome) = nodes[Int(slot)].state else {
             return []
@@ -69,8 +71,9 @@ extension ModifierQueue {
         return finish(actions, now)
     }
 
-    /// The settle step has found that a shared row does not show the modifier yet: it waits for
-    /// that, and counts as confirmed.
+    /// The settle step found that a shared row does not show the modifier yet.
+    ///
+    /// The modifier waits for that, and counts as confirmed.
     package mutating func answerCommitted(_ number: ModifierNumber, now: Duration) -> [Action] {
         guard let slot = slots[number], nodes[Int(slot)].state == .settling(.confirmed) else {
             return []
@@ -83,7 +86,9 @@ extension ModifierQueue {
         return finish(actions, now)
     }
 
-    /// An answer has settled it, which is committed; that can be heard of before its own step is.
+    /// A committed answer has settled the modifier.
+    ///
+    /// The queue may hear of this before it hears of the modifier's own step.
     package mutating func answerShown(_ number: ModifierNumber, now: Duration) -> [Action] {
         guard let slot = slots[number] else { return [] }
         if nodes[Int(slot)].state == .answered { nodes[Int(slot)].state = .settling(.confirmed) }
@@ -101,7 +106,7 @@ extension ModifierQueue {
         release(slot)
     }
 
-    /// Nothing waits for a modifier any more, nor does it for others.
+    /// Removes the dependencies of a modifier and on it.
     private mutating func leaveDependencies(
         of number: ModifierNumber,
         _ slot: Int32,

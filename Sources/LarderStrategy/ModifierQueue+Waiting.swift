@@ -1,9 +1,9 @@
 package import LarderModel
 
 extension ModifierQueue {
-    /// Why a modifier is not sent now: the first thing that has to end.
+    /// The first thing that has to end before the modifier is sent.
     ///
-    /// Nil for one that is unknown here.
+    /// Nil if the number is not known here.
     package func waitingFor(_ number: ModifierNumber) -> Wait? {
         guard let slot = slots[number] else { return nil }
         let node = nodes[Int(slot)]
@@ -44,7 +44,7 @@ extension ModifierQueue {
         }
     }
 
-    /// The state that a modifier is in, as its row has it or is about to.
+    /// The state of a modifier, as its row has it or soon will.
     package func state(of number: ModifierNumber) -> ModifierState? {
         guard let slot = slots[number] else { return nil }
         switch nodes[Int(slot)].state {

@@ -72,7 +72,7 @@ package import LarderModel
 /// 6. A party on trial has one modifier under way that was sent since. A party that rests sends
 ///    none.
 package struct ModifierQueue: Sendable {
-    /// Where each unsettled modifier's node lies.
+    /// The slot of each unsettled modifier's node.
     var slots: [ModifierNumber: Int32] = [:]
     var nodes: [Node] = []
     var freeSlots: [Int32] = []
@@ -106,16 +106,15 @@ package struct ModifierQueue: Sendable {
 
     package init() {}
 
-    /// Unsettled modifiers.
+    /// The number of unsettled modifiers.
     package var count: Int { slots.count }
 
-    /// When time is to be told next by ``timePassed(now:)``; nil while nothing ends by
-    /// itself.
+    /// When to call ``timePassed(now:)`` next; nil while no state ends without an event.
     package var nextWake: Duration? {
         [timers.first?.key, originTimers.first?.key, partyTimers.first?.key].compactMap { $0 }.min()
     }
 
-    /// The time has come that ``nextWake`` said, or any other.
+    /// The time of ``nextWake`` has come; other times do no harm.
     package mutating func timePassed(now: Duration) -> [Action] {
         finish([], now)
     }
@@ -162,7 +161,7 @@ package struct ModifierQueue: Sendable {
         }
     }
 
-    /// How often something was moved in a heap so far: the work that grows with the queue.
+    /// The number of moves in heaps so far, which is the work that grows with the queue.
     package var moves: Int {
         timerPositions.moves + originTimerPositions.moves + partyTimerPositions.moves
             + readyPositions.moves + partyPositions.moves
@@ -201,9 +200,9 @@ package struct ModifierQueue: Sendable {
         touchedOrigins.append(origin)
     }
 
-    /// Puts a node where its state belongs: among the ready ones and the timers, or not.
+    /// Puts a node among the ready ones and the timers, or removes it, as its state says.
     ///
-    /// To be called whenever something of it has changed.
+    /// Call this after each change of the node.
     mutating func refresh(_ slot: Int32) {
         let node = nodes[Int(slot)]
         timers.set(slot, node.wake, &timerPositions)
@@ -214,7 +213,7 @@ package struct ModifierQueue: Sendable {
         refreshParty(node.party)
     }
 
-    /// Puts a party where its first ready one belongs.
+    /// Sorts a party by its first ready modifier, or removes it from its origin's `parties`.
     mutating func refreshParty(_ party: Int32) {
         let origin = partyKeys[party].origin
         let isAsked = parties[Int(party)].refused == nil && parties[Int(party)].rest.admits
@@ -228,7 +227,7 @@ package struct ModifierQueue: Sendable {
 
     // MARK: Steps
 
-    /// Has a row's new state written, from `inFlight` or wherever it waits.
+    /// Orders a new state to be written, from `inFlight` or from a waiting state.
     mutating func change(_ slot: Int32, to written: Written, _ actions: inout [Action]) {
         nodes[Int(slot)].state = .changing(to: written)
         nodes[Int(slot)].isDue = false
@@ -247,7 +246,7 @@ package struct ModifierQueue: Sendable {
         if case .accepted = written { leaveLanes(slot) }
         let refused = parties[Int(nodes[Int(slot)].party)].refused
         if written == .authWait, refused?.contains(number) != true {
-            // There has been another credential meanwhile, refused again or not.
+            // The account got another credential meanwhile, even if that was refused, too.
             change(slot, to: .queued, &actions)
         }
         refresh(slot)
@@ -256,7 +255,7 @@ package struct ModifierQueue: Sendable {
 }
 
 extension ModifierQueue.Node {
-    /// The row's part of a change.
+    /// The change of a row to this state.
     fileprivate func change(to written: ModifierQueue.Written) -> ModifierQueue.Change {
         let until: Duration? =
             switch written {

@@ -14,30 +14,35 @@ package struct ModifierRecord: Equatable, Sendable {
     ///
     /// Settled ones are left out, or named as failed.
     package var dependsOn: [ModifierNumber] = []
-    /// When it was accepted, and answered last, by the clock that its other moments are from: so
-    /// the durations between them are right, whatever the clock says now.
+    /// The time of its acceptance; `answeredAt` is the time of its last answer.
+    ///
+    /// All its times are from the same clock. So the durations between them are right, even if the
+    /// clock is wrong now.
     package var acceptedAt: Timestamp?
     package var answeredAt: Timestamp?
     package var holdUntil: Timestamp?
     package var expiresAt: Timestamp?
-    /// How many counted attempts there may be; nil for any number.
+    /// The largest number of counted attempts; nil for any number.
     package var attemptsMax: Int?
-    /// Whether it is sent again by itself after no clear answer (``ModifierRequest/resends(_:)``).
+    /// Whether it is sent again automatically after no clear answer
+    /// (``ModifierRequest/resends(_:)``).
     package var resends: Bool
     /// Whether a person decides after each attempt without a clear answer (`after_unknown: hold`).
     package var holds = false
     package var state = ModifierState.queued
-    /// Whether the server has confirmed it, and it waits in `accepted` until a shared row shows it.
+    /// Whether the origin has confirmed it while it waits in `accepted` for a shared row to show
+    /// it.
     package var isAnswered = false
-    /// Counted ones.
+    /// The number of counted attempts.
     package var attempts = 0
-    /// Answers that said that it was not applied for now.
+    /// The number of answers that said that it was not applied for now.
     package var answersNotApplied = 0
     package var isStalled = false
-    /// When it is tried again, or, in `accepted`, when it is taken for confirmed.
+    /// The time of the next attempt; in `accepted` the time at which it counts as confirmed.
     package var nextAttemptAt: Timestamp?
-    /// Whether bytes of it may have left in any attempt, be it counted or not: an attempt was
-    /// counted, or an answer is kept.
+    /// Whether bytes of it may have left in any attempt, counted or not.
+    ///
+    /// This is so if an attempt was counted, or if an answer is kept.
     package var mayHaveLeft = false
 
     package init(

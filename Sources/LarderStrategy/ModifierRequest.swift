@@ -5,11 +5,12 @@ package struct ModifierRequest: Equatable, Sendable {
     package let method: String
     /// The rules that limit its redirects and recognize a portal's answers.
     package let flight: FlightRules
-    /// The media type of its body without parameters, in lower case; empty where there is none.
+    /// The media type of its body without parameters, in lower case; empty if there is none.
     package let essence: String
     package let isConditional: Bool
-    /// Whether HTML may be the origin's answer: the request carries or accepts it, or the target is
-    /// HTML.
+    /// Whether HTML may be the origin's answer.
+    ///
+    /// The request carries or accepts HTML, or the target is HTML.
     package let expectsHTML: Bool
     package let targets: [EntryID]
 
@@ -64,8 +65,9 @@ package struct ModifierRequest: Equatable, Sendable {
         }
     }
 
-    /// Where a redirect leads that is followed with the same method and body: a 307 or 308 to
-    /// where reads may be led too, from the URL that answered.
+    /// The target of a redirect that is followed with the same method and body.
+    ///
+    /// Only a 307 or 308 is followed, to the targets that ``FlightRules`` allow for reads.
     package func followed(
         _ status: Int,
         _ headers: HeaderFields,
@@ -134,14 +136,14 @@ package struct ModifierRequest: Equatable, Sendable {
         case 501, 505: return .refused
         case 503: return .notNow(retryAfter: head.retryAfter, rest: head.rest)
         case 500..<600: return .serverFailed(retryAfter: head.retryAfter)
-        // No status that an answer may have (RFC 9110 15).
+        // RFC 9110 15 allows no such status.
         case _: return .unclear(.gateway)
         }
     }
 
     private func isPortal(_ head: ResponseHead, _ answering: WebURL) -> Bool {
         if flight.captivePortal(head, from: answering) != nil { return true }
-        // Over plain http a portal answers any method with its page, and 200.
+        // Over plain http a portal answers any method with 200 and its page.
         if (200..<300).contains(head.status), FlightRules.isHTML(head.essence), !expectsHTML,
             !answering.isSecure
         {
@@ -153,8 +155,7 @@ package struct ModifierRequest: Equatable, Sendable {
         return true
     }
 
-    /// Whether the beginning of a 2xx's body without a type is a portal's page, though its head
-    /// does not say so.
+    /// Whether the beginning of a 2xx's body is a portal's page, although the head has no type.
     package func isPortalPage(
         _ body: [UInt8],
         _ headers: HeaderFields,
@@ -168,7 +169,7 @@ package struct ModifierRequest: Equatable, Sendable {
         return start.hasPrefix("<!doctype html") || start.hasPrefix("<html")
     }
 
-    /// Which target the body of a 2xx is (case 5).
+    /// The target that the body of a 2xx represents (case 5).
     private func body(
         _ head: ResponseHead,
         _ headers: HeaderFields,
@@ -199,8 +200,9 @@ package struct ModifierRequest: Equatable, Sendable {
         return targets.first { $0 == id }
     }
 
-    /// Whether the body of a 2xx may say what an entity is that it targets: the rules find its key
-    /// in it then (case 5).
+    /// Whether the body of a 2xx may give the value of a targeted entity (case 5).
+    ///
+    /// Then the rules find the entity's key in the body.
     package var mayShowEntity: Bool {
         method != "DELETE" && targets.contains(where: \.isEntity)
     }

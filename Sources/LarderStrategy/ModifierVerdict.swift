@@ -7,11 +7,11 @@ package import LarderModel
 package enum ModifierVerdict: Equatable, Sendable {
     /// Applied (cases 5, 6 and 20).
     case confirmed(ConfirmedBody)
-    /// 202: taken, and nothing is said of the outcome (case 7).
+    /// 202: taken, with no word about the result (case 7).
     case accepted
-    /// Not applied for now (case 10); `rest` is how long the origin has its account wait.
+    /// Not applied for now (case 10); `rest` is how long the account has to wait.
     case notNow(retryAfter: Duration?, rest: Duration? = nil)
-    /// A 5xx that says nothing of whether it was applied, which is unlikely (case 10).
+    /// A 5xx that does not say whether the write was applied, which is unlikely (case 10).
     case serverFailed(retryAfter: Duration?)
     /// Refused permanently (case 11).
     case refused
@@ -26,11 +26,11 @@ package enum ModifierVerdict: Equatable, Sendable {
 
     /// The content of a 2xx body.
     package enum ConfirmedBody: Equatable, Sendable {
-        /// This target as it is now, which becomes its base, if it is there and can be one.
+        /// The new value of this target, which becomes its base if possible.
         ///
         /// Any other target is as with ``none``.
         case representation(of: EntryID)
-        /// None of the targets: the base of each is what the effects make of the one before.
+        /// The body represents no target: the effects make each new base from the one before.
         case none
     }
 
@@ -43,7 +43,7 @@ package enum ModifierVerdict: Equatable, Sendable {
         case refusedRepeat
     }
 
-    /// The same once the origin has other settings: the time that it has asked for is over.
+    /// The same verdict after the origin's settings changed: a Retry-After no longer counts.
     var underOtherSettings: ModifierVerdict {
         switch self {
         case .notNow: .notNow(retryAfter: nil)

@@ -1,7 +1,7 @@
 import LarderModel
 
 extension NoticeQueue {
-    /// Holds the queue against the invariants of its documentation; costs nothing in release.
+    /// Checks the invariants of the queue's documentation; costs nothing in release.
     func checkInvariants() {
         assert(isCounted, "what waits is ordered and counted, and begins at the first")
         assert(putsAreLast, "the last notice of an id is known where it is a put")

@@ -16,21 +16,21 @@ struct NoticeQueue: Sendable {
     typealias Notice = WatchMachine.Notice
 
     private(set) var places: [Notice?] = []
-    /// Every place before it is empty.
+    /// All places before this one are empty.
     private(set) var first = 0
     private(set) var count = 0
     private(set) var bytes = 0
-    /// Where the put of an id waits that a later one may stand for.
+    /// The place of each waiting put that a later put of its id may replace.
     private(set) var puts: [EntryID: Int] = [:]
 
     var notices: [Notice] { places.compactMap(\.self) }
     var next: Notice? { places.lazy.compactMap(\.self).first }
-    /// The last revision that waits.
+    /// The last waiting revision.
     var end: Revision? { (places.last ?? nil)?.revision }
     var isEmpty: Bool { count == 0 }
     var isFull: Bool { count >= Limits.watchNoticesMax }
 
-    /// Takes in what has happened; false where there is no room for it.
+    /// Adds a change; false if there is no room for it.
     mutating func add(_ change: Change) -> Bool {
         let (notice, place) = notice(of: change)
         let freed = place.flatMap { places[$0] }?.bytes ?? 0
@@ -43,7 +43,7 @@ struct NoticeQueue: Sendable {
         return true
     }
 
-    /// Takes in what there has to be room for.
+    /// Adds a notice for which there must be room.
     mutating func append(_ notice: Notice) {
         if case .change(let change, _) = notice.content, let id = change.id {
             if case .put = change.event { puts[id] = places.count } else { puts[id] = nil }
@@ -53,7 +53,7 @@ struct NoticeQueue: Sendable {
         bytes += notice.bytes
     }
 
-    /// Hands out at most so many, and whole steps.
+    /// Removes and returns at most so many notices, but whole steps.
     mutating func take(_ most: Int) -> [Notice] {
         var taken: [Notice] = []
         while first < places.count {
@@ -81,7 +81,7 @@ struct NoticeQueue: Sendable {
         sweep()
     }
 
-    /// How a change is told, and the place of the put that it stands for too.
+    /// The notice for a change, and the place of the put that it replaces.
     private func notice(of change: Change) -> (Notice, place: Int?) {
         guard case .put(let id, var cause) = change.event, let place = puts[id],
             case .change(let earlier, let coalesced)? = places[place]?.content

@@ -18,10 +18,12 @@ package struct OriginHealth: Equatable, Sendable {
 
     package private(set) var state = State.unknown
     package private(set) var since: Timestamp
-    /// When a portal answered in its place last.
+    /// The last time that a portal answered in the origin's place.
     private var portalSeen: Timestamp?
-    /// Until when the origin is left alone, on the monotonic clock, by the account that it told so;
-    /// at most ``Limits/restingAccountsMax``, of which none is over when another comes.
+    /// The ends of rests on the monotonic clock, by the account that the origin told to rest.
+    ///
+    /// There are at most ``Limits/restingAccountsMax``; a new rest first removes those that are
+    /// over.
     package private(set) var rests: [Scope: Duration] = [:]
 
     package init(now: Timestamp) {
@@ -36,9 +38,9 @@ package struct OriginHealth: Equatable, Sendable {
         }
     }
 
-    /// The right origin has answered, whatever it said.
+    /// The right origin has answered, with any status.
     ///
-    /// True when that is news, as below.
+    /// True if the state changes, as for the functions below.
     package mutating func answered(now: Timestamp) -> Bool {
         become(.online, now)
     }
@@ -47,7 +49,7 @@ package struct OriginHealth: Equatable, Sendable {
         become(.offline, now)
     }
 
-    /// A request has had no answer for ``Limits/silenceTime``; it goes on all the same.
+    /// A request has had no answer for ``Limits/silenceTime``; the request itself goes on.
     package mutating func fellSilent(now: Timestamp) -> Bool {
         become(.offline, now)
     }
@@ -57,8 +59,10 @@ package struct OriginHealth: Equatable, Sendable {
         return become(.captive, now)
     }
 
-    /// Whether a portal has answered in its place lately: pages are taken for the portal's for so
-    /// long (``Limits/captiveTime``), as an origin may have nothing but pages.
+    /// Whether a portal answered in the origin's place lately.
+    ///
+    /// Pages count as the portal's only for ``Limits/captiveTime``, as an origin may have only
+    /// pages.
     package func isCaptive(_ now: Timestamp) -> Bool {
         guard state == .captive, let portalSeen else { return false }
         return now.since(portalSeen) < Limits.captiveTime
@@ -97,7 +101,7 @@ package struct OriginHealth: Equatable, Sendable {
         rests = [:]
     }
 
-    /// Until when an account leaves it alone; nil where it does not.
+    /// The end of an account's rest; nil if it does not rest.
     package func restEnd(of scope: Scope, now: Duration) -> Duration? {
         rests[scope].flatMap { $0 > now ? $0 : nil }
     }

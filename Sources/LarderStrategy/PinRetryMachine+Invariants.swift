@@ -1,7 +1,7 @@
 import LarderModel
 
 extension PinRetryMachine {
-    /// Holds the machine against the invariants of its documentation; costs nothing in release.
+    /// Checks the invariants of the machine's documentation; costs nothing in release.
     func checkInvariants() {
         for state in origins.values {
             switch state {

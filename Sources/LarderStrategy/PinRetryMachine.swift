@@ -1,6 +1,6 @@
 package import LarderModel
 
-/// Decides when the origins are asked for what pins wait for.
+/// Decides when the daemon asks origins for the answers that pins wait for.
 ///
 /// Terms: an origin is *asked* while a task goes through its waiting pins. It *rests* after one of
 /// them could not be fetched, or while it has asked the accounts of all of them for a rest. An
@@ -9,7 +9,7 @@ package import LarderModel
 /// Invariants:
 /// 1. An origin is asked by one task at a time.
 /// 2. A rest is ``Limits/pinRetryBase`` · 2^n after n + 1 failures in a row, at most
-///    ``Limits/pinRetryMax``, or as long as the origin has asked for, if that is longer.
+///    ``Limits/pinRetryMax``. It is longer if the origin has asked for a longer one.
 /// 3. Once an origin has answered any request, its rest ends, and its failures are forgotten.
 ///
 /// ```
@@ -68,7 +68,7 @@ package struct PinRetryMachine: Equatable, Sendable {
         return due.sorted()
     }
 
-    /// Everything that was wanted of an origin has been settled.
+    /// All pins that waited for the origin are settled.
     package mutating func reached(_ name: OriginName) {
         origins[name] = nil
     }
@@ -101,7 +101,7 @@ package struct PinRetryMachine: Equatable, Sendable {
     }
 
     static func rest(after failures: Int) -> Duration {
-        // Far past the longest rest, and far from the end of the number's range.
+        // Above the longest rest, and far below an overflow.
         let doublings = min(max(failures, 1) - 1, 16)
         return min(Limits.pinRetryMax, Limits.pinRetryBase * (1 << doublings))
     }

@@ -1,7 +1,7 @@
 import LarderModel
 
 extension ProbeMachine {
-    /// Holds the numbered invariants of the type's documentation; called after each change.
+    /// Checks the numbered invariants of the type's documentation; called after each change.
     func checkInvariants() {
         // 1
         assert(waiting >= 0, "an interest ends once")

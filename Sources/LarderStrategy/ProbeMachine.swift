@@ -40,7 +40,7 @@ package struct ProbeMachine: Equatable, Sendable {
     package private(set) var state = State.idle
     package private(set) var waiting = 0
     package private(set) var isDown: Bool
-    /// Probes since the last request of a client was answered; they make the pauses longer.
+    /// Probes since the origin last answered a client's request; they make the pauses longer.
     package private(set) var failures = 0
 
     package init(isDown: Bool) {
@@ -51,8 +51,7 @@ package struct ProbeMachine: Equatable, Sendable {
 
     package enum LoopAction: Equatable, Sendable {
         case nothing
-        /// Begin the loop, or go on with it, by a pause of up to this, told by
-        /// ``pauseEnded(rest:)``.
+        /// Begin or continue the loop with a pause of up to this; then call ``pauseEnded(rest:)``.
         case pause(upTo: Duration)
     }
 
@@ -78,15 +77,15 @@ package struct ProbeMachine: Equatable, Sendable {
         return begin()
     }
 
-    /// The origin is not down, or is not to be asked.
+    /// The origin is not down, or an operator set it offline.
     package mutating func cameBack() {
         defer { checkInvariants() }
         isDown = false
     }
 
-    /// A client's request was answered: the next time begins with a short pause again.
+    /// The origin answered a client's request: the next outage begins with a short pause again.
     ///
-    /// A probe that is answered does not do that, as what answers it may fail every request.
+    /// The answer to a probe has no such effect, as the origin may still fail every other request.
     package mutating func requestAnswered() {
         defer { checkInvariants() }
         failures = 0
@@ -102,12 +101,12 @@ package struct ProbeMachine: Equatable, Sendable {
 
     package enum PauseAction: Equatable, Sendable {
         case ask
-        /// Pause for this long, told by ``pauseEnded(rest:)``.
+        /// Pause for this long, then call ``pauseEnded(rest:)``.
         case rest(for: Duration)
         case stop
     }
 
-    /// The pause is over; `rest` is how long the origin is still to be left alone for all who wait.
+    /// The pause is over; `rest` is the remaining rest that all waiting tasks have to respect.
     package mutating func pauseEnded(rest: Duration = .zero) -> PauseAction {
         precondition(state == .pausing, "a pause ends once")
         defer { checkInvariants() }
@@ -120,7 +119,7 @@ package struct ProbeMachine: Equatable, Sendable {
         return .ask
     }
 
-    /// The probe has come to its end, and what it told was noted.
+    /// The probe has ended, and its result was noted.
     package mutating func probeEnded() -> LoopAction {
         precondition(state == .asking, "a probe ends once")
         defer { checkInvariants() }
@@ -129,15 +128,16 @@ package struct ProbeMachine: Equatable, Sendable {
         return begin()
     }
 
-    /// From here on the pause does not grow.
+    /// The number of failures after which the pause no longer grows.
     static let failuresMax = 5
 
     private var ceiling: Duration {
         min(Limits.probePauseBase * (1 << failures), Limits.probePauseMax)
     }
 
-    /// A pause of up to `ceiling`: between its half and all of it, as `chance` in 0..<1 draws, so
-    /// that many daemons do not probe an origin at the same moment.
+    /// A random pause between half of `ceiling` and all of it, as `chance` in 0..<1 draws.
+    ///
+    /// So many daemons do not probe an origin at the same moment.
     package static func pause(upTo ceiling: Duration, chance: Double) -> Duration {
         ceiling * (0.5 + 0.5 * chance)
     }

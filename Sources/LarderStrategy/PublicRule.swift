@@ -14,7 +14,7 @@ package enum PublicRule {
         }
     }
 
-    /// More than one label, none of them empty or with an underscore, in no local domain.
+    /// Whether the name has several labels, none empty or with an underscore, in no local domain.
     private static func isPublic(name: Substring) -> Bool {
         let whole = name.utf8.last == UInt8(ascii: ".") ? name.dropLast() : name
         let labels = whole.split(separator: ".", omittingEmptySubsequences: false)
@@ -23,7 +23,8 @@ package enum PublicRule {
         return !localDomains.contains { ".\(whole)".hasSuffix($0) }
     }
 
-    /// Names that a local network or this machine answers for: RFC 6761 6.3, RFC 6762, RFC 8375,
-    /// and `.internal` as ICANN reserved it in 2024.
+    /// Names that a local network or this machine answers for.
+    ///
+    /// RFC 6761 6.3, RFC 6762 and RFC 8375 name them; ICANN reserved `.internal` in 2024.
     private static let localDomains = [".localhost", ".local", ".internal", ".home.arpa"]
 }

@@ -1,7 +1,8 @@
 package import LarderModel
 
-/// The conditions of a request on the raw routes (RFC 9110 13): whether the client has already what
-/// it would get.
+/// The conditions of a request on the raw routes (RFC 9110 13).
+///
+/// They say whether the client already has the answer.
 package struct RawConditions: Equatable, Sendable {
     private let ifNoneMatch: String?
     private let ifModifiedSince: String?
@@ -11,10 +12,10 @@ package struct RawConditions: Equatable, Sendable {
         ifModifiedSince = request["If-Modified-Since"]
     }
 
-    /// Whether an answer with this status and these validators is told as 304.
+    /// Whether the client gets a 304 instead of an answer with this status and these validators.
     ///
-    /// If-Modified-Since counts only where there is no If-None-Match, and for an answer that says
-    /// when it was modified (13.1.3).
+    /// If-Modified-Since counts only without If-None-Match, and only for an answer with
+    /// Last-Modified (13.1.3).
     package func isMet(
         status: Int,
         entityTag: String?,

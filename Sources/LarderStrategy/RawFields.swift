@@ -37,11 +37,10 @@ package enum RawFields {
         return fields
     }
 
-    /// The age that a cached answer has (RFC 9111 4.2.3): how long it is here, and how old it was
-    /// when it came.
+    /// The age of a cached answer (RFC 9111 4.2.3): its time in the cache and its age at arrival.
     ///
-    /// The origin's Date is left out of it, as 4.2.3 allows, so that a clock that goes wrong on one
-    /// side ages nothing.
+    /// The age leaves out the origin's Date, as 4.2.3 allows. So a wrong clock on one side makes no
+    /// answer older.
     package static func age(of entry: Entry, now: Timestamp) -> Duration {
         entry.age(at: now) + (entry.headers.age ?? .zero)
     }

@@ -6,11 +6,11 @@ package import LarderModel
 ///
 /// | directive | what it does |
 /// |---|---|
-/// | `only-if-cached` | only the cache, a stale answer too; `max-age`, `min-fresh` and `max-stale` are then limits |
-/// | `no-cache` | only the network, which may confirm what is cached; its failure is the answer |
-/// | `no-store` | what the network answers is passed on and not kept |
-/// | `max-stale`, `max-stale=n` | a cached answer that is stale by so much at most counts as fresh; `n` is a limit |
-/// | `max-age=n`, `min-fresh=n` | an answer beyond it does not count as fresh; it is still given where the network fails |
+/// | `only-if-cached` | only the cache, also stale; `max-age`, `min-fresh`, `max-stale` are limits |
+/// | `no-cache` | only the network, which may confirm the cached answer; its failure is told |
+/// | `no-store` | the network's answer is passed on and not kept |
+/// | `max-stale`, `max-stale=n` | stale by at most `n` counts as fresh; beyond `n` it is refused |
+/// | `max-age=n`, `min-fresh=n` | beyond the limit an answer serves only if the network fails |
 ///
 /// There is one answer, so ``FetchPolicy/cacheThenNetwork`` counts as
 /// ``FetchPolicy/networkFirst``.
@@ -26,7 +26,7 @@ package struct RawRules: Equatable, Sendable {
     }
 
     package private(set) var policy: FetchPolicy
-    /// Whether what the network answers may be stored.
+    /// Whether the network's answer may be stored.
     package private(set) var isKept: Bool
     private var isNoCache = false
     private var isOnlyCached = false
@@ -34,7 +34,7 @@ package struct RawRules: Equatable, Sendable {
     private var minFresh: Duration?
     private var maxStale = Tolerance.unsaid
 
-    /// Whether it is the request and not the policy that wants the network to be asked.
+    /// Whether the request, and not the policy, wants the network.
     package var asksNetwork: Bool { isNoCache || isPicky }
     private var isPicky: Bool { maxAge != nil || minFresh != nil }
 
@@ -46,11 +46,9 @@ package struct RawRules: Equatable, Sendable {
 
     /// The rules of a request with the Cache-Control value `control` to an origin with `policy`.
     ///
-    /// A request whose `accept` names server-sent events alone is passed on: there is nothing to
-    /// keep.
-    ///
-    /// An unknown directive counts for nothing; of one that is given twice the first counts, and an
-    /// argument that cannot be read is zero, which asks for the most.
+    /// - If `accept` names only server-sent events, the answer is passed on and not kept.
+    /// - An unknown directive has no effect. If a directive is given twice, the first one counts.
+    /// - An argument that cannot be read counts as zero, the strictest value.
     package init(_ policy: FetchPolicy, control: String, accept: String? = nil) {
         self.policy = policy
         isKept = !(accept?.lowercased().hasPrefix("text/event-stream") ?? false)

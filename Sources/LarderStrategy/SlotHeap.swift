@@ -9,8 +9,7 @@ struct SlotHeap<Key: Comparable & Sendable>: Sendable {
 
     var first: Element? { elements.first }
 
-    /// Puts the slot in under the key, or under another one than before; without a key takes it
-    /// out.
+    /// Adds the slot under the key, or moves it there; without a key removes it.
     mutating func set(_ slot: Int32, _ key: Key?, _ positions: inout SlotPositions) {
         guard let key else { return remove(slot, &positions) }
         let position = Int(positions[slot])
@@ -76,10 +75,10 @@ struct SlotHeap<Key: Comparable & Sendable>: Sendable {
 /// The positions of slots in a heap; -1 for a slot that is in none.
 struct SlotPositions: Sendable {
     private var positions: [Int32] = []
-    /// How often a slot was moved, so that tests can count.
+    /// The number of moves so far, for tests.
     private(set) var moves = 0
 
-    /// Makes room for one more slot, which is in no heap.
+    /// Makes room for a new slot, which is in no heap.
     mutating func append() {
         positions.append(-1)
     }

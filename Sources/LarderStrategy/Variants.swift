@@ -33,7 +33,7 @@ package struct Variants: Sendable {
         try EntryID(url.text + " vary")
     }
 
-    /// The URL's id, where an id is that of a variant's answer.
+    /// The id of the URL, if `id` is a variant's.
     package static func url(of id: EntryID) -> EntryID? {
         guard let url = id.urlOfVariant,
             id.text.utf8.dropFirst(url.text.utf8.count).contains(UInt8(ascii: "="))

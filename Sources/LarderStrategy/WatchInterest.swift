@@ -5,10 +5,11 @@ package struct WatchInterest: Equatable, Sendable {
     package var ids: Set<EntryID>
     package var prefixes: [String]
     package var kinds: Set<WatchKind>
-    /// Entities whose own URLs are among the ids: a modifier of one is told under its key.
+    /// Entities whose own URLs are among the ids; a modifier of such an entity is told under its
+    /// key.
     package var written: Set<EntryID> = []
 
-    /// Neither ids nor prefixes: every entry.
+    /// Without ids and prefixes the interest covers every entry.
     package init(
         ids: Set<EntryID> = [],
         prefixes: [String] = [],

@@ -1,7 +1,7 @@
 import LarderModel
 
 extension WatchMachine {
-    /// Holds the machine against the invariants of its documentation; costs nothing in release.
+    /// Checks the invariants of the machine's documentation; costs nothing in release.
     func checkInvariants() {
         waiting.checkInvariants()
         assert(waiting.next.map { $0.revision >= told } ?? true, "it was not told")

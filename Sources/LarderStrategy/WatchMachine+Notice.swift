@@ -3,7 +3,7 @@ package import LarderModel
 extension WatchMachine {
     package struct Notice: Equatable, Sendable {
         package enum Content: Equatable, Sendable {
-            /// `coalesced` is how many puts it stands for.
+            /// `coalesced` is the number of puts that the notice stands for, at least 1.
             case change(Change, coalesced: Int)
             case status(Subject, String)
             case bookmark(isInitialDone: Bool)
@@ -11,14 +11,15 @@ extension WatchMachine {
 
         package var revision: Revision
         package var content: Content
-        /// More of the same step follows: its revision is not yet one to come back with.
+        /// Whether more notices of the same step follow; the client must not resume at this
+        /// revision.
         package var hasMore = false
     }
 
     /// A thing whose present state is told, and never replayed.
     package enum Subject: Hashable, Sendable {
         case origin(OriginName)
-        /// That of the watcher's account at an origin.
+        /// The credential of the watcher's account at an origin.
         case credential(OriginName)
 
         var kind: WatchKind {

@@ -43,38 +43,41 @@ package struct WatchMachine: Sendable {
         case list
         case readLog(after: Revision, through: Revision)
         case wait
-        /// The last that is told.
+        /// Tell this last, then end the stream.
         case tellLagged(Revision, droppedAfter: Revision)
         case end
     }
 
     /// The action when the stream has been silent for a while.
     package enum BeatAction: Equatable, Sendable {
-        /// Say that the stream lives, and up to where everything was told.
+        /// Say that the stream is alive, and up to which revision everything was told.
         case beat(Revision)
         case tell(Notice)
     }
 
     package let interest: WatchInterest
     package private(set) var state: State
-    /// Everything of interest up to it was handed out.
+    /// The reader got every change of interest up to this revision.
     package private(set) var told: Revision
     private(set) var waiting = NoticeQueue()
-    /// Told once there is nothing older to tell.
+    /// A bookmark to tell once no older notice waits.
     private var bookmark: Notice.Content?
     private let hasBookmarks: Bool
     private var bookmarked: Revision?
     /// The last state of each subject that changed while the watcher was not live.
     private var statuses: [Subject: String] = [:]
-    /// Entries that were listed in a later state than the log is at.
+    /// Entries that were listed at a later revision than the log has reached.
     private(set) var listed: [EntryID: Revision] = [:]
     private(set) var listedBytes = 0
 
-    /// `since` is where the watcher has come to; nil begins with what happens from now on, and
-    /// `listsFirst` with the entries that there are.
+    /// Begins the stream of a watcher.
     ///
-    /// A step may be seen before it is released, so a watcher may come with a later number: it
-    /// begins with what is released.
+    /// - `since`: the revision up to which the watcher knows everything; nil begins with new
+    ///   changes.
+    /// - `listsFirst`: begins with the existing entries instead.
+    ///
+    /// A client can see a step before it is released, so `since` may be above `released`. Then the
+    /// watcher begins at `released`.
     package init(
         _ interest: WatchInterest,
         since: Revision?,
@@ -95,21 +98,21 @@ package struct WatchMachine: Sendable {
 
     // MARK: Events
 
-    /// A change was released; true when the reader is to be woken.
+    /// A change was released; true if the reader has to wake up.
     ///
-    /// One that it does not care for, or that it reads from the log, is left out.
+    /// A change outside the interest, or one that the reader gets from the log, is left out.
     package mutating func released(_ change: Change) -> Bool {
         guard state == .live, change.revision > told, interest.covers(change) else { return false }
         defer { checkInvariants() }
         if !waiting.add(change) {
-            // Nothing of a step that does not fit is told.
+            // A step that does not fit is left out as a whole.
             waiting.drop(from: change.revision)
             state = .lagged(after: Revision(change.revision.number - 1))
         }
         return true
     }
 
-    /// Changes were lost that were to be released after `last`; the log may have them.
+    /// Changes after `last` were lost before their release; the log may have them.
     package mutating func releaseWasCut(after last: Revision) -> Bool {
         defer { checkInvariants() }
         guard state == .live else { return false }
@@ -117,7 +120,7 @@ package struct WatchMachine: Sendable {
         return true
     }
 
-    /// An origin or a credential is in another state, as of the last released revision.
+    /// An origin or a credential has a new state, as of the last released revision.
     package mutating func statusChanged(
         _ subject: Subject,
         _ newState: String,
@@ -144,7 +147,7 @@ package struct WatchMachine: Sendable {
 
     // MARK: The reader
 
-    /// The reader has told everything that it was handed; `released` is the last released revision.
+    /// The reader has told all its notices; `released` is the last released revision.
     package mutating func readerIsReady(released: Revision) -> ReadAction {
         defer { checkInvariants() }
         if case .over = state { return .end }
@@ -195,7 +198,7 @@ package struct WatchMachine: Sendable {
         bookmarked = from
     }
 
-    /// Changes were read from the log: all of interest up to `through`.
+    /// The reader read all changes of interest up to `through` from the log.
     package mutating func pageWasRead(
         _ changes: [Change],
         through: Revision,
@@ -216,7 +219,7 @@ package struct WatchMachine: Sendable {
         appendStatuses(at: max(through, told))
     }
 
-    /// The log does not reach back to where it is.
+    /// The log no longer has the revision after which the watcher has to read.
     package mutating func pageWasGone() {
         guard case .catchingUp(let after) = state else { return }
         state = .lagged(after: after)
