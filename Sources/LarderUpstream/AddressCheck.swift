@@ -2,10 +2,9 @@ import Glibc
 import LarderModel
 import NIOCore
 
-/// Closes a new connection whose peer the origin may not live at, before a request byte leaves.
+/// Closes a new connection before a request byte leaves, if the origin does not allow the peer.
 ///
-/// A name that leads elsewhere than it did when ``NameCheck`` judged it (DNS rebinding) gains
-/// nothing by it.
+/// So a name gains nothing if it leads elsewhere than when ``NameCheck`` judged it (DNS rebinding).
 struct AddressCheck {
     /// The error with which the connection fails.
     struct Refusal: Error {
@@ -13,11 +12,10 @@ struct AddressCheck {
         let address: String
     }
 
-    /// Fails where the peer is refused.
+    /// Fails if the peer is refused.
     ///
-    /// The channel is closed only after the pool has heard of
-    /// the failure: its state machine does not expect a connection to close while it starts, and
-    /// it does not close it itself.
+    /// The channel closes only after the pool has heard of the failure. The pool's state machine
+    /// does not expect a connection to close while it starts, and the pool does not close it.
     @Sendable
     static func run(on channel: any Channel) -> EventLoopFuture<Void> {
         guard channel.remoteAddress?.isRefused ?? true else {
@@ -30,7 +28,7 @@ struct AddressCheck {
 }
 
 extension SocketAddress {
-    /// Whether ``AddressRule`` refuses it, as it does what is neither IPv4 nor IPv6.
+    /// Whether ``AddressRule`` refuses the address; an address other than IPv4 or IPv6 is refused.
     var isRefused: Bool {
         guard let text = ipAddress else { return AddressRule.refuses([]) }
         let isV4 = self.protocol == .inet

@@ -1,12 +1,12 @@
 import AsyncHTTPClient
 import NIOCore
 
-/// The reading side of one request: what is not read to its end is given up when this goes.
+/// The reading side of one request, which ends the request when it is released.
 final class Answer: Sendable {
     private let task: HTTPClient.Task<Void>
     private let delegate: AnswerDelegate
 
-    /// Sends the request; its deadline covers everything up to the body's end.
+    /// Sends the request; its deadline covers everything up to the end of the body.
     init(
         to request: HTTPClient.Request,
         from client: HTTPClient,
@@ -38,8 +38,8 @@ final class Answer: Sendable {
 
     /// The body's next piece, or nil at its end.
     ///
-    /// The request fails when nothing comes for `silence` while it is waited for, if there is such
-    /// a bound; what a slow reader takes does not count.
+    /// If there is a bound, the request fails when no byte arrives for `silence` during this call.
+    /// The reader's own time does not count.
     func piece(within silence: TimeAmount?) async throws(AnswerFailure) -> [UInt8]? {
         switch try await next(within: silence).get() {
         case .piece(let bytes): return bytes

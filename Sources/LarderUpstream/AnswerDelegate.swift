@@ -60,12 +60,12 @@ final class AnswerDelegate: HTTPClientResponseDelegate {
         }
     }
 
-    /// The next item if it is there, nil if it has to be waited for.
+    /// The next item if it has arrived; nil if the reader has to wait.
     func look() -> AnswerSlot.Outcome? {
         settle(slot.withLock { $0.readerLooked() })
     }
 
-    /// Waits for the next item, without a bound of its own.
+    /// Waits for the next item, without a time limit.
     func next() async -> AnswerSlot.Outcome {
         await withCheckedContinuation { reader in
             if let outcome = settle(slot.withLock({ $0.readerAsked(reader) })) {

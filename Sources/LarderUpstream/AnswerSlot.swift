@@ -17,7 +17,7 @@ struct AnswerSlot {
         case piece([UInt8])
     }
 
-    /// The next item, nil at the end, or why there is none.
+    /// The next item, nil at the end, or the failure.
     typealias Outcome = Result<Item?, AnswerFailure>
     typealias Reader = CheckedContinuation<Outcome, Never>
     typealias Credit = EventLoopPromise<Void>
@@ -64,7 +64,7 @@ struct AnswerSlot {
         case answer(Reader, Outcome)
     }
 
-    /// The request is over, with its last byte or with an error.
+    /// The request has ended, with its last byte or with an error.
     mutating func requestEnded(_ error: (any Error)?) -> EndAction {
         let failure = error.map { AnswerFailure(error: $0, progress: progress) }
         switch state {
@@ -103,7 +103,7 @@ struct AnswerSlot {
         }
     }
 
-    /// The same, but that the reader is remembered where it has to wait.
+    /// As ``readerLooked()``, but remembers the reader if it has to wait.
     mutating func readerAsked(_ reader: Reader) -> TakeAction {
         let action = readerLooked()
         if case .wait = action { state = .awaited(reader) }
@@ -114,12 +114,13 @@ struct AnswerSlot {
 struct AnswerHead: Equatable {
     let status: Int
     let headers: HeaderFields
-    /// Whether the end of the connection is the end of the body (RFC 9112 6.3, rule 8), so that a
-    /// body that was cut off looks whole.
+    /// Whether the body ends with the connection (RFC 9112 6.3, rule 8).
+    ///
+    /// Then a body that was cut off looks whole.
     var endsWithConnection = false
 }
 
-/// How far a request had come.
+/// The progress of a request.
 enum AnswerProgress: Equatable {
     /// No request byte has left.
     case connecting

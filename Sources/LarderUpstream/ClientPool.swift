@@ -37,7 +37,7 @@ final class ClientPool: Sendable {
         return client
     }
 
-    /// A client outside of the pool, for one request; it is the caller's to shut down.
+    /// A client outside the pool, for one request; the caller must shut it down.
     func newClient(
         _ settings: ConnectionSettings,
         host: String,
@@ -49,7 +49,7 @@ final class ClientPool: Sendable {
         )
     }
 
-    /// The pooled client, or what `make` makes if there is none.
+    /// The pooled client, or a new one from `make`.
     private func use(
         _ settings: ConnectionSettings,
         else make: () -> HTTPClient?
@@ -92,8 +92,8 @@ final class ClientPool: Sendable {
         host: String,
         recorder: ConnectionRecorder? = nil
     ) throws(UpstreamError) -> HTTPClient.Configuration {
-        // The time between bytes is ours to watch (Answer): async-http-client's own read timeout
-        // also runs while a slow reader holds the body up.
+        // Answer watches the time between bytes itself: async-http-client's read timeout also runs
+        // while a slow reader delays the body.
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(connect: TimeAmount(settings.connectTimeout), read: nil),
@@ -109,7 +109,7 @@ final class ClientPool: Sendable {
         configuration.connectionPool.idleTimeout = TimeAmount(Limits.upstreamIdleTime)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
             Limits.upstreamConnectionsPerHostMax
-        // With retries a refused connection fails only after the connect timeout.
+        // With retries, a refused connection would fail only after the connect timeout.
         configuration.connectionPool.retryConnectionEstablishment = false
         let prepare: @Sendable (any Channel, String) -> EventLoopFuture<Void> = {
             channel,
@@ -131,7 +131,7 @@ final class ClientPool: Sendable {
     private static func proxy(_ settings: ProxySettings) -> HTTPClient.Configuration.Proxy {
         let host = settings.host
         return .server(
-            // An IPv6 address without its brackets, as a socket takes it.
+            // A socket takes an IPv6 address without its brackets.
             host: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host,
             port: settings.port,
             authorization: settings.credentials.map { credentials in
@@ -142,8 +142,8 @@ final class ClientPool: Sendable {
 }
 
 extension Channel {
-    /// Has the kernel find out that the peer of an idle connection is gone, and end a connection
-    /// whose bytes are not acknowledged (tcp(7)).
+    /// Makes the kernel detect a dead peer of an idle connection, and end a connection whose bytes
+    /// the peer does not acknowledge (tcp(7)).
     fileprivate func keepAlive() -> EventLoopFuture<Void> {
         let options = [
             (TCP_KEEPIDLE, Limits.keepaliveIdleSeconds),

@@ -2,8 +2,9 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// Notes what the connection of a check is like, on its event loop, before a request byte leaves;
-/// guarded by a lock.
+/// Notes the properties of a check's connection, on its event loop, before a request byte leaves.
+///
+/// A lock guards the notes.
 final class ConnectionRecorder: Sendable {
     private let noted = Mutex<UpstreamConnection?>(nil)
 

@@ -23,7 +23,6 @@ struct ConnectionSettings: Hashable {
         purpose = request.purpose
     }
 
-    /// Whether the peer of a connection is the one that the URL names, so that its address tells
-    /// where the request goes.
+    /// Whether the connection's peer is the host of the URL, so that its address counts.
     var checksAddress: Bool { !allowsPrivate && proxy == nil }
 }

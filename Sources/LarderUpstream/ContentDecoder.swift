@@ -1,16 +1,16 @@
 import CZlib
 import LarderModel
 
-/// Decodes a body that an origin coded although `identity` was asked for (RFC 9110 8.4.1).
+/// Decodes a body that an origin coded although the request asked for `identity` (RFC 9110 8.4.1).
 ///
-/// Memory is bounded: it gives at most ``Limits/decodedPieceBytes`` at a time, however much a few
-/// bytes expand to.
+/// Memory is bounded: each call gives at most ``Limits/decodedPieceBytes``, however much the coded
+/// bytes expand.
 final class ContentDecoder {
     enum Coding {
         case gzip
         case deflate
 
-        /// The one coding that a Content-Encoding names; nil for all that cannot be decoded.
+        /// The only coding of a Content-Encoding; nil if this type cannot decode the value.
         init?(_ value: String) {
             switch value.filter({ $0 != " " && $0 != "\t" }).lowercased() {
             case "gzip", "x-gzip": self = .gzip
@@ -21,13 +21,13 @@ final class ContentDecoder {
     }
 
     private let coding: Coding
-    /// zlib keeps a pointer to it, so it has a fixed place.
+    /// zlib keeps a pointer to the stream, so the stream has a fixed address.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var pending: [UInt8] = []
     private var taken = 0
     private var given = 0
     private var isOpen = false
-    /// Whether the last byte that was decoded ended a gzip member or a zlib stream.
+    /// Whether the last decoded byte ended a gzip member or a zlib stream.
     private var isAtEnd = false
 
     init(_ coding: Coding) {
@@ -40,15 +40,15 @@ final class ContentDecoder {
         stream.deallocate()
     }
 
-    /// Coded bytes that came; ``next()`` gives what they stand for.
+    /// Takes coded bytes; ``next()`` gives the decoded ones.
     func take(_ piece: [UInt8]) {
         pending += piece
         taken += piece.count
     }
 
-    /// Decoded bytes, never empty; nil when more have to come.
+    /// Decoded bytes, never empty; nil if the decoder needs more coded bytes.
     func next() throws(UpstreamError) -> [UInt8]? {
-        // The first two bytes tell the format.
+        // The first two bytes show the format.
         guard isOpen || pending.count >= 2 else { return nil }
         try open()
         while true {
@@ -66,7 +66,7 @@ final class ContentDecoder {
         }
     }
 
-    /// The coded body ended.
+    /// Checks that the coded body ended where it should.
     func finish() throws(UpstreamError) {
         guard isAtEnd || taken == 0 else {
             throw .brokenOff(reason: "it ended inside its \(coding) stream")
@@ -75,7 +75,8 @@ final class ContentDecoder {
 
     private func open() throws(UpstreamError) {
         guard !isOpen else { return }
-        // 32: zlib or gzip by its first bytes. Some servers send `deflate` without zlib's header.
+        // 32: zlib or gzip, as the first bytes show. Some servers send `deflate` without zlib's
+        // header.
         let hasZlibHeader =
             (Int(pending[0]) << 8 + Int(pending[1])) % 31 == 0
             && pending[0] & 0x0F == 8

@@ -20,11 +20,10 @@ package final class HTTPUpstream: Upstream {
     private let userAgent: String
     private let silence: TimeAmount
 
-    /// - Parameters:
-    ///   - eventLoopGroup: where connections live; it must outlive ``shutdown()``.
-    ///   - userAgent: sent where neither the client nor the origin's headers name one.
-    ///   - readTime: how long a body may send nothing while it is waited for.
-    ///   - lookUp: what tells the addresses of a name; nil for the system's resolver.
+    /// - Parameters: - eventLoopGroup: the loops of the connections; it must outlive
+    ///   ``shutdown()``. - userAgent: User-Agent of requests without one from the client or the
+    ///   origin's headers. - readTime: how long a body may be silent while a reader waits for it. -
+    ///   lookUp: function that looks up the addresses of a name; nil for the system's resolver.
     package init(
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         userAgent: String,
@@ -72,21 +71,21 @@ package final class HTTPUpstream: Upstream {
                 case .giveUp, .again: continue
                 case .onNewConnection: marks.connectedAfter = .now()
                 case .afterPause:
-                    // By then the pool knows of all the others that are closed.
+                    // After this pause the pool knows which other connections are closed.
                     try? await Task.sleep(for: Limits.closedConnectionPause)
                 }
             }
         }
     }
 
-    /// The answer as the engine sees it: decoded, where the origin coded it unasked.
+    /// The answer for the engine, decoded if the origin coded it without being asked.
     private func reply(
         _ head: AnswerHead,
         _ answer: Answer,
         to request: UpstreamRequest
     ) -> UpstreamReply {
         let host = request.url.host
-        // An open stream of events is silent as long as nothing happens.
+        // An open stream of events is silent while there are no events.
         let silence = head.isEventStream ? nil : silence
         var reply = UpstreamReply(
             status: head.status,
@@ -148,7 +147,7 @@ package final class HTTPUpstream: Upstream {
         await clients.shutdown()
     }
 
-    /// The URL names the host alone: ``RequestHandler`` writes the target of the marks.
+    /// The URL names only the host: ``RequestHandler`` writes the target from the marks.
     private func prepare(
         _ request: UpstreamRequest,
         _ marks: WireMarks
@@ -171,8 +170,10 @@ package final class HTTPUpstream: Upstream {
 }
 
 extension UpstreamRequest {
-    /// The header fields as they go over the wire: the client's, over them the origin's own where
-    /// the URL is the origin's, and our defaults where neither says anything.
+    /// The header fields that are sent.
+    ///
+    /// The origin's own fields replace the client's if the URL is the origin's. Larder's defaults
+    /// apply if neither has a field.
     func sentHeaders(userAgent: String) -> HeaderFields {
         var sent = headers
         if url.originText == origin.baseURL.originText {
@@ -185,9 +186,9 @@ extension UpstreamRequest {
     }
 }
 
-/// How often one request was sent again, and whether it is sent once more.
+/// Counts how often a request was sent again, and decides whether to send it once more.
 ///
-/// A write's last error tells of all its sendings: with `hasLeft` one of them may have arrived.
+/// The last error of a write covers all its sendings: with `hasLeft` one of them may have arrived.
 private struct Repeats {
     enum Next {
         case giveUp
@@ -199,7 +200,7 @@ private struct Repeats {
     private var closed = 0
     private var unused = 0
     private var silent = 0
-    /// Whether one that was sent may have reached the origin.
+    /// Whether an earlier sending may have reached the origin.
     private(set) var mayHaveArrived = false
 
     mutating func next(after failure: AnswerFailure, _ request: UpstreamRequest) -> Next {
@@ -222,18 +223,18 @@ private struct Repeats {
         return closed <= Limits.closedConnectionsMax ? .afterPause : .giveUp
     }
 
-    /// The error of a request that is given up.
+    /// The error of a request that is not sent again.
     func outcome(of last: AnswerFailure, _ request: UpstreamRequest) -> UpstreamError {
         let host = request.url.host
         let error = UpstreamError(last, host: host)
-        // A read may always be sent again: its error says how the origin is now.
+        // A read may always be sent again, so its error is about the last sending only.
         guard request.isWrite else { return error }
         switch error {
         case .unreachable, .closed, .shortage, .addressRefused:
             return mayHaveArrived ? .closed(host: host, hasLeft: true) : error
         case .timedOut:
             // async-http-client counts a request as sent that RequestHandler refused. All
-            // connections may have been in use, which says nothing against the origin.
+            // connections may have been in use, which is not the origin's failure.
             guard request.purpose == .write, last.progress == .connecting, !mayHaveArrived else {
                 return error
             }
@@ -250,7 +251,7 @@ extension AnswerHead {
         "Digest",
     ]
 
-    /// A part of a coded body cannot be decoded, and a 204 or 304 has none.
+    /// Whether the body can be decoded: a part of a coded body cannot, and a 204 or 304 has none.
     fileprivate var mayBeDecoded: Bool { ![204, 206, 304].contains(status) }
 
     fileprivate var isEventStream: Bool {

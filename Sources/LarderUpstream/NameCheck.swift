@@ -17,7 +17,7 @@ final class NameCheck: Sendable {
 
     private struct Lookup {
         let addresses: EventLoopFuture<[SocketAddress]>
-        /// Until when it counts once it is over.
+        /// The end of the time for which a finished lookup counts.
         let end: NIODeadline
         var isUnderWay = true
     }
@@ -26,18 +26,17 @@ final class NameCheck: Sendable {
     private let lookUp: LookUp
     private let lookups = Mutex<[String: Lookup]>([:])
 
-    /// - Parameters:
-    ///   - eventLoopGroup: where names are looked up.
-    ///   - lookUp: what tells the addresses of a name; nil for the system's resolver.
+    /// - Parameters: - eventLoopGroup: the loops on which names are looked up. - lookUp: function
+    ///   that looks up the addresses of a name; nil for the system's resolver.
     init(eventLoopGroup: any EventLoopGroup, lookUp: LookUp?) {
         self.eventLoopGroup = eventLoopGroup
         self.lookUp = lookUp ?? { Self.resolve($0, on: eventLoopGroup.next()) }
     }
 
-    /// Fails where the host is an address that the origin may not live at, or a name of which any
-    /// address is one: which of them is connected to is not ours to say.
+    /// Fails if the host is a forbidden address, or a name with any forbidden address.
     ///
-    /// Behind a proxy, which looks the name up itself, only an address in the URL is judged.
+    /// All addresses of a name must be allowed, as the connection chooses among them. Behind a
+    /// proxy, which looks the name up itself, only an address in the URL is judged.
     func judge(
         _ url: WebURL,
         _ settings: ConnectionSettings,
@@ -91,8 +90,9 @@ final class NameCheck: Sendable {
         }
     }
 
-    /// The result, as long as it comes in time and the task is not cancelled; the lookup itself
-    /// cannot be stopped.
+    /// The result, if it arrives in time and the task is not cancelled.
+    ///
+    /// The lookup itself cannot be stopped.
     private func waited(
         for addresses: EventLoopFuture<[SocketAddress]>,
         until limit: NIODeadline
@@ -109,7 +109,7 @@ final class NameCheck: Sendable {
         }
     }
 
-    /// All addresses of a name, in any order: they are judged and not connected to.
+    /// All addresses of a name, in any order, as they are only judged.
     private static func resolve(
         _ host: String,
         on loop: any EventLoop

@@ -2,11 +2,10 @@ import LarderModel
 import NIOCore
 import NIOHTTP1
 
-/// Writes the head of each request as the upstream wants it, and tells whether a connection that
-/// was used before is still alive.
+/// Writes the head of each request, and detects whether a reused connection is still alive.
 ///
-/// - The request target goes out byte for byte. async-http-client parses URLs with Foundation,
-///   which encodes `%` again in a URL that has a character such as `[` as well.
+/// - The request target goes out byte for byte. async-http-client parses URLs with Foundation. If a
+///   URL has a character such as `[`, Foundation also encodes its `%` again.
 /// - A reused connection may be dead without a sign, for example after a suspend. A request that
 ///   may be sent twice gives it up after ``WireMarks/silence``. A request that must not goes out
 ///   only over a connection that was busy until ``Limits/reusedIdleMax`` ago.
@@ -20,7 +19,7 @@ final class RequestHandler: ChannelDuplexHandler {
     private let head: ResponseHeadHandler?
     private var requests = 0
     private var lastUse = NIODeadline.uptimeNanoseconds(0)
-    /// Of the parts of a request that is refused; nil while none is.
+    /// Promises of the parts of a refused request; nil while no request is refused.
     private var refused: [EventLoopPromise<Void>]?
     /// Whether the answer to the present request has ended.
     private var isAnswered = false
@@ -86,7 +85,7 @@ final class RequestHandler: ChannelDuplexHandler {
     /// The promise of the request's last write, which fails only before the answer has ended.
     ///
     /// An origin may answer before it has all of a request. async-http-client then closes first and
-    /// passes the end of the answer on second. The close fails the writes that are left, and their
+    /// passes the end of the answer on second. The close fails the remaining writes, and their
     /// error would fail the answer.
     private func failing(
         beforeAnswer promise: EventLoopPromise<Void>?,
@@ -106,9 +105,10 @@ final class RequestHandler: ChannelDuplexHandler {
         return marks.silence != nil || now - lastUse <= TimeAmount(Limits.reusedIdleMax)
     }
 
-    /// The error reaches async-http-client in a turn of its own, as its state machine is in the
-    /// middle of a step here, and before any promise fails: it takes a failed write for the peer's
-    /// doing.
+    /// Reports the error to async-http-client in a later turn of the event loop.
+    ///
+    /// At this moment its state machine is in the middle of a step. The error arrives before any
+    /// promise fails, because async-http-client blames a failed write on the peer.
     private func fail(_ reason: StaleConnection, _ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.eventLoop.execute {

@@ -12,7 +12,7 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// End of the part of a head that was seen, as far as it may belong to the head's end.
+    /// The position in an answer: in its head or in its body.
     private enum State {
         /// In a head; the bytes of its current line, without the line break.
         case head(line: [UInt8], isStatusLine: Bool, isInformational: Bool)
@@ -22,7 +22,7 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
     private var state = State.body
     private var unescapesNext = false
 
-    /// A request is about to be written, so the next bytes that come are a head.
+    /// A request will be written next, so the next bytes that arrive are a head.
     func requestBegins(hasEscapes: Bool) {
         state = .head(line: [], isStatusLine: true, isInformational: false)
         unescapesNext = hasEscapes
@@ -46,7 +46,7 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
             guard let end = rest.firstIndex(of: lineFeed) else {
                 line += rest
                 rest = []
-                // A line longer than any head may be is the decoder's to refuse.
+                // The decoder refuses a line that is longer than any head may be.
                 if line.count > Limits.responseHeadBytesMax {
                     out += line
                     state = .body
@@ -85,7 +85,7 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
             let informs = isStatusLine ? Self.isInformational(line) : isInformational
             return .head(line: [], isStatusLine: false, isInformational: informs)
         }
-        // An empty line before the status line, and the end of a 1xx: a head follows.
+        // After an empty line before the status line, or after the end of a 1xx, a head follows.
         if isStatusLine || isInformational {
             return .head(line: [], isStatusLine: true, isInformational: false)
         }

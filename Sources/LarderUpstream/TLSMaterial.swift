@@ -27,7 +27,7 @@ package enum TLSMaterial {
         configuration.certificateChain = chain.map { .certificate($0) }
         configuration.privateKey = .privateKey(try privateKey(key))
         do {
-            // That a key belongs to its certificate is seen only when both are put to use.
+            // Only a context shows whether a key belongs to its certificate.
             _ = try NIOSSLContext(configuration: configuration)
         } catch {
             throw TLSFault(.clientKey, "does not hold the key of client_cert")

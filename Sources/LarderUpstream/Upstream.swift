@@ -22,10 +22,11 @@ package protocol Upstream: Sendable {
         onSent: @escaping @Sendable () -> Void
     ) async throws(UpstreamError) -> UpstreamReply
 
-    /// The same request over a connection of its own, whose answer's body is not read; it says
-    /// what the connection was like.
+    /// Sends the request over a new connection, and reports on that connection.
+    ///
+    /// The body of the answer is not read.
     func check(_ request: UpstreamRequest) async -> UpstreamCheck
 
-    /// Ends every connection; requests under way fail. Nothing may be asked after it.
+    /// Ends every connection; requests under way fail. No request may follow.
     func shutdown() async
 }

@@ -1,11 +1,12 @@
 /// The bytes of an answer, piece by piece, once and for one reader.
 ///
-/// The origin is read no faster than the pieces are asked for.
+/// The upstream reads the origin no faster than the reader asks for pieces.
 package struct UpstreamBody {
     private let readNext: () async throws(UpstreamError) -> [UInt8]?
 
-    /// A body whose pieces `next` gives; nil ends it, and it is not called again after nil or an
-    /// error.
+    /// Makes a body of the pieces that `next` returns; nil ends the body.
+    ///
+    /// After nil or an error, `next` is not called again.
     package init(_ next: @escaping () async throws(UpstreamError) -> [UInt8]?) {
         readNext = next
     }

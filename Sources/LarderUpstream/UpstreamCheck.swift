@@ -17,9 +17,9 @@ package struct UpstreamCheck: Equatable, Sendable {
     }
 }
 
-/// A connection that a request went over, or would have.
+/// The connection of a check's request.
 package struct UpstreamConnection: Equatable, Sendable {
-    /// The address and port that it leads to: the proxy's where there is one.
+    /// The address and port of its other end: the proxy's if there is one.
     package var peer: String
     /// `HTTP/1.1` or `HTTP/2`.
     package var httpVersion: String

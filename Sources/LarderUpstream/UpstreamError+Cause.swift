@@ -79,7 +79,7 @@ extension UpstreamError {
     }
 }
 
-/// The words of BoringSSL's error codes that a person can do something about.
+/// Texts for those of BoringSSL's error codes that a person can act on.
 private let tlsReasons = [
     ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted, or its time is over"),
     ("CERTIFICATE_REQUIRED", "it wants a client certificate"),
@@ -98,15 +98,17 @@ private func tlsReason(_ error: any Error) -> String {
 }
 
 extension AnswerFailure {
-    /// Whether the pool and not the origin failed, so that nothing has left.
+    /// Whether the pool failed and not the origin, so that no byte has left.
     ///
     /// Every connection was busy for the connect timeout.
     var isOfPool: Bool {
         progress == .connecting && error as? HTTPClientError == .getConnectionFromPoolTimeout
     }
 
-    /// Whether the connection was closed before anything of an answer came: mostly one of the pool
-    /// that had been idle, or else each as soon as it is made.
+    /// Whether the connection was closed before a byte of an answer came.
+    ///
+    /// Usually this was an idle connection of the pool. Otherwise the origin closes each new
+    /// connection.
     var isOfClosedConnection: Bool {
         guard progress != .readingBody else { return false }
         switch error {

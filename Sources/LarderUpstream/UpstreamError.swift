@@ -1,22 +1,25 @@
-/// Why an origin gave no answer, or not all of it.
+/// The reason why an origin gave no answer, or not all of it.
 package enum UpstreamError: Error, Equatable, Sendable {
-    /// No request byte can have left: the name was not found, the connection not made in time, or
-    /// TLS failed.
+    /// No request byte can have left.
+    ///
+    /// The name was not found, the connection was not made in time, or TLS failed.
     case unreachable(host: String, reason: String)
-    /// The connection was closed before anything of an answer came, and that of the repetition too.
+    /// The connection was closed before a byte of an answer came, also when the request was
+    /// repeated.
     ///
     /// With `hasLeft` the request may have arrived.
     case closed(host: String, hasLeft: Bool)
-    /// The host led, or leads, to an address that its origin does not allow; no request byte left.
+    /// The host has an address that its origin does not allow; no request byte left.
     case addressRefused(host: String, address: String)
-    /// The request's time was over, or the origin fell silent in the middle of its answer.
+    /// The request's time was over, or the origin fell silent during its answer.
     case timedOut(UpstreamPhase)
-    /// The connection was lost, or what came over it was no HTTP, after the request had left.
+    /// After the request had left, the connection was lost, or its bytes were not HTTP.
     case brokenOff(reason: String)
     /// The answer's head is above ``Limits/responseHeadBytesMax`` or ``Limits/headerFieldsMax``.
     case headTooLarge
-    /// The daemon itself has no file descriptor, port, memory or free connection left for the
-    /// request; no request byte left.
+    /// The daemon had no file descriptor, port, memory or free connection for the request.
+    ///
+    /// No request byte left.
     case shortage(reason: String)
     /// The caller gave the request up, or the upstream was shut down.
     case cancelled

@@ -1,12 +1,13 @@
 package import LarderModel
 
-/// An origin's answer: its head, and a body that is still to be read.
+/// An origin's answer: its head, and a body that is not yet read.
 package struct UpstreamReply {
     package var status: Int
     package var headers: HeaderFields
     package var body: UpstreamBody
-    /// Whether the end of the connection is the end of the body, so that a body that was cut off
-    /// looks whole (RFC 9112 6.3, rule 8).
+    /// Whether the body ends with the connection (RFC 9112 6.3, rule 8).
+    ///
+    /// Then a body that was cut off looks whole.
     package var endsWithConnection: Bool
     /// Whether the upstream sent the request twice; the origin may have received the first.
     package var isToRepeat = false

@@ -14,28 +14,29 @@ package struct UpstreamRequest: Equatable, Sendable {
     }
 
     package var origin: OriginSettings
-    /// A token of RFC 9110 9.1, in the letters that go over the wire.
+    /// A token of RFC 9110 9.1, in the case in which it is sent.
     package var method: String
-    /// Where to; after a redirect not necessarily under the origin's own host.
+    /// The target URL; after a redirect it may be on another host than the origin's.
     package var url: WebURL
     /// The client's header fields and the validators.
     ///
-    /// ``HTTPUpstream`` adds the origin's own to
-    /// them where the URL has the origin's scheme, host and port.
+    /// ``HTTPUpstream`` adds the origin's own fields if the URL has the origin's scheme, host and
+    /// port.
     package var headers: HeaderFields
-    /// Sent with its length; nil for a request without one.
+    /// The body, sent with its length; nil for a request without one.
     package var body: [UInt8]?
-    /// The time in all, from the call until the body's end.
+    /// The total time, from the call until the end of the body.
     package var timeout: Duration
     package var purpose: Purpose
-    /// Whether it may be sent a second time although the first may have arrived: an idempotent
-    /// write (RFC 9110 9.2), or one under a key that the origin honours.
+    /// Whether the request may be sent a second time although the first may have arrived.
+    ///
+    /// This holds for an idempotent write (RFC 9110 9.2), and under a key that the origin honours.
     package var isRepeatable: Bool
 
     /// Whether it may change something at the origin.
     var isWrite: Bool { method != "GET" && method != "HEAD" }
 
-    /// The same of any request: a read may always be sent again.
+    /// Whether the request may be sent a second time; a read always may.
     var mayRepeat: Bool { isRepeatable || !isWrite }
 
     package init(

@@ -2,17 +2,18 @@ import LarderModel
 import NIOCore
 import NIOHTTP1
 
-/// Orders from the upstream to the handler of the connection that a request goes out on.
+/// Orders from the upstream to the handler of the connection on which a request goes out.
 ///
-/// async-http-client chooses the connection, so they travel in a header field, which
-/// ``RequestHandler`` takes away before the request is encoded.
+/// async-http-client chooses the connection. So the orders travel in a header field, which
+/// ``RequestHandler`` removes before it encodes the request.
 struct WireMarks: Equatable {
-    /// Request target as it goes out (RFC 9112 3.2.1).
+    /// The request target as it is sent (RFC 9112 3.2.1).
     var target: String
     /// The connection must have been made after this.
     var connectedAfter = NIODeadline.uptimeNanoseconds(0)
-    /// Time without a byte of the answer after which a reused connection counts as dead; nil where
-    /// the request must not be sent a second time.
+    /// How long a reused connection may send no byte of the answer before it counts as dead.
+    ///
+    /// Nil if the request must not be sent a second time.
     var silence: TimeAmount?
 }
 
@@ -27,7 +28,7 @@ extension WireMarks {
         )
     }
 
-    /// Reads and removes the field; nil where there is none.
+    /// Reads and removes the field; nil if there is none.
     static func take(from headers: inout HTTPHeaders) -> WireMarks? {
         guard let value = headers.first(name: name) else { return nil }
         headers.remove(name: name)
@@ -41,10 +42,10 @@ extension WireMarks {
     }
 }
 
-/// Why a reused connection was given up before a byte of the answer came.
+/// The reason why a reused connection was given up before a byte of the answer came.
 enum StaleConnection: Error {
     /// No byte of the request has left.
     case unused
-    /// The request was written, and nothing came.
+    /// The request was written, and no byte came back.
     case silent
 }
