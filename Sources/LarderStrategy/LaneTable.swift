@@ -3,7 +3,7 @@ import LarderModel
 /// The modifiers of each lane, in the order of their numbers.
 ///
 /// A *place* is one modifier in one lane. It is *open* when it is the first of its lane and the
-/// lane is not paused: a modifier may be sent when all its places are open. Lanes and places are
+/// lane is not paused. A modifier may be sent when all its places are open. Lanes and places are
 /// lists within arrays, so entering, leaving anywhere and looking at the place before are O(1).
 struct LaneTable: Sendable {
     /// A lane of one user's account; `owner` is the queue's number for the user and account.

@@ -62,7 +62,7 @@ package import LarderModel
 /// # Invariants (``checkInvariants()``)
 ///
 /// 1. A modifier is being sent only if no earlier one shares a lane, and it has no dependency
-///    left; so each lane has one in flight at most.
+///    left. So each lane has one in flight at most.
 /// 2. At most ``Limits/modifiersInFlightMax`` attempts are under way at an origin.
 /// 3. Every ready modifier is in its party's `ready`. The party is in its origin's `parties`,
 ///    unless the credential was refused or the party rests.
