@@ -20,10 +20,11 @@ package final class HTTPUpstream: Upstream {
     private let userAgent: String
     private let silence: TimeAmount
 
-    /// - Parameters: - eventLoopGroup: the loops of the connections; it must outlive
-    ///   ``shutdown()``. - userAgent: User-Agent of requests without one from the client or the
-    ///   origin's headers. - readTime: how long a body may be silent while a reader waits for it. -
-    ///   lookUp: function that looks up the addresses of a name; nil for the system's resolver.
+    /// - Parameters:
+    ///   - eventLoopGroup: the loops of the connections; it must outlive ``shutdown()``.
+    ///   - userAgent: User-Agent for requests without one from the client or the origin's headers.
+    ///   - readTime: how long a body may be silent while a reader waits for it.
+    ///   - lookUp: function that looks up the addresses of a name; nil for the system's resolver.
     package init(
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         userAgent: String,

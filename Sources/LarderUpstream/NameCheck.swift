@@ -26,8 +26,9 @@ final class NameCheck: Sendable {
     private let lookUp: LookUp
     private let lookups = Mutex<[String: Lookup]>([:])
 
-    /// - Parameters: - eventLoopGroup: the loops on which names are looked up. - lookUp: function
-    ///   that looks up the addresses of a name; nil for the system's resolver.
+    /// - Parameters:
+    ///   - eventLoopGroup: the loops on which names are looked up.
+    ///   - lookUp: function that looks up the addresses of a name; nil for the system's resolver.
     init(eventLoopGroup: any EventLoopGroup, lookUp: LookUp?) {
         self.eventLoopGroup = eventLoopGroup
         self.lookUp = lookUp ?? { Self.resolve($0, on: eventLoopGroup.next()) }
