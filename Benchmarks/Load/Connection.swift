@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why a run counts for nothing.
+/// The reason why a run does not count.
 enum LoadFailure: Error, CustomStringConvertible {
     case call(String, Int32)
     case status(Int)
@@ -49,7 +49,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// Reads one answer whole; its status.
+    /// Reads one whole answer and returns its status.
     func receive(_ buffer: inout AnswerBuffer) throws(LoadFailure) -> Int {
         while true {
             if let status = try buffer.takeAnswer() { return status }
@@ -73,7 +73,7 @@ struct AnswerBuffer {
         return received
     }
 
-    /// Takes an answer that is whole out; its status.
+    /// Removes a whole answer and returns its status.
     mutating func takeAnswer() throws(LoadFailure) -> Int? {
         guard let headEnd = bytes[..<count].firstRange(of: Array("\r\n\r\n".utf8))?.upperBound
         else {

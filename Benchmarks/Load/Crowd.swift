@@ -1,10 +1,10 @@
 import ArgumentParser
 import Glibc
 
-/// Has many connections watch many ids while so many steps a second change them, and counts what
-/// each was told against what was done.
+/// Compares the events that many connections receive with the changes that were made.
 ///
-/// The origin must answer `pages/N` under its base URL with what ``CrowdPlan/page(_:)`` prints.
+/// The connections watch many ids, while so many steps a second change them. The origin must answer
+/// `pages/N` under its base URL with the output of ``CrowdPlan/page(_:)``.
 struct Crowd: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "crowd",
@@ -91,7 +91,7 @@ struct Crowd: ParsableCommand {
     }
 }
 
-/// The resident memory of a process as it went.
+/// The course of a process's resident memory.
 private final class Memory {
     private let path: String
     private var notes: [Int] = []
@@ -100,7 +100,7 @@ private final class Memory {
         path = "/proc/\(pid)/status"
     }
 
-    /// In KiB; 0 where the process is gone.
+    /// In KiB; 0 if the process has ended.
     var now: Int {
         guard let file = fopen(path, "r") else { return 0 }
         defer { fclose(file) }
@@ -115,7 +115,7 @@ private final class Memory {
 
     func note() { notes.append(now) }
 
-    /// So many seconds are between those of the course that are told.
+    /// The seconds between two printed values.
     var interval: Int { max(1, (notes.count - 2) / 12) }
 
     var course: String {

@@ -10,7 +10,7 @@ struct CrowdPlan: Sendable {
     static let authors = 100
     static let pages = 200
     static let entitiesAndPages = authors + pages
-    /// Hot ones that each connection watches.
+    /// The number of hot blobs that each connection watches.
     private static let hotEach = 5
 
     let blobs: Int
@@ -54,7 +54,7 @@ struct CrowdPlan: Sendable {
         return things
     }
 
-    /// The body of the watch of it.
+    /// The body of the connection's watch request.
     func command(of connection: Int) -> String {
         let ids = watched(by: connection).sorted().map { "\"\(name($0))\"" }
         return #"{"ids":[\#(ids.joined(separator: ","))]}"#
@@ -67,7 +67,7 @@ struct CrowdPlan: Sendable {
         return Array("\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
     }
 
-    /// Has the daemon fetch all pages.
+    /// Makes the daemon fetch all pages.
     func publish(at socket: String) throws(LoadFailure) {
         let connection = try Connection(socket)
         var buffer = AnswerBuffer()

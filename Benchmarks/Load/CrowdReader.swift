@@ -3,7 +3,7 @@ import Synchronization
 
 /// The events that the connections received.
 struct CrowdTold: Sendable {
-    /// By connection and thing: how many events, those that were told as one counted each.
+    /// The number of events by connection and thing; a coalesced event counts as all its parts.
     var events: [[Int: Int]]
     var frames = 0
     /// Frames out of order, repeated, or about a thing that the connection does not watch.
@@ -36,9 +36,9 @@ struct CrowdVerdict {
     }
 }
 
-/// A thread that reads what all connections are told, until each has heard the last.
+/// A thread that reads the events of all connections, until each got the last event.
 final class CrowdReader: Sendable {
-    /// Without a word for this long, what is not told is lost.
+    /// After this time of silence the missing events count as lost.
     private static let silenceMilliseconds: CInt = 30_000
 
     private let plan: CrowdPlan
@@ -46,14 +46,14 @@ final class CrowdReader: Sendable {
     private let things: [String: Int]
     private let outcome = Mutex(Result<CrowdTold, LoadFailure>.success(CrowdTold(events: [])))
 
-    /// Returns once all of them watch.
+    /// Returns once all connections watch.
     init(_ plan: CrowdPlan, _ socket: String) throws(LoadFailure) {
         self.plan = plan
         var connections: [Connection] = []
         for number in 0..<plan.connections {
             let connection = try Connection(socket)
             let body = plan.command(of: number)
-            // Over HTTP/1.0 a stream is its lines and nothing else.
+            // Over HTTP/1.0 a stream has only its lines, without chunks.
             try connection.send(
                 Array(
                     """
@@ -124,12 +124,12 @@ final class CrowdReader: Sendable {
     }
 }
 
-/// How far a connection was told, in all and of each thing.
+/// The last revisions of a connection, in all and of each thing.
 private struct Revisions {
     private var last = 0
     private var things: [Int: Int] = [:]
 
-    /// False where it was told before.
+    /// False if the revision is not new.
     mutating func take(_ revision: Int, of thing: Int) -> Bool {
         let isNew = revision >= last && revision > things[thing] ?? 0
         last = max(last, revision)
@@ -166,7 +166,7 @@ private struct LineBuffer {
     private var start = 0
     private(set) var isAtEnd = false
 
-    /// Reads what there is.
+    /// Reads the available bytes.
     mutating func fill(_ connection: Connection) throws(LoadFailure) {
         bytes.removeFirst(start)
         start = 0
@@ -184,7 +184,7 @@ private struct LineBuffer {
         return String(decoding: bytes[start..<end], as: UTF8.self)
     }
 
-    /// The next whole line, read if need be.
+    /// The next whole line, after reading if necessary.
     mutating func take(_ connection: Connection) throws(LoadFailure) -> String? {
         while true {
             if let line = next() { return line }

@@ -15,7 +15,7 @@ struct CrowdDone: Sendable {
     }
 }
 
-/// A thread that changes things that no other changes, so many a second.
+/// A thread that changes things of its own, so many a second.
 final class CrowdWriter: Sendable {
     private let plan: CrowdPlan
     private let connection: Connection
@@ -62,7 +62,7 @@ final class CrowdWriter: Sendable {
         var there: Set<Int> = []
         var random = UInt64(number + 1)
         func draw(_ count: Int) -> Int {
-            // Knuth's MMIX; the low bits are the poor ones.
+            // Knuth's MMIX generator; its low bits are less random.
             random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Int(random >> 33) % count
         }

@@ -2,11 +2,11 @@ import ArgumentParser
 import Glibc
 import Synchronization
 
-/// Asks a server on a Unix socket as fast as it answers, each request another one.
+/// Asks a server on a Unix socket as fast as it answers, with a new request each time.
 ///
-/// h2load gives every connection the same list of requests; where each is to be about something
-/// that no other is about, as the targets of modifiers, that does not do. Every connection is a
-/// thread that sends a request and waits for its answer.
+/// h2load gives every connection the same list of requests. That does not work if each request
+/// needs a target of its own, for example for modifiers. Every connection is a thread that sends a
+/// request and waits for its answer.
 struct Load: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "requests",
@@ -85,7 +85,7 @@ final class Progress: Sendable {
         self.end = end
     }
 
-    /// The number of the next request; nil when there are no more.
+    /// The number of the next request; nil if there are no more.
     func take() -> Int? {
         let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
         return number < end ? number : nil
@@ -100,7 +100,7 @@ final class Progress: Sendable {
         next.store(end, ordering: .relaxed)
     }
 
-    /// The time that each took, in microseconds.
+    /// The time of each request, in microseconds.
     func result() throws(LoadFailure) -> [Int] {
         let (microseconds, failure) = outcome.withLock { $0 }
         if let failure { throw failure }

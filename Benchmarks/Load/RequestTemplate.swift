@@ -21,7 +21,7 @@ struct RequestTemplate: Sendable {
     }
 }
 
-/// Text in which `{n}` stands for a number.
+/// Text in which `{n}` is replaced by a number.
 struct NumberedText: Sendable {
     private let parts: [[UInt8]]
 

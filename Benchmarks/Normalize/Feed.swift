@@ -11,7 +11,7 @@ struct Feed {
 
     init(authorRepeats: Int) {
         self.authorRepeats = authorRepeats
-        // Of 1,000 entities one for each repeat is an author.
+        // Of 1,000 entities, each author accounts for one and for `authorRepeats` articles.
         let articles = 1_000 * authorRepeats / (authorRepeats + 1)
         var text = #"{"page":1,"items":["#
         for index in 0..<articles {

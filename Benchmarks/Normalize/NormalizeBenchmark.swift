@@ -3,13 +3,13 @@ import LarderJSON
 import LarderModel
 import LarderNormalize
 
-/// Measures splitting and rebuilding against orjson, and what is stored against the body.
+/// Compares splitting and rebuilding with orjson, and the stored bytes with the body.
 ///
 ///     swift run -c release larder-normalize [ROUNDS]
 ///
-/// The peer reads and writes the same bytes in the same run: orjson, or Python's json where that is
-/// not installed, which is said. Medians of processor time; the figures of two machines cannot be
-/// compared, the ratios of one run can.
+/// The peer reads and writes the same bytes in the same run. It is orjson, or Python's json if
+/// orjson is not installed; the output names it. The figures are medians of processor time. Compare
+/// the ratios of one run, not the figures of two machines.
 @main
 struct NormalizeBenchmark {
     let rules = EntityRules(NormalizeRules(byType: .standard))
@@ -69,7 +69,7 @@ struct NormalizeBenchmark {
         return times.sorted()[rounds / 2]
     }
 
-    /// Seconds.
+    /// In seconds.
     private static var processorTime: Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -45,8 +45,10 @@ struct Stored {
         return answer
     }
 
-    /// Prints the bytes of the columns: of entities key and data, of references two row numbers and
-    /// the numbers of the lists.
+    /// Prints the bytes of the columns.
+    ///
+    /// For an entity these are key and data; for a reference two row numbers and the numbers of the
+    /// lists.
     func printSizes(of body: [UInt8]) {
         let rows = entities.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.count }
         let inner = entities.values.flatMap { (try? EntityBody($0).references) ?? [] }
