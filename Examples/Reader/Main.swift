@@ -3,8 +3,8 @@ import LarderClient
 /// A small program on top of a cache: `Reader SOCKET show|keep|read|save URL`, `Reader SOCKET saved`
 /// and `Reader SOCKET download URL FILE`.
 ///
-/// It has no code for the case that there is no network: the cached answer comes first anyway, and
-/// the network's failure is one more update.
+/// It has no code for a missing network. The cached answer comes first anyway, and the network's
+/// failure is one more update.
 @main
 struct Main {
     static func main() async {

@@ -20,7 +20,7 @@ struct Reader {
         }
     }
 
-    /// Has every article of a feed cached, so that they can be read without a network.
+    /// Caches every article of a feed, so that they can be read without a network.
     func keep(_ url: String) async throws(LarderError) {
         for try await update in larder.fetch(url, as: Feed.self) {
             guard case .value(let feed) = update else { continue }
@@ -34,19 +34,19 @@ struct Reader {
 
     /// Saves an article for later: it is never evicted, and outlives the loss of the cache.
     ///
-    /// Without a network it waits: the daemon fetches it when the network is back, whether or not
-    /// this program still runs.
+    /// Without a network the article waits. The daemon fetches it when the network is back, even if
+    /// this program has ended.
     func save(_ url: String) async throws(LarderError) {
         let waiting = try await larder.pin(url)
         print(waiting == nil ? "Saved." : "It is saved as soon as its server answers.")
     }
 
-    /// Lists what was saved, and what still waits for its server.
+    /// Lists the saved articles, and those that still wait for their server.
     func listSaved() async throws(LarderError) {
         for try await pin in larder.pins() { print("\(pin.state.rawValue) \(pin.id)") }
     }
 
-    /// Brings a file of any size to a place outside the cache, and tells how far it is.
+    /// Downloads a file of any size to a place outside the cache, and shows the progress.
     func download(_ url: String, to path: String) async throws(LarderError) {
         let done = try await larder.download(url, to: path) { progress in
             let count = progress.receivedBytes
@@ -56,7 +56,7 @@ struct Reader {
         print("\n\(done.receivedBytes) bytes in \(path)")
     }
 
-    /// Counts the bytes of what a URL gives, with only a few of them in memory at a time.
+    /// Counts the bytes of a URL's answer, with only a few of them in memory at a time.
     func read(_ url: String) async throws(LarderError) -> Int {
         let options = FetchOptions(policy: .networkFirst)
         for try await update in larder.fetch(url, options: options) {
