@@ -5,10 +5,11 @@ import LarderWire
 import Logging
 import Synchronization
 
-/// Reads the shared rows for which confirmed writes wait, until an answer has come for each (case 29).
+/// Reads the shared rows for which confirmed writes wait, until each has an answer.
 ///
-/// A read that fails is repeated, with the pauses of pins; one whose answer has ended nothing until the
-/// longest of them. While the origin is away there is none: once it is back ``begin(at:)`` reads all.
+/// A failed read is repeated after the pauses of pins. A read whose answer settled nothing is
+/// repeated until the longest pause. While the origin is away there are no reads: when it is back,
+/// ``begin(at:)`` reads all rows.
 final class AnsweredReads: Sendable {
     private let context: EngineContext
     private let records: ModifierRecords

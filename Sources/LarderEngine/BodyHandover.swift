@@ -1,11 +1,12 @@
 import Synchronization
 
-/// Where a body goes from the flight that reads it to the one client that it is for, piece by piece
-/// and no faster than the client takes them.
+/// Hands a body, piece by piece, from the flight that reads it to the client that receives it.
+///
+/// The flight reads no faster than the client takes the pieces.
 ///
 /// Invariants:
-/// 1. At most one piece is here, as the flight offers the next once one was taken.
-/// 2. What was over first counts: nothing more is taken from either side.
+/// 1. At most one piece is here: the flight offers the next after the client took the last.
+/// 2. The first call of ``finish(isWhole:)`` decides the outcome; no piece is handed over after it.
 final class BodyHandover: Sendable {
     typealias BrokenOff = PassedBody.BrokenOff
 
@@ -15,7 +16,7 @@ final class BodyHandover: Sendable {
     /// Whether all of the body was handed over; nil until it is over.
     private let isWhole = Mutex<Bool?>(nil)
 
-    /// Returns once the piece was taken; false when nobody wants it any more.
+    /// Returns true once the client took the piece, and false if the client wants no more.
     ///
     /// Cancelling the calling task breaks the body off.
     func offer(_ piece: [UInt8]) async -> Bool {

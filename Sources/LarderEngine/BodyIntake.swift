@@ -3,12 +3,14 @@ import LarderModel
 package import LarderStore
 package import LarderWire
 
-/// Takes a body in as it comes, with bounded memory: a small one stays in memory, a larger one
-/// goes into the store chunk by chunk while its digest is made.
+/// Takes in a body piece by piece, with bounded memory.
 ///
-/// What is kept in memory beside that, up to ``Limits/inlineJSONBytesMax``, tells whether it is
-/// JSON and stands in the frames of whoever waits for it. When the store fails on the way, a body
-/// that somebody waits for goes on there.
+/// A small body stays in memory. A larger one goes into the store chunk by chunk while its digest
+/// is computed.
+///
+/// Up to ``Limits/inlineJSONBytesMax`` bytes are also kept in memory: they tell whether the body is
+/// JSON, and frames show them. If the store fails while a client waits for the body, the intake
+/// goes on in memory.
 struct BodyIntake: ~Copyable {
     struct Taken: Sendable {
         let summary: BodySummary

@@ -4,11 +4,13 @@ import LarderStore
 import LarderStrategy
 import LarderUpstream
 
-/// Asks an origin whether what a modifier does is so (case 22): an attempt of which nobody knows how
-/// it ended was followed by one that met a state which it did not expect.
+/// Asks an origin whether the effects of a modifier are in place.
 ///
-/// Each target is asked for with a request of its own, as one that is under way may have set out
-/// before the write, and what it brings is not kept.
+/// It runs after an attempt with an unknown outcome, if the next attempt met a state that it did
+/// not expect.
+///
+/// Each target gets a request of its own, because a flight may have started before the write. The
+/// answer is not stored.
 struct EffectCheck: Sendable {
     let context: EngineContext
     let whole: WholeModifier
@@ -47,7 +49,7 @@ struct EffectCheck: Sendable {
             redirectHosts: origin.redirectHosts,
             keeping: .stored(bytesMax: Int64(Limits.inlineJSONBytesMax))
         )
-        // It is asked once; what follows then is the modifier's own next attempt.
+        // No retries here: the modifier's own next attempt follows.
         var machine = FlightMachine(rules, isOriginDown: true)
         var attempt = machine.started(at: url, hasValidators: false)
         do throws(UpstreamError) {

@@ -88,10 +88,11 @@ package final class Engine: Sendable {
         context.work.finish()
     }
 
-    /// A client's fetch.
+    /// Runs a client's fetch.
     ///
-    /// Frames go to `emit`, which says whether anybody still reads; what is
-    /// returned is the problem that the client gets instead of any frame.
+    /// `emit` takes the frames and returns false when the client no longer reads.
+    ///
+    /// Returns the problem that the client gets instead of any frame; nil if there is none.
     ///
     /// `interest` ends when the client hangs up.
     package func fetch(

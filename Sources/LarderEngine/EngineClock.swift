@@ -10,8 +10,9 @@ package protocol EngineClock: Sendable {
     func now() -> Timestamp
     /// Time since an arbitrary moment, which never jumps; for deadlines and durations.
     func monotonic() -> Duration
-    /// Returns at a moment of the monotonic clock, or at once after it; throws only when the calling
-    /// task is cancelled.
+    /// Sleeps until a moment of the monotonic clock; returns immediately if that has passed.
+    ///
+    /// Throws only if the calling task is cancelled.
     func sleep(until due: Duration) async throws(CancellationError)
 }
 
@@ -51,13 +52,15 @@ package struct SystemClock: EngineClock {
     }
 }
 
-/// Those who wait for moments of the monotonic clock, with one timer for all; guarded by a lock.
+/// Tasks that wait for moments of the monotonic clock, with one timer for all; guarded by a lock.
 ///
-/// `Task.sleep` leaves its timer with libdispatch until it is due, also where its task was cancelled
-/// long before. Nearly all are here: they are the time limits of requests that were answered.
+/// `Task.sleep` leaves its timer with libdispatch until it is due, even if its task was cancelled
+/// long before. Most waits here are cancelled: they are the time limits of requests that were
+/// answered.
 ///
-/// Invariants: the timer is set for no later moment than anybody's; of the entries at most half, and
-/// ``cancelledMax`` besides, wait no more.
+/// Invariants:
+/// 1. The timer is set for no later moment than that of the earliest wait.
+/// 2. At most half of the entries, plus ``cancelledMax``, are of cancelled waits.
 final class TimerQueue: Sendable {
     /// Entries of cancelled ones for which it is not worth it to look through all.
     static let cancelledMax = 1_024
@@ -73,7 +76,7 @@ final class TimerQueue: Sendable {
 
     private struct State {
         var entries = Heap<Entry>()
-        /// Those who wait, by the numbers of their entries, until they are due or cancelled.
+        /// Continuations by the numbers of their entries, until they are due or cancelled.
         var waiting: [Int: CheckedContinuation<Bool, Never>] = [:]
         var count = 0
         /// How many were cancelled since the last look through all entries.

@@ -123,8 +123,9 @@ extension EngineContext {
         return receipt
     }
 
-    /// The origin has answered for a URL (case 29), with `hasEntity` also for the entity whose own URL
-    /// that is.
+    /// Notes that the origin has answered for a URL.
+    ///
+    /// With `hasEntity`, it also answered for the entity whose own URL that is.
     func noteAnswer(
         for id: EntryID,
         hasEntity: Bool,

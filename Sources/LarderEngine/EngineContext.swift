@@ -22,11 +22,11 @@ final class EngineContext: Sendable {
     /// Keeps answers from undoing writes that they do not know of, and from replacing later ones.
     let reads = ReadsInFlight()
     let variants: Variants
-    /// The origins that were set offline by hand: nothing leaves for them.
+    /// Origins that an operator set offline; no request leaves for them.
     let offline: Mutex<Set<OriginName>>
-    /// How many answers are split at once: there are no more processors in a device.
+    /// Limits how many answers are split at the same time: a device has no more processors.
     let splitting = Turnstile(places: Limits.answersSplitMax)
-    /// What outlives a request runs there.
+    /// Runs work that outlives a request.
     let work = WorkQueue()
     let flights = FlightTable()
     /// Clients that are told when the daemon ends.
@@ -80,9 +80,9 @@ final class EngineContext: Sendable {
 
     var hasSharedOrigins: Bool { sharesAny.load(ordering: .relaxed) }
 
-    /// Puts another table in the place of the one that there is.
+    /// Replaces the origin table.
     ///
-    /// Flights under way keep the settings that they set out with. Called by one task at a time.
+    /// Flights keep the settings with which they started. Only one task at a time may call this.
     func replaceOrigins(_ new: OriginTable) {
         let old = table.withLock { table in
             defer { table = new }
@@ -160,7 +160,7 @@ extension EngineContext {
         return origin
     }
 
-    /// What a decision comes to; a public host that is asked for is remembered.
+    /// Returns the settings of a decision, and remembers a public host that a client asks for.
     private func admitted(_ decision: OriginTable.Decision) -> OriginSettings? {
         if case .implicit(let origin) = decision,
             let forgotten = health.admit(origin, now: clock.now())
@@ -181,8 +181,10 @@ extension EngineContext {
         if store.modifiers.isTarget(scope, id) { modifiers.post(.targetRead(id, scope, body)) }
     }
 
-    /// Whose writes an answer for an id may show; to be asked before it is stored, as a pin that keeps the
-    /// bytes of a deleted shared row is no viewer of that row from then on.
+    /// Scopes whose writes an answer for an id may show.
+    ///
+    /// Call this before the answer is stored: a pin that keeps the bytes of a deleted shared row
+    /// does not view that row from then on.
     func viewers(of id: EntryID, in scope: ScopeKey) async -> [ScopeKey] {
         guard (store.modifiers.totals.byState[.accepted] ?? 0) > 0,
             store.modifiers.isTarget(scope, id)

@@ -233,7 +233,7 @@ extension Entries {
                 let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
                 guard let head = try look.listed(row) else { continue }
                 heads.append(head)
-                // Its bytes were made at this read.
+                // The bytes of this entry were built during this read.
                 if head.entry.body != row.entry.body { bytesLeft -= head.entry.body.byteCount }
                 guard bytesLeft > 0 else { return (heads, row.cursor(order)) }
             }
@@ -243,11 +243,11 @@ extension Entries {
 }
 
 extension EntryReader {
-    /// The views of several ids as they are at one moment, in the order of the ids.
+    /// The views of several ids at one moment, in the order of the ids.
     ///
-    /// The bytes come with them, those of JSON in chunks too, as long as all of them together have at
-    /// most ``Limits/batchBytesMax``. What is larger, and what is no JSON and too large for a row,
-    /// comes without.
+    /// Each view has its bytes, also those of JSON in chunks, up to ``Limits/batchBytesMax`` for
+    /// all together. A view comes without bytes if they exceed that, or if they are not JSON and
+    /// too large for a row.
     fileprivate func batch(_ ids: [EntryID]) throws(StoreError) -> [BatchFrame] {
         defer { reader.endTransaction() }
         return try reader.atOneMoment { () throws(StoreError) in
@@ -277,7 +277,7 @@ extension EntryReader {
         return .snapshot(SnapshotFrame(answer, bytes, for: scope.scope, now: now))
     }
 
-    /// What shows under a row's id; nil where nothing does, or only a row of another scope.
+    /// The view under the id of a row; nil if nothing shows there, or only a row of another scope.
     fileprivate func listed(_ row: ListedRow) throws(StoreError) -> EntryHead? {
         let id = row.entry.id
         guard row.isBare || context.hasChanges(scope, id) || mayBeOther(row.entry) else {

@@ -5,10 +5,10 @@ package import LarderStore
 import LarderStrategy
 import LarderWire
 
-/// What a client sees under an id: its own row or everybody's, with what its modifiers that are not
-/// settled make of it (P-04).
+/// The view of an id for one client: its own row or the shared one, plus its unsettled modifiers
+/// (P-04).
 ///
-/// `Row` is what a route makes of a row that is shown as it lies, while it lies there.
+/// `Row` is the value that a route makes of an unchanged row while it reads it.
 package struct EntryView<Row> {
     package enum Content {
         case row(Row)
@@ -21,7 +21,7 @@ package struct EntryView<Row> {
     package let overlay: Overlay
     /// `modifier` where no server has said what is shown; else `cache`.
     package let source: AnswerSource
-    /// Where the row stands; for what has none, the client's own scope.
+    /// The scope of the row; the client's own scope if there is no row.
     var place: ScopeKey
     /// Of what is put together: the answer that its origin can be asked to confirm.
     var known: Entry?
@@ -79,7 +79,7 @@ extension Engine {
         return true
     }
 
-    /// What is written to a URL shows in its variants, too.
+    /// A write to a URL also shows in the variants of that URL.
     private func mayBePlain(_ id: EntryID) -> Bool {
         let modifiers = store.modifiers
         return !id.isEntity
@@ -134,12 +134,13 @@ struct EntryReader {
         var overlay = Overlay.none
     }
 
-    /// Reads what the client sees under an id; nil for a miss.
+    /// Reads the view of an id; nil for a miss.
     ///
-    /// A row that is shown as it lies is handed to `row` with what is to be said of it, once more
-    /// where a commit came between; where nothing targets an id and nothing failed on it, that is
-    /// known by two looks into memory. Everything is of one moment. It is looked for where `sight`
-    /// says, or else where every client looks.
+    /// All of it is of one moment. `sight` says where to look; the default is where every client
+    /// looks.
+    ///
+    /// `row` gets an unchanged row and its overlay, and gets them again if a commit came between.
+    /// If nothing targets the id and nothing failed on it, two lookups in memory find that out.
     func view<Row>(
         of id: EntryID,
         in sight: Sight? = nil,
@@ -162,8 +163,8 @@ struct EntryReader {
             if found == nil, let shared = sight.map(\.shared) ?? context.sharedScope(of: id) {
                 found = try self.row(id, in: shared, overlay, row)
             }
-            // What is known of an entity, and its modifiers, count more than that its URL was gone
-            // once.
+            // The state of an entity and its modifiers count more than an earlier tombstone of its
+            // URL.
             let gone = (found ?? nil)?.tombstone
             guard gone != nil || form == .view && found == nil else { return found ?? nil }
             let made: EntryView<Row>? = try entityView(at: id, gone: gone)
@@ -178,12 +179,12 @@ struct EntryReader {
         return view.entry.map { EntryHead(entry: $0, source: view.source, place: view.place) }
     }
 
-    /// What is known of an entity under its own URL, of which no answer is cached (case 1); nil where
-    /// no modifier targets it.
+    /// The view of an entity under its own URL if no answer is cached; nil if no modifier targets
+    /// it.
     ///
-    /// With `gone`, where its origin has said once that the URL is gone, it is what is known of the
-    /// entity since, whoever has said it: a list that holds it again, or a write that was confirmed.
-    /// It is shown where the row of `gone` stands.
+    /// With `gone`, the origin once said that the URL is gone. The view then shows what is known of
+    /// the entity since: from a list that holds it again, or from a confirmed write. Its scope is
+    /// that of the row of `gone`.
     private func entityView<Row>(
         at id: EntryID,
         gone: (entry: Entry, place: ScopeKey)?
@@ -203,8 +204,9 @@ struct EntryReader {
         return view
     }
 
-    /// What stands in an id's row, or is put together from it; nil where there is none, and a nil
-    /// view where nothing of it shows.
+    /// The content of an id's row, or of the answer rebuilt from it.
+    ///
+    /// Nil if there is no row; a nil view if nothing of the row shows.
     private func row<Row>(
         _ id: EntryID,
         in place: ScopeKey,
@@ -253,8 +255,9 @@ struct EntryReader {
         }
     }
 
-    /// What unsettled changes of a client make of a base; call it at one moment with the reading of
-    /// that.
+    /// Applies a client's unsettled changes to a base.
+    ///
+    /// Call it at the same moment as the read of that base.
     private func view<Row>(
         of id: EntryID,
         _ changes: [OpenChange],
@@ -265,7 +268,7 @@ struct EntryReader {
         guard let entry = shown.entry else { return nil }
         let isDeleted = entry.kind == .tombstone
         if !isDeleted, shown.bytes == nil, let place = base.place {
-            // Base as it lies.
+            // The base shows unchanged.
             return try row(id, in: place, shown.overlay, read) ?? nil
         }
         return EntryView(
@@ -345,10 +348,10 @@ extension TargetReader {
 }
 
 extension EntryReader {
-    /// The entity as the client sees it, under its key or under its own `url`; nil for a miss.
+    /// The view of an entity, under its key or under its own `url`; nil for a miss.
     ///
-    /// Others in it stand there `depth` references deep; of the rest their keys, and `null` for what
-    /// was evicted.
+    /// References are expanded `depth` levels deep. Deeper ones show the keys of their entities,
+    /// and `null` for evicted entities.
     func view<Row>(
         of name: EntityName,
         at url: EntryID? = nil,
@@ -375,7 +378,7 @@ extension EntryReader {
             return try reader.answers.entity(place, id, for: viewer, now: now, isUse: isUse)
         }
         guard let known = try found(name.key, in: place) else { return nil }
-        // Effects that do not fit leave nothing to show (case 1).
+        // The effects do not fit, so nothing shows.
         if case .unknown = known.held { return nil }
         var (revision, pending) = (known.revision, PendingChanges())
         let source = known.isMade ? AnswerSource.modifier : .cache
@@ -389,7 +392,7 @@ extension EntryReader {
             isNormalized: true
         )
         if case .deleted = known.held { return deleted }
-        // What modifiers make of it is its user's own, what it refers to may be everybody's.
+        // The view with modifiers belongs to its user; the entities in it may be shared.
         let places = reader.places(of: place)
         let rules = context.entityRules(of: name.origin)
         let rebuilder = reader.allowance.rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)

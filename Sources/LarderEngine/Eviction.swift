@@ -67,12 +67,12 @@ private struct EvictionRun {
                 try reader.lists.claimRow(scope, id)
             }
             if let kept {
-                // They go in the order of their names, whichever file has them.
+                // Ids go in the order of their names, in whichever file their rows are.
                 try await take(waiting)
                 waiting = []
                 try await take(kept)
             }
-            // One may be both: pinned, and cached while the pin has no bytes.
+            // An id may be in both: pinned, and cached while the pin has no bytes.
             if let candidate = candidates[id] { waiting.append(candidate) }
         }
         try await take(waiting)

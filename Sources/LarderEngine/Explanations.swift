@@ -122,7 +122,7 @@ extension EntryReader {
 }
 
 extension EntryExplanation {
-    /// What the store says of an entity apart from its value.
+    /// Takes over what the store has about an entity, except its value.
     fileprivate mutating func take(
         _ name: EntityName,
         in place: ScopeKey,
@@ -203,8 +203,9 @@ extension References {
 }
 
 extension PendingExplanation {
-    /// What modifiers make of a target on a base: each effect is applied once, and what shows is told
-    /// on the way; what is left without each is worked out with the steps that this has left over.
+    /// Applies each effect of a target once, and reports the view after each.
+    ///
+    /// The views without each single modifier are computed with the steps that this leaves over.
     init(
         of target: Target,
         on known: TargetBase,
@@ -296,7 +297,7 @@ extension ViewReport {
         self = .json(row.withBody { Array($0) }, isComplete: true)
     }
 
-    /// What a view shows, with how a row is told that it shows as it lies.
+    /// Reports a view; `row` reports an unchanged row.
     init<Row>(_ view: EntryView<Row>?, row: (Row) -> ViewReport) {
         switch view?.content {
         case nil: self = .unknown
@@ -309,7 +310,7 @@ extension ViewReport {
         }
     }
 
-    /// What changes make of a base, in words of the wire.
+    /// Reports the result of changes on a base.
     init(
         _ view: View,
         of base: TargetBase,

@@ -4,8 +4,9 @@ import LarderStrategy
 package import LarderWire
 
 protocol FetchPrinter {
-    /// Prints what is said, beside what was cached when the client asked; false when nobody reads any
-    /// more, or all is said.
+    /// Prints one word of a session; `cached` is what was cached when the client asked.
+    ///
+    /// Returns false if the client no longer reads, or if this was the last word.
     mutating func print(_ word: FetchWord, beside cached: ShownAnswer?) async -> Bool
 }
 
@@ -42,7 +43,7 @@ enum FetchFailure: Equatable, Sendable {
     var problem: Problem {
         switch self {
         case .problem(let problem), .refused(_, let problem): problem
-        // What is passed on has one passenger, who is no stream of frames.
+        // A body that is passed on goes to one client, which does not read frames.
         case .passed: Problem(.internal, "a body was passed on to nobody")
         }
     }
@@ -139,11 +140,10 @@ extension SnapshotFrame {
 }
 
 extension FrameBody {
-    /// How a body stands in a frame: JSON as it is, else base64, and by its address when it is
-    /// large.
+    /// Shows JSON as it is, other bytes as base64, and a large body as its address.
     ///
-    /// `bytes` is nil when the body is too large to be shown. The address names the account too,
-    /// so that a client that follows the URL reads the same row.
+    /// `bytes` is nil if the body is too large to show. The address also names the account, so that
+    /// a client that follows it reads the same row.
     init(_ entry: Entry, in scope: Scope, bytes: [UInt8]?) {
         if let bytes, entry.body.isJSON {
             self = .json(bytes)
@@ -186,7 +186,7 @@ struct RawPrinter: FetchPrinter {
             reply = .answer(RawAnswer(status: refusal.status, fields: fields, body: body))
         case .refused(let failure), .failed(let failure):
             refuse(failure.problem, status(.failure(failure), cached))
-        // They come behind something else, or to those who follow.
+        // These words follow another word, or go only to followers.
         case .unchanged, .origin, .heartbeat, .end: break
         }
         return false
@@ -301,7 +301,7 @@ package struct RawAnswer {
         case empty
         case bytes([UInt8])
         case stored(BodyReader)
-        /// It comes from the origin as it is read; its length if the origin announced one.
+        /// Bytes from the origin as they are read; the length if the origin announced one.
         case passed(PassedBody, byteCount: Int64?)
     }
 

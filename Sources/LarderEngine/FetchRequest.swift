@@ -11,8 +11,8 @@ struct FetchRequest: Sendable {
     let command: FetchOrder
     let origin: OriginSettings
     let client: ClientTag?
-    /// What counts for it on the raw routes, where it is answered as by its origin: whatever that
-    /// says, and whether that can be kept or not.
+    /// Rules of the raw routes, which pass on any answer of the origin, even one that cannot be
+    /// stored.
     let raw: RawRules?
 
     init(
@@ -49,13 +49,13 @@ struct FetchRequest: Sendable {
         }
     }
 
-    /// Whether its answer may be everybody's: its origin says so, and nothing that it carries can be
-    /// a credential of its client's own.
+    /// Whether the answer may be shared: the origin allows it, and no header can be a client's
+    /// credential.
     var isShareable: Bool {
         origin.isShared && !FlightRules.mayHoldCredential(command.headers)
     }
 
-    /// What is shown for it: under the URL, or under the id that its headers lead to.
+    /// The view that answers the request: under the URL, or under the id for its headers.
     func lookUp(
         _ reader: StoreReader,
         _ sight: Sight,
@@ -67,7 +67,7 @@ struct FetchRequest: Sendable {
         guard let id = try id(reader, sight, context.variants, now: now),
             let found = try look.answer(of: id, in: sight)
         else { return nil }
-        // What only modifiers have made answers any headers.
+        // A view that only modifiers made answers a request with any headers.
         let isMade = found.source == .modifier
         return isMade || isAnswered(by: found.entry, context.variants) ? found : nil
     }
@@ -76,7 +76,7 @@ struct FetchRequest: Sendable {
         try? variants.id(of: command.url, names: names, request: command.headers, origin: origin)
     }
 
-    /// Whether what stands under its id is an answer to it and not to other headers.
+    /// Whether the entry under the id answers this request, and not one with other headers.
     private func isAnswered(by entry: Entry, _ variants: Variants) -> Bool {
         switch entry.kind {
         case .fetched: return id(variants, names: Variants.names(in: entry.headers)) == entry.id

@@ -4,7 +4,7 @@ import LarderStrategy
 import LarderWire
 
 extension FetchSession {
-    /// Whether the last word was told, and nobody listens for changes yet.
+    /// Whether the last word was told, and the session does not follow changes yet.
     var isToFollow: Bool {
         guard case .following = machine.state else { return false }
         return following == nil
@@ -14,7 +14,7 @@ extension FetchSession {
     /// it was read.
     mutating func beginFollowing(_ reader: StoreReader) async {
         guard let id = shown?.id else { return }
-        // From here on the row is read anew: a follower keeps no body.
+        // From here on each look reads the row again: a follower keeps no body.
         cached = nil
         following = Following(id, sight, context) { [mailbox = mailbox] in
             mailbox.post(.rowChanged)
@@ -75,7 +75,7 @@ extension FetchSession {
             }
             toldThrough = released
         } catch {
-            // It is read again at the next heartbeat, as nothing of it was shown.
+            // The next heartbeat reads the row again, as nothing of it was shown.
             if let before { machine = before }
             context.noteUnread(error)
         }
@@ -90,8 +90,9 @@ extension FetchSession {
         await say(.origin(toldThrough, state: state))
     }
 
-    /// Has the origin say what is new since it was down, once it is not to be left alone; what
-    /// comes of it is heard of by the row.
+    /// Asks the origin for news since it was down, after its rest.
+    ///
+    /// The session hears of a new answer by the change of the row.
     func askAgain(_ reader: StoreReader) async {
         guard following != nil else { return }
         if let restEnd = context.originStates.restEnd(of: request.origin.name, for: scope.scope) {

@@ -3,7 +3,7 @@ import LarderStore
 import LarderStrategy
 import LarderWire
 
-/// One client's fetch under way: the shell of a ``FetchMachine``, whatever it is printed as.
+/// Runs the ``FetchMachine`` of one client's fetch, with any printer.
 struct FetchSession<Printer: FetchPrinter> {
     typealias Machine = FetchMachine<FetchFailure>
 
@@ -20,7 +20,7 @@ struct FetchSession<Printer: FetchPrinter> {
     var shown: (id: EntryID, body: BodySummary?)?
     /// The last that was told, while nothing is shown since.
     var toldDeletion: DeletedFrame?
-    /// What the client knows, once it has heard the last word on what it asked.
+    /// The revision that the client knows, once it was told the last word.
     var known: Revision?
     var passing: PassedBody?
     /// The part in what is followed, from the last word on.
@@ -119,7 +119,8 @@ struct FetchSession<Printer: FetchPrinter> {
         }
     }
 
-    /// Answers for the cache: at once, unless its bytes have to be read off the loop for a frame.
+    /// Answers for the cache, immediately unless the bytes have to be read off the loop for a
+    /// frame.
     private mutating func readCache() async {
         guard let cached, request.raw == nil, cached.chunkedJSON != nil else {
             return await cacheAnswered()
@@ -337,7 +338,7 @@ extension FetchSession {
             if mayPassOn, failure.isToPassOn { return askNetwork(passingOn: true) }
             let isAnswer = request.raw != nil && failure.isAnswer
             answer = isAnswer ? .deleted(Revision(0)) : .failed(failure)
-        // It was replaced by something newer, or evicted and can be asked for again.
+        // A newer row replaced the answer, or it was evicted and the client can ask again.
         case .gone:
             if mayPassOn { return askNetwork(passingOn: true) }
             answer = .failed(.problem(evicted))

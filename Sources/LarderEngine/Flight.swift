@@ -6,7 +6,7 @@ import LarderUpstream
 import LarderWire
 import Synchronization
 
-/// One request under way to an origin, shared by every client of a scope that wants the same.
+/// A request in flight to an origin, shared by all clients of a scope that want the same.
 final class Flight: Sendable {
     struct Key: Hashable, Sendable {
         var scope: ScopeKey
@@ -41,7 +41,7 @@ final class Flight: Sendable {
     let boardingEnds: Duration
     private let context: EngineContext
     private let passengers: Mutex<Passengers>
-    // Both orders: whoever is told that it has landed reads what was said before that.
+    // Both orders: a client that is told of the landing reads what was stored before it.
     private let hasBecomePrivate = Atomic<Bool>(false)
 
     private struct Passengers {
@@ -49,7 +49,7 @@ final class Flight: Sendable {
         var waiting: [@Sendable (FlightOutcome) -> Void] = []
         var outcome: FlightOutcome?
 
-        /// Those who are to be told; nobody waits after it.
+        /// Returns the callbacks to call; the list is empty after that.
         mutating func land(_ outcome: FlightOutcome?) -> [@Sendable (FlightOutcome) -> Void] {
             self.outcome = outcome
             defer { waiting = [] }
@@ -64,10 +64,9 @@ final class Flight: Sendable {
         passengers = Mutex(Passengers(deadline: deadline))
     }
 
-    /// Has `tell` called once with what the flight comes to, and keeps it in the air until
-    /// `deadline` at least.
+    /// Calls `tell` once with the outcome, and keeps the flight going until `deadline` at least.
     ///
-    /// It may be called at once, on any thread.
+    /// The call may come before this returns, on any thread.
     func join(until deadline: Duration, _ tell: @escaping @Sendable (FlightOutcome) -> Void) {
         let outcome = passengers.withLock { passengers in
             passengers.deadline = max(passengers.deadline, deadline)
@@ -83,10 +82,9 @@ final class Flight: Sendable {
 
     func becomePrivate() { hasBecomePrivate.store(true, ordering: .releasing) }
 
-    /// Flies until it lands, and tells everybody.
+    /// Runs the flight to its end, then tells all clients that joined.
     ///
-    /// `isLanding` is called right before that: from
-    /// then on nobody may join.
+    /// `isLanding` is called right before that; from then on no client may join.
     func run(isLanding: () -> Void) async {
         let store = context.store
         let cachedID = plan.cached?.id
@@ -158,8 +156,8 @@ enum FlightOutcome: Sendable {
         }
     }
 
-    /// What those hear who have joined the flight of somebody else: nothing of cookies, which are for
-    /// the one who has asked.
+    /// The outcome for clients that joined another client's flight: without cookies, which are for
+    /// the client that asked.
     var forOthers: FlightOutcome {
         switch self {
         case .current(var answer):
@@ -194,7 +192,7 @@ struct FlightAnswer: Sendable {
     var isKept = true
     /// Whether it is kept normalized: what it shows may be newer than its bytes.
     var isNormalized = false
-    /// What the origin sets at whoever has asked: told to nobody else, and kept nowhere.
+    /// Cookies that the origin sets; only the client that asked gets them, and they are not stored.
     var cookies = HeaderFields()
 }
 
@@ -218,7 +216,7 @@ struct PassedHead: Equatable, Sendable {
 /// A flight leaves the table before it tells that it has landed, so later requests are new flights.
 final class FlightTable: Sendable {
     private struct Airborne {
-        /// Those that may still be joined.
+        /// Flights that clients may still join.
         var boarding: [Flight.Key: Flight] = [:]
         /// All that have not landed, by who has sent them off.
         var shares = Shares<ScopeKey>(max: Limits.flightsMax, each: Limits.flightsPerScopeMax)
@@ -226,12 +224,16 @@ final class FlightTable: Sendable {
 
     private let airborne = Mutex(Airborne())
 
-    /// The flight that takes passengers for a plan's key at `now`, or `make`'s, which is then to be
-    /// run; nil when too many are under way.
+    /// Returns the flight to join for a plan's key at `now`, or the new one of `make`, which the
+    /// caller runs.
     ///
-    /// A flight takes passengers for its origin's own time. Whoever comes later sets out anew, as
-    /// what has not answered by then may never do so. What is handed over nobody else may board, nor
-    /// what asks for the confirmation of a row that the client does not see.
+    /// Returns nil if too many flights are in flight.
+    ///
+    /// Clients may join for the origin's own timeout. Later ones start a new flight, because an old
+    /// one may never answer.
+    ///
+    /// No other client may join a flight that hands its body over. A client that does not see the
+    /// row may not join a flight that asks to confirm it.
     func join(
         _ plan: Flight.Plan,
         now: Duration,
@@ -272,9 +274,10 @@ final class FlightTable: Sendable {
 struct FlightBoard: Sendable {
     let context: EngineContext
 
-    /// Has the network say what there is now, for nobody, once the origin is not to be left alone.
+    /// Asks the network for the present answer without a client, once the origin's rest is over.
     ///
-    /// Where too many wait for that already it is not asked: whoever reads it next asks.
+    /// If too many such requests wait already, it does not ask: the next client that reads the
+    /// entry does.
     func boardForNobody(_ request: FetchRequest, _ scope: ScopeKey) {
         let origin = request.origin.name
         guard let restEnd = context.originStates.restEnd(of: origin, for: scope.scope) else {
@@ -304,13 +307,16 @@ struct FlightBoard: Sendable {
         }
     }
 
-    /// Has `tell` called with what the network says about a request.
+    /// Calls `tell` with the network's answer to a request.
     ///
-    /// `cached` is what its client sees, and what a new flight revalidates. A flight has the origin's
-    /// own time even when its first client waits for less: the answer then lands in the cache without
-    /// it. With `isAlone` no flight of the shared scope is boarded. With `handover` it sets out with a
-    /// request of its own, whose answer goes through that as it comes and is not kept; it is over when
-    /// nobody reads there any more.
+    /// `cached` is the view of the client, which a new flight revalidates.
+    ///
+    /// A flight lasts for the origin's own timeout even if its first client waits less: the answer
+    /// is then stored anyway.
+    ///
+    /// With `isAlone` the request joins no flight of the shared scope. With `handover` a new flight
+    /// hands its answer over as it arrives, and stores nothing. That flight ends when the client no
+    /// longer reads.
     func board(
         _ request: FetchRequest,
         _ scope: ScopeKey,
@@ -355,7 +361,7 @@ struct FlightBoard: Sendable {
             guard flight.isPrivate, flight.plan.payer != scope else {
                 return tell(isNew ? outcome : outcome.forOthers)
             }
-            // It is somebody else's.
+            // The answer is private to another client.
             board(request, scope, cached: nil, isAlone: true, tell)
         }
         if isNew { send(flight, tell) } else { context.meter.count { $0.flightsJoined += 1 } }

@@ -99,13 +99,13 @@ struct FlightRun: ~Copyable {
     // MARK: One attempt
 
     private mutating func ask(_ attempt: FlightMachine.Attempt) async -> Step {
-        // It may have been set offline since the flight set out.
+        // An operator may have set the origin offline since the flight started.
         guard !context.originStates.isOfflineByHand(plan.origin.name) else {
             _ = machine.gaveUp()
             return .land(.failed(Problem(offline: plan.origin.name)))
         }
         depart()
-        // The flight watches its deadline itself, as whoever joins later may move it.
+        // The flight watches its deadline itself, as a client that joins later may move it.
         let request = UpstreamRequest(
             origin: plan.origin,
             url: attempt.url,
@@ -187,7 +187,7 @@ struct FlightRun: ~Copyable {
         }
     }
 
-    // MARK: What came
+    // MARK: Received answers
 
     private mutating func receive(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
         let now = context.clock.now()
@@ -342,8 +342,10 @@ struct FlightRun: ~Copyable {
         _ = try await context.store.put(new, now: now)
     }
 
-    /// The revision of an answer that is not kept: the cached one's if the bytes are the same, as
-    /// whoever has seen that one has seen these, else one of its own.
+    /// The revision of an answer that is not stored.
+    ///
+    /// If the bytes are those of the cached answer, it is the cached revision: a client that has
+    /// seen one has seen the other. Otherwise it is a new one.
     private func unstoredRevision(of entry: Entry) throws(StoreError) -> Revision {
         if let cached = plan.cached, cached.body == entry.body { return cached.revision }
         return try context.store.nextRevision()
@@ -365,7 +367,7 @@ struct FlightRun: ~Copyable {
                 fence: read?.fence
             )
         } catch {
-            // It is confirmed all the same, only not for whoever comes later.
+            // The answer is confirmed all the same; only later reads find the row unconfirmed.
             context.noteUnstored(cached.id, error)
             outcome = .refreshed(confirmed)
         }
@@ -445,7 +447,8 @@ struct FlightRun: ~Copyable {
         )
         do throws(UpstreamError) {
             while let piece = try await reply.body.next() {
-                // Nobody hears of the outcome: the client has its part, or wants no more.
+                // No client waits for the outcome: this one has its part of the body, or wants no
+                // more.
                 guard await handover.offer(piece) else { return .land(cutShort()) }
             }
             handover.finish(isWhole: machine.passed())

@@ -3,17 +3,18 @@ import LarderStore
 import LarderStrategy
 import Synchronization
 
-/// One follower's part in an id: it hears of changes, and keeps the row from being evicted as long
-/// as that fits into its user's share.
+/// Follows one id: hears of changes, and keeps the row from eviction.
 ///
-/// Used by one task; over when it is gone.
+/// The row is kept only while its bytes fit into the share of its user.
+///
+/// One task uses it, and it ends when that task drops it.
 final class Following {
     let id: EntryID
     private let sight: Sight
     private let context: EngineContext
     private let flag = Flag()
     private var watches: [RowWatch] = []
-    /// The bytes that are counted as held, and where the row stands; nil while it is not protected.
+    /// The bytes counted as held, and the scope of the row; nil while the row is not protected.
     private var held: (bytes: Int64, place: ScopeKey)?
 
     /// `tell` is called when the row has changed, and not again before ``rowIsRead()``.
@@ -26,7 +27,7 @@ final class Following {
         self.id = id
         self.sight = sight
         self.context = context
-        // What is written to a URL shows in its variants.
+        // A write to a URL also shows in its variants.
         let url = Variants.url(of: id).map { [(sight.own, $0)] } ?? []
         watches = (sight.scopes.map { ($0, id) } + url).map { scope, id in
             context.store.watch(scope, id) { [flag] in
@@ -45,8 +46,8 @@ final class Following {
         flag.lower()
     }
 
-    /// The row was read; `bytes` is what it holds, and `place` where it stands: 0 and nil where there
-    /// is none.
+    /// Call this after a read, with the byte count and the scope of the row; 0 and nil if there is
+    /// none.
     func rowWasRead(bytes: Int64, in place: ScopeKey?) {
         let place = place ?? sight.own
         if let held, held == (bytes, place) { return }
@@ -67,7 +68,7 @@ final class Following {
     }
 }
 
-/// Who follows entries, and how much each user keeps from being evicted; guarded by a lock.
+/// Followers of entries, and the bytes that each user keeps from eviction; guarded by a lock.
 final class FollowerTable: Sendable {
     private struct State {
         var followers = Shares<UInt32?>(each: Limits.followersPerUserMax)
@@ -92,8 +93,9 @@ final class FollowerTable: Sendable {
 
     func remove(_ scope: ScopeKey) { state.withLock { $0.followers.giveBack(scope.scope.uid) } }
 
-    /// Counts an id as held, with the bytes of its row, which may stand in another scope; false when
-    /// its user holds too much.
+    /// Counts an id and the bytes of its row as held; false if its user holds too much.
+    ///
+    /// The row may be of another scope.
     func hold(_ scope: ScopeKey, _ id: EntryID, bytes: Int64, in place: ScopeKey) -> Bool {
         state.withLock { state in
             state.bytes.take(scope.scope.uid, Int(bytes))

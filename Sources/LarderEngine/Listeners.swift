@@ -2,7 +2,7 @@ import LarderModel
 import LarderWire
 import Synchronization
 
-/// Who is told when something has happened, with nothing said about what; guarded by a lock.
+/// Callbacks for one kind of event, without data about it; guarded by a lock.
 final class Listeners: Sendable {
     private struct State {
         var next = 0
@@ -30,7 +30,7 @@ final class Listeners: Sendable {
         state.withLock { _ = $0.tell.removeValue(forKey: number) }
     }
 
-    /// It has happened; `isLast`: it will not happen again.
+    /// Tells all listeners of the event; with `isLast`, no other event follows.
     func tell(isLast: Bool = false) {
         let listeners = state.withLock { state in
             state.isOver = state.isOver || isLast
@@ -42,17 +42,16 @@ final class Listeners: Sendable {
     var count: Int { state.withLock { $0.tell.count } }
 }
 
-/// One flag, however often it is raised.
+/// A flag that a notifier raises and a reader lowers, however often it is raised.
 ///
-/// Whoever is told of something raises it, and whoever looks lowers it before that, so that what
-/// changes meanwhile raises it anew.
+/// The reader lowers it before it looks, so that a change meanwhile raises it again.
 final class Flag: Sendable {
-    // Both orders: what was done before it was raised is seen by whoever lowers it.
+    // Both orders: the reader that lowers the flag sees what was done before it was raised.
     private let flag = Atomic<Bool>(false)
 
     var isUp: Bool { flag.load(ordering: .acquiring) }
 
-    /// True when it was down: then whoever looks has to be told.
+    /// Returns true if the flag was down: then the caller has to notify the reader.
     @discardableResult
     func raise() -> Bool {
         !flag.exchange(true, ordering: .acquiringAndReleasing)
@@ -80,7 +79,7 @@ package final class Interest: Sendable {
         tell?()
     }
 
-    /// Has `tell` called when the client hangs up; at once if it has.
+    /// Calls `tell` when the client hangs up; immediately if it already has.
     package func whenGivenUp(_ tell: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if !state.isGivenUp { state.tell = tell }
@@ -104,11 +103,13 @@ enum Wait {
 }
 
 extension EngineContext {
-    /// Looks at once, and again whenever `news` tells of some, until `look` finds something or the
-    /// wait is over: with its time, with its client, or with the daemon, whichever comes first.
+    /// Calls `look` immediately and after each event of `news`, until it finds something or the
+    /// wait ends.
     ///
-    /// However much is told between two looks, it is one look more. When it returns, nothing of it is
-    /// left: nobody tells it anything, and nobody sleeps for it.
+    /// The wait ends with its time, its client or the daemon, whichever comes first.
+    ///
+    /// Any number of events between two looks causes one look. When this returns, no listener and
+    /// no timer of it is left.
     func wait<Value>(
         upTo time: Duration,
         _ interest: Interest,

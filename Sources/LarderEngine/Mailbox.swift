@@ -41,8 +41,9 @@ final class Turnstile: Sendable {
         state = Mutex((places, []))
     }
 
-    /// Does some work in a place of its own; whoever waits for one waits to the end, as all work here
-    /// has one.
+    /// Waits for a free place, and does some work in it.
+    ///
+    /// Cancellation does not end the wait: all work here ends, so a place becomes free.
     func pass<Value, Failure: Error>(
         _ work: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -107,7 +108,7 @@ struct Mailbox<Event: Sendable>: Sendable {
     }
 }
 
-/// What waits beside a session: each posts an event into its mailbox.
+/// Timers and jobs of a session; each posts an event into its mailbox.
 struct SessionTimers<Event: Sendable>: Sendable {
     let clock: any EngineClock
     let mailbox: Mailbox<Event>
@@ -136,13 +137,13 @@ struct SessionTimers<Event: Sendable>: Sendable {
     }
 }
 
-/// One alarm for one task: set as often as one likes, and only the last setting sleeps.
+/// An alarm for one task; each setting replaces the one before.
 struct Alarm: Sendable {
     private let settings: AsyncStream<Duration?>
     private let setting: AsyncStream<Duration?>.Continuation
 
     init() {
-        // What was set before the last does not count.
+        // Only the last setting counts.
         (settings, setting) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 

@@ -4,8 +4,8 @@ import LarderStore
 import LarderStrategy
 import LarderUpstream
 
-/// One attempt to send a modifier: its request, the redirects that it follows, and what the answer
-/// means.
+/// Sends a modifier once: its request, the redirects that it follows, and the meaning of the
+/// answer.
 struct ModifierAttempt: Sendable {
     struct End: Sendable {
         var verdict: ModifierVerdict
@@ -40,7 +40,7 @@ struct ModifierAttempt: Sendable {
     /// Whether one attempt may be sent twice, as a reused connection may be dead.
     let isRepeatable: Bool
 
-    /// Nil when it was given up because the daemon is ending: nobody knows then how it ended.
+    /// Returns nil if the end of the daemon interrupts the attempt: its outcome is then unknown.
     func run() async -> End? {
         guard !context.originStates.isOfflineByHand(origin.name) else {
             return End(verdict: .neverLeft)
@@ -59,7 +59,7 @@ struct ModifierAttempt: Sendable {
                 return end(of: error, isSent.isUp)
             }
         }
-        // It sends us round in circles: that is no answer to the request.
+        // Too many redirects: that is not an answer to the request.
         return End(verdict: .refused)
     }
 
@@ -136,7 +136,7 @@ struct ModifierAttempt: Sendable {
             end.answer?.body = body
             end.answer?.mayShowTarget = true
         } else {
-            // What was done is done; only what it looks like now is not known.
+            // The write is done; only the new state of the target is unknown.
             end.verdict = .confirmed(.none)
         }
     }
