@@ -41,7 +41,7 @@ final class ModifierKeeper: Sendable {
         mailbox.post(event)
     }
 
-    /// Has a wish done, and says how the modifier stands then.
+    /// Carries out a wish, and returns the state of the modifier after it.
     ///
     /// Refused with `notNow` once ``run(_:)`` has ended.
     func ask(
@@ -132,11 +132,10 @@ final class ModifierKeeper: Sendable {
 
     // MARK: Events
 
-    /// What the machine has to know of some that were accepted, in the order of their numbers,
-    /// whoever was answered first.
+    /// The records of accepted modifiers for the machine, in the order of their numbers.
     ///
-    /// Those that come next are taken as they are; where some are missing in between, all of them
-    /// are looked up, and what comes of these later is known by then.
+    /// Modifiers that follow the last known number are used as given. If numbers are missing in
+    /// between, all are looked up, and later events for the missing ones change nothing.
     private func records(
         of modifiers: [StoredModifier],
         after last: inout ModifierNumber?,
@@ -158,7 +157,7 @@ final class ModifierKeeper: Sendable {
             return found.records
         } catch {
             steps.context.note("the modifiers were not read", error)
-            // Those that are known go on meanwhile.
+            // Modifiers that are known already go on meanwhile.
             group.addTask {
                 guard await steps.context.pause(after: error) else { return }
                 self.post(.accepted([]))

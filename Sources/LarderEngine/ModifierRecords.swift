@@ -17,10 +17,9 @@ struct ModifierRecords: Sendable {
         var last: ModifierNumber?
     }
 
-    /// What `state.db` says of the queue.
+    /// Restores the queue from `state.db`, and returns the highest number found there.
     ///
-    /// With it comes the highest number that it knows. Until this could be read, nobody knows what is
-    /// to be sent.
+    /// Until `state.db` can be read, no modifier is sent.
     func restore(
         _ machine: inout ModifierQueue,
         _ group: inout DiscardingTaskGroup
@@ -66,9 +65,9 @@ struct ModifierRecords: Sendable {
         return (actions, found.last)
     }
 
-    /// Those that are on disk after a number, in their order.
+    /// The records on disk after a number, in their order.
     ///
-    /// At the start the effects, too, may be those of another version.
+    /// At the start the effects are checked too, as another version may have written them.
     func found(
         after last: ModifierNumber?,
         isStart: Bool = false
@@ -92,7 +91,7 @@ struct ModifierRecords: Sendable {
         }
     }
 
-    /// Has dead letters made of those that nobody can read (case 26), while the others go on.
+    /// Makes dead letters of unreadable modifiers, while the others go on.
     func bury(_ unreadable: [ModifierNumber], _ group: inout DiscardingTaskGroup) {
         for number in unreadable {
             group.addTask {

@@ -146,7 +146,7 @@ struct ModifierReports: EnginePart {
         return reports
     }
 
-    /// What a row says, with what the machine knows of one that is not settled.
+    /// The report of a row; the machine adds what it knows of an unsettled modifier.
     func report(of row: StoredModifier) async -> ModifierReport {
         var report = ModifierReport(row)
         guard !row.state.isSettled,
@@ -217,10 +217,10 @@ struct ModifierReports: EnginePart {
         return try ViewReport(View.of(values.content, effects), of: base, values, changes, reader)
     }
 
-    /// Those of unsettled modifiers of which an effect is left out of the view, as it does not fit
-    /// what is there now.
+    /// Unsettled modifiers with an effect that the view leaves out, as it does not fit the present
+    /// value.
     ///
-    /// Behind the first ``Limits/judgedChangesMax`` changes of a target nobody looks.
+    /// Only the first ``Limits/judgedChangesMax`` changes of a target are checked.
     func inapplicable(
         among modifiers: [StoredModifier]
     ) async throws(StoreError) -> Set<ModifierNumber> {

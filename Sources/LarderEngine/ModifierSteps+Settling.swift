@@ -127,7 +127,7 @@ extension ModifierSteps {
         }
     }
 
-    /// What the answer to a write says that an entity is; nil where it says nothing of it.
+    /// The entity as the answer to a write shows it; nil if the answer does not show it.
     private func entity(
         _ id: EntryID,
         _ base: TargetBase,
@@ -152,15 +152,17 @@ extension ModifierSteps {
         return BaseUpdate(merged.held, id, origin, answer.at)
     }
 
-    /// Has the origin say what a target is now; what comes of it lands in the cache.
+    /// Asks the origin for the present value of a target; the answer goes into the cache.
     private func askAgain(_ id: EntryID, _ scope: ScopeKey) {
         guard let (url, origin) = context.address(of: id, in: scope) else { return }
         let request = FetchRequest(FetchOrder(url: url), origin: origin)
         context.board.boardForNobody(request, scope)
     }
 
-    /// A variant of the user's own is what a confirmed write made of it, as its target is (case 6), and
-    /// everybody's is what it was (case 29), to be asked for again.
+    /// Updates the variants of the targets after a confirmed write.
+    ///
+    /// A variant in the user's own scope gets the result of the write, as its target does. A shared
+    /// variant keeps its bytes and is marked stale, so that it is requested again.
     func variantRows(of whole: WholeModifier) -> [VariantRows] {
         let scope = context.store.key(for: whole.modifier.scope)
         return Set(whole.modifier.targets).compactMap { target in
@@ -197,11 +199,9 @@ extension ModifierSteps {
     }
 }
 
-/// What a target's base is once a modifier of it was confirmed (cases 5 and 6).
+/// The base of a target after a modifier of it was confirmed.
 extension BaseUpdate {
-    /// The answer to the write is the target as it is now.
-    ///
-    /// Nil where it cannot be one.
+    /// The answer to the write is the present value of the target; nil if it cannot be one.
     init?(_ id: EntryID, representedBy answer: ModifierAttempt.Answer, _ origin: OriginSettings) {
         let isJSON = JSONValidator.accepts(answer.body)
         let saysJSON = answer.headers["Content-Type"].map(MediaType.isAnyJSON) ?? false
@@ -217,11 +217,10 @@ extension BaseUpdate {
         self = .put(entry, answer.body)
     }
 
-    /// The answer says no more than that it was done: base is what the effect makes of it as it is
-    /// now.
+    /// The answer says only that the write was done, so the effect is applied to the present base.
     ///
-    /// Base is as sent while it is what it was when the modifier was sent. What a patch makes of
-    /// anything else nobody can tell, nor whether what was read since has an addition in it (case 6).
+    /// `isAsSent` is true if the base is the same as when the modifier was sent. Otherwise the
+    /// result of a patch is unknown, and so is whether a later read already contains an addition.
     init(
         _ id: EntryID,
         _ effect: Effect,

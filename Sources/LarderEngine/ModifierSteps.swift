@@ -8,28 +8,28 @@ import Synchronization
 
 import struct LarderAPI.ModifierStats
 
-/// Does what a ``ModifierQueue`` decided: the durable steps, and the sending between them.
+/// Carries out the decisions of a ``ModifierQueue``: the durable steps, and the sending between
+/// them.
 ///
-/// A step that cannot be written is tried again until it is; what has been sent is forgotten by
-/// nobody.
+/// A step that cannot be written is retried until it is. The result of a sent modifier is never
+/// forgotten.
 final class ModifierSteps: Sendable {
     let context: EngineContext
     let records: ModifierRecords
     let reads: AnsweredReads
-    /// What the attempts under way, and those that are to be settled, have come to; guarded by its
-    /// lock.
+    /// Attempts in flight, and attempts to be settled; guarded by its lock.
     let attempts = Mutex<[ModifierNumber: Attempted]>([:])
 
     struct Attempted {
-        /// What is to be sent; nil once it is.
+        /// The modifier to send; nil once it is sent.
         private var departing: DepartingModifier?
         var bases: [EntryID: BodySummary] = [:]
         /// The values of those that effects count on: what is written otherwise says the same.
         private var values: [EntryID: JSONValue] = [:]
         var verdict: ModifierVerdict?
         var answer: ModifierAttempt.Answer?
-        /// The number of a fetch that sets out when the answer came: what it says of an entity is as
-        /// new.
+        /// Number of a fetch that starts when the answer came; entities in the answer are as new as
+        /// that.
         var fetch: Revision?
         /// Base has shown the effect: it is what the server said.
         var isShownByRead = false
@@ -96,7 +96,7 @@ final class ModifierSteps: Sendable {
         let whole = departing.whole
         let scope = context.store.key(for: whole.modifier.scope)
         guard let origin = try? context.origin(of: whole.modifier.url, in: scope) else {
-            // Whoever removed it may add it again.
+            // The origin was removed, and may be added again.
             return attemptEnded(number, .neverLeft, ModifierRules())
         }
         let first = whole.changes.first.flatMap { departing.bases[$0.id] }
@@ -181,7 +181,7 @@ final class ModifierSteps: Sendable {
         return headers
     }
 
-    /// From now on an answer that set out before knows less than base does.
+    /// Makes answers out of date whose requests started before now.
     private func fence(_ whole: WholeModifier) {
         let scope = context.store.key(for: whole.modifier.scope)
         for change in whole.changes where (try? Effect(parsing: change.effect)) != Effect.none {
@@ -193,11 +193,14 @@ final class ModifierSteps: Sendable {
 
     // MARK: Reads
 
-    /// Modifiers that were answered 202, and all of which shows in what the server says: of a
-    /// target that was just read, and of their others as far as it is known (case 7).
+    /// Modifiers that were answered 202 and whose effects all show in what the origin says.
     ///
-    /// One that a later one undid is shown with that one. None where what was read is base no
-    /// more, or never was, as the disk is full: then it is not what would be left without them.
+    /// This checks a target that was just read, and their other targets as far as they are known.
+    ///
+    /// A modifier that a later one undid is shown together with that one.
+    ///
+    /// Empty if the read answer is not base: another one replaced it, or the disk is full. Without
+    /// the modifiers, the view would then not be that answer.
     func accepted(
         shownBy id: EntryID,
         _ scope: ScopeKey,
@@ -245,13 +248,13 @@ final class ModifierSteps: Sendable {
             later.merge(effects) { $1 + $0 }
             shown.append(change.number)
         }
-        // What a later one undid would be seen again without it.
+        // The earliest first: without a later modifier, the effects that it undid would show again.
         return shown.reversed()
     }
 
-    /// What the origin said shows what the modifier does.
+    /// The origin's answer shows the effect of a modifier.
     ///
-    /// Base is what it is: nothing is made of it when the modifier is settled.
+    /// Base stays as it is when the modifier is settled.
     func readConfirmed(
         _ number: ModifierNumber,
         _ machine: inout ModifierQueue,
@@ -268,7 +271,7 @@ final class ModifierSteps: Sendable {
         attempts.withLock { $0[number]?.isShownByRead ?? false }
     }
 
-    // MARK: What rows say
+    // MARK: Rows
 
     private func write(
         _ number: ModifierNumber,

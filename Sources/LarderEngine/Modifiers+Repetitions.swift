@@ -4,9 +4,9 @@ package import LarderWire
 
 /// Modifiers that were submitted before: nothing of the present is asked about them.
 extension Modifiers {
-    /// Those of a command that were accepted before, with what they were accepted as.
+    /// The modifiers of a command that were accepted before, and their submissions.
     ///
-    /// Another modifier under the id of one is refused, whatever else there is to be said of it.
+    /// A different modifier under a known id is refused, whatever other fault it has.
     func repeated(
         _ command: ModifiersCommand,
         _ scope: ScopeKey,
@@ -58,11 +58,12 @@ extension Modifiers {
         )
     }
 
-    /// Where a write goes to, and the name under which it gives its key; refused where it is to be a
-    /// modifier neither by its client's wish nor by its origin's rule.
+    /// The URL of a write, and the name of the header with its idempotency key.
     ///
-    /// One that was accepted before under its key goes where it went, whatever has become of its
-    /// origin.
+    /// Refused if neither the client's preference nor the origin's rule makes the write a modifier.
+    ///
+    /// A write that was accepted before under its key goes to the same URL, even if its origin
+    /// changed.
     package func destination(
         of write: RawWriteCommand,
         _ scope: ScopeKey

@@ -30,7 +30,7 @@ package struct Modifiers: EnginePart {
         let now = clock.now()
         let known = try await repeated(command, scope, byteCount)
         var new: [NewModifier] = []
-        // Where each of the command's stands among the new ones; nil for one that is known.
+        // Index of each modifier of the command among the new ones; nil for a known modifier.
         var places: [Int?] = []
         var given: [ModifierID: Int] = [:]
         for modifier in command.modifiers {
@@ -40,7 +40,7 @@ package struct Modifiers: EnginePart {
             }
             var next = try await self.modifier(modifier, scope, new, now, byteCount)
             next.client = client
-            // One that is given twice in a list is one.
+            // A modifier that is twice in a list counts once.
             let place = given[next.id] ?? new.count
             if place == new.count { new.append(next) }
             guard new[place].digest == next.digest else { throw Problem(StoreError.modifierExists) }
@@ -194,9 +194,9 @@ package struct Modifiers: EnginePart {
 
     // MARK: Looking
 
-    /// How it stands with a modifier; with `wait`, once it is settled or the time is over.
+    /// The report of a modifier; with `wait`, once it is settled or the time is over.
     ///
-    /// Throws when the daemon ends before.
+    /// Throws if the daemon ends before that.
     package func modifier(
         _ id: ModifierID,
         _ scope: ScopeKey,

@@ -12,7 +12,7 @@ extension Monitor {
         store.upkeep.want()
         let (files, latest) = try await storingAll { () async throws(StoreError) in
             let files = try await store.files.check { [clock] in
-                // It is cancelled when the check has come to its own end.
+                // Cancelled when the check ends before its time limit.
                 try? await clock.sleep(for: Limits.checkTime)
             }
             return (files, try await store.files.latestStoredAt())
@@ -107,7 +107,7 @@ extension Finding {
         self.init("reserve", reserve.state == .held ? .ok : .warning, detail, fix: fix)
     }
 
-    /// A clock that is behind makes every entry stale, as it lies in the future.
+    /// A clock that was set back makes every entry stale: entries are then from the future.
     fileprivate init(clock now: Timestamp, latest: Timestamp?) {
         let fix = "Set the clock: timedatectl set-ntp true"
         if now < Limits.plausibleSince {
@@ -174,12 +174,13 @@ extension Finding {
     }
 }
 
-/// What waits for a person: writes, lanes that are paused, pins that failed; each with the command
-/// that helps.
+/// Findings that a person has to act on: writes, paused lanes and failed pins.
+///
+/// Each has the command that helps.
 extension Monitor {
-    /// Those of `asker`; of everybody, by uid, for an administrator and for nobody in particular.
+    /// The findings of `asker`; those of all users for an administrator, or without an `asker`.
     ///
-    /// However long the queue is, this reads no more than the lanes that are paused.
+    /// However long the queue is, this reads only the paused lanes.
     func findings(for asker: ClientStatus?) async -> [Finding] {
         let own = asker.flatMap { $0.administrator ? nil : $0.user }
         let writes = store.modifiers.totals.waitingForPerson
@@ -210,7 +211,7 @@ extension Monitor {
         return Array(findings.prefix(Limits.statusFindingsMax))
     }
 
-    /// Whom a finding is about, as whoever asks reads it.
+    /// The user that a finding is about, worded for the asker.
     fileprivate struct Whose {
         let uid: UInt32
         let isAsker: Bool

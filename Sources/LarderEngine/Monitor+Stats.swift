@@ -5,7 +5,7 @@ import LarderWire
 import Synchronization
 
 extension Monitor {
-    /// What was counted and timed since the start, but for what happens at the socket.
+    /// Counts and times since the start, except those of the socket.
     package func stats() -> StatsReport {
         let counts = context.meter.counts
         let lookups = context.lookups
@@ -115,7 +115,7 @@ final class EngineMeter: Sendable {
         let outcome: String
 
         static let sources = ["cache", "network", none]
-        /// Those of the frame `end`, and two of fetches without one.
+        /// Outcomes of the frame `end`, and two of fetches without that frame.
         static let outcomes = [
             "network", "unchanged", "deleted", "cache", "error", "shutdown", problem, abandoned,
         ]

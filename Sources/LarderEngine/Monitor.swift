@@ -10,7 +10,7 @@ package final class Monitor: EnginePart {
     let started: Duration
     var maxBytes: Int64 { store.limits.maxBytes.bytes }
     package let version: String
-    /// What the configuration has to say beside the store, for status.
+    /// Findings about the configuration, which the status shows besides those of the store.
     private let findings: Mutex<[String]>
     private let meter = Mutex(HitMeter())
 
@@ -25,10 +25,10 @@ package final class Monitor: EnginePart {
         self.findings.withLock { $0 = findings }
     }
 
-    /// How the daemon is, in numbers and words.
+    /// The status of the daemon, in numbers and words.
     ///
-    /// `asker` is told of what waits for a person among their own, an administrator and nobody in
-    /// particular of everybody's.
+    /// The findings are those of `asker`. An administrator gets those of all users, and so does a
+    /// call without `asker`.
     package func status(
         connections: Int,
         for asker: ClientStatus? = nil
@@ -123,7 +123,7 @@ package final class Monitor: EnginePart {
 }
 
 extension Monitor {
-    /// How the queue is, and one sentence each on what somebody should look at.
+    /// The status of the queue, and one sentence for each problem that needs attention.
     ///
     /// However long the queue is, this reads one row.
     func queueStatus() async -> (QueueStatus, warnings: [String]) {

@@ -2,8 +2,7 @@ import LarderModel
 import LarderStrategy
 import Synchronization
 
-/// What is known of every origin's health, and which public hosts were asked for; guarded by a
-/// lock.
+/// The health of every origin, and the public hosts that clients asked for; guarded by a lock.
 final class OriginHealthTable: Sendable {
     private struct State {
         var health: [OriginName: OriginHealth]
@@ -80,11 +79,11 @@ final class OriginHealthTable: Sendable {
     }
 }
 
-/// Who waits for which origin, and the ``ProbeMachine`` of each; guarded by a lock.
+/// Waits for origins, and the ``ProbeMachine`` of each origin; guarded by a lock.
 final class OriginWatch: Sendable {
     private struct Watched {
         var machine = ProbeMachine(isDown: false)
-        /// Whether requests to it fail at the moment, by hand or not.
+        /// Whether requests to the origin fail now: it is down, or an operator set it offline.
         var isShut = false
         var waiting: [Int: (scope: Scope, tell: @Sendable () -> Void)] = [:]
     }
@@ -166,7 +165,7 @@ final class OriginWatch: Sendable {
         change(name) { $0.machine.probeEnded() }
     }
 
-    /// The origin is there no more; whoever waits for it is heard of no more.
+    /// Stops probing a removed origin; waits for it are not told any more.
     func forget(_ name: OriginName) {
         change(name) { watched in
             watched.isShut = false
@@ -175,7 +174,7 @@ final class OriginWatch: Sendable {
     }
 }
 
-/// Somebody's wish to be told when an origin is back; it holds until ``end()``, or until this goes.
+/// A wait for the return of an origin; it lasts until ``end()``, or until it is dropped.
 final class OriginInterest: Sendable {
     private let leave: @Sendable () -> Void
 
@@ -183,6 +182,6 @@ final class OriginInterest: Sendable {
 
     deinit { leave() }
 
-    /// Nobody wants to know any more; more than once is no harm.
+    /// Ends the wait; a second call changes nothing.
     func end() { leave() }
 }

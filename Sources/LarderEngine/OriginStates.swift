@@ -7,7 +7,9 @@ import LarderWire
 import Logging
 import Synchronization
 
-/// How origins are: down or back, offline by hand, at rest; and what requests tell of that.
+/// The states of origins: down, back, offline by an operator, or at rest.
+///
+/// Results of requests change them.
 struct OriginStates: EnginePart {
     let context: EngineContext
 
@@ -139,7 +141,7 @@ struct OriginStates: EnginePart {
     /// | a redirect to another host over http | a portal's if the base URL redirects so too |
     /// | one of these two, and the origin does not answer | not known: a write is unclear |
     ///
-    /// The last two can be one URL's own way, which must not mark the origin for everyone.
+    /// The last two can be specific to one URL, so they must not mark the origin for all clients.
     func sender(of status: Int, from url: WebURL, for origin: OriginSettings) async -> Sender {
         let isPage = (200..<300).contains(status)
         if isPage, url.isSecure { return .origin }
@@ -171,7 +173,7 @@ struct OriginStates: EnginePart {
         if case .timedOut = error { noteSilence(name) }
     }
 
-    // MARK: What requests tell
+    // MARK: Results of requests
 
     func noteAnswer(_ origin: OriginName) {
         context.watch.requestAnswered(origin)
@@ -198,7 +200,7 @@ struct OriginStates: EnginePart {
         case .online:
             context.keeper.post(.originAnswered(origin))
             let turn: ModifierKeeper.Turn = { [context] machine, now in
-                // With nobody to wake there is nothing to draw.
+                // Without modifiers there is nothing to wake, so no chance is drawn.
                 let chance = machine.count == 0 ? 0 : context.chance()
                 return machine.originAnswered(origin, chance: chance, now: now)
             }
@@ -243,7 +245,8 @@ extension UpstreamError {
     }
 }
 
-/// Origins that have told an account to wait: what nobody asks for leaves them alone meanwhile.
+/// Origins that told an account to wait; requests that no client waits for leave them alone
+/// meanwhile.
 extension OriginStates {
     func noteRest(
         of origin: OriginName,
@@ -280,10 +283,11 @@ extension OriginStates {
         restEnd(of: origin, for: scope).map { max(.zero, $0 - clock.monotonic()) } ?? .zero
     }
 
-    /// How an origin is, as `asker` may know it, or else an administrator.
+    /// The condition of an origin, as far as `asker` may know it; without one, as for an
+    /// administrator.
     ///
-    /// Whose accounts are others' hears that it is left alone and not by whom, and that only where
-    /// none of their own has to wait.
+    /// If only accounts of other users have to wait, `asker` is told of the rest but not whose it
+    /// is.
     func condition(of name: OriginName, toldTo asker: ClientStatus?) -> OriginCondition {
         let health = context.health[name] ?? OriginHealth(now: clock.now())
         let (isOffline, now) = (isOfflineByHand(name), clock.monotonic())

@@ -3,10 +3,10 @@ package import LarderNormalize
 package import LarderStore
 import LarderStrategy
 
-/// The origins that there are at one moment, and to which of them a URL belongs.
+/// The origins at one moment, and the mapping from URLs to them.
 ///
-/// A value: the engine replaces its table as a whole when an origin is added or taken away, and
-/// whoever has asked goes on with what it was told.
+/// A value: the engine replaces the whole table when an origin is added or removed. A caller goes
+/// on with the table that it has read.
 package struct OriginTable: Sendable {
     package let known: [KnownOrigin]
     /// The user who may fetch public URLs without naming their origin; nil for a daemon that
@@ -21,7 +21,7 @@ package struct OriginTable: Sendable {
 
     package enum Decision: Equatable, Sendable {
         case known(OriginSettings)
-        /// A public host's that nobody has named.
+        /// A public host that is not a configured origin.
         case implicit(OriginSettings)
         case unknown
 
@@ -59,7 +59,7 @@ package struct OriginTable: Sendable {
         }
     }
 
-    /// What `url` is to a client with this uid; nil for one that has none.
+    /// The decision on `url` for a client with this uid; nil for a client without one.
     package func decide(_ url: WebURL, for uid: UInt32?) -> Decision {
         if let origin = origin(of: url) { return .known(origin) }
         guard let owner, owner == uid, let origin = implicitOrigin(of: url) else { return .unknown }

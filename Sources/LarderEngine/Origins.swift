@@ -174,10 +174,11 @@ package struct Origins: EnginePart {
         }
     }
 
-    // MARK: Offline by hand
+    // MARK: Offline by operator
 
-    /// Sets an origin offline, so that nothing leaves for it, or online again; for good, over the
-    /// daemon's end too.
+    /// Sets an origin offline, so that no request leaves for it, or online again.
+    ///
+    /// The setting survives a restart of the daemon.
     package func setOffline(
         _ name: OriginName,
         _ isOffline: Bool,
@@ -194,8 +195,7 @@ package struct Origins: EnginePart {
         return report(context.origins[name] ?? KnownOrigin(origin, from: .implicit))
     }
 
-    /// Nothing leaves from the moment of the wish on, and nothing before it is on disk that it
-    /// is over.
+    /// Requests stop before the setting is on disk, and start again only after its end is on disk.
     private func remember(_ name: OriginName, isOffline: Bool) async throws(Problem) {
         if isOffline { shut(name, true) }
         do throws(StoreError) {
@@ -224,7 +224,7 @@ package struct Origins: EnginePart {
         context.keeper.post(.originAnswered(name))
     }
 
-    /// Those that were set offline before the daemon's last end.
+    /// Origins that were offline when the daemon last ended.
     static func offlineOrigins(_ store: Store, _ logger: Logger) -> Set<OriginName> {
         do throws(StoreError) {
             return Set(try store.offlineOrigins().compactMap { try? OriginName($0) })
@@ -296,10 +296,12 @@ package struct Origins: EnginePart {
     }
 }
 
-/// What reads the settings that the API is given, and keeps them over the daemon's end.
+/// Reads the settings that the API gets, and keeps them over restarts.
 ///
-/// The engine knows no files: whoever wires the daemon gives it these. Each is called by one
-/// thread at a time, off the event loops, and returns when what it does is on disk.
+/// The engine knows no files, so the daemon gives it these functions.
+///
+/// One thread at a time calls each of them, off the event loops. They return once the change is on
+/// disk.
 package struct OriginKeeping: Sendable {
     /// Checks the keys of an origin, and makes settings of them.
     package var read: @Sendable (OriginName, OriginDefinition) throws(Problem) -> OriginSettings

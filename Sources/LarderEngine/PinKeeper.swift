@@ -16,7 +16,7 @@ final class PinKeeper: Sendable {
         case roomRaised
         case reached(OriginName)
         case notReached(OriginName)
-        /// A client's own attempt is over, and its pin everybody's again.
+        /// A client's own attempt is over; the keeper may attempt its pin again.
         case askedForClient(PinAttempt, PinAttempt.Outcome)
         case restEnded
     }
@@ -33,16 +33,17 @@ final class PinKeeper: Sendable {
         mailbox.post(event)
     }
 
-    /// A client's pin is asked for by itself, so nobody else does so until ``endAsking(_:_:)``, or
-    /// until what its attempt came to has been heard: a look in between would ask once more, at
-    /// once, an origin that has just failed.
+    /// Keeps the keeper from attempting a pin while a client's own attempt runs.
     ///
-    /// Either is an event, so that nothing that was left alone is left for good.
+    /// This lasts until ``endAsking(_:_:)``, or until the keeper has handled the outcome of the
+    /// attempt. A look in between would immediately ask an origin again that has just failed.
+    ///
+    /// Either end is an event, so the keeper looks again at each pin that it skipped.
     func beginAsking(_ scope: ScopeKey, _ id: EntryID) {
         _ = asked.withLock { $0.take(TargetName(scope, id)) }
     }
 
-    /// It came to no attempt.
+    /// The client made no attempt.
     func endAsking(_ scope: ScopeKey, _ id: EntryID) {
         asked.withLock { $0.giveBack(TargetName(scope, id)) }
         post(.wanted)
@@ -128,9 +129,9 @@ final class PinKeeper: Sendable {
         var resting: [OriginName: Duration] = [:]
     }
 
-    /// What is wanted; what no origin can give is told to its pin.
+    /// Looks up the wanted pins; a pin that no origin can give gets the reason.
     ///
-    /// Nil where the store could not say it: then it is to be looked up again.
+    /// Nil if the store could not read them: the keeper then looks again.
     private func lookUp(_ context: EngineContext, _ now: Duration) async -> Wanted? {
         var wanted = Wanted()
         do throws(StoreError) {
@@ -172,13 +173,15 @@ final class PinKeeper: Sendable {
     }
 }
 
-/// One try to fetch what a pin waits for; the answer lands in the pin like any other answer.
+/// One attempt to fetch the entry of a pin; the answer is stored like any other answer.
 struct PinAttempt: Sendable {
     enum Outcome: Sendable {
         case held
-        /// It will not be had: the pin says why.
+        /// The pin will not get its bytes, and says why.
         case refused(Problem)
-        /// It cannot be had now: the pin goes on waiting. Nil where that is the store's doing.
+        /// The pin cannot get its bytes now, and goes on waiting.
+        ///
+        /// Nil if the store caused that.
         case notReached(Problem?)
 
         var isSettled: Bool {
@@ -255,12 +258,13 @@ struct PinAttempt: Sendable {
 }
 
 extension Problem {
-    /// What a pin says of itself, as a problem.
+    /// The trouble of a pin, as a problem.
     init(_ trouble: PinTrouble) {
         self.init(ProblemKind(rawValue: trouble.problem) ?? .internal, trouble.reason)
     }
 
-    /// Whether the same may go well later without anybody changing it; an origin's own failure too.
+    /// Whether a retry may succeed without a change by a person; so may one after an origin's own
+    /// failure.
     var isTransient: Bool {
         guard kind == .originStatus, let originStatus else { return retryable }
         return originStatus >= 500 || [408, 425, 429].contains(originStatus)

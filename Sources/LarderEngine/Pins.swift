@@ -10,16 +10,17 @@ package struct Pins: EnginePart {
     private var keeper: PinKeeper { context.keeper }
 
     package enum Answer: Sendable {
-        /// Its bytes are on disk; whether it was not pinned before.
+        /// The bytes are on disk; `isNew` if the entry was not pinned before.
         case held(PinItem, isNew: Bool)
-        /// It is fetched as soon as its origin answers.
+        /// The entry is fetched as soon as its origin answers.
         case waiting(PinItem)
     }
 
-    /// Keeps an entry for good: what is cached, else what its origin gives now or later.
+    /// Keeps an entry permanently: the cached one, else the origin's answer now or later.
     ///
-    /// What the origin refuses, or what has no room, is a problem; its pin stays and says why.
-    /// `wait` is how long the client waits for its origin to be back.
+    /// Throws a problem if the origin refuses, or if there is no room; the pin stays and says why.
+    ///
+    /// `wait` is how long the client waits for the return of the origin.
     package func pin(
         _ id: EntryID,
         _ scope: ScopeKey,
@@ -48,11 +49,14 @@ package struct Pins: EnginePart {
         }
     }
 
-    /// Has the pin written, and its origin asked if it waits for that.
+    /// Writes the pin, and asks its origin if the pin waits for an answer.
     ///
-    /// The keeper leaves it alone from before it is wanted until it has heard what came of asking
-    /// here: an attempt of the keeper's own would settle the pin a second time, and later than the
-    /// client hears. That ends with the keeper's hearing: ended later, nobody would look again.
+    /// The keeper skips the pin from before it is written until it has handled the outcome of this
+    /// attempt. An attempt of the keeper's own would settle the pin a second time, later than the
+    /// client hears.
+    ///
+    /// The skip ends when the keeper handles the outcome: if it ended later, no task would look
+    /// again.
     private func want(
         _ id: EntryID,
         _ scope: ScopeKey,
@@ -75,7 +79,7 @@ package struct Pins: EnginePart {
         isAsked = context.work.add { [keeper] in
             let outcome = await attempt.run()
             asked.outcome.withLock { $0 = outcome }
-            // Which tells whoever waits for a pin.
+            // The keeper then tells the clients that wait for a pin.
             keeper.post(.askedForClient(attempt, outcome))
         }
         guard isAsked else { throw .daemonEnds }
@@ -108,7 +112,7 @@ package struct Pins: EnginePart {
             case .tooLarge where outcome != nil, .failed where outcome != nil:
                 throw pin.trouble.map { Problem($0).ofPin }
                     ?? Problem(.internal, "the pin of '\(attempt.id)' does not say why")
-            // What it says is of an attempt from before this client asked.
+            // The pin describes an attempt from before this client asked.
             case .waiting, .tooLarge, .failed:
                 // The client's own attempt goes on, or it waits for the origin.
                 guard case .notReached = outcome, time == nil else { return nil }
@@ -145,11 +149,11 @@ package struct Pins: EnginePart {
     }
 }
 
-/// What the attempt for one client has come to, once it is over; guarded by a lock.
+/// The outcome of the attempt for one client, once it is over; guarded by a lock.
 private final class AskedPin: Sendable {
     let outcome = Mutex<PinAttempt.Outcome?>(nil)
 
-    /// What is answered of a pin that goes on waiting: with what the attempt has met.
+    /// The answer about a pin that goes on waiting, with the problem of the attempt.
     func waiting(_ pin: Pin) -> Pins.Answer {
         var item = PinItem(pin)
         if case .notReached(let problem?) = outcome.withLock({ $0 }) {
@@ -189,7 +193,7 @@ extension PinItem {
 }
 
 extension Problem {
-    /// What is said of an id under which nothing is cached and which no origin can give.
+    /// The problem of an id that has no cached entry and that no origin can give.
     fileprivate static func nothingToPin(_ id: EntryID) -> Problem {
         if id.text.hasScheme, let url = try? WebURL(id.text) {
             return Problem(unknownOriginOf: url)
