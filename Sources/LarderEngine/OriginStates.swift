@@ -283,8 +283,7 @@ extension OriginStates {
         restEnd(of: origin, for: scope).map { max(.zero, $0 - clock.monotonic()) } ?? .zero
     }
 
-    /// The condition of an origin, as far as `asker` may know it; without one, as for an
-    /// administrator.
+    /// The condition of an origin, as far as `asker` may know it; without an `asker`, all of it.
     ///
     /// If only accounts of other users have to wait, `asker` is told of the rest but not whose it
     /// is.

@@ -173,7 +173,7 @@ final class PinKeeper: Sendable {
     }
 }
 
-/// One attempt to fetch the entry of a pin; the answer is stored like any other answer.
+/// Attempt to fetch the entry of a pin; the answer is stored like any other answer.
 struct PinAttempt: Sendable {
     enum Outcome: Sendable {
         case held
@@ -263,8 +263,8 @@ extension Problem {
         self.init(ProblemKind(rawValue: trouble.problem) ?? .internal, trouble.reason)
     }
 
-    /// Whether a retry may succeed without a change by a person; so may one after an origin's own
-    /// failure.
+    /// Whether a retry may succeed without a change by a person, as after a failure of the origin
+    /// itself.
     var isTransient: Bool {
         guard kind == .originStatus, let originStatus else { return retryable }
         return originStatus >= 500 || [408, 425, 429].contains(originStatus)

@@ -113,7 +113,7 @@ extension Problem {
         if failure == .tooLarge { hint += " To keep it, raise cache.max_entry_bytes." }
     }
 
-    /// What is shown is that `name` is deleted, which an origin has said, or a modifier says.
+    /// The origin says that `name` is deleted, or a modifier deletes it.
     package static func deleted(_ name: String, by source: AnswerSource) -> Problem {
         guard source == .modifier else {
             return Problem(
@@ -134,7 +134,7 @@ extension Problem {
         Problem(.noSuchModifier, "there is no modifier '\(id)'")
     }
 
-    /// Nobody was told that it was done.
+    /// The wait ended before the command was written, so no client was told that it was done.
     static func notWritten(_ report: ModifierReport, _ end: Wait.End) -> Problem {
         if case .daemonEnds = end { return .daemonEnds }
         return Problem(

@@ -16,7 +16,7 @@ import Synchronization
 ///   its read had departed: it may be older than what the user has seen.
 ///
 /// Invariants:
-/// 1. What no read in flight departed before is forgotten.
+/// 1. A confirmation or a stored own row is forgotten once no read in flight departed before it.
 /// 2. At most ``Limits/fencedWritesMax`` targets are remembered, and as many ids of own rows; a read
 ///    that departed before one that had to go is overtaken.
 ///

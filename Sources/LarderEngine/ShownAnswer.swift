@@ -2,8 +2,9 @@ import LarderModel
 import LarderStore
 import LarderWire
 
-/// An ``EntryView`` that is shown behind its read: its bytes are copied out, but for those in chunks,
-/// which follow later.
+/// An ``EntryView`` for use after its read.
+///
+/// Its bytes are copied, except those in chunks, which follow later.
 struct ShownAnswer: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
@@ -11,7 +12,7 @@ struct ShownAnswer: Sendable {
     }
 
     var entry: Entry
-    /// What its origin can be asked to confirm: the base, where that is an answer.
+    /// The answer that the origin can be asked to confirm; nil if base is not an answer.
     let known: Entry?
     var body: Body
     var overlay: Overlay
@@ -35,13 +36,13 @@ struct ShownAnswer: Sendable {
         self.known = known.flatMap { $0.kind == .fetched ? $0 : nil }
     }
 
-    /// What the network has just said, with what modifiers add to it.
+    /// The answer that the network has just given, with the overlay of modifiers.
     init(_ entry: Entry, _ bytes: [UInt8], _ overlay: Overlay = .none, in place: ScopeKey) {
         (self.entry, self.overlay, self.source, self.place) = (entry, overlay, .network, place)
         (known, body, isNormalized) = (nil, .bytes(bytes), false)
     }
 
-    /// What is copied of a row; nil for one that cannot be read.
+    /// A copy of a row; nil if the row cannot be read.
     static func copy(_ row: borrowing EntryRow) -> (Entry, Body)? {
         guard let entry = row.entry() else { return nil }
         let body = row.chunkedBody.map { Body.chunks($0) }
@@ -86,7 +87,7 @@ struct ShownAnswer: Sendable {
 }
 
 extension EntryReader {
-    /// Reads what the client sees under an id, to be shown behind the read; nil for a miss.
+    /// Reads the view of an id, for use after the read; nil for a miss.
     func answer(of id: EntryID, in sight: Sight? = nil) throws(StoreError) -> ShownAnswer? {
         try view(of: id, in: sight) { row, _ in ShownAnswer.copy(row) }
             .flatMap(ShownAnswer.init)
@@ -94,8 +95,7 @@ extension EntryReader {
 }
 
 extension Entries {
-    /// What a client sees under an id, read on its event loop, or off it where that is long; nil for a
-    /// miss.
+    /// The view of an id, read on the event loop, or off it if that takes long; nil for a miss.
     func answer(
         _ sight: Sight,
         _ id: EntryID,
@@ -111,7 +111,7 @@ extension Entries {
     }
 }
 
-/// What the network says as a client sees it: with what its own modifiers make of it.
+/// The network's answer as one client sees it, with its own modifiers applied.
 enum NetworkView {
     case current(ShownAnswer)
     case deleted(DeletedFrame)
@@ -126,10 +126,12 @@ struct NetworkLook {
     let cached: ShownAnswer?
     private var entries: Entries { Entries(context: context) }
 
-    /// What a client sees of what a flight came to.
+    /// The view of one client on the outcome of a flight.
     ///
-    /// Bytes that it has seen already keep the revision that it knows. Where the client's own
-    /// modifiers cannot be read, what is shown without them would look as if they were gone.
+    /// Bytes that the client has seen already keep the revision that it knows.
+    ///
+    /// Throws if the client's own modifiers cannot be read: without them, they would look as if
+    /// they were gone.
     func view(
         of outcome: FlightOutcome,
         _ reader: StoreReader
@@ -198,8 +200,9 @@ struct NetworkLook {
 }
 
 extension NetworkView {
-    /// What a client's modifiers make of an answer that is not kept: it is what the origin said last,
-    /// whatever base says.
+    /// Applies a client's modifiers to an answer that is not stored.
+    ///
+    /// That answer is what the origin said last, whatever base says.
     fileprivate init(
         _ entry: Entry,
         _ bytes: [UInt8],

@@ -4,7 +4,7 @@ import LarderNormalize
 import LarderStore
 import LarderWire
 
-/// What modifiers that are not settled make of a base: the part of an ``EntryView`` that is theirs.
+/// The result of unsettled modifiers on a base: their part of an ``EntryView``.
 struct ShownEntry: Sendable {
     private(set) var entry: Entry?
     /// The bytes that take the place of base's; nil where base's own are shown.
@@ -84,7 +84,7 @@ extension View {
 }
 
 extension OpenChange {
-    /// What it does; nothing where that cannot be read.
+    /// The effect of the change; `none` if it cannot be read.
     var known: Effect {
         (try? Effect(parsing: effect)) ?? .none
     }
@@ -127,7 +127,7 @@ extension Entry {
     }
 }
 
-/// What is said of an entry beside its bytes, while modifiers touch it.
+/// Facts about an entry besides its bytes, while modifiers touch it.
 package struct Overlay: Equatable, Sendable {
     package static let none = Overlay(pending: [], failed: 0, isComplete: true)
 
@@ -138,7 +138,7 @@ package struct Overlay: Equatable, Sendable {
     /// JSON pointers (RFC 6901) to what is missing of a normalized answer.
     package internal(set) var missing: [String] = []
 
-    /// What is said of modifiers here, with what is said of a normalized answer there.
+    /// This overlay of modifiers, combined with that of a normalized answer.
     package func adding(_ answer: Overlay) -> Overlay {
         let known = Set(pending)
         return Overlay(
@@ -151,8 +151,8 @@ package struct Overlay: Equatable, Sendable {
 }
 
 extension Overlay {
-    /// What is to be said of a normalized answer: as modifiers have changed its entities, and where
-    /// some are missing.
+    /// The overlay of a normalized answer: modifiers of its entities, and entities that are
+    /// missing.
     init(_ pending: PendingChanges, missing answer: RebuiltAnswer? = nil) {
         let changes = pending.modifiers.sorted { $0.key < $1.key }
         self.init(

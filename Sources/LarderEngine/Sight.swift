@@ -4,8 +4,7 @@ import LarderStrategy
 import LarderWire
 import Logging
 
-/// Where a client looks for an id: among its own rows, and where it has none there among what is
-/// everybody's (P-09).
+/// The scopes in which a client looks for an id: its own, and after that the shared one (P-09).
 struct Sight: Sendable {
     let own: ScopeKey
     /// The shared one, where the id belongs to an origin whose answers are shared; nil where not.
@@ -37,8 +36,10 @@ extension EngineContext {
         Sight(own: scope, shared: request.isShareable ? sharedScope : nil)
     }
 
-    /// Whose row the answer to a request is to be: everybody's where its origin says so and no
-    /// credential of the client's own is used, unless a row of its own stands before that one.
+    /// The scope of the row for the answer to a request.
+    ///
+    /// It is the shared one if the origin's answers are shared and the request carries no
+    /// credential of the client. A row of the client's own comes before the shared one.
     ///
     /// `cached` is what the client sees now.
     func place(of request: FetchRequest, _ scope: ScopeKey, _ cached: ShownAnswer?) -> ScopeKey {
@@ -51,7 +52,9 @@ extension EngineContext {
 }
 
 extension NewEntry {
-    /// What a flight has brought; `start` is the last revision that was told when its request started.
+    /// A new entry from a flight.
+    ///
+    /// `start` is the last revision that was told when the request of the flight started.
     init(
         _ entry: Entry,
         _ body: NewBody,
@@ -91,9 +94,9 @@ extension ChangeCause {
 }
 
 extension Variants {
-    /// Tells whoever watches variants that a modifier has come or gone.
+    /// Tells watchers of variants that a modifier was added or settled.
     ///
-    /// Where that fails they are seen all the same by who looks.
+    /// If that fails, clients that read the variants still see the change.
     static func tell(
         _ variants: [VariantRow],
         _ scope: ScopeKey,

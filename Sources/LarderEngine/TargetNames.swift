@@ -9,9 +9,9 @@ struct TargetNames: EnginePart {
 
     /// The one name of each target of a modifier.
     ///
-    /// An id that is an entity's own URL by the rules is that entity, so that every view of it shows
-    /// what is changed there; but where an effect reaches into another entity, and where modifiers
-    /// stand under the id already, it stays what it is.
+    /// An id that is an entity's own URL by the rules gets the name of that entity. Each view of
+    /// the entity then shows the change. The id keeps its own name if an effect reaches into
+    /// another entity, or if the id already has modifiers.
     func targets(
         of command: ModifierCommand,
         _ scope: ScopeKey
@@ -35,8 +35,9 @@ struct TargetNames: EnginePart {
         return .id(name(of: id, scope))
     }
 
-    /// The name that modifiers of an id have: the entity whose own URL it is, unless some stand under
-    /// the id.
+    /// The name that modifiers of an id use: the entity whose own URL it is.
+    ///
+    /// An id that already has modifiers keeps its own name.
     func name(of id: EntryID, _ scope: ScopeKey) -> EntryID {
         guard !store.modifiers.isTarget(scope, id), let name = context.entity(at: id, in: scope)
         else { return id }
@@ -73,9 +74,9 @@ struct TargetNames: EnginePart {
         }
     }
 
-    /// Where a modifier's request goes, and whose that is.
+    /// The URL of a modifier's request, and the origin of that URL.
     ///
-    /// What is derived for an entity goes to its own URL.
+    /// A request that is derived for an entity goes to the entity's own URL.
     func address(
         of request: ModifierCommand.Request,
         _ targets: [EntryID],

@@ -6,7 +6,7 @@ package import LarderStore
 /// A target's base as effects are applied to it, and what they make of it as it is told.
 struct TargetValues {
     let content: TargetContent
-    /// An entity's; in its content references stand as effects cannot name them.
+    /// The value of an entity; in `content`, references have a form that effects cannot name.
     private let entity: EntityValue?
 
     /// `effects` are all that are to be applied.
@@ -55,7 +55,8 @@ extension TargetBase {
         }
     }
 
-    /// What it says, to tell whether it still says that; of an entity apart from when it was said.
+    /// Summary of the base, to tell whether it still says the same; for an entity, without its
+    /// stamp.
     var said: BodySummary? {
         guard case .entity(_, .present(let body, _)) = self else { return entry?.body }
         return BodySummary(of: body.bytes, isJSON: false)
@@ -124,7 +125,7 @@ package enum TargetViews {
 }
 
 extension WholeModifier {
-    /// What it does to each of its targets, apart from nothing; nil where that cannot be read.
+    /// Effects on each target, without those that change nothing; nil if one cannot be read.
     var effects: [EntryID: [Effect]]? {
         var effects: [EntryID: [Effect]] = [:]
         for change in changes {
@@ -134,7 +135,7 @@ extension WholeModifier {
         return effects
     }
 
-    /// What it does to one of its targets; nil where that cannot be read.
+    /// The effect on one target; nil if it cannot be read.
     func effect(on id: EntryID) -> Effect? {
         changes.last { $0.id == id }.flatMap { try? Effect(parsing: $0.effect) }
     }
@@ -144,8 +145,10 @@ extension WholeModifier {
         changes.contains { (try? Effect(parsing: $0.effect)).map { $0 != .none } ?? false }
     }
 
-    /// What a dead letter changed: base of a target without it, and its view with it alone on base,
-    /// as JSON; nil where that is nothing, or no JSON.
+    /// The change of a dead letter, as JSON: base of a target, and the view of it with only this
+    /// modifier.
+    ///
+    /// Either is nil if there is no value, or if it is not JSON.
     @Sendable func lostView(_ id: EntryID, _ base: TargetBase) -> LostView {
         let effect = effect(on: id) ?? .none
         let values = TargetValues(base, of: id, [effect])

@@ -3,17 +3,19 @@ import LarderStore
 import LarderStrategy
 import Synchronization
 
-/// Who watches, and the ``WatchMachine`` of each; guarded by a lock.
+/// Watchers, and the ``WatchMachine`` of each; guarded by a lock.
 ///
-/// One task takes what the store releases and hands it to the machines that it concerns; each
-/// watcher's own task asks its machine what to do next. Released changes are taken under the lock,
-/// so a watcher that joins has missed nothing between the log and what it is handed.
+/// One task takes the changes that the store releases, and hands them to the machines that they
+/// concern. Each watcher's own task asks its machine what to do next.
+///
+/// Released changes are taken under the lock. So a watcher that joins misses nothing between the
+/// log and the first change handed to it.
 final class WatchHub: Sendable {
     private struct Watcher {
         var machine: WatchMachine
         let scope: Scope
         let wake: @Sendable () -> Void
-        /// It was woken and has not asked since.
+        /// Whether the watcher was woken and has not asked since.
         var isWoken = false
     }
 
@@ -30,7 +32,7 @@ final class WatchHub: Sendable {
         var places: [Place: Set<Int>] = [:]
         var released = Revision(0)
         var origins: [OriginName: String] = [:]
-        /// Whose credential was refused where.
+        /// Scopes whose credential an origin refused.
         var refused: [OriginName: Set<Scope>] = [:]
     }
 
@@ -111,7 +113,7 @@ final class WatchHub: Sendable {
         }
     }
 
-    // MARK: What a watcher does next
+    // MARK: Steps of a watcher
 
     func next(_ number: Int) -> WatchMachine.ReadAction {
         change(number) { machine, released in machine.readerIsReady(released: released) } ?? .end
@@ -147,10 +149,11 @@ final class WatchHub: Sendable {
         }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     func distribute() {
-        // Who looks has the feed keep what comes, and nobody is there to take it.
+        // Each look makes the feed keep later changes, and without watchers no task would take
+        // them.
         update { state, waking in
             if !state.watchers.isEmpty { take(&state, &waking) }
         }

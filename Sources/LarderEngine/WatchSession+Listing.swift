@@ -3,11 +3,14 @@ import LarderStore
 import LarderStrategy
 import LarderWire
 
-/// The entries that there are, told before what changes.
+/// Tells the present entries before changes.
 ///
-/// None is remembered for being told: the prefixes are apart from each other, what was told by its
-/// id is known by the command, and a shared entry is told where no row of the watcher's own stands
-/// before it. What changes meanwhile may be told here in both its places.
+/// The session does not have to remember which entries it told:
+/// - Prefixes do not overlap.
+/// - Ids come from the command.
+/// - A shared entry is told only if no row of the watcher's own hides it.
+///
+/// An entry that changes meanwhile may be told from both its scopes.
 extension WatchSession {
     mutating func list() async -> End? {
         do throws(StoreError) {
@@ -35,7 +38,7 @@ extension WatchSession {
         return nil
     }
 
-    /// Tells the entries of a scope; of the shared one those that it sees (case 29).
+    /// Tells the entries of a scope; of the shared scope, only those that the watcher sees.
     private mutating func list(
         _ prefix: String,
         in place: ScopeKey,
@@ -118,7 +121,7 @@ extension [EntryID] {
 }
 
 extension EntryKind {
-    /// Who gives bytes of this kind; nil for what is no entry with bytes.
+    /// The source of bytes of this kind; nil for a kind without bytes.
     fileprivate var source: ChangeCause.Source? {
         switch self {
         case .blob: .client
@@ -128,12 +131,14 @@ extension EntryKind {
     }
 }
 
-/// What a watcher sees of everybody's rows: those that no row of its own stands before (case 29).
+/// The shared rows that a watcher sees: those that no row of its own hides.
 extension WatchSession {
-    /// Those of some notices that the watcher sees, as it sees them.
+    /// The notices that the watcher sees, in the form in which it sees them.
     ///
-    /// A change of a shared row is none where a row of its own has stood before that since; one of
-    /// those that goes lets the shared row be seen. What cannot be looked up is told.
+    /// A change of a shared row is left out if a row of the watcher's own has hidden it since. When
+    /// such a row goes, the watcher sees the shared row.
+    ///
+    /// A notice that cannot be looked up is told.
     func seen(_ notices: [WatchMachine.Notice]) async -> [WatchMachine.Notice] {
         let ids = Set(notices.compactMap { sharedID(in: $0) })
         guard !ids.isEmpty || !command.wants(.evict) else { return notices }
@@ -164,7 +169,7 @@ extension WatchSession {
         return command.wants(.evict)
     }
 
-    /// The id where it hangs on both rows what is told.
+    /// The id of a notice that depends on both rows; nil for other notices.
     private func sharedID(in notice: WatchMachine.Notice) -> EntryID? {
         guard case .change(let change, _) = notice.content, let id = change.id else { return nil }
         if change.scope == .shared { return isWanted(notice) ? id : nil }
@@ -175,7 +180,7 @@ extension WatchSession {
 
     private struct Rows: Sendable {
         var own: Revision?
-        /// The shared one's kind; nil for none that anybody sees.
+        /// The kind of the shared row; nil if the watcher does not see one.
         var shared: EntryKind?
         var isOfSharedOrigin: Bool
     }

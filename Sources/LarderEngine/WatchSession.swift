@@ -3,7 +3,7 @@ import LarderStore
 import LarderStrategy
 import LarderWire
 
-/// One client's watch under way: carries out what its ``WatchMachine`` says, in one task.
+/// Runs one client's watch: carries out the actions of its ``WatchMachine``, in one task.
 struct WatchSession {
     enum Event: Sendable {
         case news
@@ -36,9 +36,9 @@ struct WatchSession {
     var hub: WatchHub { context.watchers }
     private var mailbox: Mailbox<Event> { timers.mailbox }
 
-    /// Runs to the end: of the client, of the time, of the daemon, or until it lags.
+    /// Runs until the client, the time or the daemon ends, or until the watcher lags.
     ///
-    /// What is returned is the problem that the client gets instead of a stream.
+    /// Returns the problem that the client gets instead of a stream; nil if there is none.
     mutating func run() async -> Problem? {
         deadline = command.timeout.map { context.clock.monotonic() + $0 }
         let jobs = timers.jobs
@@ -58,7 +58,7 @@ struct WatchSession {
     }
 
     private mutating func step(_ events: inout AsyncStream<Event>.Iterator) async -> End? {
-        // What was answered before the daemon began to end is still told.
+        // Changes that were answered before the daemon began to end are still told.
         let isDraining = context.isDraining
         if isDraining { hub.distribute() }
         switch hub.next(number) {
@@ -146,7 +146,7 @@ struct WatchSession {
         }
     }
 
-    // MARK: What is watched by name is not evicted
+    // MARK: Protection from eviction
 
     private mutating func hold(_ id: EntryID) async {
         let sight = context.sight(scope, id)

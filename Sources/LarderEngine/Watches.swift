@@ -7,10 +7,13 @@ import LarderWire
 package struct Watches: EnginePart {
     let context: EngineContext
 
-    /// A client's watch.
+    /// Runs a client's watch.
     ///
-    /// Frames go to `emit`, which says whether anybody still reads; what is returned is the problem
-    /// that the client gets instead of any frame. `interest` ends when the client hangs up.
+    /// `emit` takes the frames and returns false when the client no longer reads.
+    ///
+    /// Returns the problem that the client gets instead of any frame; nil if there is none.
+    ///
+    /// `interest` ends when the client hangs up.
     package func watch(
         _ command: WatchOrder,
         scope: ScopeKey,
@@ -62,7 +65,7 @@ package struct Watches: EnginePart {
         return await session.run()
     }
 
-    /// What comes first of a watch, for a client that reads no stream; nothing when the time is over.
+    /// The first frames of a watch, for a client that reads no stream; none when the time is over.
     package func poll(
         _ command: WatchOrder,
         scope: ScopeKey,
@@ -116,7 +119,7 @@ extension WatchInterest {
         self.init(ids: Set(command.ids), prefixes: command.prefixes)
         guard !command.types.isEmpty else { return }
         kinds = Set(command.types)
-        // A row of its own that goes may let the shared one be seen, which is a put (case 29).
+        // When an own row goes, the shared row may show, which is a put.
         if command.wants(.put) { kinds.insert(.evict) }
     }
 }
