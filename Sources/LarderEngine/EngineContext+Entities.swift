@@ -4,10 +4,10 @@ import LarderStore
 import LarderWire
 
 extension EngineContext {
-    /// Stores an answer with its entities; nil where it is to be kept whole, and is not stored yet.
+    /// Stores an answer with its entities; nil if it is to be kept whole, and is not stored yet.
     ///
-    /// A few at a time, until they are stored, so that the memory has a bound: those that are larger
-    /// than a frame shows went to the disk as they came and are read back.
+    /// Only a few answers are split at the same time, which bounds the memory. Answers larger than
+    /// a frame shows went to the disk as they came, and are read back.
     func putSplit(
         _ new: NewEntry,
         _ taken: BodyIntake.Taken,

@@ -183,8 +183,8 @@ extension EngineContext {
 
     /// Scopes whose writes an answer for an id may show.
     ///
-    /// Call this before the answer is stored: a pin that keeps the bytes of a deleted shared row
-    /// does not view that row from then on.
+    /// Call this before the answer is stored. A pin that keeps the bytes of a deleted shared row
+    /// does not view that row after it.
     func viewers(of id: EntryID, in scope: ScopeKey) async -> [ScopeKey] {
         guard (store.modifiers.totals.byState[.accepted] ?? 0) > 0,
             store.modifiers.isTarget(scope, id)

@@ -74,9 +74,10 @@ package struct Entries: EnginePart {
 
     /// Deletes a blob, or forgets a fetched entry, without a tombstone.
     ///
-    /// Returns the revision of the removal, or nil if there was no row. A row that all users see is
-    /// refused in another scope than the shared one: so a DELETE that is repeated never removes what
-    /// its client did not name.
+    /// Returns the revision of the removal, or nil if there was no row.
+    ///
+    /// A shared row is refused unless the client names the shared scope. So a repeated DELETE never
+    /// removes what its client did not name.
     package func remove(
         _ id: EntryID,
         _ scope: ScopeKey,
@@ -212,10 +213,11 @@ extension Entries {
         _ = await emit(.end(EndFrame(outcome: .cache, cacheTime: time)))
     }
 
-    /// A page of a list, and where the next one begins; nil on the last.
+    /// A page of a list, and the cursor of the next page; nil on the last.
     ///
-    /// Rows under which nothing shows are left out, so a page may have fewer rows than its limit, or
-    /// none, and not be the last; so it is too where views have taken what one read may.
+    /// Rows whose view shows nothing are left out. A page that is not the last may therefore have
+    /// fewer rows than its limit, or none. The same happens if views used up the allowance of one
+    /// read.
     func page(
         _ filter: RowFilter,
         order: RowOrder,
@@ -291,8 +293,10 @@ extension EntryReader {
         return head
     }
 
-    /// Whether what shows may be newer than its row: what is put together of entities, and what is
-    /// remembered as gone of one that is known of since.
+    /// Whether the view may be newer than the row.
+    ///
+    /// That holds for what is built from entities, and for the tombstone of a URL whose entity is
+    /// known since.
     private func mayBeOther(_ entry: Entry) -> Bool {
         switch entry.kind {
         case .fetched: entry.origin.map { context.origins.entityRules[$0] != nil } == true

@@ -56,8 +56,10 @@ struct EntryHead: Sendable {
 }
 
 extension Engine {
-    /// Hands an id's row to `row` where that is all that ``view(of:for:_:now:as:row:)`` would show,
-    /// whatever the form, and counts the hit; false where that has to be asked.
+    /// Hands an id's row to `row` if every form of the view would show only that row, and counts
+    /// the hit.
+    ///
+    /// Returns false if ``view(of:for:_:now:as:row:)`` has to decide.
     package func plainRow(
         of id: EntryID,
         for scope: ScopeKey,
@@ -86,8 +88,9 @@ extension Engine {
             && !(modifiers.hasTargets || modifiers.hasDeadLetters) || Variants.url(of: id) == nil
     }
 
-    /// Reads what a client sees under an id where it lies, on the reader's own thread, and counts it
-    /// for the hit rate; nil for a miss.
+    /// Reads the view of an id on the reader's own thread, without a copy; nil for a miss.
+    ///
+    /// It counts for the hit rate.
     package func view<Row>(
         of id: EntryID,
         for scope: ScopeKey,

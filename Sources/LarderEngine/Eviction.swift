@@ -78,10 +78,10 @@ private struct EvictionRun {
         try await take(waiting)
     }
 
-    /// Every row of the filter, page after page in the order of ids, which an index has; of these
-    /// only those of some ids, where they are given.
+    /// Evicts the rows of a filter, page by page in the order of the index on ids.
     ///
-    /// With `goal` the least recently used, as long as the cache holds more bytes than that.
+    /// With `ids`, it evicts only those of them. With `goal`, it evicts the least recently used
+    /// rows, while the cache holds more bytes than that.
     private mutating func evict(
         _ filter: RowFilter,
         onlyIDs ids: Set<EntryID>? = nil,

@@ -66,8 +66,10 @@ enum FetchFailure: Equatable, Sendable {
         }
     }
 
-    /// Whether the origin lives and says no: that is an answer, unless it says only that it cannot
-    /// answer now, and something cached can (RFC 5861 4).
+    /// Whether the refusal of the origin is its answer.
+    ///
+    /// A status that says only that it cannot answer now is none: a cached answer may replace it
+    /// (RFC 5861 4).
     var isAnswer: Bool {
         switch self {
         case .problem: false

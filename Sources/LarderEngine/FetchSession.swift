@@ -61,8 +61,8 @@ struct FetchSession<Printer: FetchPrinter> {
             isOriginDown: context.originStates.isDown(request.origin.name),
             isResting: context.originStates.rest(of: request.origin.name, for: scope.scope) > .zero
         )
-        // The events are handled here and not in the body of a task group, which would run on
-        // another thread: the reader is its event loop's.
+        // Events are handled here because a task group's body runs on another thread. The reader
+        // belongs to its event loop.
         let jobs = timers.jobs
         async let running: Void = jobs.run(cancellingTheRest: true)
         timers.set(request.timeout, .deadlineElapsed)

@@ -80,10 +80,13 @@ final class Turnstile: Sendable {
 
 /// Events from anywhere for one task, in the order in which they came.
 ///
-/// It has no bound of its own, as what is sent has one: an end, an answer or a landing comes once,
-/// that an id or an origin has changed once until it is looked at, and heartbeats once a second at
-/// most while a client does not read, which is ended after ``Limits/stalledResponseTime``. The keepers
-/// wait for no client, and take as fast as requests and answers come.
+/// The mailbox needs no bound, because its senders have one:
+/// - An end, an answer or a landing comes once.
+/// - A change of an id or an origin comes once until the task looks at it.
+/// - Heartbeats come at most once a second while a client does not read.
+///   ``Limits/stalledResponseTime`` ends such a client.
+///
+/// ``PinKeeper`` and ``ModifierKeeper`` wait for no client, and take events as fast as requests and answers come.
 struct Mailbox<Event: Sendable>: Sendable {
     let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation

@@ -97,8 +97,10 @@ extension ModifierCommand {
 }
 
 extension RawCommand {
-    /// The name says where the URL begins; whose rules count for it is said by the URL, so that it
-    /// is the same by whichever route it is asked for.
+    /// The URL of the command and the origin whose rules apply to it.
+    ///
+    /// The named origin gives the start of the URL. The URL decides on the rules, so that they are
+    /// the same by every route.
     func place(
         _ context: EngineContext,
         _ scope: ScopeKey

@@ -21,10 +21,12 @@ struct OriginStates: EnginePart {
         context.offline.withLock { $0.contains(name) }
     }
 
-    /// Has `tell` called each time an origin is back from being down or offline, until the
-    /// interest ends; meanwhile it is probed while it is down.
+    /// Calls `tell` each time an origin is back from being down or offline, until the interest
+    /// ends.
     ///
-    /// It is called on any thread and must be quick.
+    /// While the origin is down, it is probed.
+    ///
+    /// `tell` is called on any thread and must be quick.
     func waitForReturn(
         of name: OriginName,
         as scope: Scope,
@@ -264,8 +266,7 @@ extension OriginStates {
         context.modifiers.post(.told { $0.originRests(origin, for: scope, until: end, now: $1) })
     }
 
-    /// Until when, on the monotonic clock, an origin is to be left alone for what is done on behalf
-    /// of an account; nil where it is not.
+    /// The end of an origin's rest for an account, on the monotonic clock; nil if there is no rest.
     func restEnd(of origin: OriginName, for scope: Scope) -> Duration? {
         let now = clock.monotonic()
         let isShared =
@@ -278,7 +279,7 @@ extension OriginStates {
         return ends.compactMap { $0 }.max()
     }
 
-    /// How long an origin is still to be left alone for what is done on behalf of an account.
+    /// The time that an origin's rest for an account still lasts.
     func rest(of origin: OriginName, for scope: Scope) -> Duration {
         restEnd(of: origin, for: scope).map { max(.zero, $0 - clock.monotonic()) } ?? .zero
     }

@@ -50,8 +50,8 @@ package struct OriginTable: Sendable {
 
     /// The origin whose `base_url` is the longest prefix of `url` in whole path segments.
     ///
-    /// A URL with dot segments may lead out of the path that it begins with, and an origin's own
-    /// headers with it: only a base URL without a path has such URLs.
+    /// A URL with dot segments may lead out of the path of a base URL, and would carry the origin's
+    /// own headers there. So only a base URL without a path has such URLs.
     package func origin(of url: WebURL) -> OriginSettings? {
         let hasDots = url.hasDotSegments
         return byLength.first { origin in

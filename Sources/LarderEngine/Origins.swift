@@ -83,11 +83,11 @@ package struct Origins: EnginePart {
         if context.originStates.isOfflineByHand(name) { try await remember(name, isOffline: false) }
     }
 
-    /// Does what takes the configuration that was read again, which may refuse it.
+    /// Reloads the configuration with `body`, which may refuse it.
     ///
-    /// `body` runs between the other changes of the table, and puts the origins of the configuration
-    /// in the place of those that it had before: those that were added stay. It hears which have
-    /// changed, or why none of them may be taken.
+    /// `body` runs between the other changes of the table. It replaces the origins of the old
+    /// configuration; added origins stay. `replace` returns the names of the changed origins, or
+    /// throws why none of them may be taken.
     package func reload<Value: Sendable>(
         _ body:
             @escaping @Sendable (

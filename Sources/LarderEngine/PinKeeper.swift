@@ -16,7 +16,7 @@ final class PinKeeper: Sendable {
         case roomRaised
         case reached(OriginName)
         case notReached(OriginName)
-        /// A client's own attempt is over; the keeper may attempt its pin again.
+        /// A client's own attempt is over; ``PinKeeper`` may attempt the pin again.
         case askedForClient(PinAttempt, PinAttempt.Outcome)
         case restEnded
     }
@@ -33,12 +33,12 @@ final class PinKeeper: Sendable {
         mailbox.post(event)
     }
 
-    /// Keeps the keeper from attempting a pin while a client's own attempt runs.
+    /// Excludes a pin from retries while a client's own attempt runs.
     ///
-    /// This lasts until ``endAsking(_:_:)``, or until the keeper has handled the outcome of the
+    /// This lasts until ``endAsking(_:_:)``, or until ``run(_:)`` has handled the outcome of the
     /// attempt. A look in between would immediately ask an origin again that has just failed.
     ///
-    /// Either end is an event, so the keeper looks again at each pin that it skipped.
+    /// Either end is an event, so ``run(_:)`` looks again at each pin that it skipped.
     func beginAsking(_ scope: ScopeKey, _ id: EntryID) {
         _ = asked.withLock { $0.take(TargetName(scope, id)) }
     }
@@ -131,7 +131,7 @@ final class PinKeeper: Sendable {
 
     /// Looks up the wanted pins; a pin that no origin can give gets the reason.
     ///
-    /// Nil if the store could not read them: the keeper then looks again.
+    /// Nil if the store could not read them: ``run(_:)`` then looks again.
     private func lookUp(_ context: EngineContext, _ now: Duration) async -> Wanted? {
         var wanted = Wanted()
         do throws(StoreError) {

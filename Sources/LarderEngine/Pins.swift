@@ -79,17 +79,18 @@ package struct Pins: EnginePart {
         isAsked = context.work.add { [keeper] in
             let outcome = await attempt.run()
             asked.outcome.withLock { $0 = outcome }
-            // The keeper then tells the clients that wait for a pin.
+            // ``PinKeeper`` then tells the clients that wait for a pin.
             keeper.post(.askedForClient(attempt, outcome))
         }
         guard isAsked else { throw .daemonEnds }
         return outcome
     }
 
-    /// Answers when what was asked of the origin is settled.
+    /// Answers once the attempt for this client is settled.
     ///
-    /// Without `wait` it takes as long as a request to the origin may; while that is known to be
-    /// down, no longer than a cached answer. With it, it takes until the pin waits no longer.
+    /// Without `wait` this takes at most the time of a request to the origin. If the origin is
+    /// known to be down, it takes no longer than a cached answer. With `wait`, it takes until the
+    /// pin no longer waits.
     private func follow(
         _ attempt: PinAttempt,
         _ asked: AskedPin,

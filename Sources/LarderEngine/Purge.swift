@@ -7,12 +7,12 @@ import LarderWire
 package struct Purge: EnginePart {
     let context: EngineContext
 
-    /// When this returns, no row of either file has the user's data.
+    /// Removes the data of a user: after it, no row of either file has any.
     ///
     /// SQLite overwrites the freed pages later.
     ///
-    /// Throws `in-use` while a write is on its way to its origin, or a request of the user goes on;
-    /// what was taken away by then is gone.
+    /// Throws `in-use` while a write is in flight to its origin, or a request of the user goes on.
+    /// Rows that are removed by then stay removed.
     package func run(
         _ scopes: RowScopes,
         interest: Interest = Interest()

@@ -6,19 +6,19 @@ import Synchronization
 /// Reads of origins that are in flight, and which of their answers are out of date (P-06).
 ///
 /// A read *departs* before its first byte leaves, and *lands* when its answer was stored or given
-/// up; a write is *confirmed* when a clear answer said that it was done. An answer is
+/// up. A write is *confirmed* when a clear answer said that it was done. An answer is
 ///
-/// - *overtaken* if a write of the same thing was confirmed after its read had departed. It is
-///   asked for again, as parts of it may be from before the write.
-/// - *late* if an answer whose read departed after its own has been taken for the same row. Reads
-///   that differ in their headers are in flight together, and their answers may have one id.
-/// - *hidden* from a user if it is shared, and an answer of the user's own was stored under its id after
-///   its read had departed: it may be older than what the user has seen.
+/// - *overtaken* if a write of the same thing was confirmed after the read departed. The engine
+///   asks again, because parts of the answer may be from before the write.
+/// - *late* if the same row already took the answer of a read that departed later. Reads with
+///   different headers are in flight together, and their answers may have one id.
+/// - *hidden* from a user if it is shared, and an own answer was stored under its id after the read
+///   departed. It may be older than what the user has seen.
 ///
 /// Invariants:
 /// 1. A confirmation or a stored own row is forgotten once no read in flight departed before it.
-/// 2. At most ``Limits/fencedWritesMax`` targets are remembered, and as many ids of own rows; a read
-///    that departed before one that had to go is overtaken.
+/// 2. At most ``Limits/fencedWritesMax`` targets are remembered, and as many ids of own rows. A
+///    read that departed before a dropped one is overtaken.
 ///
 /// ```
 ///   read A      departed ────────────────────── answer: {"liked": false, "title": "new"} ── landed
@@ -120,13 +120,14 @@ final class ReadsInFlight: Sendable {
         }
     }
 
-    /// To be called before what the write made is stored.
+    /// Call this before the result of the write is stored.
     func writeConfirmed(_ id: EntryID, in scope: ScopeKey) {
         state.withLock { $0.note { $0.written[TargetName(scope, id)] = $0.moment } }
     }
 
-    /// Notes that an answer was stored as a user's own row in front of a shared one, or was told to the
-    /// user without being stored.
+    /// Notes that an answer was stored as an own row that hides a shared one.
+    ///
+    /// It also notes an answer that was told to the user without being stored.
     func ownStored(_ id: EntryID, in scope: ScopeKey) {
         state.withLock { $0.note { $0.owned[id, default: [:]][scope] = $0.moment } }
     }

@@ -62,8 +62,8 @@ struct ShownEntry: Sendable {
             entry = Entry(id, base, body?.bytes ?? [], mediaType: body?.mediaType, by: changes)
             bytes = body?.bytes ?? []
         }
-        // Changes that leave what was there show in the place of others that did not, and what a
-        // deletion left in the place of what was before it.
+        // The revision counts every change: a view that equals base may replace one that did not.
+        // It counts the tombstone too, as a value may replace a deletion.
         guard let shown = entry else { return }
         let known =
             if case .deleted(let tombstone) = known { tombstone.revision } else { shown.revision }
@@ -91,10 +91,10 @@ extension OpenChange {
 }
 
 extension Entry {
-    /// An entry that no origin has said: what effects made of base.
+    /// An entry that no origin has sent: the result of effects on base.
     ///
-    /// Its validators are none that an origin knows, and it is stale; it is as old as base, or where
-    /// there is none as the last change.
+    /// No origin knows its validators, and it is stale. It is as old as base, or as the last change
+    /// if there is no base.
     init(
         _ id: EntryID,
         _ base: Entry?,

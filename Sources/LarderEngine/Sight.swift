@@ -14,15 +14,15 @@ struct Sight: Sendable {
 }
 
 extension EngineContext {
-    /// The shared scope, where an id belongs to an origin whose answers are shared; nil where not,
-    /// which costs nothing while there is no such origin.
+    /// The shared scope if the id belongs to an origin whose answers are shared; otherwise nil.
+    ///
+    /// This costs nothing while there is no such origin.
     func sharedScope(of id: EntryID) -> ScopeKey? {
         guard hasSharedOrigins, origins.sharesRow(of: id) else { return nil }
         return sharedScope
     }
 
-    /// Whether a row of a scope comes before a shared one under its id, which is hidden from the user
-    /// then.
+    /// Whether a row of the scope hides a shared one under its id from the user.
     func hidesShared(_ id: EntryID, _ scope: ScopeKey) -> Bool {
         sharedScope(of: id).map { $0 != scope } ?? false
     }
@@ -31,7 +31,8 @@ extension EngineContext {
         Sight(own: scope, shared: sharedScope(of: id))
     }
 
-    /// Where a fetch looks: one with a credential of the client's own among its own rows only.
+    /// Where a fetch looks: only in the client's own scope if it carries a credential of the
+    /// client.
     func sight(_ scope: ScopeKey, _ request: FetchRequest) -> Sight {
         Sight(own: scope, shared: request.isShareable ? sharedScope : nil)
     }

@@ -214,8 +214,9 @@ final class WatchHub: Sendable {
         state.watchers[number] = watcher
     }
 
-    /// An origin may be in another state, which is looked up in here, so that of two that say so the
-    /// later look is told last; told where it is.
+    /// Looks up the state of an origin, and tells watchers if it changed.
+    ///
+    /// The lookup is under the lock, so that of two calls the later lookup is told last.
     func originChanged(_ name: OriginName, _ look: () -> String) {
         let isNews = update { state, waking in
             let newState = look()
@@ -252,8 +253,10 @@ final class WatchHub: Sendable {
         state.withLock { ($0.origins[name], $0.refused[name]) = (nil, nil) }
     }
 
-    /// An origin has refused an account's credential, or what waited for another one goes on; told
-    /// to those who watch with this account, where it was not so before.
+    /// Tells watchers of an account that the origin refused its credential, or that waiting
+    /// requests go on.
+    ///
+    /// Only a change is told.
     func credentialChanged(_ scope: Scope, at name: OriginName, isRefused: Bool) {
         update { state, waking in
             let wasRefused = state.refused[name]?.contains(scope) ?? false

@@ -63,10 +63,10 @@ extension WatchSession {
         return nil
     }
 
-    /// Tells a page of what there is.
+    /// Tells a page of the present entries.
     ///
-    /// A daemon that ends cuts the listing, with no revision: by one the client would go on with what
-    /// changes, and never hear of the rest.
+    /// If the daemon ends, it cuts the listing without a revision. With one, the client would go on
+    /// with changes and never hear of the rest.
     private mutating func tell(_ heads: [EntryHead]) async -> End? {
         guard !context.isDraining else {
             guard hasSent else { return .refused(.daemonEnds) }

@@ -162,8 +162,9 @@ package struct WatchOrder: Equatable, Sendable {
         account = try AccountName(command: options.account)
     }
 
-    /// The revision in a `Last-Event-ID` header, which a browser sends when it comes back: it counts
-    /// before the `since` of the URL, which is where it has begun.
+    /// Takes the revision in a `Last-Event-ID` header, which a browser sends when it comes back.
+    ///
+    /// It replaces the `since` of the URL, which is where the browser began.
     package mutating func takeLastEventID(_ text: String) throws(Problem) {
         since = try Self.revision(Int64(text), text, "Last-Event-ID")
     }
