@@ -89,7 +89,7 @@ final class AnsweredReads: Sendable {
         context.originStates.rest(of: origin.name, for: name.scope.scope)
     }
 
-    /// Waits with a row's next request; false where another task makes it, or none is to be made.
+    /// Waits before the next request for a row; false if another task makes it, or none is needed.
     private func waits(
         for pause: Duration,
         _ name: TargetName,
@@ -135,7 +135,7 @@ final class AnsweredReads: Sendable {
 }
 
 extension FlightOutcome {
-    /// Whether the origin may answer later although it has not now; it may take another credential, too.
+    /// Whether the origin may answer later although it failed now; another credential counts, too.
     fileprivate var mayBeAnotherLater: Bool {
         switch self {
         case .current, .deleted, .passed: false

@@ -38,7 +38,7 @@ final class BodyHandover: Sendable {
         return nil
     }
 
-    /// The origin's answer is over, or the client wants no more; both sides are let go.
+    /// The origin's answer is over, or the client wants no more; neither side waits any longer.
     func finish(isWhole: Bool) {
         self.isWhole.withLock { $0 = $0 ?? isWhole }
         offering.finish()

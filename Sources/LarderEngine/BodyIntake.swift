@@ -14,11 +14,11 @@ package import LarderWire
 struct BodyIntake: ~Copyable {
     struct Taken: Sendable {
         let summary: BodySummary
-        /// Nil when there was nowhere to put it.
+        /// Nil if neither the store nor the memory could take it.
         let body: NewBody?
         /// The whole body, if it is not too large to be shown.
         let bytes: [UInt8]?
-        /// Why it is only in memory, when it was to be stored.
+        /// The error that kept it from the store; nil if it was stored, or not to be stored.
         let unstored: StoreError?
         /// Whether the body is a JSON text that was cut off; false unless `mayBeCutJSON` was given.
         let isCutOff: Bool
@@ -119,7 +119,7 @@ struct BodyIntake: ~Copyable {
             }
             try await store.bodies.append(bytes, to: target, now: now)
         } catch {
-            // The store takes no more of it: it goes on in memory, if all of it is there and may stay.
+            // The store takes no more of the body, so it goes on in memory if all of it is there.
             guard goesOnInMemory, !hasOverflown else { throw Problem(error) }
             abandon()
             chunk = []

@@ -91,7 +91,7 @@ struct EffectCheck: Sendable {
         }
     }
 
-    /// Nil for what is no JSON, or more than is worked on: it is compared with nothing.
+    /// Nil if the body is not JSON, or too large: it is then not compared.
     private func content(of body: UpstreamBody) async throws(UpstreamError) -> TargetContent? {
         var bytes: [UInt8] = []
         while let piece = try await body.next() {

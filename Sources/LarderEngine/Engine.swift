@@ -82,7 +82,7 @@ package final class Engine: Sendable {
         context.sessions.tell(isLast: true)
     }
 
-    /// Gives up what is still in the air; ``run()`` returns soon after.
+    /// Gives up the flights that go on; ``run()`` returns soon after.
     package func stop() {
         drain()
         context.work.finish()
@@ -140,10 +140,11 @@ package final class Engine: Sendable {
         return refusal
     }
 
-    /// Answers one request on the raw routes: an origin's answer as one body; nil when its client has
-    /// hung up, which `interest` tells.
+    /// Answers one request on the raw routes with an origin's answer as one body.
     ///
-    /// `fields` are those of the client's request, of which Cache-Control and its conditions count.
+    /// Returns nil when the client has hung up, which `interest` tells.
+    ///
+    /// `fields` are those of the client's request; only Cache-Control and its conditions count.
     package func raw(
         _ command: RawCommand,
         fields: HeaderFields,

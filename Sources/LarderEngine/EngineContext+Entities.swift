@@ -62,7 +62,7 @@ extension EngineContext {
         origins.entityRules[origin] ?? EntityRules(NormalizeRules())
     }
 
-    /// Where an origin is asked for an id, and which; nil for what no origin can give.
+    /// The URL and the origin to ask for an id; nil for an id that no origin can give.
     func address(of id: EntryID, in scope: ScopeKey) -> (url: WebURL, origin: OriginSettings)? {
         if let name = id.entity { return ownURL(of: name) }
         guard id.text.hasScheme, let url = try? WebURL(id.text), url.text == id.text,
@@ -96,8 +96,9 @@ extension EngineContext {
         }
     }
 
-    /// Stores that a URL is gone; an entity that has it for its own is deleted with it, wherever it is
-    /// shown.
+    /// Stores a tombstone for a URL.
+    ///
+    /// An entity whose own URL this is, is deleted with it in every view.
     func bury(
         _ tombstone: NewEntry,
         _ plan: Flight.Plan,
@@ -105,7 +106,7 @@ extension EngineContext {
         fence: AnswerFence?,
         now: Timestamp
     ) async throws(StoreError) -> PutReceipt {
-        // Of what was asked for with a query or with headers it says nothing.
+        // An answer to a query or to headers says nothing about the entity.
         guard let rules = plan.rules, let number, plan.key.headers.fields.isEmpty,
             plan.key.url.path == plan.key.url.pathAndQuery[...],
             let path = plan.origin.path(of: plan.key.url), let key = rules.key(ofPath: path)

@@ -221,7 +221,7 @@ extension EngineContext {
         originStates.noteSilence(name)
     }
 
-    /// Tries again and again, as what is to be written down must not be lost.
+    /// Retries the work until it succeeds, because what it writes must not be lost.
     func untilDone(_ trouble: Logger.Message, _ work: () async throws(StoreError) -> Void) async {
         var pause = Limits.modifierRetryBase
         while !Task.isCancelled {
@@ -235,7 +235,7 @@ extension EngineContext {
         }
     }
 
-    /// Sleeps before another try; false when there is to be none.
+    /// Sleeps before a retry; false if the work is not to be retried.
     func pause(after error: StoreError, _ time: Duration = Limits.modifierRetryBase) async -> Bool {
         if case .closed = error { return false }
         return (try? await clock.sleep(for: time)) != nil

@@ -8,10 +8,10 @@ import LarderWire
 package struct Entities: EnginePart {
     let context: EngineContext
 
-    /// Takes an entity from a client that has learned it elsewhere, as if its origin had said it now.
+    /// Takes an entity from a client that learned it elsewhere, as if its origin had sent it now.
     ///
-    /// `json` is an object that says of itself that it is this one, or nothing; entities in it are
-    /// taken too.
+    /// `json` is an object that names itself as this entity, or does not name itself. Entities in
+    /// it are taken too.
     package func set(
         _ name: EntityName,
         json: [UInt8],

@@ -50,7 +50,7 @@ package struct Entries: EnginePart {
         )
     }
 
-    /// Whether what a write expects is what a read of its id would show; nil where it expects nothing.
+    /// Whether a read of an id would meet the conditions of a write; nil if there are none.
     private func condition(
         _ conditions: WriteConditions,
         of id: EntryID,
@@ -178,8 +178,9 @@ extension RowCursor {
 }
 
 extension Entries {
-    /// Sends the cached entries of several ids, read at one moment: a frame for each id, in their order,
-    /// then `end`.
+    /// Sends the cached entries of several ids, read at one moment.
+    ///
+    /// It sends a frame for each id, in their order, and then `end`.
     ///
     /// Frames are sent as fast as the client takes them, until the daemon ends. A problem that this
     /// function throws is the only reply.

@@ -72,8 +72,9 @@ extension Engine {
         return true
     }
 
-    /// Whether a client would see what it saw when the stamp was taken, if no time had gone by; then
-    /// this is a hit.
+    /// Whether a client would see the same as when the stamp was taken, apart from the time.
+    ///
+    /// If so, this counts as a hit.
     package func stillShows(_ stamp: ReadStamp, _ reader: StoreReader) -> Bool {
         if let id = stamp.plain?.id, !mayBePlain(id) { return false }
         guard reader.stillSays(stamp) else { return false }
@@ -119,7 +120,7 @@ struct EntryReader {
     let scope: ScopeKey
     let reader: StoreReader
     let now: Timestamp
-    /// With `base` it is what the origin said last, whatever modifiers make of it.
+    /// With `base`, the reader shows what the origin said last, without modifiers.
     var form = ShownView.view
     /// Whether a normalized answer is shown also where entities of it were evicted.
     var isPartial = false
@@ -287,8 +288,8 @@ struct EntryReader {
 
     /// The base to which a target's effects are applied.
     ///
-    /// A normalized answer is rebuilt with its entities as they are now. The base has the validators
-    /// for the origin, and the state of the entities.
+    /// A normalized answer is rebuilt with its entities as they are now. The base has the
+    /// validators for the origin, and the state of the entities.
     func base(of target: Target) throws(StoreError) -> Base {
         let place = target.isOfSharedRow ? context.sharedScope : scope
         guard case .value(let entry, _?) = target.base,

@@ -115,7 +115,7 @@ private struct EvictionRun {
         }
     }
 
-    /// The durable rows of the filter, before the cache's: what is unpinned is protected no more.
+    /// The durable rows of the filter, before those of the cache: unpinning ends their protection.
     private mutating func evictClaimed(
         _ filter: RowFilter,
         onlyIDs ids: Set<EntryID>?
@@ -132,8 +132,9 @@ private struct EvictionRun {
         }
     }
 
-    /// A targeted row stays, and so does each row that a pinned or targeted one needs; a pin without bytes
-    /// is no entry.
+    /// A targeted row stays, and so does each row that a pinned or targeted one needs.
+    ///
+    /// A pin without bytes does not count as an entry.
     private mutating func take(_ row: DurableRow) async throws(StoreError) {
         let hasBytes = row.hasEntry && row.kind != .tombstone
         guard !row.isTargeted, !row.isNeeded, command.includesPinned || !row.isPinned else {

@@ -6,10 +6,10 @@ package import LarderStore
 import LarderWire
 
 extension Entries {
-    /// Everything that is known of an entry or an entity; nil when there is none, and none shows.
+    /// Explains an entry or an entity; nil if there is none, and no view shows one.
     ///
-    /// Its members are those of what shows; of a row of which nothing shows, its own. Where `interest`
-    /// has ended no more is worked out.
+    /// Its members are those of the view, or of the row if no view shows. When `interest` ends, the
+    /// work stops.
     package func explain(
         _ id: EntryID,
         _ scope: ScopeKey,
@@ -255,8 +255,9 @@ extension PendingExplanation {
             isTruncated || interest.isGivenUp || told.contains { $0.step.without == nil }
     }
 
-    /// Takes over what shows, and names the modifiers of the entities in it: what each of them makes
-    /// is explained of its entity.
+    /// Takes over the view, and names the modifiers of the entities in it.
+    ///
+    /// The explanation of each entity tells what each of its modifiers does.
     mutating func take(
         _ view: EntryView<Entry?>,
         in scope: ScopeKey,

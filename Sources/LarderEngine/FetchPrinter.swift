@@ -26,7 +26,7 @@ enum FetchWord {
     case end(EndFrame)
 
     enum Occasion {
-        /// The network was not asked for it, or not waited for: then why not.
+        /// The network was not asked, or not waited for; the reason.
         case cache(whyNoNetwork: String? = nil)
         case failure(FetchFailure)
         case network(status: Int, isStored: Bool, cookies: HeaderFields)

@@ -48,8 +48,8 @@ extension FetchSession {
                 isPartial: request.isPartial
             )
             following.rowWasRead(bytes: Int64(row?.entry.body.byteCount ?? 0), in: row?.place)
-            // A variant whose URL nothing more is written to is asked for again, as its target is:
-            // only who follows it knows by which headers.
+            // A settled variant is requested again, as its target is: only its follower knows the
+            // headers.
             let wereSettled = hasPendingWrites
             hasPendingWrites = row?.overlay.pending.isEmpty == false
             if wereSettled, !hasPendingWrites, request.policy != .cacheOnly,
@@ -114,7 +114,7 @@ extension FetchSession {
         case .fetched:
             return .entry(entry.revision, isAsTold: entry.body == shown?.body)
         case .tombstone: return .tombstone(entry.revision)
-        // Not what was asked for: only another configuration can have left it there.
+        // A kind that no fetch stores: only another configuration can have left it there.
         case .blob, .variants, .entity: return .missing
         }
     }

@@ -52,7 +52,7 @@ struct FetchSession<Printer: FetchPrinter> {
             guard request.policy != .cacheOnly else {
                 return await refuse(.problem(Problem(error)))
             }
-            // The network may know it all the same.
+            // The network may still answer.
             context.noteUnread(error)
         }
         let action = machine.started(

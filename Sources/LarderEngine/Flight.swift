@@ -17,27 +17,28 @@ final class Flight: Sendable {
 
     struct Plan: Sendable {
         var key: Key
-        /// The scope of the client that has sent it off, against whose share it counts.
+        /// The scope of the client that started the flight, against whose share it counts.
         let payer: ScopeKey
         let origin: OriginSettings
         let cached: Entry?
-        /// Whether a 304 answers its client: one who sees no row, as the shared one is hidden, needs the
-        /// bytes.
+        /// Whether a 304 answers the client.
+        ///
+        /// A client that does not see the row, as the shared one is hidden, needs the bytes.
         var takesConfirmation = true
         let isOriginDown: Bool
-        /// By which its answer is normalized; nil to keep it whole.
+        /// The rules by which the answer is normalized; nil to keep it whole.
         let rules: EntityRules?
         var isNormalized = false
         let client: ClientTag?
-        /// Where the answer goes as it comes; nil for one that is stored, and that any number of
-        /// clients may share.
+        /// Takes the answer as it arrives; nil for an answer that is stored and that clients may
+        /// share.
         let handover: BodyHandover?
 
         var cause: ChangeCause { ChangeCause(.network, text: "fetch:\(key.url)", client: client) }
     }
 
     let plan: Plan
-    /// Until when it takes passengers, on the monotonic clock.
+    /// The time until which clients may join, on the monotonic clock.
     let boardingEnds: Duration
     private let context: EngineContext
     private let passengers: Mutex<Passengers>
@@ -100,7 +101,7 @@ final class Flight: Sendable {
             }
             var outcome: FlightOutcome?
             for await result in group {
-                // The deadline only hurries the flight; what it came to is its own to say.
+                // The deadline only hurries the flight, which still reports its own outcome.
                 if let result { outcome = result }
                 group.cancelAll()
             }
@@ -147,7 +148,7 @@ enum FlightOutcome: Sendable {
     /// The head of an answer whose body now goes through the plan's ``BodyHandover``.
     case passed(PassedHead)
 
-    /// A deletion that cannot be written down is told all the same.
+    /// Tells a deletion even though the store could not write it.
     init(unstoredDeletion status: Int, _ store: Store) {
         do throws(StoreError) {
             self = .deleted(try store.nextRevision(), status: status)
@@ -184,7 +185,7 @@ enum FlightOutcome: Sendable {
 
 struct FlightAnswer: Sendable {
     var entry: Entry
-    /// Nil where they are in the store: a 304 has confirmed them, or they are more than a frame shows.
+    /// Nil if the bytes are in the store: a 304 has confirmed them, or a frame cannot show them.
     let bytes: [UInt8]?
     /// The status that the origin answered with: 200, or 304.
     let status: Int

@@ -151,8 +151,8 @@ struct FlightRun: ~Copyable {
         let head = reply.head(now: context.clock.now())
         context.originStates.noteRest(of: plan.origin.name, for: plan.key.scope.scope, head)
         if head.isPrivate, plan.key.scope == context.sharedScope {
-            // From now on it is the answer of the one who has sent the flight off. A 304 finds nothing
-            // there to confirm, and is asked again.
+            // From now on the answer belongs to the client that started the flight. A 304 finds no
+            // row there to confirm, so the flight asks again.
             plan.key.scope = plan.payer
             flight.becomePrivate()
         }
@@ -264,7 +264,7 @@ struct FlightRun: ~Copyable {
                 if isAddressed { throw error }
                 context.noteUnstored(entry.id, error)
             }
-            // An address where nothing will be is no answer.
+            // An address that will lead to no row is not an answer.
             if taken.body == nil, isAddressed { return failed(.tooLarge) }
             let varying = names.contains { headers[$0] != nil } ? names : []
             let kept = try await put(entry, taken, varying: varying, isAddressed: isAddressed)
@@ -293,10 +293,11 @@ struct FlightRun: ~Copyable {
         return !context.reads.takesAnswer(of: read, for: id, in: plan.key.scope)
     }
 
-    /// Keeps the answer and returns its revision; nil when it is not to be kept or there is no
-    /// room: then it is only told.
+    /// Stores the answer and returns its revision; nil if it is only told.
     ///
-    /// It has an id of its own where the request carried one of the headers that answers vary by.
+    /// It is only told if it may not be stored, or if there is no room.
+    ///
+    /// It gets an id of its own if the request carried a header by which answers vary.
     private func put(
         _ entry: Entry,
         _ taken: BodyIntake.Taken,
@@ -325,7 +326,7 @@ struct FlightRun: ~Copyable {
         }
     }
 
-    /// The answer could not be stored, and is told all the same: its user has seen it.
+    /// Notes an answer that could not be stored but is told, so its user has seen it.
     private func noteUnstored(_ id: EntryID, _ error: StoreError) {
         let scope = plan.key.scope
         if context.hidesShared(id, scope) { context.reads.ownStored(id, in: scope) }

@@ -12,10 +12,9 @@ final class Listeners: Sendable {
 
     private let state = Mutex(State())
 
-    /// Has `tell` called whenever it happens, until ``remove(_:)``; nil where it has happened for the
-    /// last time.
+    /// Calls `tell` at each event, until ``remove(_:)``; nil if the last event is over.
     ///
-    /// It must be quick.
+    /// `tell` must be quick.
     func add(_ tell: @escaping @Sendable () -> Void) -> Int? {
         state.withLock { state in
             guard !state.isOver else { return nil }

@@ -86,7 +86,8 @@ final class Turnstile: Sendable {
 /// - Heartbeats come at most once a second while a client does not read.
 ///   ``Limits/stalledResponseTime`` ends such a client.
 ///
-/// ``PinKeeper`` and ``ModifierKeeper`` wait for no client, and take events as fast as requests and answers come.
+/// ``PinKeeper`` and ``ModifierKeeper`` wait for no client, and take events as fast as requests and
+/// answers come.
 struct Mailbox<Event: Sendable>: Sendable {
     let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
@@ -102,9 +103,10 @@ struct Mailbox<Event: Sendable>: Sendable {
         return true
     }
 
-    /// Takes no more events, and returns those that its task has left.
+    /// Ends the mailbox, and returns the events that its task has left.
     ///
-    /// An event may hold the engine's context, which holds the mailbox: the two would never be freed.
+    /// An event may hold the engine's context, which holds the mailbox: the two would never be
+    /// freed.
     func ended() -> AsyncStream<Event> {
         continuation.finish()
         return events

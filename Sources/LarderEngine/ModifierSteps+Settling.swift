@@ -234,7 +234,7 @@ extension BaseUpdate {
         let (modifier, values) = (whole.modifier, TargetValues(base, of: id, [effect]))
         let body: EntityBody?
         switch effect.applied(to: values.content) {
-        // Of a target of which nothing was known, a part of it is no base.
+        // If nothing is known of a target, a part of it is not a base.
         case .unchanged, .inapplicable, .json(_, isComplete: false): return
         case .json(let value, _) where id.isEntity: body = values.body(value)
         case .json(let value, _):

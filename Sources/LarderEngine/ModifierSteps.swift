@@ -131,7 +131,7 @@ final class ModifierSteps: Sendable {
         let fetch = try? context.store.nextRevision()
         attempts.withLock { attempts in
             attempts[number]?.verdict = end.verdict
-            // A portal's answer is no word of the origin's.
+            // The answer of a portal is not one of the origin.
             attempts[number]?.answer = isPortals ? nil : end.answer
             attempts[number]?.fetch = fetch
         }
@@ -149,8 +149,10 @@ final class ModifierSteps: Sendable {
         }
     }
 
-    /// Writes down that a write was refused or put off; where no byte left, the origin is down, which
-    /// is told as that.
+    /// Logs that the origin refused a write or put it off.
+    ///
+    /// A write of which no byte left is not logged here: the origin is down, and its state is
+    /// logged.
     private func noteFailure(
         of modifier: StoredModifier,
         _ verdict: ModifierVerdict,

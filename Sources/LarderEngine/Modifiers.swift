@@ -16,11 +16,14 @@ package struct Modifiers: EnginePart {
 
     // MARK: Accepting
 
-    /// Accepts all of a command's modifiers, or none; what each came to, in their order.
+    /// Accepts all modifiers of a command, or none; returns their receipts in their order.
     ///
-    /// They are on disk, synced, before this returns (P-01). The same id with the same command again
-    /// is the same modifier, whatever has become since of what it names. `byteCount` says in how many
-    /// bytes it came: many are not worked through where others wait.
+    /// They are on disk, synced, before this returns (P-01).
+    ///
+    /// A repeated command with the same id is the same modifier, even if its targets have changed
+    /// since.
+    ///
+    /// `byteCount` is the size of the command: a large one is processed off the event loop.
     package func accept(
         _ command: ModifiersCommand,
         _ scope: ScopeKey,
@@ -167,7 +170,7 @@ package struct Modifiers: EnginePart {
         return (bytes, entry.mediaType ?? "application/octet-stream")
     }
 
-    /// The number of one that is to be confirmed before; nil where it is already.
+    /// The number of a modifier that has to be confirmed first; nil if it is confirmed already.
     private func dependency(
         _ id: ModifierID,
         _ scope: ScopeKey,

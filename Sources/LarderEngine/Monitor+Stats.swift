@@ -106,9 +106,9 @@ extension UsageCount {
     }
 }
 
-/// Counts what fetches and flights came to, and how long they took.
+/// Counts the outcomes of fetches and flights, and their durations.
 final class EngineMeter: Sendable {
-    /// Ways in which a fetch can end: there are few, whatever clients do.
+    /// Ways in which a fetch can end; clients cannot make them more.
     struct Ending: Hashable {
         let policy: FetchPolicy
         let source: String

@@ -6,7 +6,7 @@ import Synchronization
 final class OriginHealthTable: Sendable {
     private struct State {
         var health: [OriginName: OriginHealth]
-        /// At most ``Limits/implicitOriginsMax``; the one that was not asked for longest goes.
+        /// At most ``Limits/implicitOriginsMax``; the least recently used host is dropped.
         var implicit: [OriginName: (settings: OriginSettings, lastUse: Int)] = [:]
         var uses = 0
     }
@@ -22,7 +22,7 @@ final class OriginHealthTable: Sendable {
         state.withLock { $0.health[name] }
     }
 
-    /// The public hosts that were asked for lately, in the order of their names.
+    /// Public hosts that clients asked for lately, in the order of their names.
     var implicitOrigins: [OriginSettings] {
         state.withLock { $0.implicit.values.map(\.settings) }.sorted { $0.name < $1.name }
     }
@@ -40,7 +40,8 @@ final class OriginHealthTable: Sendable {
         state.withLock { $0.implicit[name]?.settings }
     }
 
-    /// A public host is asked for; the name of the one that is forgotten for it, if any.
+    /// Adds a public host that a client asks for; returns the name of the host dropped for it, if
+    /// any.
     func admit(_ origin: OriginSettings, now: Timestamp) -> OriginName? {
         state.withLock { state in
             state.uses += 1
@@ -124,10 +125,12 @@ final class OriginWatch: Sendable {
         }
     }
 
-    /// The origin's condition may have changed; `condition` reads the newest under the lock, so
-    /// that of two changes the later one is seen last.
+    /// Takes a possible change of the origin's condition.
     ///
-    /// Returns who is to be told that it is back.
+    /// `condition` reads the newest under the lock, so that of two changes the later one is seen
+    /// last.
+    ///
+    /// Returns the callbacks to call because the origin is back.
     func changed(
         _ name: OriginName,
         _ condition: () -> (isDown: Bool, isOfflineByHand: Bool)
@@ -153,7 +156,7 @@ final class OriginWatch: Sendable {
         change(name) { $0.machine.requestAnswered() }
     }
 
-    /// `rest` says how long the origin is to be left alone for an account.
+    /// `rest` gives the time that an origin's rest for an account still lasts.
     func pauseEnded(_ name: OriginName, rest: (Scope) -> Duration) -> ProbeMachine.PauseAction {
         change(name) { watched in
             let rests = Set(watched.waiting.values.map(\.scope)).map(rest)

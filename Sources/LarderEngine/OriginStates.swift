@@ -49,7 +49,7 @@ struct OriginStates: EnginePart {
         for tell in told { tell() }
     }
 
-    /// An origin has other settings: whatever waited for it is tried with them.
+    /// The settings of an origin changed: waiting requests are tried with the new ones.
     func settingsChanged(_ name: OriginName, hasOtherRules: Bool) {
         context.health.change(name) { $0.settingsChanged() }
         context.modifiers.post(.originChanged(name, hasOtherRules: hasOtherRules))
@@ -98,7 +98,7 @@ struct OriginStates: EnginePart {
         return try await context.upstream.ask(request) {}
     }
 
-    /// Notes an answer to what was asked for no client; false when it was not the origin's.
+    /// Notes an answer to a request without a client; false if it was not the origin's.
     ///
     /// `isPagePortals`: a page over plain http is a portal's even if none was seen before.
     @discardableResult

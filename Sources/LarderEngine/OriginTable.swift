@@ -76,7 +76,7 @@ package struct OriginTable: Sendable {
         return .implicit(origin)
     }
 
-    /// The origin under whose base URL an id lies; nil for an id that is no URL.
+    /// The origin whose base URL is a prefix of an id; nil for an id that is not a URL.
     package func origin(of id: EntryID, for uid: UInt32?) -> OriginSettings? {
         guard id.text.hasScheme, let url = try? WebURL(id.text) else { return nil }
         return decide(url, for: uid).settings

@@ -13,8 +13,10 @@ package struct Origins: EnginePart {
     let keeping: OriginKeeping
     private let queue = DispatchQueue(label: "larder.origins")
 
-    /// All origins, the public hosts that were asked for lately among them; as `asker` may know them,
-    /// or else as an administrator.
+    /// All origins and the public hosts that clients asked for lately, as far as `asker` may know
+    /// them.
+    ///
+    /// Without an `asker` the reports are those for an administrator.
     package func reports(for asker: ClientStatus? = nil) -> [OriginReport] {
         let implicit = context.health.implicitOrigins.map { KnownOrigin($0, from: .implicit) }
         return (context.origins.known + implicit).map { report($0, for: asker) }
@@ -121,8 +123,9 @@ package struct Origins: EnginePart {
         return changed
     }
 
-    /// Changes the table of origins, one change after the other, on a queue of their own: they wait
-    /// for the disk.
+    /// Changes the table of origins, one change after the other.
+    ///
+    /// Changes run on a queue of their own, because they wait for the disk.
     private func changing<Value: Sendable>(
         _ work: @escaping @Sendable () throws(Problem) -> Value
     ) async throws(Problem) -> Value {
@@ -239,9 +242,9 @@ package struct Origins: EnginePart {
 
     // MARK: Asking whether it answers
 
-    /// Asks an origin now, whatever its state, over a connection of its own, and stores nothing.
+    /// Asks an origin now, whatever its state, over a new connection, and stores nothing.
     ///
-    /// `path` is where to ask on its host, under its base URL; nil asks for that itself.
+    /// `path` is the path on the host, under the base URL; nil asks for the base URL itself.
     package func check(
         _ name: OriginName,
         path: String?,

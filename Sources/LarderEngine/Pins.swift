@@ -51,11 +51,10 @@ package struct Pins: EnginePart {
 
     /// Writes the pin, and asks its origin if the pin waits for an answer.
     ///
-    /// The keeper skips the pin from before it is written until it has handled the outcome of this
-    /// attempt. An attempt of the keeper's own would settle the pin a second time, later than the
-    /// client hears.
+    /// ``PinKeeper`` skips the pin from before it is written until it has handled the outcome of
+    /// this attempt. A second attempt would settle the pin again, later than the client hears.
     ///
-    /// The skip ends when the keeper handles the outcome: if it ended later, no task would look
+    /// The skip ends when ``PinKeeper`` handles the outcome: if it ended later, no task would look
     /// again.
     private func want(
         _ id: EntryID,

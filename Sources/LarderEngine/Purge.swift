@@ -19,7 +19,8 @@ package struct Purge: EnginePart {
     ) async throws(Problem) -> PurgeReport {
         var report = PurgeReport()
         var removed: [ScopeKey: Set<ModifierID>] = [:]
-        // A discarded write that may have been sent becomes a dead letter, so dead letters go second.
+        // A discarded write that may have been sent becomes a dead letter, so dead letters go
+        // after.
         for selection in [ModifierListCommand.Selection.unsettled, .one(.failed)] {
             try await remove(selection, scopes, interest, &removed)
         }

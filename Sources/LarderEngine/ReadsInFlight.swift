@@ -34,9 +34,9 @@ final class ReadsInFlight: Sendable {
         var departures: [TargetName: Set<Int>] = [:]
         /// The last confirmation for each target.
         var written: [TargetName: Int] = [:]
-        /// When a row of a user's own was stored last under an id of which there may be a shared row.
+        /// The moment of the last own row under each id that may have a shared row.
         var owned: [EntryID: [ScopeKey: Int]] = [:]
-        /// The last of all these that had to go while it was still of use.
+        /// The last of these moments that was dropped while it was still needed.
         var lost = 0
 
         var oldest: Int { answered.keys.min() ?? .max }

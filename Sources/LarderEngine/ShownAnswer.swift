@@ -64,8 +64,9 @@ struct ShownAnswer: Sendable {
         }
     }
 
-    /// The body to be printed: with `asItIs` whatever it is, else as far as a frame shows it; nil
-    /// where it is gone meanwhile.
+    /// The body to print; nil if it is gone meanwhile.
+    ///
+    /// With `asItIs` it is always the body, otherwise only as far as a frame shows it.
     func open(
         _ store: Store,
         asItIs: Bool,

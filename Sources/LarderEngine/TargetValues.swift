@@ -68,7 +68,7 @@ extension TargetBase {
 }
 
 package enum TargetViews {
-    /// As a ``ViewChange/Comparison``: JSON is compared by what it says, other bytes by their digest.
+    /// A ``ViewChange/Comparison``: JSON is compared by value, other bytes by their digest.
     package static func change(
         _ before: Target,
         _ after: Target,

@@ -120,7 +120,7 @@ final class WatchHub: Sendable {
     }
 
     func beatIsDue(_ number: Int) -> WatchMachine.BeatAction {
-        // A beat tells of whatever was answered before it, also where ``run()`` has not come to that.
+        // A heartbeat covers all changes before it, even if ``run()`` has not taken them yet.
         distribute()
         return change(number) { machine, released in machine.beatIsDue(released: released) }
             ?? .beat(released)

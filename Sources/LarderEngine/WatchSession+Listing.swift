@@ -161,7 +161,8 @@ extension WatchSession {
         return seen
     }
 
-    /// Evictions come also where none are asked for, as they may let a shared row be seen.
+    /// Evictions are looked at even if the client did not ask for them: they may reveal a shared
+    /// row.
     private func isWanted(_ notice: WatchMachine.Notice) -> Bool {
         guard case .change(let change, _) = notice.content, case .evict = change.event else {
             return true
@@ -210,13 +211,13 @@ extension WatchSession {
             sharedID(in: notice) != nil, let found = rows[id]
         else { return notice }
         guard change.scope == .shared else { return revealed(notice, change, id, found) }
-        // A later put stands for those before it, and one of them may be of its own row.
+        // A later put replaces those before it, and one of them may be of an own row.
         guard let own = found.own else { return found.isOfSharedOrigin ? notice : nil }
         let isOlder = own < change.revision && (coalesced == 1 || own <= handedOut)
         return isOlder ? nil : notice
     }
 
-    /// A row of its own has gone: what it sees now is the shared one, where there is one.
+    /// An own row is gone: the watcher now sees the shared row, if there is one.
     private func revealed(
         _ notice: WatchMachine.Notice,
         _ change: Change,
