@@ -14,13 +14,13 @@ final class AnsweredReads: Sendable {
     private let context: EngineContext
     private let records: ModifierRecords
     private let readings = Mutex<(rows: [TargetName: Reading], pauseCount: Int)>(([:], 0))
-    /// So that the rows of a long queue do not take all of a user's places for requests.
+    /// Keeps the rows of a long queue from using up a user's share of requests.
     private let turns = Turnstile(places: 8)
 
     private enum Reading: Equatable {
         /// Whether another write has been confirmed since the request.
         case underWay(isAgain: Bool)
-        /// Until the next request; of a pause that a later write has ended another number is there.
+        /// Waits for the next request; the number changes when a later write ends the pause.
         case pausing(Int)
     }
 
@@ -69,7 +69,7 @@ final class AnsweredReads: Sendable {
             while let found = context.address(of: id, in: scope) {
                 let wait = max(pause, rest(of: found.origin, name))
                 guard await waits(for: wait, name, found.origin.name) else { return }
-                // By the settings that the origin has now, a new credential among them.
+                // The origin may have other settings now, such as a new credential.
                 guard let (url, origin) = context.address(of: id, in: scope) else { break }
                 let request = FetchRequest(FetchOrder(url: url), origin: origin)
                 let outcome = await turns.pass {

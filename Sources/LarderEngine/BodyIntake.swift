@@ -25,12 +25,12 @@ struct BodyIntake: ~Copyable {
     }
 
     private let store: Store
-    /// Without it nothing goes to disk, and what does not fit in memory is refused.
+    /// If false, nothing goes to disk, and a body that does not fit in memory is refused.
     private var isStored: Bool
     let name: TargetName
-    /// Whether it is a pin's, which goes where pins are kept.
+    /// Whether the body is for a pin, and is stored where pins are.
     let isPinning: Bool
-    /// Whether it is worth something that cannot be stored.
+    /// Whether a body that cannot be stored is still useful.
     private let goesOnInMemory: Bool
     private var limit: Int64
     private var unstored: StoreError?

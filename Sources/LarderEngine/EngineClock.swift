@@ -62,9 +62,9 @@ package struct SystemClock: EngineClock {
 /// 1. The timer is set for no later moment than that of the earliest wait.
 /// 2. At most half of the entries, plus ``cancelledMax``, are of cancelled waits.
 final class TimerQueue: Sendable {
-    /// Entries of cancelled ones for which it is not worth it to look through all.
+    /// Number of entries of cancelled waits below which they are not removed.
     static let cancelledMax = 1_024
-    /// The longest for which the timer is set; who waits longer has it set again.
+    /// The longest time for which the timer is set; for longer waits it is set again.
     private static let restMax = Duration.seconds(3_600)
 
     private struct Entry: Comparable {
@@ -81,7 +81,7 @@ final class TimerQueue: Sendable {
         var count = 0
         /// How many were cancelled since the last look through all entries.
         var cancelledCount = 0
-        /// For when the timer is set; nil where it is not.
+        /// The moment for which the timer is set; nil if it is not set.
         var alarm: Duration?
         var timer: (any DispatchSourceTimer)?
     }

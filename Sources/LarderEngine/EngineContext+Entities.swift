@@ -50,7 +50,7 @@ extension EngineContext {
             ? entry.mediaType.map(MediaType.isAnyJSON) == true : taken.summary.isJSON
     }
 
-    /// The URL of an entity's own, and whose it is; nil where its type has none.
+    /// An entity's own URL and the origin of that URL; nil if its type has none.
     func ownURL(of name: EntityName) -> (url: WebURL, origin: OriginSettings)? {
         let origins = origins
         guard let url = origins.ownURL(of: name), let origin = origins[name.origin]?.settings

@@ -272,7 +272,7 @@ extension OriginSettings {
     }
 }
 
-/// Does something with the store for a client, who is told what the store throws.
+/// Does something with the store for a client, and throws the store's error as a problem.
 func storing<Value>(
     _ work: @autoclosure () async throws(StoreError) -> Value
 ) async throws(Problem) -> Value {

@@ -55,7 +55,8 @@ package struct Entities: EnginePart {
         }
     }
 
-    /// Leaves a tombstone, as if the origin had said now that it is gone; its revision.
+    /// Stores a tombstone, as if the origin had said now that the entity is gone; returns its
+    /// revision.
     package func delete(
         _ name: EntityName,
         _ scope: ScopeKey,

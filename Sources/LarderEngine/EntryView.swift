@@ -23,7 +23,7 @@ package struct EntryView<Row> {
     package let source: AnswerSource
     /// The scope of the row; the client's own scope if there is no row.
     var place: ScopeKey
-    /// Of what is put together: the answer that its origin can be asked to confirm.
+    /// For an answer built from entities: the answer that the origin can be asked to confirm.
     var known: Entry?
     var isNormalized = false
 
@@ -122,9 +122,9 @@ struct EntryReader {
     let now: Timestamp
     /// With `base`, the reader shows what the origin said last, without modifiers.
     var form = ShownView.view
-    /// Whether a normalized answer is shown also where entities of it were evicted.
+    /// Whether a normalized answer is shown even if some of its entities were evicted.
     var isPartial = false
-    /// How many references deep the entities in an entity are shown, too.
+    /// The number of reference levels that are expanded in an entity.
     var depth = 0
     var isUse = true
 
@@ -200,7 +200,7 @@ struct EntryReader {
         else { return nil }
         view.place = gone?.place ?? scope
         if let gone, case .deleted(let entry) = view.content, view.source == .cache {
-            // Something else of that revision has been shown in its place since.
+            // A newer view of the entity may have been shown, and no revision may go back.
             var told = gone.entry
             told.revision = max(told.revision, entry.revision)
             view.content = .deleted(told)
@@ -252,7 +252,7 @@ struct EntryReader {
                 overlay: overlay.adding(Overlay(shown.pending, missing: shown.answer)),
                 source: .cache,
                 place: place,
-                // A 304 would confirm the bytes that came, and not those that are shown.
+                // A 304 would confirm the bytes that arrived, not the bytes that are shown.
                 known: shown.entry.body.digest == came.body.digest ? came : nil,
                 isNormalized: true
             )
@@ -343,7 +343,7 @@ extension TargetReader {
         return own.isEmpty ? changes : (own + changes).sorted { $0.number < $1.number }
     }
 
-    /// How many dead letters have changed an id, or the URL of which it is a variant.
+    /// The number of dead letters that changed an id, or the URL of which it is a variant.
     func failures(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
         let failures = try deadLetters(scope, id)
         guard let url = Variants.url(of: id) else { return failures }

@@ -33,7 +33,7 @@ extension Entries {
         return try await formTold(of: entry, in: scope, explanation)
     }
 
-    /// Adds how an entry is kept: what is shown is split once more for what is said of it.
+    /// Adds how an entry is kept; for that, the shown answer is split once more.
     private func formTold(
         of entry: Entry,
         in place: ScopeKey,

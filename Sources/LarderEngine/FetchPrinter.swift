@@ -33,10 +33,10 @@ enum FetchWord {
     }
 }
 
-/// Why the network gives a client nothing that it wants.
+/// The reason why the network gives a client no answer.
 enum FetchFailure: Equatable, Sendable {
     case problem(Problem)
-    /// The origin's own words, whole where that is told.
+    /// The origin's own answer, whole if `isWhole`.
     case refused(OriginRefusal, Problem)
     case passed(PassedHead)
 

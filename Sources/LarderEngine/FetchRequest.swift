@@ -112,15 +112,15 @@ package struct FetchOrder: Equatable, Sendable {
     package var url: WebURL
     /// Nil leaves it to the origin's settings; so do the next two.
     package var policy: FetchPolicy?
-    /// How long the cache is held back for the network, where the policy does.
+    /// The time for which the cached answer waits for the network, if the policy says so.
     package var networkWait: Duration?
-    /// How long the client waits in all.
+    /// The time for which the client waits in all.
     package var timeout: Duration?
     package var account = AccountName.default
     /// Whether the answer's entities are shared with other answers; nil leaves it to the origin's
     /// rules.
     package var normalizes: Bool?
-    /// Whether what is cached is shown without what was evicted of it.
+    /// Whether a cached answer is shown without its evicted entities.
     package var isPartial = false
     /// Whether the stream stays open and tells each further view.
     package var follows = false

@@ -61,13 +61,13 @@ extension FetchSession {
             switch machine.rowWasRead(view(of: row)) {
             case .nothing: break
             case .show:
-                // Replaced while it was read: then there is another notice on its way.
+                // The row was replaced during the read, so another notice follows.
                 guard let row, let body = try await open(row) else { return }
                 await show(row, body, .cache())
                 known = row.entry.revision
             case .tellDeleted:
                 guard let row else { return }
-                // That it is gone, by the same word, was told under an earlier number.
+                // The same deletion was told before, under an earlier revision.
                 let deletion = row.deletion
                 let told = (toldDeletion?.status, toldDeletion?.source)
                 guard told != (deletion.status, deletion.source) else { break }

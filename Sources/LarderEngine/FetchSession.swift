@@ -18,21 +18,21 @@ struct FetchSession<Printer: FetchPrinter> {
     var cached: ShownAnswer?
     /// The id and the bytes of the last snapshot; no bytes once it was told that they are gone.
     var shown: (id: EntryID, body: BodySummary?)?
-    /// The last that was told, while nothing is shown since.
+    /// The last deletion that was told, while no snapshot was shown after it.
     var toldDeletion: DeletedFrame?
     /// The revision that the client knows, once it was told the last word.
     var known: Revision?
     var passing: PassedBody?
-    /// The part in what is followed, from the last word on.
+    /// Follows the shown id, after the last word.
     var following: Following?
     var hasPendingWrites = false
     var waiting: OriginInterest?
-    /// The state of the origin that was told last to one that follows.
+    /// The state of the origin that a follower was told last.
     var toldOrigin = ""
     /// Keeps changes of the origin's state from piling up.
     var hasOriginNews: Flag?
     var originSeat: Int?
-    /// Every change of what is shown up to it was told.
+    /// Every change of the shown id up to this revision was told.
     var toldThrough = Revision(0)
     private(set) var isBeating = false
     private(set) var hasSaid = false
@@ -71,7 +71,7 @@ struct FetchSession<Printer: FetchPrinter> {
         while !isOver {
             if isToFollow { await beginFollowing(reader) }
             if hasSaid, !isBeating {
-                // From the first frame on, while the client waits for more.
+                // Heartbeats start after the first frame, while the client waits for more.
                 isBeating = true
                 timers.beat(every: request.heartbeat, .heartbeatDue)
             }

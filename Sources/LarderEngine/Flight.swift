@@ -77,8 +77,9 @@ final class Flight: Sendable {
         if let outcome { tell(outcome) }
     }
 
-    /// Whether the answer of a shared origin is for the one who has sent the flight off alone, and
-    /// kept in their own scope.
+    /// Whether a shared origin's answer is only for the client that started the flight.
+    ///
+    /// It is then stored in the scope of that client.
     var isPrivate: Bool { hasBecomePrivate.load(ordering: .acquiring) }
 
     func becomePrivate() { hasBecomePrivate.store(true, ordering: .releasing) }
@@ -115,7 +116,7 @@ final class Flight: Sendable {
 
     /// Tells the head of an answer that is passed on.
     ///
-    /// From now on the body takes the time that the client takes.
+    /// From now on the deadline is long, because the body takes the time that the client takes.
     func handOver(_ head: PassedHead) {
         let deadline = context.clock.monotonic() + Limits.requestTimeMax
         let waiting = passengers.withLock { passengers in
@@ -219,7 +220,7 @@ final class FlightTable: Sendable {
     private struct Airborne {
         /// Flights that clients may still join.
         var boarding: [Flight.Key: Flight] = [:]
-        /// All that have not landed, by who has sent them off.
+        /// All flights in flight, by the scope of the client that started them.
         var shares = Shares<ScopeKey>(max: Limits.flightsMax, each: Limits.flightsPerScopeMax)
     }
 

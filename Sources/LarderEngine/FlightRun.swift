@@ -6,8 +6,9 @@ import LarderUpstream
 import LarderWire
 import Logging
 
-/// The way of one flight from its first attempt to its landing: runs what ``FlightMachine``
-/// decides, one step after the other, in one task.
+/// Runs one flight from its first attempt to its end.
+///
+/// It carries out what ``FlightMachine`` decides, one step after the other, in one task.
 struct FlightRun: ~Copyable {
     private enum Step {
         case ask(FlightMachine.Attempt)
@@ -21,9 +22,9 @@ struct FlightRun: ~Copyable {
     private let rules: FlightRules
     private var machine: FlightMachine
     private var read: ReadsInFlight.Read?
-    /// The last revision that was told when the attempt under way started.
+    /// The last revision that was told when the present attempt started.
     private var start = Revision(0)
-    /// The number that tells whose entities are the later ones; nil where none are split off.
+    /// The number that tells which entities are later; nil if the answer is not split.
     private var number: Revision?
     private var url: WebURL { plan.key.url }
     private var rest: Duration {
@@ -255,7 +256,7 @@ struct FlightRun: ~Copyable {
             )
             if taken.body != nil, isLate(entry.id) {
                 abandon(taken.body)
-                // The row as it is shows in its place, which is newer.
+                // The stored row is newer, so it is shown instead.
                 return .current(FlightAnswer(entry: entry, bytes: nil, status: reply.status))
             }
             let body = FrameBody(entry, in: plan.key.scope.scope, bytes: taken.bytes)
@@ -417,7 +418,7 @@ struct FlightRun: ~Copyable {
         }
     }
 
-    /// Reports a refusal with what can be had of its body; the status is known in any case.
+    /// Reports a refusal with the part of its body that arrives; the status is known in any case.
     private mutating func quote(_ reply: UpstreamReply) async -> Step {
         let (quoted, isWhole) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
         guard case .report(let status) = machine.bodyArrived() else { return .land(cutShort()) }

@@ -41,7 +41,7 @@ final class Following {
         letGo()
     }
 
-    /// To be called before the row is read: what changes from now on is told.
+    /// Call this before the row is read; later changes are then told.
     func rowIsRead() {
         flag.lower()
     }

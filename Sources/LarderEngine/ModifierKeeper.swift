@@ -33,7 +33,7 @@ final class ModifierKeeper: Sendable {
     /// Keeps looks that say the same from piling up.
     private let isLooking = Flag()
     let settlements = Listeners()
-    /// Told whenever a step was written, or given up: what was refused with `notNow` may be asked.
+    /// Told whenever a step was written or given up: a wish refused with `notNow` may be repeated.
     let commits = Listeners()
 
     func post(_ event: Event) {
@@ -166,9 +166,9 @@ final class ModifierKeeper: Sendable {
         }
     }
 
-    /// Which modifiers of an origin are sent again after no clear answer, by its present rules.
+    /// Which modifiers of an origin are sent again after an unclear answer, by its present rules.
     ///
-    /// Where the disk does not say it, the event comes again.
+    /// If the store cannot be read, the event is posted again.
     private func resends(
         at name: OriginName,
         _ steps: ModifierSteps,

@@ -145,7 +145,7 @@ extension ModifierSteps {
         guard case .split(let split) = splitter.split(answer.body, path: path),
             let number = split.keys.firstIndex(of: name.key)
         else { return nil }
-        // Of members that the answer does not have, what the effect made of them stays.
+        // Members that the answer does not have keep the result of the effect.
         let made = EntityView(base.held, [effect]) { _ in whole.body }
         let held = made.isComplete ? made.held : base.held
         let merged = split.merged(number, into: held, fetch: fetch.number)
@@ -193,7 +193,7 @@ extension ModifierSteps {
             at: context.clock.now()
         )
         guard case .put(var entry, let bytes) = update else { return update }
-        // By it an answer is known to be one to its headers.
+        // `Vary` tells which headers the answer belongs to.
         if let names = old.headers.list("Vary") { entry.headers.set("Vary", names) }
         return .put(entry, bytes)
     }

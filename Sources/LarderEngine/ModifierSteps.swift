@@ -31,7 +31,7 @@ final class ModifierSteps: Sendable {
         /// Number of a fetch that starts when the answer came; entities in the answer are as new as
         /// that.
         var fetch: Revision?
-        /// Base has shown the effect: it is what the server said.
+        /// Whether base has shown the effect, which the origin then said itself.
         var isShownByRead = false
 
         init(_ departing: DepartingModifier? = nil) {

@@ -238,8 +238,9 @@ package struct Modifiers: EnginePart {
         return try await reports.page(command, scopes)
     }
 
-    /// Whether a modifier has left the queue, be it as a dead letter, or, where that is enough, the
-    /// server has confirmed it.
+    /// Whether a modifier has left the queue, also as a dead letter.
+    ///
+    /// With `orAnswered`, the confirmation of the origin is enough.
     private func isSettled(
         _ number: ModifierNumber,
         orAnswered: Bool = false
@@ -248,12 +249,13 @@ package struct Modifiers: EnginePart {
         return head.map { $0.state == .failed || orAnswered && $0.isAnswered } ?? true
     }
 
-    // MARK: By hand
+    // MARK: Changes by clients
 
-    /// Cancels a modifier, gives it up, or drops a dead letter, unless that is not meant; it is on
-    /// disk when this returns.
+    /// Cancels a modifier, gives it up, or drops a dead letter, if the arguments allow that.
     ///
-    /// True if it was a dead letter, which is forgotten now.
+    /// It is on disk when this returns.
+    ///
+    /// Returns true if it was a dead letter, which is now forgotten.
     @discardableResult
     package func remove(
         _ id: ModifierID,
@@ -287,7 +289,7 @@ package struct Modifiers: EnginePart {
         return false
     }
 
-    /// Waits until `look` finds that what was asked of a modifier is written down.
+    /// Waits until `look` finds that the requested change of a modifier is on disk.
     private func written(
         _ report: ModifierReport,
         _ interest: Interest,
@@ -315,7 +317,7 @@ package struct Modifiers: EnginePart {
                 let isTaken = try await ask(number, report) {
                     [context] queue, now throws(Refusal) in
                     let actions = try queue.retryAsked(number, now: now)
-                    // A person has ended the rest, for those that come next, too.
+                    // A person ends the rest, for later modifiers of the account too.
                     if let (origin, scope) = queue.account(of: number) {
                         context.health.change(origin) { $0.restEnded(of: scope) }
                     }

@@ -4,7 +4,7 @@ import LarderStore
 import LarderWire
 
 extension Monitor {
-    /// Has the daemon look at itself: its files, who may read them, the reserves, its clock, its
+    /// Checks the daemon: its files and their permissions, the reserves, the clock and the
     /// warnings.
     ///
     /// It ends within ``Limits/checkTime``; one runs at a time.
@@ -58,7 +58,7 @@ extension Finding {
         }
     }
 
-    /// Nil for what is as it should be.
+    /// Nil if the permissions are right.
     fileprivate init?(_ file: FileRights, daemonUID: UInt32) {
         let wanted: UInt32 = file.isDirectory ? 0o700 : 0o600
         guard file.uid == daemonUID else {

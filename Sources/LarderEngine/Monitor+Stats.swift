@@ -49,7 +49,7 @@ extension Monitor {
         }
     }
 
-    /// Where the bytes of some scopes are, and how the files and the disk are.
+    /// The bytes of some scopes, and the state of the files and the disk.
     package func usage(_ scopes: RowScopes) async throws(Problem) -> UsageReport {
         let usage = try await context.read { reader throws(StoreError) in
             try reader.usage.of(scopes)

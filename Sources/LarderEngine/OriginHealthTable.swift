@@ -58,8 +58,9 @@ final class OriginHealthTable: Sendable {
         }
     }
 
-    /// The configured origins are now those of `table`: what is known of the ones that stay, at
-    /// their address, stays.
+    /// Takes a new table.
+    ///
+    /// The health of an origin stays if its address stays.
     func replace(_ old: OriginTable, with table: OriginTable, now: Timestamp) {
         state.withLock { state in
             for origin in old.known

@@ -209,7 +209,7 @@ struct OriginStates: EnginePart {
             context.modifiers.post(.originReturned(origin, turn))
         case .offline, .captive:
             let turn: ModifierKeeper.Turn = { [context] machine, now in
-                // Nothing waits for it; what comes later tries by itself.
+                // No modifier waits for the origin; later ones find out by themselves.
                 guard machine.count > 0 else { return [] }
                 let (isCaptive, chance) = (state == .captive, context.chance())
                 return machine.originWentDown(

@@ -13,10 +13,10 @@ package struct OriginTable: Sendable {
     /// serves the whole system.
     package let owner: UInt32?
     private let byLength: [OriginSettings]
-    /// With what the URLs of origins begin whose answers are shared.
+    /// The start of the URLs of each origin whose answers are shared.
     private let sharedAddresses: Set<String>
     private let byName: [OriginName: KnownOrigin]
-    /// Of the origins whose answers are normalized.
+    /// The rules of the origins whose answers are normalized.
     package let entityRules: [OriginName: EntityRules]
 
     package enum Decision: Equatable, Sendable {

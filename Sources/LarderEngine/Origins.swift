@@ -52,8 +52,7 @@ package struct Origins: EnginePart {
 
     // MARK: Changes
 
-    /// Adds an origin, or replaces one that was added before; an address that is another's is
-    /// refused.
+    /// Adds an origin, or replaces one that was added; refused if another origin has the address.
     package func put(
         _ name: OriginName,
         _ definition: OriginDefinition,
@@ -72,7 +71,7 @@ package struct Origins: EnginePart {
         return (report(origin), isNew)
     }
 
-    /// Takes away an origin that was added; what is cached of it stays.
+    /// Removes an added origin; its cached entries stay.
     package func remove(_ name: OriginName) async throws(Problem) {
         try await changing { () throws(Problem) in
             guard let old = context.origins[name] else {

@@ -8,7 +8,7 @@ import Synchronization
 /// Fetches what pins wait for as soon as their origins answer: the shell of a ``PinRetryMachine``.
 final class PinKeeper: Sendable {
     enum Event: Sendable {
-        /// Something may want to be fetched that did not before.
+        /// A pin may now wait for a fetch that did not before.
         case wanted
         case originAnswered(OriginName)
         case originChanged(OriginName)
@@ -125,7 +125,7 @@ final class PinKeeper: Sendable {
 
     private struct Wanted {
         var attempts: [OriginName: [PinAttempt]] = [:]
-        /// Where the origin has told the pin's account to wait: the first end of that.
+        /// Origins that told the account of a pin to wait, and the first end of those rests.
         var resting: [OriginName: Duration] = [:]
     }
 
@@ -236,8 +236,10 @@ struct PinAttempt: Sendable {
         }
     }
 
-    /// The answer is in the pin, unless there was no room; or it has only confirmed what the cache
-    /// has got meanwhile.
+    /// Finds the outcome in the pin, after an answer.
+    ///
+    /// The pin has the answer unless there was no room. Or the answer only confirmed an entry that
+    /// the cache got meanwhile.
     private func confirm() async throws(StoreError) -> Outcome {
         guard let pin = try await context.store.pins.pin(scope, id) else { return .notReached(nil) }
         if pin.entry != nil { return .held }

@@ -4,7 +4,7 @@ import LarderStrategy
 import LarderUpstream
 package import LarderWire
 
-/// How every error below the engine reads as a problem; the one place where they are mapped.
+/// Maps every error below the engine to a problem; no other place does.
 extension Problem {
     package init(_ error: ModelError) {
         switch error {
@@ -99,7 +99,9 @@ extension Problem {
         }
     }
 
-    /// Why a flight failed; of an answer that cannot be kept also where it is passed through.
+    /// The cause of a failed flight.
+    ///
+    /// For an answer that cannot be stored, it also names the route that passes it through.
     init(_ failure: FlightFailure, of plan: Flight.Plan) {
         self.init(failure, url: plan.key.url)
         guard failure == .tooLarge || failure == .endless else { return }

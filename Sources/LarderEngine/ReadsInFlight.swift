@@ -89,7 +89,7 @@ final class ReadsInFlight: Sendable {
 
     private let state = Mutex(State())
 
-    /// To be called before the first byte leaves.
+    /// Call this before the first byte leaves.
     func departed(_ url: EntryID?, in scope: ScopeKey) -> Read {
         let name = url.map { TargetName(scope, $0) }
         return state.withLock { state in
@@ -109,7 +109,7 @@ final class ReadsInFlight: Sendable {
             }
             guard !state.written.isEmpty || !state.owned.isEmpty else { return }
             let oldest = state.oldest
-            // While an earlier one is under way all of it is of use.
+            // If an earlier read is in flight, it still needs all of it.
             guard oldest > read.departure else { return }
             state.written = state.written.filter { $0.value > oldest }
             state.owned = state.owned.compactMapValues { owners in

@@ -7,10 +7,10 @@ import LarderWire
 /// The result of unsettled modifiers on a base: their part of an ``EntryView``.
 struct ShownEntry: Sendable {
     private(set) var entry: Entry?
-    /// The bytes that take the place of base's; nil where base's own are shown.
+    /// The bytes that replace those of base; nil if the bytes of base are shown.
     let bytes: [UInt8]?
     let overlay: Overlay
-    /// Whether only modifiers say it: that it is there, or that it is not.
+    /// Whether only modifiers say that the entry exists, or that it does not.
     let isMade: Bool
 
     init(
@@ -35,7 +35,7 @@ struct ShownEntry: Sendable {
         case .unknown: bytes = nil
         case .base:
             entry = base
-            // A shared row has no part in what one user's changes have shown before.
+            // A shared row does not tell which views one user's changes showed before.
             if case .value(let row, let known) = known,
                 changes.contains(where: { $0.revision > row.revision })
             {

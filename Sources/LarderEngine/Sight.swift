@@ -80,7 +80,7 @@ extension EngineContext {
             || Variants.url(of: id).map { store.modifiers.isTarget(scope, $0) } == true
     }
 
-    /// Where the variants of a target are that one sees, where it is a URL.
+    /// The places of the variants of a target that the user sees; nil if the target is not a URL.
     func variantPlaces(of id: EntryID, _ scope: ScopeKey) -> VariantPlaces? {
         id.variantPrefix.map { VariantPlaces(prefix: $0, scopes: sight(scope, id).scopes) }
     }

@@ -29,7 +29,7 @@ struct TargetValues {
 }
 
 extension TargetContent {
-    /// Of an entity, what it is compared by.
+    /// For an entity, the value by which it is compared.
     init(_ base: TargetBase) {
         switch base {
         case .unknown: self = .unknown

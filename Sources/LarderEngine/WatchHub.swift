@@ -126,10 +126,10 @@ final class WatchHub: Sendable {
             ?? .beat(released)
     }
 
-    /// Up to where everything was handed to the machines.
+    /// The revision up to which the machines have everything.
     var released: Revision { state.withLock { $0.released } }
 
-    /// Up to where a watcher was told everything.
+    /// The revision up to which a watcher was told everything.
     func told(_ number: Int) -> Revision {
         state.withLock { $0.watchers[number]?.machine.told ?? $0.released }
     }

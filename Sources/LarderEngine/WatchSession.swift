@@ -28,7 +28,7 @@ struct WatchSession {
 
     private(set) var held: [EntryID: Following] = [:]
     private(set) var hasSent = false
-    /// When the time is over, by the monotonic clock, and what was released by then.
+    /// The end of the time, by the monotonic clock, and the last revision before it.
     private(set) var deadline: Duration?
     private(set) var lastInTime: Revision?
     /// The revision of the last notice that was handed out, told or not.

@@ -136,7 +136,7 @@ package struct WatchOrder: Equatable, Sendable {
     package var types: [WatchKind] = []
     package var listsFirst = false
     package var heartbeat = Limits.heartbeatTime
-    /// How long one that streams nothing waits for the first event.
+    /// The time for which a long poll waits for the first event.
     package var timeout: Duration?
     package var account = AccountName.default
 
