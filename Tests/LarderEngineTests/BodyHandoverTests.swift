@@ -29,7 +29,7 @@ struct BodyHandoverTests {
         #expect(await offered == [true, true, true])
     }
 
-    @Test("What breaks off throws, to whoever waits and to whoever asks later")
+    @Test("A broken-off body throws to its waiting reader and to each later one")
     func brokenOff() async throws {
         let handover = BodyHandover()
         let first = Task { try await handover.next() }
@@ -63,7 +63,7 @@ struct BodyHandoverTests {
         await watch.value
     }
 
-    @Test("What was over first counts")
+    @Test("The first end of a body counts")
     func firstEnd() async throws {
         let handover = BodyHandover()
         handover.finish(isWhole: true)

@@ -29,7 +29,7 @@ struct BodyTests {
     }
 
     @Test(
-        "What is not JSON is shown as bytes, whatever it says that it is",
+        "A body that is not JSON is shown as bytes, whatever its Content-Type",
         arguments: [[], [0, 255, 10], Array("{\"a\":".utf8), [UInt8](repeating: 0, count: 65_536)]
     )
     func bytes(body: [UInt8]) async throws {
@@ -42,7 +42,7 @@ struct BodyTests {
         #expect(try await fixture.cached(url).lastShown?.entry.content == .bytes(body))
     }
 
-    @Test("JSON that is kept in chunks stands inline, from the network and from the cache")
+    @Test("JSON that is kept in chunks is inline, from the network and from the cache")
     func chunkedJSON() async throws {
         fixture.upstream.answer(url, with: .pieces(of: largeJSON))
         let body = FrameBody.json(Array(largeJSON.utf8))
@@ -59,7 +59,7 @@ struct BodyTests {
     }
 
     @Test(
-        "What is too large for a frame is shown by its address",
+        "A body that is too large for a frame is shown by its address",
         arguments: [
             String(repeating: "x", count: 65_537),
             "\"" + String(repeating: "x", count: 1_048_575) + "\"",

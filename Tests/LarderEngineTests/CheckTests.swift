@@ -18,7 +18,7 @@ struct CheckTests {
         return Dictionary(pairs) { first, _ in first }
     }
 
-    @Test("What was set aside of state.db is told with the command that removes it")
+    @Test("A state.db that was set aside is a warning with the command that removes it")
     func setAside() async throws {
         let rights = fixture.engine.store.files.rights
         let state = try #require(rights.first { $0.path.hasSuffix("/state.db") }).path

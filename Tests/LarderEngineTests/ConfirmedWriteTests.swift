@@ -7,12 +7,12 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite("What is left of a write when it was done", .timeLimit(.minutes(5)), .engine)
+@Suite("A confirmed write", .timeLimit(.minutes(5)), .engine)
 struct ConfirmedWriteTests {
     private let fixture = EngineFixture.running
 
     @Test(
-        "What was deleted stays so, whatever the answer says of it",
+        "A target stays deleted after a confirmed DELETE, whatever body the answer has",
         .userEngine,
         arguments: [200, 404, 410]
     )
@@ -26,7 +26,7 @@ struct ConfirmedWriteTests {
         #expect(try await fixture.cached(list).lastShown?.text == "[]")
     }
 
-    @Test("6: what was read after a write was sent may have its addition: it is not added again")
+    @Test("A read that follows the sending of a write does not get its addition twice (case 6)")
     func added() async throws {
         let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
         try await fixture.cache(url, .json(#"{"n":5}"#))
@@ -43,7 +43,7 @@ struct ConfirmedWriteTests {
         #expect(shown?.text == #"{"n":6}"#)
     }
 
-    @Test("P-06: a 304 to what was asked before a write was confirmed confirms nothing")
+    @Test("A 304 to a request that preceded a confirmed write confirms nothing (P-06)")
     func overtakenConfirmation() async throws {
         let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
         try await fixture.cache(url, .json(#"{"n":1}"#, etag: "\"1\""))

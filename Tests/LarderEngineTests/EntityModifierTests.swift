@@ -34,7 +34,7 @@ struct EntityModifierTests {
 
     // MARK: Shown and taken back
 
-    @Test("A modifier and its revert show in each view in one step, and nobody is told twice")
+    @Test("A modifier and its revert show in each view in one step, with one event each")
     func shownAndReverted() async throws {
         let urls = try await fixture.cacheArticles()
         fixture.upstream.answer(
@@ -71,7 +71,7 @@ struct EntityModifierTests {
         }
     }
 
-    @Test("12: what the server said meanwhile is what a revert leaves, in every view")
+    @Test("A revert leaves in every view what the server said meanwhile (case 12)")
     func revertedToTheServers() async throws {
         let urls = try await fixture.cacheArticles()
         let own = try fixture.url("/users/7")
@@ -94,7 +94,7 @@ struct EntityModifierTests {
         }
     }
 
-    @Test("4: what a modifier wants already is no event when the server says it")
+    @Test("A server's answer that equals a modifier's view is no event (case 4)")
     func sameFromTheServer() async throws {
         let urls = try await fixture.cacheArticles()
         let watch = try await fixture.watches([urls[0].text])[0]
@@ -136,7 +136,7 @@ struct EntityModifierTests {
         #expect(view.overlay == Overlay(pending: [id], failed: 1, isComplete: true))
     }
 
-    @Test("7: a deletion that was answered 202 is confirmed by a 404 under its own URL")
+    @Test("A 404 under the entity's own URL confirms a deletion that was answered 202 (case 7)")
     func deletedAfterAccepted() async throws {
         let (own, modifiers) = (try fixture.url("/users/7"), fixture.engine.modifiers)
         try await fixture.cache(own, .json(Self.user("Ann")))
@@ -165,7 +165,7 @@ struct EntityModifierTests {
         #expect(try fixture.read(own, isBase: true) == Self.user("Bea"))
     }
 
-    @Test("6: confirmed without a body, base is what the effect makes of it, also given back")
+    @Test("Without a body, a confirmed effect is base, also after the row's demotion (case 6)")
     func confirmed() async throws {
         let urls = try await fixture.cacheArticles()
         let own = try fixture.url("/users/7")
@@ -186,7 +186,7 @@ struct EntityModifierTests {
     }
 
     @Test(
-        "5: a body in which the rules find the target is what it is now, and the effect the rest",
+        "A body with the target is its base, and the effect adds what the body lacks (case 5)",
         arguments: [(#","name":"BEA""#, "BEA"), ("", "Bea")]
     )
     func represented(name: String, expected: String) async throws {
@@ -216,7 +216,7 @@ struct EntityModifierTests {
         #expect(!fixture.engine.store.isDurable(fixture.scope, EntryID(name)))
     }
 
-    @Test("P-06: a 404 that set out before a write was confirmed buries nothing")
+    @Test("A 404 that a confirmed write overtook writes no tombstone (P-06)")
     func overtakenDeletion() async throws {
         let urls = try await fixture.cacheArticles()
         let own = try fixture.url("/users/7")
@@ -235,7 +235,7 @@ struct EntityModifierTests {
         #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
     }
 
-    @Test("P-06: an answer that set out before a write was confirmed is asked for anew")
+    @Test("An answer that a confirmed write overtook is requested again (P-06)")
     func overtaken() async throws {
         let urls = try await fixture.cacheArticles()
         fixture.upstream.answer(
@@ -286,7 +286,7 @@ struct EntityModifierTests {
 
     // MARK: Names
 
-    @Test("One target, one name: an entity's own URL is the entity, and lanes are shared")
+    @Test("An entity's own URL names the entity: one target, and shared lanes")
     func oneName() async throws {
         let urls = try await fixture.cacheArticles()
         let own = try fixture.url("/users/7")
@@ -309,7 +309,7 @@ struct EntityModifierTests {
         }
     }
 
-    @Test("1: of what was never fetched a write shows under its key and its URL")
+    @Test("A write to an entity never fetched shows under its key and its URL (case 1)")
     func unknown() async throws {
         let own = try fixture.url("/users/7")
         _ = try await fixture.accept(
@@ -345,7 +345,7 @@ struct EntityModifierTests {
 
     // MARK: Whoever else is there
 
-    @Test("24: what is targeted outlives eviction, and a cache that was lost")
+    @Test("A target outlives an eviction and a lost cache (case 24)")
     func kept() async throws {
         let urls = try await fixture.cacheArticles()
         _ = try await fixture.accept(Self.renamed, hold: true)
@@ -364,7 +364,10 @@ struct EntityModifierTests {
         #expect(try await fixture.entity().text == Self.user("Ann"))
     }
 
-    @Test("29: a copy that was confirmed goes, and what is behind it is everybody's", .sharedUsers)
+    @Test(
+        "The shared row shows once the user's copy of a confirmed write is gone (case 29)",
+        .sharedUsers
+    )
     func sharedAndConfirmed() async throws {
         let urls = try await fixture.cacheArticles()
         fixture.clock.advance(by: .seconds(1))
@@ -387,7 +390,7 @@ struct EntityModifierTests {
         #expect(try await fixture.view(urls[0]) == Self.article(1, "Cleo"))
     }
 
-    @Test("29: in a shared row's view a modifier shows to its own user only", .sharedUsers)
+    @Test("In a shared row's view a modifier shows to its own user only (case 29)", .sharedUsers)
     func shared() async throws {
         let urls = try await fixture.cacheArticles()
         let other = Scope.own(uid: 2_000, account: .default)

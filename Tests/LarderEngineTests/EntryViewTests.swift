@@ -8,7 +8,7 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite("What every route tells under one id", .timeLimit(.minutes(5)), .engine)
+@Suite("Every route shows the same view of an id", .timeLimit(.minutes(5)), .engine)
 struct EntryViewTests {
     private let fixture = EngineFixture.running
     private let url = EngineFixture.firstURL
@@ -175,7 +175,7 @@ struct EntryViewTests {
     }
 
     @Test(
-        "What a waiting write deletes is deleted by every policy",
+        "A target that a pending write deletes is deleted under every policy",
         arguments: FetchPolicy.allCases
     )
     func deletion(policy: FetchPolicy) async throws {

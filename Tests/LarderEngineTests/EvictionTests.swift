@@ -105,7 +105,7 @@ struct EvictionTests {
         #expect(fixture.engine.store.totals.entries == 0)
     }
 
-    @Test("What a flight needs is skipped and counted", arguments: [true, false])
+    @Test("Eviction skips and counts a row that a flight needs", arguments: [true, false])
     func protected(isDryRun: Bool) async throws {
         let url = try fixture.url("/a")
         try await fixture.cache(url, .json("[1]"))

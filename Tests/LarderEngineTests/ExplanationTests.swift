@@ -8,7 +8,7 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite("What is explained of writes that are to be sent", .timeLimit(.minutes(5)), .engine)
+@Suite("Explanations of unsettled writes", .timeLimit(.minutes(5)), .engine)
 struct ExplanationTests {
     private let fixture = EngineFixture.running
 
@@ -34,7 +34,7 @@ struct ExplanationTests {
         .json(Array(text.utf8), isComplete: isComplete)
     }
 
-    @Test("P-04: base, the view after each, and what is left without each")
+    @Test("An explanation has base, the view after each write, and the view without each (P-04)")
     func steps() async throws {
         try await fixture.cache(fixture.url("/a"), .json(#"{"n":1,"m":1}"#))
         #expect(try await explain("/a")?.pending.base == nil)
@@ -72,7 +72,7 @@ struct ExplanationTests {
         #expect(steps[2].inapplicable == nil)
     }
 
-    @Test("Case 1: what shows without a base is explained, and where nothing shows it is a miss")
+    @Test("A view without a base is explained, and is a miss if nothing shows (case 1)")
     func unknownBase() async throws {
         try await accept("m-1", "/a", #"{"type":"merge","value":{"n":2}}"#)
         let pending = try #require(try await explain("/a")?.pending)
@@ -119,7 +119,7 @@ struct ExplanationTests {
         #expect(told.count < 6)
     }
 
-    @Test("What would be left without each is told as far as the work of one view goes")
+    @Test("Views without each write are limited to the work of one view")
     func work() async throws {
         try await fixture.cache(fixture.url("/a"), .json(#"{"n":1}"#))
         // Each takes a 24th of a view's steps, and leaves nothing behind.

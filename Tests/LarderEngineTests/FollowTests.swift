@@ -16,7 +16,7 @@ struct FollowTests {
     private let url = EngineFixture.firstURL
     private let gate = Gate()
 
-    @Test("What another client brings is shown, a 304 says nothing, and the drain ends it")
+    @Test("A follower sees another client's answer, no frame for a 304, and the drain's end")
     func furtherViews() async throws {
         fixture.upstream.answer(url, with: .json("[1]", etag: "\"v1\""))
         let follower = fixture.follow(url)
@@ -102,7 +102,7 @@ struct FollowTests {
         #expect(try await follower.result().shape == ["network", "deleted 410", "cache"])
     }
 
-    @Test("What is forgotten says nothing, nor does the same answer when it is back")
+    @Test("A follower gets no frame for a forgotten entry, nor for the same answer again")
     func forgotten() async throws {
         fixture.upstream.answer(url, with: .json("[1]"), .json("[1]"), .json("[2]"))
         let follower = fixture.follow(url)
@@ -164,7 +164,7 @@ struct FollowTests {
         #expect(fixture.engine.context.followers.count == 0)
     }
 
-    @Test("One that does not read costs one notice, and then sees the latest view only")
+    @Test("A follower that does not read costs one notice, then gets the latest view only")
     func slowReader() async throws {
         fixture.upstream.answer(url, with: .json("[0]"))
         let follower = fixture.follow(url) { _ in
@@ -187,7 +187,7 @@ struct FollowTests {
         #expect(result.shape == ["network", "cache", "cache"])
     }
 
-    @Test("Views come in the order of their revisions, whatever happens at once")
+    @Test("A follower gets views in the order of their revisions, also of a fast sequence")
     func order() async throws {
         fixture.upstream.answer(url, with: .json("[0]"))
         let follower = fixture.follow(url)
@@ -202,7 +202,7 @@ struct FollowTests {
         #expect(zip(revisions, revisions.dropFirst()).allSatisfy { $0 < $1 })
     }
 
-    @Test("A followed entry is not evicted; once nobody follows it, it is")
+    @Test("An entry is not evicted while a client follows it, and is evictable after that")
     func protected() async throws {
         let id = try EntryID(url)
         fixture.upstream.answer(url, with: .json("[1]"))
@@ -223,7 +223,7 @@ struct FollowTests {
         #expect(try await fixture.evict(id).evicted == 1)
     }
 
-    @Test("JSON in chunks stands inline in a further view too")
+    @Test("JSON in chunks is inline in a further view too")
     func largeJSON() async throws {
         fixture.upstream.answer(url, with: .json("[1]"))
         let follower = fixture.follow(url)
@@ -268,7 +268,7 @@ struct FollowTests {
     }
 
     @Test(
-        "Whoever waits behind the first frame hears as often as it asks that the stream lives",
+        "A follower that has its first frame gets heartbeats at the interval it asked for",
         arguments: [nil, Duration.seconds(7)]
     )
     func heartbeats(asked: Duration?) async throws {

@@ -27,7 +27,7 @@ struct FollowerTableTests {
         #expect(table.count == Limits.followersPerUserMax + 1)
     }
 
-    @Test("What one user holds ends at half of the cache; what is let go makes room")
+    @Test("A user's held rows end at half of the cache; a row given back makes room")
     func share() async throws {
         let temporary = try TemporaryStore()
         let scope = temporary.store.key(for: .own(uid: 1_000, account: .default))

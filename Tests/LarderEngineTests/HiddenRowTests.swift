@@ -144,7 +144,7 @@ struct HiddenRowTests {
         #expect(try fixture.view(url, bob) == text)
     }
 
-    @Test("Its user does not join a request that may only be answered by a 304")
+    @Test("A user with a hidden row does not join a request that only a 304 may answer")
     func conditionalFlight() async throws {
         let url = try await hidden()
         fixture.upstream.answer(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Housekeeping while the daemon runs")
 struct HousekeepingTests {
-    @Test("It comes soon after a change, and rarely while there is none")
+    @Test("Housekeeping runs soon after a change, and rarely without one")
     func rounds() async throws {
         let (soon, quiet) = (Limits.touchFlushTime, Limits.quietTime)
         try await EngineFixture.run { fixture in

@@ -63,7 +63,7 @@ struct KeepingTests {
         #expect(kept.headers.map { "\($0.name): \($0.value)" } == ["X-Kept: 2"])
     }
 
-    @Test("What belongs to the connection, or to whoever asked, is not kept")
+    @Test("Header fields of the connection or of one client are not kept")
     func keptHeaders() async throws {
         try await fixture.cache(
             url,
@@ -136,7 +136,7 @@ struct KeepingTests {
     }
 
     @Test(
-        "A credential by which answers vary stands in no id, and finds its answer again",
+        "A credential in Vary is in the id as a hash only, and finds its answer again",
         arguments: ["Authorization", "Cookie", "X-Api-Key", "x-auth-token", "Client-Secret"]
     )
     func secretVariants(name: String) async throws {
@@ -165,7 +165,7 @@ struct KeepingTests {
     }
 
     @Test(
-        "What varies by everything is stale at once and for good, and shown when the network fails",
+        "An answer with Vary: * is always stale, and is shown when the network fails",
         .engine { $0.origin.fetch.ttl = .seconds(3_600) }
     )
     func variesByAll() async throws {

@@ -204,7 +204,7 @@ struct MadeRowTests {
         }
     }
 
-    @Test("A watch tells what becomes of them, live", arguments: Named.allCases)
+    @Test("A live watch reports these rows and their removal", arguments: Named.allCases)
     func live(named: Named) async throws {
         let watch = try await watch(named)
         let (puts, deletes) = (try told("put", named), try told("delete", named))
@@ -217,7 +217,10 @@ struct MadeRowTests {
         #expect(put.source == "modifier" && put.cause == "modifier:m1")
     }
 
-    @Test("A watch that comes back is told what became of them", arguments: Named.allCases)
+    @Test(
+        "A watch that comes back is told of these rows and their removal",
+        arguments: Named.allCases
+    )
     func since(named: Named) async throws {
         let first = try await fixture.putBlob("a", "1")
         try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))

@@ -6,7 +6,7 @@ import Testing
 struct MailboxTests {
     private final class Held: Sendable {}
 
-    @Test("After its end it has what its task has left, and then nothing that holds anybody")
+    @Test("After its end a mailbox gives the unread events, and then holds no object")
     func left() async {
         let mailbox = Mailbox<Held>()
         weak var last: Held?
@@ -25,7 +25,7 @@ struct MailboxTests {
         #expect(!mailbox.post(Held()))
     }
 
-    @Test("What was posted before the end is there after it, also in a task that is cancelled")
+    @Test("Events posted before the end are there after it, also in a cancelled task")
     func cancelled() async {
         let mailbox = Mailbox<Int>()
         for number in 0..<3 { mailbox.post(number) }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite("What a read says of a write", .timeLimit(.minutes(5)), .engine)
+@Suite("Reads that confirm or refuse a write", .timeLimit(.minutes(5)), .engine)
 struct ModifierReadTests {
     private let fixture = EngineFixture.running
     private let url = EngineFixture.firstURL
@@ -44,7 +44,7 @@ struct ModifierReadTests {
         fixture.upstream.asked.all.filter { $0.method == "GET" }
     }
 
-    @Test("Case 7: a read that shows what was answered 202 confirms it, and another does not")
+    @Test("A read that shows the effect of a write answered 202 confirms that write only (case 7)")
     func accepted() async throws {
         let writes = try fixture.url("/w")
         fixture.upstream.answer(
@@ -77,7 +77,7 @@ struct ModifierReadTests {
         #expect(shown?.pending == 0)
     }
 
-    @Test("Case 7: a 304 and a deletion are reads, too")
+    @Test("A 304 and a deletion confirm, as reads do (case 7)")
     func othersThanBodies() async throws {
         let writes = try fixture.url("/w")
         fixture.upstream.answer(writes, with: .reply(status: 202), .reply(status: 202))
@@ -93,7 +93,7 @@ struct ModifierReadTests {
         #expect(try await fixture.settled(away, wait: Self.wait).state == .confirmed)
     }
 
-    @Test("Case 7: what a later one undid is confirmed with that one, and is not seen again")
+    @Test("A write that a later one undid is confirmed with the later one (case 7)")
     func undone() async throws {
         let writes = try fixture.url("/w")
         fixture.upstream.answer(writes, with: .reply(status: 202), .reply(status: 202))
@@ -109,7 +109,7 @@ struct ModifierReadTests {
         #expect(shown?.entry.content == .json(Array(#"{"liked":false,"n":2}"#.utf8)))
     }
 
-    @Test("What the network says of an entry tells what failed on it, with nothing pending")
+    @Test("A network answer counts the entry's failed writes, with none pending")
     func failed() async throws {
         fixture.upstream.answer(try fixture.url("/w"), with: .reply("no", status: 403))
         fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
@@ -122,7 +122,7 @@ struct ModifierReadTests {
     }
 
     @Test(
-        "Case 22: after a 412 to a repeated attempt a GET says whether the effect is there",
+        "After a 412 to a repeated attempt a GET shows whether the effect is there (case 22)",
         arguments: [
             (ScriptedAnswer.json(#"{"liked":true}"#), ModifierVerdict.confirmed(.none)),
             (.json(#"{"liked":false}"#), .refused), (.reply("no", status: 404), .refused),
@@ -146,7 +146,7 @@ struct ModifierReadTests {
         #expect(reads().last?.purpose == .write)
     }
 
-    @Test("Case 22: a 412 to the first attempt is a refusal, whatever the server shows")
+    @Test("A 412 to the first attempt is a refusal, whatever the server shows (case 22)")
     func firstPrecondition() async throws {
         let writes = try fixture.url("/w")
         try await fixture.cache(url, .json(#"{"liked":false}"#))
@@ -162,7 +162,7 @@ struct ModifierReadTests {
 
     // MARK: Answers that are not kept
 
-    @Test("P-04: an answer that is not kept shows what the modifiers make of it, not of base")
+    @Test("A view of an answer that is not kept has that answer below its modifiers (P-04)")
     func notClaimed() async throws {
         let noStore = ["Cache-Control": "no-store"]
         let like = #"{"type":"merge","value":{"liked":true}}"#
@@ -192,7 +192,7 @@ struct ModifierReadTests {
         #expect(fourth.lastShown?.entry.content == .json(Array(#"{"n":2,"liked":true}"#.utf8)))
     }
 
-    @Test("What only modifiers make is as old as the last of them")
+    @Test("A view that only modifiers make is as old as the last of them")
     func age() async throws {
         let put = #"{"type":"put","value":{"n":1}}"#
         let like = #"{"type":"merge","value":{"liked":true}}"#
@@ -206,7 +206,7 @@ struct ModifierReadTests {
         #expect(shown?.stale == true)
     }
 
-    @Test("P-04: an answer that is not kept is gone to who has deleted its target")
+    @Test("A client that deleted the target sees an answer that is not kept as deleted (P-04)")
     func notKeptAndDeleted() async throws {
         _ = try await accept("m-1", #"{"type":"delete"}"#, hold: Self.wait)
         fixture.upstream.answer(url, with: .json("{}", headers: ["Cache-Control": "no-store"]))

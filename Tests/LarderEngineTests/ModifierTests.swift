@@ -28,7 +28,7 @@ struct ModifierTests {
         }
     }
 
-    @Test("6: a patch is in base once it is confirmed, although another was accepted meanwhile")
+    @Test("A confirmed patch is in base, although another write was accepted meanwhile (case 6)")
     func patchBesideAnother() async throws {
         let liked = JSONPointer(tokens: ["liked"])
         let one = JSONValue.number(JSONNumber(1))
@@ -50,7 +50,7 @@ struct ModifierTests {
     }
 
     @Test(
-        "11: A 2xx whose body matches refused_if is a refusal, and the dead letter has the answer",
+        "A 2xx that matches refused_if is a refusal, and the dead letter has it (case 11)",
         .engine {
             $0.origin.modifiers.refusedIf = [
                 RefusalRule(pointer: "/errors"), RefusalRule(pointer: "/status", equals: "failed"),
@@ -73,7 +73,7 @@ struct ModifierTests {
     }
 
     @Test(
-        "One URL that redirects to another host does not make its origin captive for everybody",
+        "A URL that redirects to another host does not make its origin captive for all",
         .engine { $0.origin.baseURL = try WebURL("http://api.example.com") }
     )
     func redirectingURL() async throws {
@@ -173,7 +173,7 @@ struct ModifierTests {
         #expect(history.map(\.answer?.status) == [nil, 422])
     }
 
-    @Test("Whoever cancels one that is leaving with another is answered")
+    @Test("A cancel gets an answer while its modifier is leaving with another one")
     func cancelledWithAnother() async throws {
         let hold = StepHold()
         defer { hold.release() }
@@ -205,7 +205,7 @@ struct ModifierTests {
         }
     }
 
-    @Test("Whoever asks something of a modifier while the engine ends is answered")
+    @Test("A request about a modifier gets an answer while the engine ends")
     func askedAtTheEnd() async throws {
         let id = try await accept(fixture, url, .none)
         fixture.engine.stop()

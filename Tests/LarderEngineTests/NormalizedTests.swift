@@ -62,7 +62,7 @@ struct NormalizedTests {
         #expect(try await watch.all().filter { $0.name == "put \(url)" }.count == 1)
     }
 
-    @Test("What the network says is shown as what it makes, also when it comes late")
+    @Test("A late network answer is shown with entities that a newer answer changed")
     func late() async throws {
         let (article, user) = (try fixture.url("/articles/1"), try fixture.url("/users/7"))
         let gate = Gate()
@@ -94,7 +94,7 @@ struct NormalizedTests {
         #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
     }
 
-    @Test("P-10: without an evicted entity an answer is a miss, or a partial one that says so")
+    @Test("Without an evicted entity an answer is a miss, or marked as partial (P-10)")
     func evicted() async throws {
         let url = try fixture.url("/list")
         let list = #"[{"type":"A","id":1},{"type":"A","id":2}]"#
@@ -247,7 +247,7 @@ struct NormalizedTests {
         #expect(try await back.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
     }
 
-    @Test("What there is when a watch begins is told first, entities too")
+    @Test("A watch lists present rows first, entities too")
     func initial() async throws {
         let url = try fixture.url("/articles/1")
         try await fixture.cache(url, .json(Self.article(1, "Ann")))
@@ -318,7 +318,7 @@ struct NormalizedTests {
         )
     }
 
-    @Test("What is no object is no entity")
+    @Test("Values that are not objects are refused as entities")
     func badEntity() async throws {
         let name = try EntityName.example("User:7")
         for text in ["[]", "1", "{", ""] {

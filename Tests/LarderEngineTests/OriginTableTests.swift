@@ -31,7 +31,7 @@ struct OriginTableTests {
     }
 
     @Test(
-        "P-09: only an id of an origin that says so is everybody's, also of an answer that varies",
+        "Only ids of an origin marked as shared are shared, also of varying answers (P-09)",
         arguments: [
             ("https://a.example/v1/x", true), ("https://a.example/v1/x accept=a/b", true),
             ("https://a.example/v1/x vary", true), ("https://a.example/v1/admin/x", false),
@@ -73,7 +73,7 @@ struct OriginTableTests {
     }
 
     @Test(
-        "Whose URL it is hangs on who asks and whose daemon it is",
+        "The origin of a URL depends on the client's user and the daemon's owner",
         arguments: [
             // The configured origin serves everybody.
             ("https://api.example.com/v1/x", 1_000, true, "api.example.com"),

@@ -40,7 +40,7 @@ struct OriginTests {
         )
     }
 
-    @Test("A public host is the daemon's user's, under an origin of its name, and nobody else's")
+    @Test("A public host serves the daemon's owner only, under an origin of its name")
     func implicit() async throws {
         try await EngineFixture.run(.with { $0.owner = 1_000 }) { fixture in
             let url = try WebURL("https://other.example.com/x")
@@ -92,7 +92,7 @@ struct OriginTests {
         }
     }
 
-    @Test("An origin that is added is there at once, and kept in a file that nobody else reads")
+    @Test("An added origin works immediately, and its file is readable by its owner only")
     func added() async throws {
         let url = try WebURL("https://new.example/x")
         let report = try await fixture.engine.origins.add(
@@ -111,7 +111,7 @@ struct OriginTests {
         #expect(try permissions(ofFile: file) == 0o600)
     }
 
-    @Test("What cannot be added says why")
+    @Test("Adding an origin that is not acceptable names the reason")
     func refused() async throws {
         let engine = fixture.engine
         _ = try await engine.origins.add(try command("new", #"{"base_url":"https://n.example"}"#))
@@ -134,7 +134,7 @@ struct OriginTests {
         #expect(engine.context.origins.known.map(\.name.text) == ["example", "new"])
     }
 
-    @Test("One that was added is replaced and removed, one of a file is neither")
+    @Test("An origin that was added can be replaced and removed, one of a file cannot")
     func changed() async throws {
         let engine = fixture.engine
         let name = try OriginName("new")
@@ -167,7 +167,7 @@ struct OriginTests {
         #expect(await kind { _ = try await engine.origins.replace(body) } == .originInFile)
     }
 
-    @Test("Since when an origin is in its state moves with offline and online by hand")
+    @Test("Setting an origin offline or online renews the time of its state")
     func sinceByHand() async throws {
         let engine = fixture.engine
         let name = try OriginName("example")

@@ -15,7 +15,7 @@ struct PinTests {
     private let fixture = EngineFixture.running
     private let url = EngineFixture.firstURL
 
-    @Test("What is cached is held at once, and is no new pin the second time")
+    @Test("A pin on a cached entry is held immediately, and is not new the second time")
     func cached() async throws {
         try await fixture.cache(url, .json("[1]"))
         let pinned = try await fixture.pin(url)
@@ -30,7 +30,7 @@ struct PinTests {
         #expect(explanation?.protectedBy == ["pinned"])
     }
 
-    @Test("What is not cached is fetched now")
+    @Test("A pin on an entry that is not cached fetches it now")
     func fetchedNow() async throws {
         fixture.upstream.answer(url, with: .json("[1]"))
         let pinned = try await fixture.pin(url)
@@ -62,7 +62,7 @@ struct PinTests {
         #expect(await fixture.engine.monitor.status(connections: 0).pins.waiting == 0)
     }
 
-    @Test("When the origin answers somebody, what waits is fetched at once")
+    @Test("When an origin answers any client, its waiting pins are fetched immediately")
     func comesBack() async throws {
         let other = try fixture.url("/b")
         // A captive portal answers in its place.
@@ -76,7 +76,7 @@ struct PinTests {
         #expect(try fixture.bytes(url) == "[1]")
     }
 
-    @Test("Whoever waits for a pin hears that it is held when somebody else has fetched it")
+    @Test("A client that waits for a pin hears that it is held after another client's fetch")
     func heldByAnother() async throws {
         fixture.upstream.answer(url, with: .failure(.cancelled))
         let (engine, scope, id) = (fixture.engine, fixture.scope, try EntryID(url))
@@ -105,7 +105,7 @@ struct PinTests {
     }
 
     @Test(
-        "What the origin refuses is a problem, and the pin says why",
+        "An origin's refusal is a problem for the client, and the pin names it",
         arguments: [
             (403, ProblemKind.originStatus, LarderAPI.PinState.failed), (404, .deleted, .failed),
         ]
@@ -176,7 +176,7 @@ struct PinTests {
         #expect(try fixture.bytes(url) == "[3]")
     }
 
-    @Test("P-06: a 304 that set out before a write deleted what is pinned does not bring it back")
+    @Test("A 304 that a deleting write overtook does not bring back a pinned entry (P-06)")
     func overtakenConfirmation() async throws {
         let gate = Gate()
         try await fixture.cache(url, .json("[1]", headers: ["ETag": "\"1\""]))
@@ -197,7 +197,7 @@ struct PinTests {
         #expect(try await fixture.pins().map(\.state) == [.gone])
     }
 
-    @Test("What has no room is too large, and is cached all the same")
+    @Test("A pin without room is too large, and its entry is cached all the same")
     func tooLarge() async throws {
         let setup = try EngineSetup.with { $0.store.pinsMaxBytes = ByteSize(bytes: 2_000) }
         try await EngineFixture.run(setup) { fixture in
@@ -313,7 +313,7 @@ struct PinTests {
     }
 
     @Test(
-        "What no origin can give and nothing is cached under is refused for what it is, and no pin",
+        "An id without an origin and a cached row is refused by its cause, without a pin",
         arguments: [("note", ProblemKind.miss), ("https://other.example/a", .unknownOrigin)]
     )
     func nothing(text: String, kind: ProblemKind) async throws {

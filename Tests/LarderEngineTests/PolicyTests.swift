@@ -32,7 +32,7 @@ struct PolicyTests {
     }
 
     @Test(
-        "cache-then-network shows the cache at once and then what the network says",
+        "cache-then-network shows the cache immediately and then the network's answer",
         arguments: Cached.allCases,
         Network.allCases
     )
@@ -76,7 +76,7 @@ struct PolicyTests {
         }
     }
 
-    @Test("cache-only shows what is cached and asks nobody", arguments: Cached.allCases)
+    @Test("cache-only shows the cached row and sends no request", arguments: Cached.allCases)
     func cacheOnly(cached: Cached) async throws {
         let run = try PolicyRun(fixture)
         try await run.prepare(cached)
@@ -103,7 +103,7 @@ struct PolicyTests {
         try await networkFirst(.cacheFirst, cached, network)
     }
 
-    @Test("cache-first shows a fresh answer and asks nobody, until it is stale")
+    @Test("cache-first shows a fresh answer without a request, until the answer is stale")
     func cacheFirstFresh() async throws {
         try await fixture.cache(url, .json("[1]", headers: ["Cache-Control": "max-age=60"]))
         let revision = try fixture.step().next(-1)

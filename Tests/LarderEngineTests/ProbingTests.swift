@@ -30,7 +30,7 @@ struct ProbingTests {
         )
     }
 
-    @Test("While somebody waits an origin that is down is probed until it is back")
+    @Test("An origin that is down is probed while a client waits, until it is back")
     func probed() async throws {
         let base = try fixture.url("/")
         let context = fixture.engine.context
@@ -64,7 +64,7 @@ struct ProbingTests {
         interest.end()
     }
 
-    @Test("Nobody is told after the interest has ended, and nothing is asked")
+    @Test("After its interest has ended, a client hears nothing and no request is sent")
     func ended() async throws {
         let context = fixture.engine.context
         context.originStates.noteConnectFailure(try name())
@@ -85,7 +85,7 @@ struct ProbingTests {
         #expect(fixture.upstream.asked.all.isEmpty)
     }
 
-    @Test("Offline by hand nothing leaves, and the cache is shown with the problem")
+    @Test("An origin set offline gets no request, and the cache is shown with the problem")
     func offlineByHand() async throws {
         try await fixture.cache(url, .json("[1]"))
         let asked = fixture.upstream.asked.all.count
@@ -111,7 +111,7 @@ struct ProbingTests {
         #expect(try fixture.engine.store.offlineOrigins().isEmpty)
     }
 
-    @Test("Offline by hand is remembered by the store, and not probed")
+    @Test("The store remembers an origin set offline, and larderd does not probe it")
     func offlineRemembered() async throws {
         _ = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
         #expect(try fixture.engine.store.offlineOrigins() == ["example"])

@@ -67,7 +67,7 @@ struct QueueStatusTests {
         #expect(status.state == .ok)
     }
 
-    @Test("Cases 10, 23: what is stalled or waits for a credential degrades the status")
+    @Test("Writes that are stalled or wait for a credential degrade the status (cases 10 and 23)")
     func degraded() async throws {
         let id = try await heldAndKnown()
         try await write(id, .retryWait, isStalled: true)
@@ -87,7 +87,7 @@ struct QueueStatusTests {
         #expect(await fixture.engine.monitor.status(connections: 0).state == .ok)
     }
 
-    @Test("What waits for a person is a warning with its command, to an administrator of all")
+    @Test("A write that waits for a person is a warning with its command, to administrators all")
     func waitingForPerson() async throws {
         let id = try await heldAndKnown()
         let own = ClientStatus(user: 1_000, groups: [], administrator: false)
@@ -148,7 +148,7 @@ struct QueueStatusTests {
         )
     }
 
-    @Test("Case 2: a queue of which four fifths are taken is warned of")
+    @Test("A queue that is four fifths full is a warning (case 2)")
     func nearlyFull() async throws {
         let setup = try EngineSetup.with { $0.store.queue.maxModifiers = 5 }
         try await EngineFixture.run(setup) { fixture in
@@ -173,7 +173,7 @@ struct QueueStatusTests {
         #expect(status.warnings[0].hasPrefix("the queue was not read: "))
     }
 
-    @Test("What becomes of modifiers is counted, and what is given again is not")
+    @Test("Counters count each modifier once, also one that is given again")
     func counters() async throws {
         fixture.upstream.answer(
             try fixture.url("/w"),

@@ -34,7 +34,7 @@ struct RestTests {
         return fixture.upstream.asked.all.count { $0.url == url }
     }
 
-    @Test("10: what a read was told holds the account's writes back, and says until when")
+    @Test("A read's Retry-After holds the account's writes, and they say until when (case 10)")
     func writesWait() async throws {
         fixture.upstream.answer(try fixture.url("/read"), with: Self.busy)
         _ = try await fixture.fetch(try fixture.url("/read"))
@@ -135,7 +135,7 @@ struct RestTests {
         interest.end()
     }
 
-    @Test("One that follows has its origin asked again when it may be", arguments: [429, 503])
+    @Test("A follower's origin is asked again once its Retry-After is over", arguments: [429, 503])
     func followers(status: Int) async throws {
         let name = try OriginName("example")
         try await fixture.cache(url, .json("[1]"))
@@ -158,7 +158,10 @@ struct RestTests {
         #expect(follower.frames.all[count].shown?.text == "[2]")
     }
 
-    @Test("What a write has changed is read when the origin may be asked", arguments: [429, 503])
+    @Test(
+        "A target that a write changed is read once the Retry-After is over",
+        arguments: [429, 503]
+    )
     func readsBehind(status: Int) async throws {
         let sent = Gate()
         fixture.upstream.answer(url, with: .reply(status: 204).held(by: sent))

@@ -43,7 +43,7 @@ struct RetryTests {
     }
 
     @Test(
-        "What asks for too long a pause, and what no repetition helps, is reported at once",
+        "A Retry-After that is too long, or a status not worth repeating, is reported directly",
         arguments: [
             ScriptedAnswer.reply("no", status: 503, headers: ["Retry-After": "60"]),
             .reply("no", status: 500), .reply("no", status: 429),

@@ -18,7 +18,7 @@ struct SharedTests {
     private let alice = EngineFixture.scope
     private let bob = Scope.own(uid: 2_000, account: .default)
 
-    @Test("P-09: it is asked once for all users, whose rows it becomes, and only those of its own")
+    @Test("A single request serves all users, and each user sees the shared row or its own (P-09)")
     func singleFlight() async throws {
         try await fixture.cache(url, .json("[1]"), as: alice)
         fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
@@ -41,7 +41,7 @@ struct SharedTests {
         #expect(try fixture.view(EntryID("note"), bob) == nil)
     }
 
-    @Test("P-09: what the origin calls private is given to nobody else, not even of one flight")
+    @Test("A private answer goes to its own client only, also within one flight (P-09)")
     func privateAnswer() async throws {
         func mine(_ body: String) -> ScriptedAnswer {
             .json(body, headers: ["Cache-Control": "max-age=60, Private"])
@@ -69,7 +69,7 @@ struct SharedTests {
         #expect(try fixture.view(url, alice) == #""first""#)
     }
 
-    @Test("P-09: a shared answer that becomes private is asked for anew, and its own from then on")
+    @Test("A shared answer that becomes private is requested again for each user (P-09)")
     func becomesPrivate() async throws {
         try await fixture.cache(url, .json("[1]", headers: ["ETag": "\"v1\""]), as: alice)
         fixture.upstream.answer(
@@ -84,7 +84,7 @@ struct SharedTests {
         #expect(try fixture.view(url, alice) == "[1]")
     }
 
-    @Test("P-09: what is asked with a credential of one's own is one's own, and comes first")
+    @Test("An answer to a user's own credential is that user's alone, and shows first (P-09)")
     func ownCredential() async throws {
         try await fixture.cache(url, .json(#""all""#), as: alice)
         fixture.upstream.answer(url, with: .json(#""bob's""#))
@@ -105,7 +105,7 @@ struct SharedTests {
         #expect(try fixture.view(url, bob) == nil, "what everybody sees may be older")
     }
 
-    @Test("Case 29: a like shows to its own user; settled, the shared row is asked for again")
+    @Test("A like shows to its own user; once settled, the shared row is read again (case 29)")
     func like() async throws {
         let (sent, read) = (Gate(), Gate())
         try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
@@ -145,7 +145,7 @@ struct SharedTests {
         #expect(settled.state == .confirmed && settled.marks.isEmpty)
     }
 
-    @Test("Case 29: a refused like leaves its user with what everybody sees")
+    @Test("After a refused like its user sees the shared row again (case 29)")
     func refused() async throws {
         let read = Gate()
         try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
@@ -165,7 +165,7 @@ struct SharedTests {
         read.open()
     }
 
-    @Test("Case 29: no time ends an answered write, but an answer does that differs from it")
+    @Test("An answered write does not expire; an answer that differs from it ends it (case 29)")
     func answered() async throws {
         try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
         fixture.clock.advance(by: .seconds(1))
@@ -193,7 +193,7 @@ struct SharedTests {
         #expect(try fixture.revision(url, alice) > seen)
     }
 
-    @Test("Case 29: a 304 and a final refusal of a read settle an answered write, 401 does not")
+    @Test("A 304 and a final refusal of a read settle an answered write, 401 does not (case 29)")
     func confirmedUnchanged() async throws {
         let first = ScriptedAnswer.json(#"{"liked":false}"#, headers: ["ETag": "\"v1\""])
         for last in [ScriptedAnswer.reply(status: 304), .reply("no", status: 403)] {
@@ -214,7 +214,7 @@ struct SharedTests {
         }
     }
 
-    @Test("Case 29: an answered write is out of its lanes, and shows beneath the next one")
+    @Test("An answered write is out of its lanes, and shows beneath the next one (case 29)")
     func outOfLanes() async throws {
         try await fixture.cache(url, .json(#"{"n":1}"#), as: bob)
         fixture.upstream.answer(url, with: .reply(status: 204))
@@ -227,7 +227,7 @@ struct SharedTests {
         #expect(try fixture.view(url, alice) == #"{"n":2,"m":3}"#)
     }
 
-    @Test("Case 29, P-12: each hears of what changes for it: its own view, or everybody's row")
+    @Test("A watcher hears of changes of its own view, or of the shared row (case 29, P-12)")
     func watched() async throws {
         let sent = Gate()
         let carol = Scope.own(uid: 3_000, account: .default)
@@ -265,7 +265,7 @@ struct SharedTests {
         sent.open()
     }
 
-    @Test("P-12: who comes back, or begins with what there is, is told what it sees")
+    @Test("A watcher that comes back, or lists first, is told its own view (P-12)")
     func replayed() async throws {
         let first = try fixture.step()
         try await fixture.cache(url, .json("[1]"), as: alice)
@@ -275,7 +275,7 @@ struct SharedTests {
         #expect(try await initial.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
     }
 
-    @Test("Case 29: what there is is told once: a row of its own, else the shared one")
+    @Test("A watch lists an id once: the user's own row, else the shared one (case 29)")
     func listed() async throws {
         let urls = try ["/a", "/b", "/c"].map { try fixture.url($0) }
         for url in urls { try await fixture.cache(url, .json("[1]"), as: alice) }
@@ -329,7 +329,7 @@ struct SharedTests {
         #expect(try await follower.frames.element(1).shown?.text == "[2]")
     }
 
-    @Test("P-09: no user takes away what others see, and an administrator may")
+    @Test("No user can remove a shared row, but an administrator can (P-09)")
     func removal() async throws {
         let id = try EntryID(url)
         try await fixture.cache(url, .json("[1]"), as: alice)
@@ -350,7 +350,7 @@ struct SharedTests {
         #expect(try fixture.view(url, alice) == nil)
     }
 
-    @Test("A pin keeps the shared row as it is, with each new answer, and nobody's evict takes it")
+    @Test("A pin keeps the shared row with each new answer, and no evict removes it")
     func pin() async throws {
         let (id, key) = (try EntryID(url), fixture.key(alice))
         try await fixture.cache(url, .json("[1]"), as: bob)
@@ -386,7 +386,7 @@ struct SharedTests {
         #expect(pin.state == .gone && pin.bodyBytes == 3)
     }
 
-    @Test("P-06: an answer that set out before another user's write does not undo it for anybody")
+    @Test("An answer that another user's write overtook undoes it for no user (P-06)")
     func overtaken() async throws {
         let old = Gate()
         try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
@@ -410,7 +410,7 @@ struct SharedTests {
         }
     }
 
-    @Test("Case 7, 29: what another user's read shows confirms what was answered 202")
+    @Test("Another user's read that shows a write answered 202 confirms it (cases 7 and 29)")
     func confirmedByRead() async throws {
         try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
         fixture.upstream.answer(url, with: .reply(status: 202), .json(#"{"liked":true}"#))
@@ -424,7 +424,7 @@ struct SharedTests {
         #expect(report.state == .confirmed)
     }
 
-    @Test("Case 7, 29: a 404 of a pinned shared row confirms a delete that was answered 202")
+    @Test("A 404 of a pinned shared row confirms a delete answered 202 (cases 7 and 29)")
     func deletionConfirmedByRead() async throws {
         let (id, key) = (try EntryID(url), fixture.key(alice))
         try await fixture.cache(url, .json("[1]"), as: bob)
@@ -439,7 +439,7 @@ struct SharedTests {
         #expect(try fixture.view(url, alice) == "[1]")
     }
 
-    @Test("P-09: once an origin is shared no more, nobody sees what was")
+    @Test("Once an origin is not shared any more, its shared rows show to no user (P-09)")
     func noMore() async throws {
         try await fixture.cache(url, .json("[1]"), as: alice)
         let context = fixture.engine.context

@@ -31,7 +31,7 @@ struct SingleFlightTests {
         #expect(fixture.upstream.asked.all.count == 2)
     }
 
-    @Test("Other uids, accounts, headers and URLs make requests of their own")
+    @Test("Requests with different uids, accounts, headers or URLs are sent separately")
     func differentKeys() async throws {
         let held = ScriptedAnswer.json("[1]").held(by: gate)
         fixture.upstream.answer(url, with: held, held, held, held)
@@ -74,7 +74,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A flight that nobody may wait for any longer is given up")
+    @Test("A flight is given up when no client may wait for it any longer")
     func flightDeadline() async throws {
         try await EngineFixture.run(.with { $0.origin.fetch.timeout = .seconds(1) }) { fixture in
             fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
@@ -87,7 +87,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A fetch after the landing sets out anew")
+    @Test("A fetch after the landing sends a request of its own")
     func afterLanding() async throws {
         try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
         try await fixture.cache(url, .notModified)
@@ -95,7 +95,7 @@ struct SingleFlightTests {
         #expect(await fixture.engine.monitor.status(connections: 0).flights == 0)
     }
 
-    @Test("Who comes after the origin's own time does not wait for a flight that may be dead")
+    @Test("A client that comes after the origin's timeout does not join the old flight")
     func boardingEnds() async throws {
         try await EngineFixture.run(.with { $0.origin.fetch.timeout = .seconds(5) }) { fixture in
             let dead = ScriptedAnswer.json("[1]").held(by: Gate())

@@ -5,7 +5,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("What the engine counts", .timeLimit(.minutes(5)), .engine)
+@Suite("Counters of the engine", .timeLimit(.minutes(5)), .engine)
 struct StatsTests {
     private let fixture = EngineFixture.running
 

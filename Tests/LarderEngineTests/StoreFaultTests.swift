@@ -59,7 +59,7 @@ struct StoreFaultTests {
         }
     }
 
-    @Test("What fits in no frame is a problem when it cannot be stored, and leaves nothing behind")
+    @Test("An answer too large for a frame is a problem and leaves no rows if storing fails")
     func hugeAnswer() async throws {
         let before = fixture.engine.store.totals
         // Other bytes than JSON, too many for a frame, fail at their first chunk; JSON that is

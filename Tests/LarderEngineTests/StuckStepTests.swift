@@ -73,7 +73,7 @@ struct StuckStepTests {
         try await expectOthersToSettle(fixture)
     }
 
-    @Test("One that cannot be read cannot be made a dead letter, and others are sent and settle")
+    @Test("A modifier that cannot be read is no dead letter, and others are sent and settle")
     func unreadable() async throws {
         defer { fixture.faults.disarm() }
         try SQLiteConnection(path: fixture.temporary.statePath, mode: .readWrite).execute(

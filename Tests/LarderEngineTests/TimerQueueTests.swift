@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite("Those who wait for moments")
+@Suite("A timer queue")
 struct TimerQueueTests {
     private let clock = SystemClock()
 
@@ -27,7 +27,7 @@ struct TimerQueueTests {
         #expect(timers.count == 0)
     }
 
-    @Test("Who is cancelled is woken at once, also before it waits")
+    @Test("A cancelled task wakes immediately, also if it is cancelled before it waits")
     func cancelled() async throws {
         let timers = TimerQueue(clock)
         let far = clock.monotonic() + .seconds(100_000)
@@ -46,7 +46,7 @@ struct TimerQueueTests {
         #expect(timers.count == 1)
     }
 
-    @Test("Those that are cancelled do not pile up, and take nobody with them")
+    @Test("Cancelled waits do not pile up, and end no other waits")
     func bound() async throws {
         let timers = TimerQueue(clock)
         let far = clock.monotonic() + .seconds(100_000)
@@ -71,7 +71,7 @@ struct TimerQueueTests {
         await #expect(throws: CancellationError.self) { try await stays.value }
     }
 
-    @Test("The timer is set anew for one that is due before those that wait")
+    @Test("The timer is set again for a wait that is due earlier than all others")
     func earlier() async throws {
         let timers = TimerQueue(clock)
         let far = Task { try await timers.wait(until: clock.monotonic() + .seconds(100_000)) }

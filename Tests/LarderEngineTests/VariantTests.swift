@@ -67,7 +67,7 @@ struct VariantTests {
         }
     }
 
-    @Test("P-04: refused, a write is taken back in each variant, and those who listen hear it")
+    @Test("A refused write is reverted in each variant, and watchers and followers hear it (P-04)")
     func refused() async throws {
         try await cache()
         let sent = Gate()
@@ -145,7 +145,7 @@ struct VariantTests {
         #expect(shown.all[2..<count].allSatisfy { $0 == "\(Self.new) 0" })
     }
 
-    @Test("What a write deletes is deleted in each variant, and is there again when it is refused")
+    @Test("A write's deletion shows in each variant, and its refusal restores each")
     func deleted() async throws {
         try await cache()
         let sent = Gate()
@@ -171,7 +171,7 @@ struct VariantTests {
         #expect(names == ["bookmark", "delete \(de)", "put \(de)"])
     }
 
-    @Test("P-06: a variant's answer that set out before a write was confirmed does not undo it")
+    @Test("A variant's answer that a confirmed write overtook does not undo it (P-06)")
     func overtaken() async throws {
         try await cache()
         let (url, read) = (try fixture.url("/a"), Gate())

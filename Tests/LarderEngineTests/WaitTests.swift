@@ -33,7 +33,7 @@ struct WaitTests {
 
     // MARK: Their ends
 
-    @Test("A wait ends when what it is for comes about, and nobody sleeps on")
+    @Test("A wait ends when its event happens, and leaves no sleeping task")
     func cameAbout() async throws {
         let (engine, scope) = (fixture.engine, fixture.scope)
         let id = try await held(fixture)
@@ -102,7 +102,7 @@ struct WaitTests {
         #expect(sleepers() == [])
     }
 
-    @Test("A pin's wait and a long poll end with their clients, and nobody sleeps on")
+    @Test("A pin's wait and a long poll end with their clients, and leave no sleeping task")
     func others() async throws {
         let (engine, scope) = (fixture.engine, fixture.scope)
         let url = try fixture.url("/a")
@@ -162,7 +162,7 @@ struct WaitTests {
         #expect(looks.all == [1, 2, 3])
     }
 
-    @Test("No DELETE of a modifier leaves anybody asleep")
+    @Test("DELETE of a modifier leaves no sleeping task")
     func deletes() async throws {
         for number in 0..<10 {
             let id = try await held(fixture, "/\(number)")
@@ -171,7 +171,7 @@ struct WaitTests {
         #expect(sleepers() == [])
     }
 
-    @Test("However many are held beside one that is stuck, one task sleeps until the first is due")
+    @Test("With many held modifiers and a stuck one, one task sleeps until the first is due")
     func oneAlarm() async throws {
         try await fixture.clock.sleepers(until: Limits.touchFlushTime)
         _ = try await held(fixture, "/stuck", for: .seconds(80_000))

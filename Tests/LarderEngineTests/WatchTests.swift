@@ -14,7 +14,7 @@ struct WatchTests {
     private let fixture = EngineFixture.running
     private let gate = Gate()
 
-    @Test("What comes from the network, and that it goes, is told with its cause")
+    @Test("A watch reports network puts and deletions with their cause")
     func network() async throws {
         let url = try fixture.url("/a")
         let watch = try await Watch(fixture) { $0.types = [.put, .delete] }
@@ -29,7 +29,7 @@ struct WatchTests {
         #expect(put.cause == "fetch:\(url)")
     }
 
-    @Test("What a client does is its own where it says the same name, and nobody else's")
+    @Test("A change has self only in a watch with the same user and client name")
     func own() async throws {
         let phone = ClientTag(uid: 1_000, name: "phone")
         let watch = try await Watch(fixture, client: phone)
@@ -46,7 +46,7 @@ struct WatchTests {
         #expect(own == [true, false, false, true])
     }
 
-    @Test("Another user's and another account's rows are told to nobody else")
+    @Test("Rows of another user or another account are not reported")
     func scopes() async throws {
         let other = Scope.own(uid: 1_001, account: .default)
         let work = Scope.own(uid: 1_000, account: try AccountName("work"))
@@ -58,7 +58,7 @@ struct WatchTests {
         #expect(frames[1].encodedText.contains(#""id":"b""#))
     }
 
-    @Test("P-12: coming back with since tells what happened in between, once, and goes on live")
+    @Test("A watch with since gets each change in between once, and then goes on live (P-12)")
     func since() async throws {
         let first = try await fixture.putBlob("a", "1")
         try await fixture.putBlob("b", "1")
@@ -96,7 +96,7 @@ struct WatchTests {
         #expect(try await watch.frames(upTo: 252).last?.name == "put p/7")
     }
 
-    @Test("What there is is told once, though several ids and prefixes cover it")
+    @Test("Rows that several ids and prefixes select are listed once")
     func initialOnce() async throws {
         for id in ["p/1", "p/2", "q", "r"] { try await fixture.putBlob(id, "1") }
         let watch = try await Watch(fixture) { command in
@@ -108,7 +108,7 @@ struct WatchTests {
         #expect(told == ["put q", "put p/2", "put p/1", "bookmark"])
     }
 
-    @Test("P-12: who reads nothing gets the puts of an id as one, and too much is a lag to heal")
+    @Test("A watcher that does not read gets one put for an id, then lags and recovers (P-12)")
     func slow() async throws {
         let watch = try await Watch(fixture, holding: gate)
         try await fixture.putBlob("held", "0")
@@ -153,7 +153,7 @@ struct WatchTests {
         #expect(frames.last == .end(WatchEndFrame(.shutdown, told)))
     }
 
-    @Test("P-12: a list of what there is that the daemon's end cuts off names no revision")
+    @Test("A first list that the daemon's end cuts off names no revision (P-12)")
     func drainInList() async throws {
         for number in 0..<(3 * Limits.pageRowsDefault) {
             try await fixture.putBlob("\(number)", "1")
@@ -199,7 +199,7 @@ struct WatchTests {
         #expect(told == ["bookmark", "put 1", "put 2", "put 3", "put 4", "end timeout"])
     }
 
-    @Test("P-12: a long poll from what was seen on goes back to below what is still open")
+    @Test("A long poll since a revision returns to below what is still open (P-12)")
     func openBelow() async throws {
         // A step that the writer has not done with: nothing that it does meanwhile closes it.
         let gate = WriterGate()
@@ -250,7 +250,7 @@ struct WatchTests {
         #expect(try await watch.beat(1) == last)
     }
 
-    @Test("What is watched by its id is not evicted")
+    @Test("An entry watched by its id is not evicted")
     func held() async throws {
         try await fixture.putBlob("a", "1")
         let watch = try await Watch(fixture) { $0.ids = (try? [EntryID("a")]) ?? [] }

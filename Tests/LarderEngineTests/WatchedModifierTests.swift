@@ -12,7 +12,7 @@ import Testing
 struct WatchedModifierTests {
     private let fixture = EngineFixture.running
 
-    @Test("P-12: a write shows, and is told; refused, it shows no more, and why is told")
+    @Test("A watch reports a write, and after a refusal its revert and the reason (P-12)")
     func refused() async throws {
         let (url, sent) = (try fixture.url("/likes"), Gate())
         fixture.upstream.answer(url, with: .reply("no", status: 422).held(by: sent))
@@ -45,7 +45,7 @@ struct WatchedModifierTests {
         #expect(!told[2].encodedText.contains("self"))
     }
 
-    @Test("P-12: what became of writes is told to who comes back, and again to the next")
+    @Test("Each watcher that comes back is told the results of writes since then (P-12)")
     func since() async throws {
         let url = try fixture.url("/likes")
         fixture.upstream.answer(url, with: .reply(status: 204))
@@ -61,7 +61,7 @@ struct WatchedModifierTests {
         }
     }
 
-    @Test("Case 23: who has to give a credential is told, and that it goes on")
+    @Test("A watch reports that a user must give a credential, and that writes go on (case 23)")
     func credential() async throws {
         let url = try fixture.url("/likes")
         fixture.upstream.answer(url, with: .reply(status: 401), .reply(status: 204))
@@ -90,7 +90,7 @@ struct WatchedModifierTests {
         #expect(try await stranger.frames(upTo: 2).map(\.name) == ["bookmark", "put after"])
     }
 
-    @Test("Case 10: a write that is refused for now again and again is told as stalled, once")
+    @Test("A write that is refused for now repeatedly is reported as stalled, once (case 10)")
     func stalled() async throws {
         let setup = try EngineSetup.with { $0.origin.modifiers.stalledAfter = 2 }
         try await EngineFixture.run(setup) { fixture in
@@ -116,7 +116,7 @@ struct WatchedModifierTests {
         }
     }
 
-    @Test("Case 18: what was held is told, and its cancellation")
+    @Test("A watch reports a held write and its cancellation (case 18)")
     func cancelled() async throws {
         let watch = try await Watch(fixture)
         let url = try fixture.url("/likes")
@@ -132,7 +132,7 @@ struct WatchedModifierTests {
         #expect(frames[4].encodedText.contains(#""reverted":[{"id":"note"}]"#))
     }
 
-    @Test("What there is at first is what shows: with what writes made, without what they deleted")
+    @Test("A first list shows views: with rows that writes made, without those they deleted")
     func initial() async throws {
         let url = try fixture.url("/likes")
         for id in ["a", "b", "c"] { try await fixture.putBlob(id, "{}") }

@@ -22,7 +22,7 @@ struct EngineSimulationTests {
 
     /// P-01 to P-07.
     @Test(
-        "What is accepted ends once, in order, and what is shown is base with the rest of it",
+        "Each accepted write ends once, in order, and each view is base with the unsettled writes",
         arguments: lives
     )
     func agrees(lives: Lives) async {
