@@ -57,7 +57,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("Whatever shows a member that has changed is told once, and nothing else")
+    @Test("A changed member is one event for each row that shows it, and for no other row")
     func whoIsTold() async throws {
         try await answers.put("a/1", Self.article(1, "Ann"))
         try await answers.put("ids", #"[{"type":"User","id":7}]"#)
@@ -84,7 +84,7 @@ struct AnswerTests {
         )
     }
 
-    @Test("Who shows an entity by another one is told, also of one that came there later")
+    @Test("A row that shows an entity through another one gets an event, also a later member")
     func newcomers() async throws {
         try await answers.put("a/1", Self.article(1, "Ann"))
         try await answers.put("titles", #"[{"type":"Article","id":1}]"#)
@@ -129,7 +129,7 @@ struct AnswerTests {
         #expect(heard == ["put entity:example/B:1", #"put b by ["B:1"]"#, #"put a by ["B:1"]"#])
     }
 
-    @Test("Whatever bound there is to following references, nobody is left out in silence")
+    @Test("A limit on following references is reported whenever it leaves out a row")
     func bounded() async throws {
         for number in 0..<5 {
             try await answers.put(
@@ -199,7 +199,7 @@ struct AnswerTests {
         #expect(try await answers.shown("a/2") == "miss")
     }
 
-    @Test("What an entry shows is not evicted while the entry is protected")
+    @Test("Entities that a protected entry shows are not evicted")
     func protected() async throws {
         let answers = try AnswerFixture(configure: { $0.maxBytes = ByteSize(bytes: 30_000) })
         try await answers.put("a/1", Self.article(1, "Ann"))

@@ -8,7 +8,7 @@ import Testing
 struct ChangeFeedTests {
     /// Several tasks put, pin, bury and delete a few ids at once, so that both writers are busy.
     @Test(
-        "P-12: what is released is what the logs say, in order, and folds into what is stored",
+        "Published changes are those of the logs, in order, and add up to the rows (P-12)",
         arguments: 0..<6 as Range<UInt64>
     )
     func bothWriters(seed: UInt64) async throws {
@@ -59,7 +59,7 @@ struct ChangeFeedTests {
         }
     }
 
-    @Test("While nobody watches nothing is kept in memory; whoever comes reads the log")
+    @Test("Without a watcher the feed keeps no changes; a new watcher reads the log")
     func unwatched() async throws {
         let temporary = try TemporaryStore()
         try await temporary.put("a", [1])
@@ -73,7 +73,7 @@ struct ChangeFeedTests {
         #expect(temporary.store.changes.take().changes == [])
     }
 
-    @Test("What a group has changed is released with its end, in the order of its steps")
+    @Test("A group's changes are published at its end, in the order of its steps")
     func group() throws {
         let feed = ChangeFeed()
         let cause = ChangeCause(.client)

@@ -9,7 +9,7 @@ import Testing
 struct ChangeLogTests {
     private let temporary = TemporaryStore.new()
 
-    @Test("What a put, a delete and an eviction change is told, with who has asked for it")
+    @Test("The log has each put, delete and eviction with the client that asked for it")
     func kinds() async throws {
         let scope = temporary.scope
         let tag = ClientTag(uid: 1_000, name: "phone")
@@ -128,7 +128,7 @@ struct ChangeLogTests {
 
     // MARK: Lives of the process and of the machine
 
-    @Test("It goes on after a crash of the process, and after an end in good order")
+    @Test("The log goes on after a crash of the process, and after an orderly end")
     func goesOn() async throws {
         let temporary = try TemporaryStore(configure: { $0.boot = 7 })
         let first = try await temporary.put("a", [1]).revision.number
@@ -141,7 +141,7 @@ struct ChangeLogTests {
         #expect(try await temporary.ids(after: first) == ["b", "c", "d"])
     }
 
-    @Test("After a start of the machine it goes on if the end was in good order, else anew")
+    @Test("After a reboot the log goes on if the end was orderly, and begins again otherwise")
     func machine() async throws {
         let boot = Recorder<Int64>()
         boot.record(1)
@@ -165,7 +165,7 @@ struct ChangeLogTests {
         #expect(temporary.store.changes.start >= next)
     }
 
-    @Test("With a new cache.db it begins anew, also while the process runs, and watchers are told")
+    @Test("With a new cache.db the log begins again, also in a running store, and watchers hear it")
     func newFile() async throws {
         let first = try await temporary.put("a", [1]).revision
         _ = temporary.store.changes.take()
@@ -182,7 +182,7 @@ struct ChangeLogTests {
         #expect(temporary.store.changes.start >= next)
     }
 
-    @Test("Whoever finds the file gone finds that its log is gone too")
+    @Test("A watcher that learns of a lost file finds that its log was cut too")
     func lostFile() async throws {
         let last = try await temporary.put("a", [1]).revision
         let store = temporary.store

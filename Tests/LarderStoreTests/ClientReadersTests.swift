@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("Who waits for whose reads", .timeLimit(.minutes(1)))
+@Suite("Readers for client requests", .timeLimit(.minutes(1)))
 struct ClientReadersTests {
     private func rows(_ store: Store, as reading: Reading) async throws -> Int {
         let filter = RowFilter(.one(store.key(for: .first)))
@@ -38,7 +38,7 @@ struct ClientReadersTests {
         #expect(try await temporary.text("https://a/1") == "[2]")
     }
 
-    @Test("A user who holds their share of the readers keeps nobody else's list waiting")
+    @Test("A user whose reads use their share of the readers does not delay another user's list")
     func share() async throws {
         let temporary = try TemporaryStore()
         let store = temporary.store

@@ -76,7 +76,7 @@ struct CorruptionTests {
     static let numbers: [Int64] = [.min, 1 << 43, .max]
 
     @Test(
-        "A number of the whole file that cannot be has it made anew, or harms nobody",
+        "An impossible number in a table of the whole file makes a new file, or is harmless",
         arguments: [
             "UPDATE meta SET value = ? WHERE name = 'rev'",
             "UPDATE meta SET value = ? WHERE name = 'bytes'",
@@ -94,7 +94,7 @@ struct CorruptionTests {
     }
 
     @Test(
-        "A number of a row that cannot be is a miss or harms nobody",
+        "An impossible number in a row is a miss, or is harmless",
         arguments: [
             "UPDATE recency SET size = ?", "UPDATE recency SET stored_at = ?",
             "UPDATE recency SET expires_at = ?", "UPDATE entry SET bytes = ?",

@@ -36,7 +36,7 @@ struct DirectoryLockTests {
         #expect(lock.isInPlace)
     }
 
-    @Test("It is free once it is let go, whatever process begins in that moment")
+    @Test("A released lock is free, whatever process starts in that moment")
     func beginningProcesses() async throws {
         let folder = try TemporaryDirectory()
         let path = folder.path("locked")

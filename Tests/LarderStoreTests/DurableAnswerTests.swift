@@ -102,7 +102,7 @@ struct DurableAnswerTests {
         }
     }
 
-    @Test("What is unpinned goes back to the cache with its entities, also those of a circle")
+    @Test("An unpinned answer goes back to the cache with its entities, also those of a cycle")
     func unpinned() async throws {
         let circle = #"{"type":"A","id":1,"next":{"type":"A","id":2,"next":{"type":"A","id":1}}}"#
         try await fixture.put("feed", circle)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("What is claimed, where a commit comes between")
+@Suite("Durable rows when a commit interleaves")
 struct DurableRowFaultTests {
     private let temporary = TemporaryStore.new()
 
@@ -45,7 +45,7 @@ struct DurableRowFaultTests {
         reader.endTransaction()
     }
 
-    @Test("What is shown as it lies is not, where it comes to be targeted as it is looked at")
+    @Test("A row that becomes a target during the look-up is not read as a plain row")
     func targetedBetween() async throws {
         try await temporary.answer("a", "[1]")
         let reader = try temporary.store.makeReader()
@@ -57,7 +57,7 @@ struct DurableRowFaultTests {
         #expect(!reader.plainRow(temporary.scope, named("a"), now: .epoch) { _ in })
     }
 
-    @Test("What was read beside it counts no more once it is targeted, wherever it stood before")
+    @Test("A kept read does not count after its row becomes a target, in whichever file it was")
     func targetedBehind() async throws {
         let scope = temporary.scope
         try await temporary.answer("a", "[1]")
@@ -74,7 +74,7 @@ struct DurableRowFaultTests {
         reader.endTransaction()
     }
 
-    @Test("What has changed since it was shown stays saved until that is synced")
+    @Test("A row that changed after its demotion was prepared stays durable until that is synced")
     func changedBetween() async throws {
         let (store, scope, id) = (temporary.store, temporary.scope, named("a"))
         try await temporary.answer("a", "[1]")
@@ -93,7 +93,7 @@ struct DurableRowFaultTests {
         #expect(try await temporary.text("a") == "[2]")
     }
 
-    @Test("What is saved when it runs again alone is told once, and as done")
+    @Test("A command that is saved when it runs again alone is reported once, as done")
     func toldOnce() async throws {
         let (commits, scope) = (temporary.store.commits, temporary.scope)
         let new = NewModifier.changing(["a"], "one", scope, effect: "{}")
@@ -116,7 +116,7 @@ struct DurableRowFaultTests {
         #expect(try temporary.target("a")?.1 == ["one"])
     }
 
-    @Test("A commit that has failed is overwritten before anybody is told")
+    @Test("A failed commit is overwritten before its client hears of it")
     func overwritten() async throws {
         func failed() throws -> Int64? {
             try temporary.stateInteger("SELECT failed_commits FROM revision_block")

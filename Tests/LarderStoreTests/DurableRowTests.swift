@@ -6,7 +6,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("What is claimed, over both files")
+@Suite("Durable rows over both files")
 struct DurableRowTests {
     private let temporary = TemporaryStore.new()
 
@@ -44,7 +44,7 @@ struct DurableRowTests {
     }
 
     @Test(
-        "What is claimed again in the group in which it was given up is claimed",
+        "A row that is demoted and promoted in one group is durable",
         arguments: Reclaimed.allCases
     )
     func reclaimed(_ commands: Reclaimed) async throws {
@@ -97,7 +97,7 @@ struct DurableRowTests {
 
     /// As a kill between the two commits would leave it, and as a failing disk does.
     @Test(
-        "What cache.db could not commit after state.db is read from there",
+        "Rows that cache.db failed to commit after state.db are read from state.db",
         arguments: Command.allCases,
         [false, true]
     )
@@ -166,7 +166,7 @@ struct DurableRowTests {
         #expect(try await temporary.bytes("large") == bytes)
     }
 
-    @Test("What is unpinned and finds no room beside what is protected is lost, and nothing else")
+    @Test("An unpinned row without room among protected rows is lost, and no other row is")
     func noRoom() async throws {
         let temporary = try TemporaryStore(configure: { $0.maxBytes = ByteSize(bytes: 100_000) })
         let (store, scope) = (temporary.store, temporary.scope)
@@ -206,7 +206,7 @@ struct DurableRowTests {
         #expect(try await temporary.bytes("watched") == .pattern(7_000_000))
     }
 
-    @Test("A base that is copied first leaves no second copy of those beside it")
+    @Test("A base that is copied first leaves no second copies of the other bases")
     func copiedFirst() async throws {
         let large = "\"" + String(repeating: "x", count: Limits.copiedAtOnceBytesMax) + "\""
         let long = "\"" + String(repeating: "x", count: 150_000) + "\""
@@ -221,7 +221,7 @@ struct DurableRowTests {
     /// P-04: a write is seen from its accept on, and what it came to behind its end, by a loop that
     /// keeps its transactions as by one that opens each anew.
     @Test(
-        "Who reads while writes are confirmed never sees an earlier one again",
+        "A reader never sees an earlier value again while writes are confirmed",
         arguments: [false, true]
     )
     func neverBack(isKept: Bool) async throws {

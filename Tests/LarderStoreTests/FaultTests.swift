@@ -158,7 +158,7 @@ struct FaultTests {
         }
     }
 
-    @Test("A cache.db that SQLite calls damaged at any step of its opening is made anew")
+    @Test("A cache.db that SQLite calls damaged at any step of opening is created again")
     func corruptWhileOpening() async throws {
         for n in 1... {
             let fixture = try await FaultFixture()

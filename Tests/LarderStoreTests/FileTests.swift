@@ -45,7 +45,7 @@ struct FileTests {
     }
 
     @Test(
-        "A cache.db that is no use is set aside, made anew, and revisions go on",
+        "An unusable cache.db is set aside and created again, and revisions go on",
         arguments: Wreck.allCases
     )
     func setAside(wreck: Wreck) async throws {

@@ -19,7 +19,7 @@ struct GroupCommitTests {
         try await queue.outsideTransaction { _ throws(StoreError) in over.record(true) }
     }
 
-    @Test("What waits goes into one transaction and is answered in its order")
+    @Test("Waiting commands go into one transaction and are answered in their order")
     func oneTransaction() async throws {
         let fixture = try WriterFixture(maxBytes: 1 << 20)
         try await fixture.hold()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("Header lines where they stand")
+@Suite("Header lines in their stored bytes")
 struct HeaderLinesTests {
     private func list(_ name: StaticString, in lines: some Sequence<UInt8>) -> String? {
         Array(lines).withUnsafeBytes { HeaderLines(bytes: $0).list(name) }
@@ -29,7 +29,7 @@ struct HeaderLinesTests {
         #expect(list("@", in: "`: 1\n".utf8) == nil)
     }
 
-    @Test("What is no field, or has nothing behind its colon, is read as HeaderFields reads it")
+    @Test("Lines without a name or a value are read as HeaderFields reads them")
     func edges() {
         for lines in [
             "", "\n", "A", "A\n", "A:", "A:\n", "A: ", "A: \n", ":", ": x\n", "A\nA: 1", "A: 1\r\n",

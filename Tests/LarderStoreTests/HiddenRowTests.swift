@@ -326,7 +326,7 @@ struct HiddenRowTests {
 
     // MARK: Stamps
 
-    @Test("What was made of a shared row counts no more once it is hidden, and while it is")
+    @Test("A kept read of a shared row does not count once the row is hidden, nor while it is")
     func stamps() async throws {
         let (scope, other) = (temporary.scope, temporary.store.key(for: Scope.several[2]))
         let reader = try temporary.store.makeReader()

@@ -90,7 +90,7 @@ struct LargeBodyTests {
         }
     }
 
-    @Test("What an upload left is swept at the next start", arguments: [true, false])
+    @Test("The next start removes the rest of an upload", arguments: [true, false])
     func swept(isOrderly: Bool) async throws {
         let upload = try await temporary.store.bodies.begin()
         for _ in 0..<300 {

@@ -72,7 +72,7 @@ struct LostFileTests {
     }
 
     @Test(
-        "It is made anew, every reader goes on in the new one, and what is read is right or a miss",
+        "A lost cache.db is created again; readers go on in it, and reads are right or a miss",
         arguments: Harm.allCases
     )
     func lost(harm: Harm) async throws {
@@ -142,7 +142,7 @@ struct LostFileTests {
         #expect(try await temporary.bytes("new") == [1, 2])
     }
 
-    @Test("What was set aside is what was there, with its WAL")
+    @Test("Files that were set aside have their bytes, with the WAL")
     func aside() async throws {
         try await temporary.put("a", [1])
         try await temporary.reopen()
@@ -210,7 +210,7 @@ struct LostFileTests {
         #expect(try reader.entry(temporary.scope, EntryID("b"), now: .epoch) != nil)
     }
 
-    @Test("Killed at any step of making it anew, the next start goes on")
+    @Test("After a crash at any step of the new file's creation, the next start goes on")
     func killedMeanwhile() async throws {
         for n in 1... {
             let temporary = try TemporaryStore()

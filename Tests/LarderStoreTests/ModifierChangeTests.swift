@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("What watchers are told of modifiers")
+@Suite("Watch events of modifiers")
 struct ModifierChangeTests {
     private static let like = #"{"type":"merge","value":{"liked":true}}"#
 
@@ -44,7 +44,7 @@ struct ModifierChangeTests {
         #expect(told == ["one queued a"])
     }
 
-    @Test("What is too large to be made for that counts as a change, whatever it shows")
+    @Test("A view that is too large to compare counts as changed")
     func large() async throws {
         let large = String(repeating: "x", count: 200_000)
         let effect = #"{"type":"set","value":{"set":{"/x":"\#(large)"}}}"#
@@ -61,7 +61,7 @@ struct ModifierChangeTests {
         #expect(more == ["put a by modifier:three", "three queued a"])
     }
 
-    @Test("Case 4: an answer that says what is shown already is no change")
+    @Test("An answer that equals the view is no change (case 4)")
     func equalAnswer() async throws {
         try await temporary.accept("one", "a", effect: Self.like)
         let told = try await told { try await temporary.answer("a", #"{"n":1,"liked":true}"#) }
@@ -69,7 +69,7 @@ struct ModifierChangeTests {
         #expect(try temporary.target("a")?.base == #"{"n":1,"liked":true}"#)
     }
 
-    @Test("Case 3: an answer below modifiers is a change only where it shows through")
+    @Test("An answer below modifiers is a change only if the view changes (case 3)")
     func hiddenAnswer() async throws {
         let number = try await temporary.accept("one", "a", effect: Self.like)
         let hidden = try await told { try await temporary.answer("a", #"{"liked":null,"n":1}"#) }
@@ -111,7 +111,7 @@ struct ModifierChangeTests {
         )
     }
 
-    @Test("Case 11: a dead letter is told also where the view is the same before and after")
+    @Test("A dead letter is an event, also if the view stays the same (case 11)")
     func equalRevert() async throws {
         let number = try await temporary.accept("one", "a", effect: Self.like)
         try await temporary.answer("a", #"{"liked":true,"n":1}"#)
@@ -119,7 +119,7 @@ struct ModifierChangeTests {
         #expect(told == ["one failed refused a problem"])
     }
 
-    @Test("Case 13: of several that change a target each tells what goes with it, as its own step")
+    @Test("Each of several modifiers of a target leaves as a step with its events (case 13)")
     func several() async throws {
         let first = try await temporary.accept("one", "a", effect: Self.like)
         let second = try await temporary.accept(
@@ -142,7 +142,7 @@ struct ModifierChangeTests {
         #expect(store.changes.last.number == before + 2)
     }
 
-    @Test("Case 18: a cancellation tells what shows again")
+    @Test("A cancellation is an event with the restored view (case 18)")
     func cancelled() async throws {
         let number = try await temporary.accept("one", "a", effect: #"{"type":"delete"}"#)
         let told = try await told { try await settle(number, .cancelled) }
@@ -187,7 +187,7 @@ struct ModifierChangeTests {
     }
 
     @Test(
-        "A state is told where somebody waits for it, and attempts are not",
+        "A change of state is an event if a person or a stall is involved; attempts are not",
         arguments: [
             (ModifierState.retryWait, false, []), (.retryWait, true, ["one retry_wait stalled a"]),
             (.queued, false, []), (.unknown, false, ["one unknown a"]),
@@ -226,7 +226,7 @@ struct ModifierChangeTests {
         #expect(dropped == ["one failed dropped a"])
     }
 
-    @Test("What was told of modifiers is there again after a crash")
+    @Test("Events of modifiers are in the log after a crash")
     func survivesCrash() async throws {
         let before = store.changes.last.number
         let number = try await temporary.accept("one", "a", effect: Self.like)

@@ -93,7 +93,7 @@ struct PinTests {
         return try await temporary.events(after: before)
     }
 
-    @Test("P-12: an unpinned entry that the cache cannot take is evicted, in so many words")
+    @Test("An unpinned entry that the cache cannot take is reported as evicted (P-12)")
     func lost() async throws {
         let temporary = try TemporaryStore(configure: { $0.maxBytes = ByteSize(bytes: 4_096) })
         let scope = temporary.scope
@@ -110,7 +110,7 @@ struct PinTests {
     }
 
     @Test(
-        "P-12: unpinning what the origin has deleted is told, with a revision",
+        "Unpinning an entry that the origin deleted is an event with a revision (P-12)",
         arguments: [true, false]
     )
     func gone(isTargeted: Bool) async throws {
@@ -131,7 +131,7 @@ struct PinTests {
         #expect(try await temporary.text("a") == nil)
     }
 
-    @Test("P-12: so is a base that nothing keeps any more")
+    @Test("A base that is lost with its last modifier is reported as evicted (P-12)")
     func lostBase() async throws {
         let temporary = try TemporaryStore(configure: { $0.maxBytes = ByteSize(bytes: 4_096) })
         let number = try await temporary.accept("one", "a")
@@ -146,7 +146,7 @@ struct PinTests {
         )
     }
 
-    @Test("P-12: the cache's entry under a pin without bytes goes with it, and is told of")
+    @Test("Dropping a pin without bytes evicts the cache's entry too, with an event (P-12)")
     func droppedFromCache() async throws {
         let temporary = try TemporaryStore(configure: { $0.pinsMaxBytes = ByteSize(bytes: 1_000) })
         let (store, scope, id) = (temporary.store, temporary.scope, named("a"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("Rows that are shown as they lie")
+@Suite("Rows that are shown as stored")
 struct PlainRowTests {
     private let temporary = TemporaryStore.new()
 
@@ -33,7 +33,7 @@ struct PlainRowTests {
         for id in ["list", "nothing"] { #expect(try !isPlain(temporary, id), "\(id)") }
     }
 
-    @Test("What is pinned is, also a large one, and after a start")
+    @Test("Pinned rows are plain, also large ones, and after a start")
     func pinned() async throws {
         try await temporary.put("small", [1])
         try await temporary.pin("small")

@@ -11,7 +11,7 @@ struct QueueTests {
 
     // MARK: Bases
 
-    @Test("What targets a large base once more, or no more, does not write its bytes again")
+    @Test("Another modifier on a large base, or one less, does not write the base's bytes again")
     func writtenOnce() async throws {
         let state = temporary.store.stateFile
         try await temporary.answer("a", "\"" + String(repeating: "x", count: 60_000) + "\"")
@@ -33,7 +33,7 @@ struct QueueTests {
         }
     }
 
-    @Test("What is settled is given back to the cache only after it is synced there")
+    @Test("A settled target is released from state.db only after cache.db has it synced")
     func givenBack() async throws {
         try await temporary.answer("a", "[1]")
         let number = try await temporary.accept("one", "a")
@@ -62,7 +62,7 @@ struct QueueTests {
         #expect(try FileAudit(temporary.cachePath).entries == 1)
     }
 
-    @Test("What the row of an accepted modifier says is known without reading it")
+    @Test("The row of an accepted modifier is known without reading it")
     func knownRow() async throws {
         let (store, now) = (temporary.store, Timestamp(milliseconds: 7))
         let parent = try await temporary.accept("parent", "p")
@@ -87,7 +87,7 @@ struct QueueTests {
         #expect(zip(new, again).allSatisfy { StoredModifier($0, $1, at: now) == nil })
     }
 
-    @Test("An answer that set out before a write is not stored, in either file")
+    @Test("An answer whose request precedes a write is not stored, in either file")
     func fence() async throws {
         let isKeptOut = Mutex(0)
         let fence = AnswerFence(
@@ -115,7 +115,7 @@ struct QueueTests {
 
     // MARK: Accept
 
-    @Test("What was accepted is there again after a crash, in its order and whole")
+    @Test("Accepted modifiers are there after a crash, whole and in order")
     func crash() async throws {
         let first = try await temporary.accept("one", "a", effect: "1")
         let second = try await temporary.accept("two", "a", "b", effect: "2")
@@ -204,7 +204,7 @@ struct QueueTests {
         #expect(temporary.store.modifiers.totals.bytes == bytes)
     }
 
-    @Test("What waits is accepted in one transaction, and one that is refused holds up no other")
+    @Test("Waiting modifiers are accepted in one transaction, and a refused one delays none")
     func groupCommit() async throws {
         let (queue, scope) = (temporary.store.commits, temporary.scope)
         try await temporary.accept("taken", "a")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("What an event loop reads by itself")
+@Suite("Reads on an event loop")
 struct ReadAllowanceTests {
     private let temporary = TemporaryStore.new()
 
@@ -45,7 +45,7 @@ struct ReadAllowanceTests {
         #expect(try await !isTargetBrief(temporary, "https://a/1"))
     }
 
-    @Test("A base of a chunk, and effects beside it, are read on the loop; larger ones are not")
+    @Test("A base of one chunk with its effects is read on the loop, a larger one is not")
     func bytes() async throws {
         func text(_ count: Int) -> String { "\"" + String(repeating: "x", count: count - 2) + "\"" }
         try await temporary.answer("https://a/1", text(Limits.inlineBodyBytesMax))
@@ -114,7 +114,7 @@ struct ReadAllowanceTests {
         #expect(try await temporary.store.read(on: loop, cut) == Limits.viewStepsMax)
     }
 
-    @Test("What is worked out of many bytes is so off the loop, and waits for a reader")
+    @Test("Work on many bytes leaves the loop, and waits for a reader")
     func work() async throws {
         let store = temporary.store
         try await store.holdingReaders(by: .all) {

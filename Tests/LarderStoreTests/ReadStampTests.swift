@@ -6,7 +6,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("What was made of rows, and whether it still counts")
+@Suite("Stamps of kept reads")
 struct ReadStampTests {
     private let temporary = TemporaryStore.new()
 

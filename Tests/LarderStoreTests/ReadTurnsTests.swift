@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("Who reads next")
+@Suite("Turns of readers")
 struct ReadTurnsTests {
     private let ada = Reading.User.uid(1)
     private let bob = Reading.User.uid(2)
@@ -29,7 +29,7 @@ struct ReadTurnsTests {
         #expect(begun == reads)
     }
 
-    @Test("One user has a share of the readers, and what waits behind it keeps nobody else waiting")
+    @Test("A user has a share of the readers, and reads over it do not delay other users")
     func share() {
         var turns = ReadTurns<String>(readersMax: 4, shareMax: 2)
         ask(&turns, ["a1", "a2", "a3"], by: ada)
@@ -70,7 +70,7 @@ struct ReadTurnsTests {
         #expect(turns.waitingCount(of: ada) == Limits.readsWaitingPerUserMax)
     }
 
-    @Test("A model of users and readers, in any order: no reader idle while somebody may have it")
+    @Test("In a model with users in any order, no reader idles while a user may have it")
     func model() {
         for seed in 0..<200 as Range<UInt64> {
             var random = SeededRandom(seed: seed)

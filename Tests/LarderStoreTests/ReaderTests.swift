@@ -76,7 +76,7 @@ struct ReaderTests {
         #expect(store.files.sizes.database > 1_000_000)
     }
 
-    @Test("A reader that keeps its transaction holds the WAL up; when it ends it, it starts anew")
+    @Test("A reader that keeps its transaction lets the WAL grow; once it ends, the WAL restarts")
     func heldWAL() async throws {
         let reader = try temporary.store.makeReader()
         let (store, scope) = (temporary.store, temporary.scope)

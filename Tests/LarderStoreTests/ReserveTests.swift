@@ -36,7 +36,7 @@ struct ReserveTests {
         return Int64(answer.st_blocks) * 512
     }
 
-    @Test("It has blocks under every byte, gives them back, and is taken again when there is room")
+    @Test("The reserve has a block under every byte, is released, and is taken again with room")
     func life() throws {
         let directory = try TemporaryDirectory()
         let disk = Disk()
@@ -182,7 +182,7 @@ struct ReserveTests {
         _ = try FileAudit(temporary.cachePath)
     }
 
-    @Test("When not even an eviction can be written a large cache is made anew")
+    @Test("A large cache is created again if not even an eviction can be written")
     func removed() async throws {
         let disk = Disk()
         let temporary = try disk.store()

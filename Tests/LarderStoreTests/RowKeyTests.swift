@@ -11,7 +11,7 @@ struct RowKeyTests {
         try TemporaryStore(configure: { $0.hashMask = 0 })
     }
 
-    @Test("It is refused among others that are stored, which each are once")
+    @Test("A group of ids with two hash values stores one id for each, and refuses the others")
     func group() async throws {
         let temporary = try TemporaryStore(configure: { $0.hashMask = 1 << 63 })
         let (store, scope) = (temporary.store, temporary.scope)
@@ -27,7 +27,7 @@ struct RowKeyTests {
         #expect(store.totals.keysTaken == 14)
     }
 
-    @Test("What is claimed has its place in state.db, beside a row of the same key in cache.db")
+    @Test("A durable row has its key in state.db, and a row of cache.db can have the same key")
     func durable() async throws {
         let temporary = try store()
         let store = temporary.store

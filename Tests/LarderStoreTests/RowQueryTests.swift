@@ -46,7 +46,10 @@ struct RowQueryTests {
         }
     }
 
-    @Test("One user's rows are those of its accounts and of no other number", arguments: [1, 100])
+    @Test(
+        "A list for a user has the rows of all its accounts, and of no other number",
+        arguments: [1, 100]
+    )
     func user(limit: Int) async throws {
         let temporary = try await filled()
         for (uid, scopes) in [(1_000, 2), (1_001, 1), (10, 1), (100, 0), (1, 0)] {

@@ -50,7 +50,7 @@ struct RowWatchTests {
         #expect(watched.count == 7)
     }
 
-    @Test("What another's put evicts is told, and what is left alone is not")
+    @Test("Rows that another put evicts are reported, and rows that stay are not")
     func evictedByPut() async throws {
         let temporary = try TemporaryStore(configure: { $0.maxBytes = ByteSize(bytes: 100_000) })
         try await temporary.put("old", .pattern(50_000))
@@ -63,7 +63,7 @@ struct RowWatchTests {
         #expect(try await temporary.bytes("old") == nil)
     }
 
-    @Test("A put that fails tells nobody, and one that is tried again tells once")
+    @Test("A failed put is not reported, and one that succeeds later is reported once")
     func failures() async throws {
         let watched = try watch(temporary, "a")
         // For good: what fails in a group is tried again alone.
@@ -90,7 +90,7 @@ struct RowWatchTests {
         #expect(try await temporary.bytes("large") == nil)
     }
 
-    @Test("A watch ends with its owner, and another's goes on; nobody hears of other ids")
+    @Test("A watch ends with its owner, another goes on, and neither hears of other ids")
     func end() async throws {
         var first: Watched? = try watch(temporary, "a")
         let told = try #require(first).told
@@ -103,7 +103,7 @@ struct RowWatchTests {
         #expect(second.count == 1)
     }
 
-    @Test("Whoever watches first and reads then sees every change or is told of it")
+    @Test("A client that watches first and reads then sees or hears of every change")
     func order() async throws {
         let id = try EntryID("a")
         let (store, scope) = (temporary.store, temporary.scope)

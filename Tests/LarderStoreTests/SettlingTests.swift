@@ -55,7 +55,7 @@ struct SettlingTests {
         #expect(try await temporary.store.modifiers.whole(number) == nil)
     }
 
-    @Test("What waits for a person is counted by its user, also after a crash")
+    @Test("Modifiers that wait for a person are counted by user, also after a crash")
     func waitingForPerson() async throws {
         let number = try await temporary.accept("one", "a")
         #expect(temporary.store.modifiers.totals.waitingForPerson == [:])
@@ -67,7 +67,7 @@ struct SettlingTests {
         #expect(temporary.store.modifiers.totals.waitingForPerson == counted)
     }
 
-    @Test("22: an attempt is a repeat unless each before it was answered that it was not applied")
+    @Test("An attempt is a repeat unless each earlier one was answered as not applied (case 22)")
     func repeats() async throws {
         let number = try await temporary.accept("one", "a")
         func isRepeat(
@@ -183,7 +183,7 @@ struct SettlingTests {
         #expect(store.modifiers.totals.bytes == bytes)
     }
 
-    @Test("One sent again waits for what it depends on that is queued again, and nothing else")
+    @Test("A modifier sent again depends only on its parents that were sent again")
     func deadDependants() async throws {
         let (store, scope) = (temporary.store, temporary.scope)
         let first = try await temporary.accept("first", "a")
@@ -197,7 +197,7 @@ struct SettlingTests {
         #expect(try await store.modifiers.whole(revived)?.modifier.dependsOn == [again])
     }
 
-    @Test("What cannot be read is found as such, kept as it is, and dies as unreadable")
+    @Test("An unreadable modifier is found, kept as it is, and fails as unreadable")
     func unreadable() async throws {
         let number = try await temporary.accept("one", "a")
         let other = try await temporary.accept("two", "a")

@@ -187,7 +187,7 @@ struct SharedRowTests {
         try await temporary.store.requireInvariants()
     }
 
-    @Test("A pinned shared row takes no answer that has no room, and keeps it from nobody")
+    @Test("A pinned shared row without room for an answer leaves it in the cache for all users")
     func withoutRoom() async throws {
         let temporary = try Self.temporary(pinsMaxBytes: 4_096)
         let shared = temporary.shared
@@ -212,7 +212,7 @@ struct SharedRowTests {
         try await temporary.store.requireInvariants()
     }
 
-    @Test("A pin that waits for a shared row is held once that has come, for whoever asked")
+    @Test("A pin that waits for a shared row is held once any client's fetch stores it")
     func waitingPin() async throws {
         let temporary = try Self.temporary()
         let shared = temporary.shared
@@ -270,7 +270,7 @@ struct SharedRowTests {
         try await temporary.store.requireInvariants()
     }
 
-    @Test("Nobody takes a shared row away that others keep")
+    @Test("No delete or evict removes a shared row that a user keeps")
     func kept() async throws {
         let temporary = try Self.temporary()
         let (store, shared) = (temporary.store, temporary.shared)
@@ -291,7 +291,7 @@ struct SharedRowTests {
         try await store.requireInvariants()
     }
 
-    @Test("What is logged of a shared row names nobody who was forgotten")
+    @Test("The log of a shared row does not name a user who was forgotten")
     func forgotten() async throws {
         let temporary = try Self.temporary()
         try await temporary.answer("a", "[1]", in: temporary.shared)

@@ -12,7 +12,7 @@ struct ShownCostTests {
 
     // MARK: Pages of the queue
 
-    @Test("Those that change an id are found by an index, for one user and for all")
+    @Test("An index finds the modifiers of an id, for one user and for all")
     func plans() throws {
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
         for scopes: RowScopes in [.one(temporary.scope), .user(1_000), .all] {

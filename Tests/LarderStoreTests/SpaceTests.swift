@@ -129,7 +129,7 @@ struct SpaceTests {
         #expect(try FileAudit(temporary.cachePath).entries == 10)
     }
 
-    @Test("A file that is far larger than what it holds is written anew")
+    @Test("A file that is far larger than its rows is rebuilt")
     func rebuild() async throws {
         let temporary = try TemporaryStore()
         var template = NewEntry.blob(temporary.scope, try EntryID("id-000000"), [])

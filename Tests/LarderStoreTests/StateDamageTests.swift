@@ -86,7 +86,7 @@ struct StateDamageTests {
         #expect(temporary.store.files.findings == [])
     }
 
-    @Test("A page of rows that leads back is damage, and no circle for whoever goes through them")
+    @Test("A page of rows whose keys do not ascend is damage, and no endless loop")
     func circleAtWork() async throws {
         let connection = try SQLiteConnection(path: ":memory:", mode: .readWrite)
         let statement = try connection.prepare("SELECT column1 FROM (VALUES (1), (2), (2), (3))")
@@ -166,7 +166,7 @@ struct StateDamageTests {
     }
 
     @Test(
-        "What a read meets in state.db costs the cache nothing",
+        "A fault of a read in state.db does not cost the cache",
         arguments: [FaultInjection.Code.corrupt, .mistake, .constraint, .full]
     )
     func blame(code: FaultInjection.Code) async throws {
@@ -192,7 +192,7 @@ struct StateDamageTests {
     }
 
     @Test(
-        "What SQL refuses throws no file away",
+        "A statement that SQL refuses does not discard a file",
         arguments: [FaultInjection.Code.mistake, .constraint]
     )
     func mistakes(code: FaultInjection.Code) async throws {

@@ -69,7 +69,7 @@ struct StateReplacementTests {
         }
     }
 
-    @Test("What was set aside is numbered, told with the command that removes it, and stays")
+    @Test("Files set aside are numbered, reported with their removal command, and stay")
     func numbered() async throws {
         let temporary = try await prepared()
         var damaged: [Data] = []

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("What is saved of a damaged state.db")
+@Suite("Salvage of a damaged state.db")
 struct StateSalvageTests {
     private static let pins: Int64 = 400
 
@@ -77,7 +77,9 @@ struct StateSalvageTests {
         #expect(try count(temporary, "claim") > Self.pins / 3)
     }
 
-    @Test("Of a file that is noise nothing is saved, and the store begins anew above the cache")
+    @Test(
+        "A file of noise gives no rows, and the store starts with an empty state.db and its cache"
+    )
     func noise() async throws {
         let temporary = try await prepared()
         try Data.noise(80_000).write(to: URL(filePath: temporary.statePath))

@@ -32,7 +32,7 @@ struct StateSnapshotTests {
         Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
     }
 
-    @Test("One is taken while the file is in use, for its owner, and again when it is old")
+    @Test("A snapshot is taken of a file in use, for its owner only, and again when it is old")
     func taken() async throws {
         let path = temporary.statePath + ".snapshot"
         let snapshots = snapshots(of: temporary)
@@ -75,7 +75,7 @@ struct StateSnapshotTests {
         #expect(number as? Int == later as? Int)
     }
 
-    @Test("What fails is said, leaves the one before, and is tried again after a while only")
+    @Test("A failed snapshot is reported, leaves the old one, and is tried again after a pause")
     func failing() async throws {
         let snapshots = snapshots(of: temporary)
         let found = snapshots.shared.findings

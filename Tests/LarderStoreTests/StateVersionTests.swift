@@ -106,7 +106,7 @@ struct StateVersionTests {
     }
 
     @Test(
-        "Its rows are as those of a sound one that is migrated, whatever page is lost",
+        "A salvaged file has the rows of a sound one that is migrated, whatever page is lost",
         arguments: versions
     )
     func migrated(version: Int) async throws {

@@ -26,7 +26,7 @@ struct StoreSimulationTests {
 
     // MARK: A state.db that is harmed by meaning: P-02, P-13
 
-    @Test("Whatever rows and pages of state.db say costs those rows, and the store goes on")
+    @Test("Damaged rows and pages of state.db cost those rows only, and the store goes on")
     func small() async throws {
         _ = try await SimulationSeeds.run(SimulationSeeds.first(12)) { seed in
             try await StateFuzz(seed: seed).run()

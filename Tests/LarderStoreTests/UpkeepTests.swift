@@ -66,7 +66,7 @@ struct UpkeepTests {
         try await store.close()
     }
 
-    @Test("Totals that are not those of the rows have the file made anew in the first round")
+    @Test("Totals that differ from the rows make a new file in the first round")
     func wrongTotals() async throws {
         for name in ["bytes", "entries"] {
             let temporary = try TemporaryStore()

@@ -52,7 +52,7 @@ struct UsageTests {
         #expect(nobody.byKind == [] && nobody.byOrigin == [] && nobody.byScope == [])
     }
 
-    @Test("What is pinned is added up apart, for each scope, also what only waits")
+    @Test("Pins are added up separately, for each scope, with those that wait")
     func pins() async throws {
         let (store, scopes) = (temporary.store, Scope.several.map(temporary.store.key(for:)))
         for (number, scope) in scopes.enumerated() {
@@ -131,7 +131,7 @@ struct UsageTests {
         #expect(checkBreak.isOver)
     }
 
-    @Test("One check runs at a time, and a damaged file is found damaged")
+    @Test("Only one check runs at a time, and it finds a damaged file")
     func damaged() async throws {
         for number in 0..<200 { try await temporary.put("\(number)", .pattern(3_000)) }
         try await temporary.store.close()
