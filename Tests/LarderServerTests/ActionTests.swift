@@ -68,7 +68,7 @@ struct ActionTests {
     }
 
     @Test(
-        "What selects nothing, or twice, is refused",
+        "An action that selects no modifiers, or selects them twice, is refused",
         arguments: [
             #"{"action":"retry"}"#, #"{"action":"retry","ids":[]}"#, #"{"ids":["a"]}"#,
             #"{"action":"undo","ids":["a"]}"#, #"{"action":"retry","ids":["a"],"state":"held"}"#,

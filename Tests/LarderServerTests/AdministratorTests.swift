@@ -12,7 +12,7 @@ struct AdministratorTests {
     private static let none = Administrators.Group(name: "keepers", number: nil)
 
     @Test(
-        "They are root, the daemon's own user, and the members of the group",
+        "Administrators are root, the daemon's own user, and the members of the group",
         arguments: [
             (0, 0, [], true), (7, 7, [], true), (8, 8, [], false), (8, 50, [], true),
             (8, 8, [1, 50, 99], true), (8, 8, [1, 99], false), (50, 8, [], false),
@@ -25,7 +25,7 @@ struct AdministratorTests {
         #expect(try administrators.include(peer) { all } == isOne)
     }
 
-    @Test("Nobody is in a group that does not exist, and the kernel is not asked about it")
+    @Test("A group that does not exist has no members, and the kernel is not asked about it")
     func noGroup() throws {
         let administrators = Administrators(daemonUID: 7, group: Self.none)
         let peer = Peer(pid: 1, uid: 8, gid: 8)

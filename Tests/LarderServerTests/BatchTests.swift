@@ -47,7 +47,7 @@ struct BatchTests {
         }
     }
 
-    @Test("Large JSON stands inline up to 1 MiB; what is larger, or no JSON, by its address")
+    @Test("JSON up to 1 MiB is inline; larger JSON, or other bytes, are an address")
     func largeBodies() async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()
@@ -72,7 +72,7 @@ struct BatchTests {
         }
     }
 
-    @Test("What goes beyond a batch's bytes stands by its address, so that memory is bounded")
+    @Test("Bodies beyond a batch's byte limit are addresses, so that memory is bounded")
     func bytesMax() async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The list of open connections")
 struct ConnectionListTests {
-    @Test("One user cannot shut the others out, and all of them not the daemon")
+    @Test("A user cannot use up all connections, and all users cannot exceed the daemon's limit")
     func limits() throws {
         let list = ConnectionList(connectionsMax: 3, perUserMax: 2)
         let channels = (0..<6).map { _ in EmbeddedChannel() }
@@ -23,7 +23,7 @@ struct ConnectionListTests {
         #expect(list.count == 0)
     }
 
-    @Test("A list that drains takes nobody in and waits for the last to go")
+    @Test("A list that drains accepts no connections and waits for the last one to close")
     func drain() async throws {
         let list = ConnectionList()
         let channel = NIOAsyncTestingChannel()

@@ -22,7 +22,7 @@ struct ConnectionWatchTests {
         #expect(watch.isOverdue(isIdle: true, waitsForRequest: false, now: after(time, moment)))
     }
 
-    @Test("Each request begins the idle time anew")
+    @Test("Each request starts the idle time again")
     func idleAnew() {
         var watch = ConnectionWatch(now: start)
         let time = Limits.idleConnectionTime
@@ -84,7 +84,7 @@ struct ConnectionWatchTests {
         }
     }
 
-    @Test("A last answer that nobody reads is not waited for any longer than another")
+    @Test("A last answer that its client does not read has the same time limit as any other")
     func unreadLastAnswer() {
         var watch = ConnectionWatch(now: start)
         let time = Limits.stalledResponseTime

@@ -66,7 +66,7 @@ struct EndTests {
         }
     }
 
-    @Test("What stands at the socket's path by then, as another daemon's, is left alone")
+    @Test("A file at the socket's path that the server did not create is left alone at the end")
     func anothersSocket() async throws {
         try await ServerFixture.run { server in
             #expect(unlink(server.socketPath) == 0)
@@ -79,7 +79,7 @@ struct EndTests {
         }
     }
 
-    @Test("Who does not come to an end within the drain's time is cut off")
+    @Test("A client that does not finish within the drain's time is cut off")
     func drainTime() async throws {
         try await ServerFixture.run(isOneLoop: true) { server in
             let client = try await server.connect()
@@ -128,7 +128,7 @@ struct EndTests {
         try await second.run()
     }
 
-    @Test("A socket that somebody serves is not taken over")
+    @Test("A socket that another Larder server serves is not replaced")
     func liveSocket() async throws {
         try await ServerFixture.run { server in
             await #expect(throws: ServerError.socketInUse(path: server.socketPath)) {
@@ -138,7 +138,7 @@ struct EndTests {
         }
     }
 
-    @Test("A socket that somebody else serves, who knows no lock, is not taken over either")
+    @Test("A socket that a foreign server without a lock serves is not replaced either")
     func foreignSocket() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("api.sock")
@@ -152,7 +152,7 @@ struct EndTests {
         #expect(access(path, F_OK) == 0)
     }
 
-    @Test("A dead socket is removed, and served anew")
+    @Test("A dead socket is removed, and replaced by a served one")
     func deadSocket() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("api.sock")
@@ -162,7 +162,7 @@ struct EndTests {
         #expect(access(path, F_OK) != 0)
     }
 
-    @Test("What is no socket is left alone")
+    @Test("A file at the path that is not a socket is left alone")
     func plainFile() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("api.sock")
@@ -179,7 +179,7 @@ struct EndTests {
         #expect(status.st_size == 1)
     }
 
-    @Test("A path that is too long, or in nobody's folder, is refused in words")
+    @Test("A path that is too long, or below a file, is refused with a message")
     func badPaths() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("file")
@@ -208,7 +208,7 @@ struct EndTests {
         }
     }
 
-    @Test("A socket that was passed on is served, and its file left to whoever made it")
+    @Test("A socket that was passed on is served, and its file left to its creator")
     func inherited() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("api.sock")

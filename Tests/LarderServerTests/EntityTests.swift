@@ -28,7 +28,7 @@ struct EntityTests {
         return ""
     }
 
-    @Test("What is set is read, with an ETag that a client can come back with, and deleted")
+    @Test("An entity can be set, read with an ETag for conditional requests, and deleted")
     func life() async throws {
         try await ServerFixture.run(rules: .standard) { server in
             let client = try await server.connect()
@@ -68,7 +68,7 @@ struct EntityTests {
         }
     }
 
-    @Test("What an answer brings of an author shows in every answer that holds him")
+    @Test("An author's change in one answer shows in every answer with that author")
     func shared() async throws {
         try await ServerFixture.run(rules: .standard) { server in
             let client = try await server.connect()
@@ -227,7 +227,7 @@ struct EntityTests {
     }
 
     @Test(
-        "What is no object of this key is refused",
+        "A body that is not an object with this key is refused",
         arguments: ["", "[]", "1", "{", #"{"type":"User","id":8}"#]
     )
     func refused(body: String) async throws {
@@ -245,7 +245,7 @@ struct EntityTests {
         }
     }
 
-    @Test("What is evicted by its key is a miss, and its answer with it, or shown without it")
+    @Test("An entity evicted by its key is a miss; its answer is a miss or shown without it")
     func evict() async throws {
         try await ServerFixture.run(rules: .standard) { server in
             let client = try await server.connect()

@@ -43,7 +43,7 @@ struct EntityWriteTests {
         return try await client.ask("POST", "/v1/modifiers", body: Array(json.utf8))
     }
 
-    @Test("Case 28: a write by key shows, is sent to the entity's URL, and refused leaves no trace")
+    @Test("A write by key shows, goes to the entity's URL, and is reverted if refused (case 28)")
     func life() async throws {
         try await run { server, client in
             let path = "/v1/entries/entity:people/User:7"

@@ -55,7 +55,7 @@ struct EntryConditionTests {
         }
     }
 
-    @Test("A DELETE goes by them, too; what is not there is 404 all the same")
+    @Test("DELETE respects conditions too; an entry that is not there is a 404 all the same")
     func deletes() async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()

@@ -82,7 +82,7 @@ struct EntryTests {
         }
     }
 
-    @Test("What the origin did not say is told from the bytes and the time of storing")
+    @Test("Headers that the origin did not send are made from the bytes and the time of storing")
     func headersOfOurOwn() async throws {
         try await ServerFixture.run { server in
             try await server.store("a", Array("x".utf8), kind: .blob)

@@ -75,7 +75,7 @@ struct FetchTests {
         }
     }
 
-    @Test("Without an answer there is a plain problem, behind a cached one an error frame")
+    @Test("Without an answer there is a plain problem, after a cached one an error frame")
     func problems() async throws {
         try await ServerFixture.run { server in
             let url = try ServerFixture.url("/42")
@@ -123,7 +123,7 @@ struct FetchTests {
         }
     }
 
-    @Test("One who hangs up gives up his interest, not the flight that another waits for")
+    @Test("A client that hangs up does not end a flight that another client waits for")
     func hangUp() async throws {
         try await ServerFixture.run { server in
             let gate = Gate()
@@ -144,7 +144,7 @@ struct FetchTests {
         }
     }
 
-    @Test("The flight of one who hung up goes on, and whoever asks next joins it")
+    @Test("The flight of a client that hung up goes on, and the next client joins it")
     func hangUpAlone() async throws {
         try await ServerFixture.run { server in
             let gate = Gate()

@@ -95,7 +95,7 @@ struct FramingTests {
         #expect(answers.allSatisfy { $0.headers["Connection"] == nil })
     }
 
-    @Test("All requests at once are answered like one after the other, in their order")
+    @Test("Pipelined requests get the same answers as single ones, in their order")
     func pipelined() async throws {
         let expected = try await oneByOne()
         let answers = try await answers { client, bytes in try await client.send(bytes) }
@@ -172,7 +172,7 @@ struct FramingTests {
 
     // MARK: The end of a connection
 
-    @Test("Connection: close is obeyed and said, and nothing is taken behind it")
+    @Test("Connection: close is respected and returned, and no later request is accepted")
     func close() async throws {
         for path in ["/v1/entries/missing", "/v1/entries/a", "/v1/health"] {
             try await ServerFixture.run { server in

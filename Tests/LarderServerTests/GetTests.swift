@@ -55,7 +55,7 @@ struct GetTests {
 
 @Suite("The account of a request", .timeLimit(.minutes(5)))
 struct AccountTests {
-    @Test("It is a parameter or a header field, on every route, and both only if they are the same")
+    @Test("An account is a parameter or a header field, on every route; both must be the same")
     func twoWays() async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()

@@ -15,7 +15,7 @@ struct HalfCloseTests {
         return Int(try StatsReport(decoding: response.body).connections.open)
     }
 
-    @Test("They get every answer that they have asked for, then the end")
+    @Test("Clients that end their sending get every answer that they asked for, then the end")
     func answered() async throws {
         try await ServerFixture.run { server in
             let gate = Gate()
@@ -61,7 +61,7 @@ struct HalfCloseTests {
         }
     }
 
-    @Test("One that has sent nothing is closed")
+    @Test("A client that has sent no request is closed")
     func idle() async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()
@@ -108,7 +108,7 @@ struct HalfCloseTests {
         }
     }
 
-    @Test("What is no request comes after what was asked before it, and is the last")
+    @Test("Invalid bytes after requests are answered last, after those requests")
     func garbageBehind() async throws {
         try await ServerFixture.run { server in
             try await server.store("a", [7])

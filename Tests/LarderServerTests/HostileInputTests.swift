@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("What is no request of ours", .bothWays, .timeLimit(.minutes(5)))
+@Suite("Invalid requests", .bothWays, .timeLimit(.minutes(5)))
 struct HostileInputTests {
     @Test("Random bytes get a problem or a closed connection, and the next client is served")
     func randomBytes() async throws {
@@ -146,7 +146,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("Half a request harms nobody when its client goes")
+    @Test("Half a request is harmless when its client leaves")
     func halfRequests() async throws {
         try await ServerFixture.run { server in
             let whole =
@@ -161,7 +161,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("Garbage behind a request does not spoil its answer")
+    @Test("Garbage after a request does not spoil its answer")
     func garbageBehind() async throws {
         try await ServerFixture.run { server in
             let gate = Gate()

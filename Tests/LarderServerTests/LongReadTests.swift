@@ -7,7 +7,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("What is too long to be read on an event loop", .timeLimit(.minutes(5)))
+@Suite("Reads that are too long for an event loop", .timeLimit(.minutes(5)))
 struct LongReadTests {
     private func write(_ client: RawClient, _ path: String, _ effect: String) async throws {
         let url = ServerFixture.baseURL + path

@@ -56,7 +56,7 @@ struct LoopSpinTests {
         #expect(try fixture.answers(fixture.one))
     }
 
-    @Test("It ends with the answer to somebody else, and then the first has to be alone again")
+    @Test("An answer to another client ends the spin, until the first client is alone again")
     func others() throws {
         let fixture = try Fixture()
         for _ in 0..<2 { #expect(try !fixture.answers(fixture.one)) }

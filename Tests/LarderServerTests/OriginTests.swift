@@ -34,7 +34,7 @@ struct OriginTests {
     private static let body =
         #"{"base_url":"https://new.example","headers":{"K":"v"}}"#
 
-    @Test("One is added, listed without its secrets, replaced and taken away")
+    @Test("An origin can be added, listed with its secrets redacted, replaced and removed")
     func life() async throws {
         try await ServerFixture.run { server in
             var response = try await ask(server, "PUT", "/v1/origins/new", Self.body)
@@ -74,7 +74,7 @@ struct OriginTests {
         }
     }
 
-    @Test("What cannot be done is a problem that says why")
+    @Test("A request about origins that cannot be done is a problem with the reason")
     func refused() async throws {
         try await ServerFixture.run { server in
             _ = try await ask(server, "PUT", "/v1/origins/new", Self.body)
@@ -109,7 +109,7 @@ struct OriginTests {
         }
     }
 
-    @Test("One is set offline, so that a fetch is 503 at once, and online again")
+    @Test("An origin can be set offline, which makes a fetch a 503 immediately, and online again")
     func offline() async throws {
         try await ServerFixture.run { server in
             var response = try await ask(
@@ -174,7 +174,7 @@ struct OriginTests {
         }
     }
 
-    @Test("Who may add an origin is told how, and who may not who does")
+    @Test("The hint says how to add an origin to an administrator, and who does it to others")
     func hints() async throws {
         let nobody = Administrators.Group(name: "keepers", number: nil)
         let own = Administrators.Group(name: "own", number: getgid())
@@ -188,7 +188,7 @@ struct OriginTests {
         }
     }
 
-    @Test("What a frame says to do, it says to who reads it", arguments: [false, true])
+    @Test("The hint in a frame depends on the rights of its reader", arguments: [false, true])
     func hintsInFrames(follows: Bool) async throws {
         let nobody = Administrators.Group(name: "keepers", number: nil)
         let own = Administrators.Group(name: "own", number: getgid())
@@ -218,7 +218,7 @@ struct OriginTests {
         }
     }
 
-    @Test("Whoever is no administrator may list them, and nothing else")
+    @Test("A client that is not an administrator can list origins, and do nothing else")
     func notPermitted() async throws {
         let nobody = Administrators.Group(name: "keepers", number: nil)
         try await ServerFixture.run(administrators: .members(of: nobody)) { server in

@@ -153,7 +153,10 @@ struct PassingOnTests {
         }
     }
 
-    @Test("What the origin breaks off is broken off", arguments: [true, false])
+    @Test(
+        "A body that the origin breaks off is broken off for the client",
+        arguments: [true, false]
+    )
     func brokenOff(isAnnounced: Bool) async throws {
         try await GatewayFixture.run(Self.setup) { gateway in
             let head =
@@ -190,7 +193,7 @@ struct PassingOnTests {
         }
     }
 
-    @Test("What is cached is given where passing on fails")
+    @Test("If passing on fails, the client gets the cached answer")
     func fallback() async throws {
         try await GatewayFixture.run(Self.setup) { gateway in
             gateway.answer("/a", with: .json("[1]"), .text("down", status: 503))
@@ -201,7 +204,7 @@ struct PassingOnTests {
         }
     }
 
-    @Test("P-04: an answer that is not kept shows what the client's modifiers make of it")
+    @Test("An answer that is not kept shows the effects of the client's modifiers (P-04)")
     func modified() async throws {
         try await GatewayFixture.run(Self.setup) { gateway in
             let url = try gateway.url("/a").text

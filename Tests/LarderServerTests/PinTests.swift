@@ -59,7 +59,7 @@ struct PinTests {
         }
     }
 
-    @Test("What is not cached is fetched; while the origin is away the answer is 202")
+    @Test("An entry that is not cached is fetched; while the origin is away the answer is 202")
     func fetched() async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()

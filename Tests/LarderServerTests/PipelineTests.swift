@@ -38,7 +38,7 @@ struct PipelineTests {
         _ = try channel.finish()
     }
 
-    @Test("What a parsed head is counted with is at least what its texts take")
+    @Test("The counted size of a parsed head is at least the size of its texts")
     func heads() {
         var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")
         for index in 0..<20 { head.headers.add(name: "N\(index)", value: "v") }

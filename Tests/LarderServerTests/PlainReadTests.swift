@@ -26,7 +26,7 @@ struct PlainReadTests {
     // MARK: What is one
 
     @Test(
-        "It has one Host, and no field that could mean something",
+        "A plain read has one Host, and no field that changes its meaning",
         arguments: harmlessFields
     )
     func found(fields: String) throws {
@@ -122,7 +122,7 @@ struct PlainReadTests {
         }
     }
 
-    @Test("What is put together is ready until an entity, a write anywhere or an origin changes")
+    @Test("A ready answer is used until an entity, any write or an origin changes")
     func rebuilt() async throws {
         let adjust = { (origin: inout OriginSettings) in origin.normalize = AgreementTests.rules }
         try await ServerFixture.run(isOneLoop: true, adjusting: adjust) { server in
@@ -165,7 +165,10 @@ struct PlainReadTests {
         }
     }
 
-    @Test("Their Date, Age and ttl are right at each moment", arguments: [0, 1, 499, 998, 999])
+    @Test(
+        "Date, Age and ttl of plain reads are right at each moment",
+        arguments: [0, 1, 499, 998, 999]
+    )
     func time(offset: Int) async throws {
         try await ServerFixture.run(isOneLoop: true) { server in
             let client = try await server.connect()
@@ -229,7 +232,7 @@ struct PlainReadTests {
     }
 
     @Test(
-        "Whatever is done, each connection sees the same by both ways",
+        "Every sequence of requests gets the same answers with plain reads and without",
         arguments: SimulationSeeds.first(6)
     )
     func life(seed: UInt64) async throws {
@@ -292,7 +295,7 @@ struct PlainReadTests {
 
     // MARK: What they hold
 
-    @Test("What one user asked for is not another's")
+    @Test("A ready answer of one user is not used for another")
     func users() throws {
         let ready = ReadyAnswers(bytesMax: 1 << 20)
         let target = "/v1/entries/a"

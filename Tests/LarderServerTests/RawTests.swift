@@ -76,7 +76,7 @@ struct RawTests {
         }
     }
 
-    @Test("What a client has already is told as 304")
+    @Test("A condition that the client's copy meets is answered 304")
     func conditions() async throws {
         try await ServerFixture.run { server in
             let url = try ServerFixture.url("/a")
@@ -116,7 +116,7 @@ struct RawTests {
         }
     }
 
-    @Test("only-if-cached with nothing there is 504 and asks nobody")
+    @Test("only-if-cached without a cached answer is 504, and sends no request")
     func onlyIfCached() async throws {
         try await ServerFixture.run { server in
             let response = try await raw(server, "/a", ["Cache-Control: only-if-cached"])
@@ -225,7 +225,7 @@ struct RawTests {
         }
     }
 
-    @Test("It shares a request with whoever fetches the same")
+    @Test("The raw route shares a request with other clients that fetch the same")
     func shared() async throws {
         try await ServerFixture.run { server in
             let gate = Gate()
@@ -246,7 +246,7 @@ struct RawTests {
     }
 
     @Test(
-        "What cannot be asked is refused with a hint",
+        "A raw request that is not possible is refused with a hint",
         arguments: [
             ("GET", "/o/none/x", 404, ProblemKind.unknownOrigin),
             ("GET", "/o/", 400, .badRequest),

@@ -37,7 +37,7 @@ struct RawWriteTests {
         try await server.engine.modifiers.modifier(id, server.scope, wait: .seconds(3_600))
     }
 
-    @Test("P-01: a PUT is answered 202 as a modifier, shows at once, and is sent as it was given")
+    @Test("A PUT is answered 202 as a modifier, shows immediately, and is sent unchanged (P-01)")
     func put() async throws {
         try await ServerFixture.run { server in
             let url = try ServerFixture.url("/a?x=1")
@@ -71,7 +71,7 @@ struct RawWriteTests {
         }
     }
 
-    @Test("A patch and a deletion show at once, and anything else changes nothing here")
+    @Test("A patch and a deletion show immediately, and any other write changes no view")
     func effects() async throws {
         try await ServerFixture.run { server in
             let url = try ServerFixture.url("/a")
@@ -199,7 +199,7 @@ struct RawWriteTests {
     }
 
     @Test(
-        "What is refused is not accepted, and says why",
+        "A refused write is not accepted, and its problem has the reason",
         arguments: [
             ("PUT", "/a", "Authorization: Bearer x", "1", 400, ProblemKind.badRequest),
             ("PUT", "/a", "Cookie: a=b", "1", 400, .badRequest),

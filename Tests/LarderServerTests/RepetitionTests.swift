@@ -43,7 +43,7 @@ struct RepetitionTests {
 
     private static let held = #","hold":"1h""#
 
-    @Test("It is the same 202 without its parent, its origin and its body_entry")
+    @Test("A repeated write gets the same 202, without its parent, its origin and its body_entry")
     func withoutWhatItNames() async throws {
         try await ServerFixture.run { server in
             let files = OriginSettings(
@@ -85,7 +85,7 @@ struct RepetitionTests {
         }
     }
 
-    @Test("What is settled is answered 200 with its report, and nothing is sent again")
+    @Test("A settled write gets a 200 with its report, and is not sent again")
     func settledBefore() async throws {
         try await ServerFixture.run { server in
             let url = try WebURL(Self.url)
@@ -118,7 +118,7 @@ struct RepetitionTests {
         }
     }
 
-    @Test("What is given twice in one list is one, and another body is refused with all of it")
+    @Test("A write twice in one list is one, and with another body the list is refused")
     func twiceInAList() async throws {
         try await ServerFixture.run { server in
             let twin = write("twin", Self.held)

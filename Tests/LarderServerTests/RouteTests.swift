@@ -108,7 +108,7 @@ struct RouteTests {
     }
 
     @Test(
-        "What is no id is refused as one, whatever the method",
+        "An invalid id is refused as bad-id, whatever the method",
         arguments: [
             "", "%", "%4", "%G1", "a%2", "a%00", "%0A", "a%0Db", "%1F", "%7F", "%09", "%FF",
             "%C3", "%C0%AF", "%ED%A0%80",
@@ -123,7 +123,7 @@ struct RouteTests {
         }
     }
 
-    @Test("An id may have 8,192 bytes behind its encoding, and no more")
+    @Test("An id can have 8,192 decoded bytes, and no more")
     func longIDs() throws {
         let longest = String(repeating: "x", count: Limits.idBytesMax)
         #expect(try route(.GET, "/v1/entries/\(longest)").id == EntryID(longest))

@@ -8,7 +8,7 @@ import Testing
 @testable import LarderServer
 
 /// Others' rows over the socket; Tests/scripts/scopes.sh does the same with real users.
-@Suite("Others' rows", .timeLimit(.minutes(5)))
+@Suite("Rows of other users", .timeLimit(.minutes(5)))
 struct ScopeTests {
     private let other = Scope.own(uid: 4_000_000_001, account: .default)
 
@@ -95,7 +95,7 @@ struct ScopeTests {
         }
     }
 
-    @Test("Others are refused, and learn nothing of what is there")
+    @Test("Clients without the right are refused, and learn nothing of the rows")
     func others() async throws {
         let none = Administrators.Group(name: "keepers", number: nil)
         try await ServerFixture.run(administrators: .members(of: none)) { server in

@@ -104,7 +104,7 @@ struct SlowClientTests {
         #expect(!setting.channel.isActive)
     }
 
-    @Test("Others are served while one reads nothing of a large body, which then comes whole")
+    @Test("Clients are served while one does not read a large body, which then arrives whole")
     func othersAreServed() async throws {
         try await ServerFixture.run { server in
             let body = pattern(16 << 20)

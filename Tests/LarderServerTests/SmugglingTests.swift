@@ -133,7 +133,7 @@ struct SmugglingTests {
     ]
 
     @Test(
-        "A request of another protocol is none of HTTP, wherever it stands and however it is cut",
+        "A request of another protocol is refused, at any place and however it is cut",
         arguments: ["GET /v1/entries/kept RTSP/1.0", "POST /v1/evict RTSP/1.1", "SOURCE / ICE/1.0"]
     )
     func protocols(line: String) async throws {
@@ -183,7 +183,7 @@ struct SmugglingTests {
         )
     }
 
-    @Test("What is allowed is taken: chunk extensions, trailers, space around values")
+    @Test("Valid forms are accepted: chunk extensions, trailers, space around values")
     func allowed() async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LarderServer
 
-@Suite("What the server counts", .timeLimit(.minutes(10)))
+@Suite("Counters of the server", .timeLimit(.minutes(10)))
 struct StatsTests {
     private func stats(_ client: RawClient) async throws -> StatsReport {
         let response = try await client.ask("GET", "/v1/stats")

@@ -171,7 +171,7 @@ struct StreamTests {
         }
     }
 
-    @Test("A follower that never reads holds up nobody, and then sees the latest view")
+    @Test("A follower that never reads delays no other client, and then gets the latest view")
     func neverReads() async throws {
         try await ServerFixture.run { server in
             let url = try ServerFixture.url("/42")

@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("What a request is addressed to", .bothWays, .timeLimit(.minutes(10)))
+@Suite("Targets of requests", .bothWays, .timeLimit(.minutes(10)))
 struct TargetTests {
     @Test(
         "A target in absolute form counts by its path and query",

@@ -38,7 +38,7 @@ struct ThreadPoolExecutorTests {
         #expect(seen.threadCount <= max(2, System.coreCount))
     }
 
-    @Test("One that keeps its thread for long keeps no other from running")
+    @Test("A task that keeps its thread for long does not stop other tasks")
     func blocked() async {
         let (seen, goOn) = (Seen(), DispatchSemaphore(value: 0))
         await withTaskExecutorPreference(ThreadPoolExecutor()) {

@@ -78,7 +78,7 @@ struct TwoWaysTests {
         )
     }
 
-    @Test("Whatever else is sent, cut at some places")
+    @Test("All further requests, cut at some places")
     func cutAtSomePlaces() async throws {
         try await compare(
             Self.far.enumerated().map { number, bytes in

@@ -20,7 +20,7 @@ struct UnreadTests {
     }
 
     @Test(
-        "Of thousands of requests whose answers nobody reads few are begun; then all come, in order",
+        "Of thousands of requests with unread answers few are begun; then all come, in order",
         arguments: ["/v1/openapi.json", "/v1/entries?limit=1000", "/v1/entries/big"]
     )
     func pipelined(path: String) async throws {
@@ -49,7 +49,7 @@ struct UnreadTests {
         }
     }
 
-    @Test("What was asked behind a longer answer is answered without another push")
+    @Test("A request after a longer answer is answered without further bytes from the client")
     func behindAJob() async throws {
         try await ServerFixture.run { server in
             let gate = Gate()
@@ -67,9 +67,7 @@ struct UnreadTests {
         }
     }
 
-    @Test(
-        "Who reads nothing for its time before a further answer is overdue, and not once it reads"
-    )
+    @Test("A client that does not read within its time is overdue, until it reads")
     func overdue() {
         let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
         var watch = ConnectionWatch(now: start)

@@ -62,7 +62,7 @@ struct UnusualAnswerTests {
         }
     }
 
-    @Test("JSON behind a byte order mark is JSON, and keeps its bytes")
+    @Test("JSON after a byte order mark is JSON, and keeps its bytes")
     func byteOrderMark() async throws {
         try await GatewayFixture.run { gateway in
             let body = "\u{FEFF}" + #"{"v":1}"#

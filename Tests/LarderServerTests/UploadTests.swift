@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Bodies that are still coming", .timeLimit(.minutes(10)))
 struct UploadTests {
-    @Test("One user has so many places, all together have more, and what is left is free again")
+    @Test("A user has a limit of uploads, all users have another, and an ended upload frees one")
     func places() throws {
         let places = UserShares(max: Limits.uploadsMax, each: Limits.uploadsPerUserMax)
         var taken: [UserShare] = []
@@ -86,7 +86,7 @@ struct UploadTests {
         }
     }
 
-    @Test("One body too many is refused; those that came whole are taken all the while")
+    @Test("A body over the limit is refused, while complete bodies are still accepted")
     func refused() async throws {
         try await ServerFixture.run { server in
             var halves: [RawClient] = []

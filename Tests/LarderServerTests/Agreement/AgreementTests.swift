@@ -215,7 +215,7 @@ struct AgreementTests {
         }
     }
 
-    @Test("Of everybody's row, with one account's write and without")
+    @Test("Routes agree on a shared row, with one account's write and without")
     func shared() async throws {
         try await ServerFixture.run(adjusting: Self.shareWithRules) { server in
             let life = try await ScriptedLife(server)
@@ -259,7 +259,7 @@ struct AgreementTests {
         }
     }
 
-    @Test("29: what is seen behind a copy that goes has no revision that is older than the copy's")
+    @Test("The row that shows after a copy goes has no older revision than the copy (case 29)")
     func revisionBehindCopy() async throws {
         let adjust = { (origin: inout OriginSettings) in origin.isShared = true }
         try await ServerFixture.run(adjusting: adjust) { server in

@@ -85,7 +85,7 @@ struct ConformanceTests {
         }
     }
 
-    @Test("What a route answers to an example is as documented")
+    @Test("Each route's answer to its example is as documented")
     func answers() async throws {
         let judge = SchemaJudge(api: api)
         for operation in api.operations {

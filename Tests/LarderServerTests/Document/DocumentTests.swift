@@ -14,7 +14,7 @@ struct DocumentTests {
         api = try DocumentedAPI()
     }
 
-    @Test("It is served as it is in the tree, byte for byte")
+    @Test("The document is served as it is in the tree, byte for byte")
     func served() async throws {
         #expect(APIDocument.bytes == (try DocumentedAPI.bytes()))
         try await ServerFixture.run { server in
@@ -26,7 +26,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("It is what scripts/generate-openapi writes")
+    @Test("The document is the output of scripts/generate-openapi")
     func generated() throws {
         let script = Process()
         script.executableURL = DocumentedAPI.tree.appending(path: "scripts/generate-openapi")

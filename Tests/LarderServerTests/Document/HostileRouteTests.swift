@@ -6,7 +6,7 @@ import LarderWire
 import Testing
 
 /// Bad input on every route that the document knows, so that a new one is tried by being there.
-@Suite("What no route takes", .timeLimit(.minutes(10)))
+@Suite("Input that routes refuse", .timeLimit(.minutes(10)))
 struct HostileRouteTests {
     private let api: DocumentedAPI
 
@@ -157,7 +157,7 @@ struct HostileRouteTests {
         }
     }
 
-    @Test("Half of any request harms nobody when its client goes")
+    @Test("Half of any request is harmless when its client leaves")
     func halfRequests() async throws {
         try await ServerFixture.run { server in
             for operation in api.operations {
