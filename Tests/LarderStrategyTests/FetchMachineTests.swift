@@ -4,7 +4,9 @@ import Testing
 
 @Suite("A fetch")
 struct FetchMachineTests {
-    @Test("What is enough is not refreshed behind a client while the origin is left alone")
+    @Test(
+        "While the origin rests, a cached answer that suffices is not refreshed after it is shown"
+    )
     func resting() {
         for isFresh in [true, false] {
             var machine = FetchMachine<String>()
@@ -49,7 +51,7 @@ struct FetchMachineTests {
     }
 
     @Test(
-        "One that follows does the same, and stays where an ordinary one ends",
+        "A follower gets the same actions, and stays where an ordinary fetch ends",
         arguments: FetchRow.all.filter { $0.place != .idle && $0.place != .ended }
     )
     func following(row: FetchRow) {
@@ -87,7 +89,7 @@ struct FetchMachineTests {
         #expect(machine.state == next.state)
     }
 
-    @Test("What a followed row says is told once, and never an older view after a newer one")
+    @Test("A follower hears of a change of its row once, and of no older view after a newer one")
     func followedRow() {
         var machine = FetchPlace.following.machine()
         #expect(machine.rowWasRead(.entry(.cached, isAsTold: true)) == .nothing)

@@ -46,7 +46,7 @@ struct FetchRaceTests {
         #expect(machine.networkAnswered(.current(.cached)) == .unchangedAnd(.end))
     }
 
-    @Test("What was held back is never unchanged, as nobody has seen it")
+    @Test("A cached answer that was held back is never reported as unchanged")
     func heldBackIsNotSeen() {
         var machine = started(.networkFirst)
         #expect(machine.cacheAnswered(.hit(.cached, isFresh: false)) == .nothing)
@@ -97,7 +97,7 @@ struct FetchRaceTests {
         #expect(empty.networkAnswered(.current(.other)) == .nothing)
     }
 
-    @Test("While an origin is down the cache is shown at once, and its coming back follows")
+    @Test("While an origin is down the cache is shown immediately, and a later answer follows")
     func originComesBack() {
         var machine = started(.networkFirst, isOriginDown: true)
         #expect(machine.cacheAnswered(.hit(.cached, isFresh: false)) == .show)
@@ -124,7 +124,7 @@ struct FetchRaceTests {
         #expect(machine.deadlineElapsed(.timeout) == .refuse(.network))
     }
 
-    @Test("cache-first asks nobody for what is fresh, and is network-first for what is stale")
+    @Test("cache-first does not ask for a fresh row, and is network-first for a stale one")
     func cacheFirst() {
         var fresh = started(.cacheFirst)
         #expect(fresh.cacheAnswered(.hit(.cached, isFresh: true)) == .showAnd(.end))
@@ -152,13 +152,13 @@ struct FetchRaceTests {
         #expect(machine.networkAnswered(.failed(.network)) == .refuse(.network))
     }
 
-    @Test("An answer that another flight has overtaken is not shown behind the newer one")
+    @Test("An answer that another flight overtook is not shown after the newer one")
     func overtaken() {
         var machine = FetchPlace.awaitingNetworkShown.machine()
         #expect(machine.networkAnswered(.current(.older)) == .unchangedAnd(.end))
     }
 
-    @Test("One that follows tells of a failed network and stays, and a late landing is the row's")
+    @Test("A follower reports a failed network and stays; a late answer is a change of its row")
     func followingFailure() {
         var machine = FetchPlace.awaitingNetworkShown.machine(follows: true)
         #expect(machine.deadlineElapsed(.timeout) == .fail(.timeout, .follow))

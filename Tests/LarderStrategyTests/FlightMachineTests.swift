@@ -39,7 +39,7 @@ struct FlightMachineTests {
         #expect(rows.count == FlightPlace.allCases.count * FlightEvent.allCases.count)
     }
 
-    @Test("It gives up in every state, once", arguments: FlightPlace.allCases)
+    @Test("A flight gives up in every state, once", arguments: FlightPlace.allCases)
     func gaveUp(place: FlightPlace) {
         var machine = script.machine(in: place)
         #expect(machine.gaveUp() == (place != .landed))
@@ -51,7 +51,7 @@ struct FlightMachineTests {
         }
     }
 
-    @Test("It asks with a condition when something with validators is cached")
+    @Test("A flight asks with a condition if a cached answer has validators")
     func start() {
         for isConditional in [false, true] {
             var machine = script.machine()
@@ -89,7 +89,7 @@ struct FlightMachineTests {
         #expect(machine.state == .landed)
     }
 
-    @Test("What a 304 confirmed is told")
+    @Test("An answer that a 304 confirmed is reported")
     func refreshed() {
         var machine = script.started(conditional: true)
         #expect(head(&machine, .of(304, location: "/elsewhere")) == .refresh)
@@ -111,7 +111,7 @@ struct FlightMachineTests {
         #expect(head(&machine, .of(304)) == .giveUp(.badAnswer("304 to a plain request")))
     }
 
-    @Test("An answer that a write overtook is asked for anew, a few times")
+    @Test("An answer that a write overtook is requested again, a few times")
     func overtaken() {
         var machine = script.started(conditional: true)
         let plain = script.attempt(script.home, conditional: false)

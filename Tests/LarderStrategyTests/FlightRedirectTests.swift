@@ -22,7 +22,7 @@ struct FlightRedirectTests {
         )
     }
 
-    @Test("One on the origin is followed, the condition with it", arguments: [false, true])
+    @Test("A redirect within the origin is followed, with the condition", arguments: [false, true])
     func followed(conditional: Bool) {
         for status in [301, 302, 303, 307, 308] {
             var machine = script.started(conditional: conditional)
@@ -32,7 +32,7 @@ struct FlightRedirectTests {
         }
     }
 
-    @Test("One to another host over TLS is refused with its name")
+    @Test("A redirect to another host over TLS is refused with its name")
     func refused() {
         var machine = script.started()
         let failure = FlightFailure.redirectRefused(host: "b.example")
@@ -40,7 +40,7 @@ struct FlightRedirectTests {
         #expect(machine.state == .landed)
     }
 
-    @Test("One to another host over plain http is a portal's")
+    @Test("A redirect to another host over plain http is a captive portal's")
     func captive() throws {
         let url = try WebURL("http://a.example/x")
         var machine = FlightMachine(
@@ -64,7 +64,7 @@ struct FlightRedirectTests {
         #expect(machine.state == .landed)
     }
 
-    @Test("One that says not where is a bad answer")
+    @Test("A redirect without a usable Location is a bad answer")
     func nowhere() {
         var machine = script.started()
         #expect(head(&machine, 302, nil) == .giveUp(.badAnswer("302 without a Location")))

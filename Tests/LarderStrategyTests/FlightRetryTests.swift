@@ -50,7 +50,7 @@ struct FlightRetryTests {
         }
     }
 
-    @Test("What asking again cannot help is not asked again")
+    @Test("A failure that a repetition cannot help is not repeated")
     func final() {
         let failures: [FlightFailure] = [
             .addressRefused("10.0.0.1"), .timeout, .badAnswer("x"), .captive(host: "a"),
@@ -63,7 +63,7 @@ struct FlightRetryTests {
         }
     }
 
-    @Test("A body that broke off is asked for anew, without a condition")
+    @Test("A body that broke off is requested again, without a condition")
     func brokenBody() {
         var machine = script.started(conditional: true)
         _ = machine.headArrived(.of(200), remaining: .seconds(30), chance: 0)

@@ -137,7 +137,7 @@ struct FlightRulesTests {
         )
     }
 
-    @Test("What a client sends goes to the origin; elsewhere goes what tells nothing of it")
+    @Test("A client's header fields go to the origin; another host gets only neutral ones")
     func carried() throws {
         let names = ["Accept", "Accept-Language", "Authorization", "Cookie", "X-Key", "User-Agent"]
         let headers = HeaderFields(names.map { .init(name: $0, value: "v") })
@@ -178,7 +178,7 @@ struct FlightRulesTests {
         #expect(try rules().redirect(from: url, to: location) == expected)
     }
 
-    @Test("A head is read for what decisions hang on")
+    @Test("A head has the fields on which decisions depend")
     func head() {
         let head = ResponseHead.of(
             302,

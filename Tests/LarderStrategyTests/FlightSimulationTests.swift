@@ -29,7 +29,7 @@ struct FlightSimulationTests {
     private static let stepsMax =
         3 * (Limits.retriesMax + Limits.redirectsMax + Limits.overtakesMax + 2)
 
-    @Test("It lands after a bounded number of likely events", arguments: UInt64(1)...20)
+    @Test("A flight lands after a bounded number of likely events", arguments: UInt64(1)...20)
     func likely(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<500 {

@@ -27,7 +27,7 @@ struct FreshnessTests {
         now.advanced(by: .seconds(seconds)).httpDate
     }
 
-    @Test("Without a word of the origin it is stale at once")
+    @Test("An answer without a lifetime from the origin is stale immediately")
     func none() {
         #expect(seconds([:]) == nil)
         #expect(seconds(["Last-Modified": date(-86_400)]) == nil)
@@ -56,7 +56,7 @@ struct FreshnessTests {
     }
 
     @Test(
-        "What is no directive of ours counts for nothing",
+        "An unknown directive has no effect",
         arguments: [
             "", "=", "=5", " = ", ",", "\"", "\"max-age=5\"", "x-max-age=5", "max-age\u{301}=5",
         ]
@@ -115,7 +115,7 @@ struct FreshnessTests {
         #expect(seconds(fields) == 60 - 2_147_483_648)
     }
 
-    @Test("no-cache is stale at once, for all of it only")
+    @Test("no-cache makes an answer stale immediately, unless it names header fields")
     func noCache() {
         #expect(seconds(["Cache-Control": "no-cache, max-age=60"]) == nil)
         #expect(seconds(["Cache-Control": "No-Cache", "Expires": date(100)]) == nil)

@@ -11,7 +11,7 @@ struct ModifierQueueHandTests {
         script = try QueueScript()
     }
 
-    @Test("18: one of which no byte can have left is cancelled, with its dependants or not at all")
+    @Test("An unsent modifier is cancelled, together with its dependants or not at all (case 18)")
     mutating func cancel() throws {
         _ = script.queue.originSetOffline(script.origin, now: script.now)
         let records = [
@@ -36,7 +36,7 @@ struct ModifierQueueHandTests {
         #expect(script.wait(3) == .setOffline)
     }
 
-    @Test("18: what was sent can only be discarded, and not while it is in flight")
+    @Test("A sent modifier can only be discarded, and not while it is in flight (case 18)")
     mutating func discard() throws {
         let now = script.now
         let records = [try script.record(1), try script.record(2, dependsOn: [1])]
@@ -56,7 +56,7 @@ struct ModifierQueueHandTests {
         #expect(actions == [script.settle(1, .failed(.discarded), [2])])
     }
 
-    @Test("18: a hold is a window to undo, and then the modifier is queued")
+    @Test("A held modifier can be cancelled, and is queued when its hold ends (case 18)")
     mutating func hold() throws {
         var record = try script.record(1, ["x"])
         record.state = .held
@@ -70,7 +70,7 @@ struct ModifierQueueHandTests {
         #expect(other.run(actions) == [2])
     }
 
-    @Test("22: what may be done twice is sent again after a pause, the rest waits for a person")
+    @Test("A repeatable write is sent again after a pause, another waits for a person (case 22)")
     mutating func unknown() throws {
         for verdict in [ModifierVerdict.unclear(.lost), .unclear(.gateway)] {
             script = try QueueScript()
@@ -91,7 +91,7 @@ struct ModifierQueueHandTests {
 
     private func lane(_ name: String) throws -> Lane { .name(try LaneName(name)) }
 
-    @Test("22: a resend that does not leave is unknown still, not queued")
+    @Test("A resend that does not leave remains unknown, and is not queued (case 22)")
     mutating func unknownStays() throws {
         #expect(script.add([try script.record(1)]) == [1])
         #expect(script.finish(1, .unclear(.lost)).isEmpty)
@@ -100,7 +100,7 @@ struct ModifierQueueHandTests {
         #expect(script.end(1, .neverLeft) == [change])
     }
 
-    @Test("22: at start what was in flight is unknown")
+    @Test("At start a modifier that was in flight is unknown (case 22)")
     mutating func restored() throws {
         var resent = try script.record(1)
         var doubtful = try script.record(2, resends: false)
@@ -113,7 +113,7 @@ struct ModifierQueueHandTests {
         #expect(script.wait(2) == .decision)
     }
 
-    @Test("23: 401 stops the account at that origin, counts nothing, and its credential resumes it")
+    @Test("A 401 stops its account there uncounted, until a new credential comes (case 23)")
     mutating func credential() throws {
         let foreign = ModifierRecord(
             number: ModifierNumber(3),
@@ -141,7 +141,7 @@ struct ModifierQueueHandTests {
         #expect(Set(byHand.run(retried)) == [1, 2])
     }
 
-    @Test("23: when the last refused one is given up, the next shows whether it is refused still")
+    @Test("When the last refused write is dropped, the next one tests the credential (case 23)")
     mutating func refusedGivenUp() throws {
         #expect(script.add([try script.record(1)]) == [1])
         #expect(script.finish(1, .authNeeded).isEmpty)
@@ -150,7 +150,7 @@ struct ModifierQueueHandTests {
         #expect(script.run(actions) == [2])
     }
 
-    @Test("23: a credential that comes while the refusal is being written is not missed")
+    @Test("A credential that comes while the refusal is being written is not missed (case 23)")
     mutating func credentialRace() throws {
         #expect(script.add([try script.record(1)]) == [1])
         let actions = script.end(1, .authNeeded)
@@ -159,7 +159,7 @@ struct ModifierQueueHandTests {
         #expect(script.run(actions) == [1])
     }
 
-    @Test("23: after a restart the account waits still")
+    @Test("After a restart the account still waits for a credential (case 23)")
     mutating func credentialRestored() throws {
         var record = try script.record(1)
         record.state = .authWait
@@ -167,7 +167,7 @@ struct ModifierQueueHandTests {
         #expect(script.wait(2) == .credential)
     }
 
-    @Test("25: a portal's answer is no answer, and the origin is captive")
+    @Test("A portal's answer does not count as an answer, and makes the origin captive (case 25)")
     mutating func captive() throws {
         #expect(script.add([try script.record(1, resends: false)]) == [1])
         #expect(script.finish(1, .captive).isEmpty)
@@ -176,7 +176,7 @@ struct ModifierQueueHandTests {
         #expect(script.wait(2) == .captive(until: script.now + .milliseconds(750)))
     }
 
-    @Test("27: what is not sent before it expires is dead, with what depends on it")
+    @Test("An unsent modifier that expires is dead, with its dependants (case 27)")
     mutating func expires() throws {
         _ = script.queue.originSetOffline(script.origin, now: script.now)
         var record = try script.record(1)
@@ -186,7 +186,7 @@ struct ModifierQueueHandTests {
         #expect(script.pass(.seconds(60)) == [script.settle(1, .failed(.expired), [2])])
     }
 
-    @Test("27: what may have left does not expire, whatever it was answered")
+    @Test("A modifier that may have left does not expire, whatever the answer was (case 27)")
     mutating func expiresNoMore() throws {
         for (number, verdict) in [
             (1, .notNow(retryAfter: nil)), (2, .unclear(.lost)), (3, .authNeeded),
@@ -206,7 +206,7 @@ struct ModifierQueueHandTests {
         #expect(script.pass(.seconds(600)).isEmpty)
     }
 
-    @Test("27: a stored next attempt is at most the longest pause away, however the clock stands")
+    @Test("A stored attempt time is at most the longest pause ahead, whatever the clock (case 27)")
     mutating func clamped() throws {
         for (state, cap) in [(ModifierState.retryWait, 3_600), (.unknown, 300), (.accepted, 600)] {
             for (stored, pause) in [(-86_400, 0), (20, 20), (10_000_000, cap)] {

@@ -2,7 +2,7 @@ import LarderModel
 import LarderStrategy
 import Testing
 
-@Suite("What an origin's Retry-After, and its outage, mean for others")
+@Suite("Effects of an origin's Retry-After and outage on other modifiers")
 struct ModifierQueueRestTests {
     private var script: QueueScript
 
@@ -30,7 +30,7 @@ struct ModifierQueueRestTests {
         }
     }
 
-    @Test("10: after a rest one other is tried, and its success lets the rest follow with jitter")
+    @Test("After a rest one modifier tries, and its success releases the others (case 10)")
     mutating func trial() throws {
         try told(4, wait: .seconds(60))
         let end = script.now + .seconds(60)
@@ -49,7 +49,7 @@ struct ModifierQueueRestTests {
         #expect(script.run(script.pass(.seconds(1.5))) == [1])
     }
 
-    @Test("10: the same answer to the one that is tried has the others rest again")
+    @Test("If the trial gets the same answer, the others rest again (case 10)")
     mutating func sameAnswer() throws {
         try told(3, wait: .seconds(60))
         for _ in 0..<3 {
@@ -67,7 +67,7 @@ struct ModifierQueueRestTests {
         #expect(script.wait(3) == .offline(until: script.now + .milliseconds(750)))
     }
 
-    @Test("10: another account goes on, and who comes into a rest waits with the others")
+    @Test("Another account goes on, and a modifier accepted during a rest waits (case 10)")
     mutating func otherAccount() throws {
         try told(2, wait: .seconds(60))
         let other = ModifierRecord(
@@ -91,7 +91,7 @@ struct ModifierQueueRestTests {
         #expect(alone.wait(1) == .rest(until: end))
     }
 
-    @Test("10: a hand has one tried at once, at rest or not")
+    @Test("An operator's retry sends one modifier immediately, during a rest or not (case 10)")
     mutating func byHand() throws {
         try told(2, wait: .seconds(60))
         let now = script.now
@@ -102,7 +102,7 @@ struct ModifierQueueRestTests {
         #expect(script.run(script.pass(.milliseconds(500))) == [1])
     }
 
-    @Test("What could not be written down is no trial: the next one is")
+    @Test("A send that is not committed is not a trial, and the next modifier tries")
     mutating func notCommitted() throws {
         try told(3, wait: .seconds(60))
         let actions = script.pass(.seconds(60))
@@ -146,7 +146,7 @@ struct ModifierQueueRestTests {
         #expect(script.wait(1) == .backoff(until: now + .seconds(40)))
     }
 
-    @Test("10: the first pause is never nothing, whatever chance draws")
+    @Test("The first pause is never zero, whatever the jitter (case 10)")
     mutating func floorOfJitter() throws {
         #expect(script.add([try script.record(1)]) == [1])
         let actions = script.queue.attemptEnded(
@@ -162,7 +162,7 @@ struct ModifierQueueRestTests {
 
     // MARK: The reason to wait is gone
 
-    @Test("Other settings of an origin end a refusal, a rest, a Retry-After and an outage")
+    @Test("New settings of an origin end a refusal, a rest, a Retry-After and an outage")
     mutating func settingsChanged() throws {
         let reasons: [ModifierVerdict] = [
             .authNeeded, .notNow(retryAfter: .seconds(3_600)),

@@ -24,7 +24,7 @@ struct ModifierQueueSizeTests {
         return script.restore(records)
     }
 
-    @Test("No event walks over the queue, whoever is sent, waits, leaves or comes")
+    @Test("No event walks over the queue, whichever modifier is sent, waits, leaves or is added")
     mutating func bounded() throws {
         var steps = try start()
         #expect(steps.count == 8)

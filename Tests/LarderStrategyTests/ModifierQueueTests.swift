@@ -23,7 +23,7 @@ struct ModifierQueueTests {
         #expect(script.queue.count == 1)
     }
 
-    @Test("29: an answered modifier is out of its lanes and counts as confirmed, until it is shown")
+    @Test("An answered modifier leaves its lanes and counts as confirmed, until shown (case 29)")
     mutating func answered() throws {
         let number = ModifierNumber(1)
         #expect(script.add([try script.record(1, ["x"])]) == [1])
@@ -42,7 +42,7 @@ struct ModifierQueueTests {
         #expect(script.queue.answerCommitted(number, now: script.now).isEmpty)
     }
 
-    @Test("29: an answered modifier is so after a start, and what depends on it is sent")
+    @Test("After a start an answered modifier is still answered, and its child is sent (case 29)")
     mutating func answeredBefore() throws {
         var parent = try script.record(1, ["x"])
         (parent.state, parent.isAnswered) = (.accepted, true)
@@ -71,7 +71,7 @@ struct ModifierQueueTests {
         #expect(script.end(1, .authNeeded) == [script.change(1, .authWait, attempts: 0)])
     }
 
-    @Test("9: where the trial of an origin that is down cannot be committed, another is tried")
+    @Test("If the trial of an origin that is down cannot be committed, another tries (case 9)")
     mutating func trialNotCommitted() throws {
         let (name, now) = (script.origin, script.now)
         _ = script.queue.originWentDown(name, isCaptive: false, chance: 0.5, now: now)
@@ -85,9 +85,7 @@ struct ModifierQueueTests {
         #expect(script.run(script.pass(.milliseconds(750))) == [1])
     }
 
-    @Test(
-        "10: After a 500 what may be repeated goes on, and what may not waits for a person after 5"
-    )
+    @Test("After a 500 a repeatable write goes on, another needs a person after 5 (case 10)")
     mutating func serverFailed() throws {
         let failure = ModifierVerdict.serverFailed(retryAfter: nil)
         var once = try script.record(1)
@@ -103,7 +101,7 @@ struct ModifierQueueTests {
         #expect(script.queue.waitingFor(ModifierNumber(1)) == .decision)
     }
 
-    @Test("10: With after_unknown: hold a person decides after the first 500")
+    @Test("With after_unknown: hold a person decides after the first 500 (case 10)")
     mutating func heldServerFailed() throws {
         var held = try script.record(1)
         (held.resends, held.holds) = (false, true)
@@ -112,7 +110,7 @@ struct ModifierQueueTests {
         #expect(script.queue.waitingFor(ModifierNumber(1)) == .decision)
     }
 
-    @Test("25: A portal's answer to a POST puts it back into the queue, and counts nothing")
+    @Test("A portal's answer to a POST puts it back into the queue, uncounted (case 25)")
     mutating func portal() throws {
         var post = try script.record(1)
         post.resends = false
@@ -120,7 +118,7 @@ struct ModifierQueueTests {
         #expect(script.end(1, .captive) == [script.change(1, .queued, attempts: 0)])
     }
 
-    @Test("7: 202 leaves its lanes once that is written, and is confirmed by a read or in the end")
+    @Test("A 202 leaves its lanes once committed; a read or time confirms it (case 7)")
     mutating func accepted() throws {
         let records = [
             try script.record(1, ["x"]), try script.record(2, ["x"]),
@@ -140,7 +138,7 @@ struct ModifierQueueTests {
         #expect(other.run(read) == [3])
     }
 
-    @Test("9: when no byte can have left, nothing is counted, and one is tried before the others")
+    @Test("If no byte can have left, no attempt counts, and one modifier tries first (case 9)")
     mutating func neverLeft() throws {
         let lanes = ["x", "y", "z"].map { [$0] }
         let records = try lanes.enumerated().map { try script.record(Int64($0) + 1, $1) }
@@ -164,7 +162,7 @@ struct ModifierQueueTests {
         #expect(script.run(script.pass(.milliseconds(500))) == [2, 3])
     }
 
-    @Test("9: any success there wakes an origin, and so does a hand; set offline it waits for one")
+    @Test("An answer or an operator wakes an origin, unless it is set offline (case 9)")
     mutating func woken() throws {
         let name = script.origin
         let now = script.now
@@ -181,7 +179,7 @@ struct ModifierQueueTests {
         #expect(other.run(other.queue.originWoken(name, now: other.now)) == [2])
     }
 
-    @Test("10: pauses double up to five minutes, Retry-After is a floor of an hour at most")
+    @Test("Pauses double to five minutes; Retry-After is a floor, at most an hour (case 10)")
     mutating func backoff() throws {
         script.rules.stalledAfter = 3
         #expect(script.add([try script.record(1)]) == [1])
@@ -210,7 +208,7 @@ struct ModifierQueueTests {
         }
     }
 
-    @Test("10: the last counted attempt that is not applied is the end")
+    @Test("The last counted attempt that is not applied fails the modifier (case 10)")
     mutating func attempts() throws {
         var record = try script.record(1)
         record.attemptsMax = 2
@@ -222,7 +220,7 @@ struct ModifierQueueTests {
         #expect(script.end(1, .notNow(retryAfter: nil)) == [script.settle(1, .failed(.attempts))])
     }
 
-    @Test("13: those that depend on a refused one leave in its step, the others are sent")
+    @Test("Dependants of a refused modifier leave in its step, the others are sent (case 13)")
     mutating func dependants() throws {
         let records = [
             try script.record(1, ["x"]), try script.record(2, dependsOn: [1]),
@@ -238,7 +236,7 @@ struct ModifierQueueTests {
         #expect(script.finish(3, .confirmed(.none)) == [5])
     }
 
-    @Test("13: one that was accepted while its parent died, dies after it")
+    @Test("A dependant accepted while its parent was failing fails after it (case 13)")
     mutating func lateDependant() throws {
         #expect(script.add([try script.record(1)]) == [1])
         let actions = script.end(1, .refused)
@@ -253,7 +251,7 @@ struct ModifierQueueTests {
         #expect(script.queue.count == 0)
     }
 
-    @Test("14: order is the number's within each lane of an account, whatever the origin")
+    @Test("Order is by number within each lane of an account, whatever the origin (case 14)")
     mutating func order() throws {
         var elsewhere = try script.record(3, ["y"])
         elsewhere = ModifierRecord(
@@ -280,7 +278,9 @@ struct ModifierQueueTests {
         #expect(script.finish(2, .confirmed(.none)) == [3])
     }
 
-    @Test("14: eight are under way at an origin at once, the next in the order of their numbers")
+    @Test(
+        "Eight modifiers of an origin are in flight together, and numbers order the rest (case 14)"
+    )
     mutating func eight() throws {
         #expect(script.add(try (1...20).map { try script.record($0) }) == Array(1...8))
         #expect(script.wait(9) == .turn)
@@ -288,7 +288,7 @@ struct ModifierQueueTests {
         #expect(script.finish(1, .notNow(retryAfter: nil)) == [10])
     }
 
-    @Test("15: a poisoned one holds up its lanes alone, for as long as it takes")
+    @Test("A modifier that cannot be sent holds up its lanes only, however long (case 15)")
     mutating func poison() throws {
         script.rules.stalledAfter = 1
         let records = [

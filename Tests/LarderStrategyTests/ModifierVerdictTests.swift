@@ -2,7 +2,7 @@ import LarderModel
 import LarderStrategy
 import Testing
 
-@Suite("What an answer to a modifier means")
+@Suite("Verdicts on answers to modifiers")
 struct ModifierVerdictTests {
     private let url: WebURL
     private let target: EntryID
@@ -46,7 +46,7 @@ struct ModifierVerdictTests {
     }
 
     @Test(
-        "25: A 2xx page over plain http is a portal's, whatever the method",
+        "A 2xx page over plain http is a portal's, whatever the method (case 25)",
         arguments: ["PUT", "DELETE", "POST", "PATCH"]
     )
     func portalPages(method: String) throws {
@@ -72,7 +72,7 @@ struct ModifierVerdictTests {
         #expect(!write.isPortalPage(Array("{}".utf8), HeaderFields(), from: plain))
     }
 
-    @Test("22: A refusal of a repeat says nothing of the first attempt")
+    @Test("A refusal of a repeat leaves the first attempt's result open (case 22)")
     func repeats() {
         for status in [400, 403, 404, 409, 422] {
             let verdict = ModifierRequest.ofRepeat(.refused, status: status, isHonoured: false)
@@ -128,7 +128,7 @@ struct ModifierVerdictTests {
         }
     }
 
-    @Test("5: a body is the target where the answer says so, and nothing else is")
+    @Test("A body is the target only if the answer says so (case 5)")
     func representations() throws {
         let list = try WebURL("https://a.example/articles")
         let like = try WebURL("https://a.example/articles/42/like")
@@ -185,7 +185,7 @@ struct ModifierVerdictTests {
         }
     }
 
-    @Test("5: the origin can say that every body is the target")
+    @Test("An origin's rule can declare every body the target (case 5)")
     func rule() {
         let whole = ModifierVerdict.confirmed(.representation(of: target))
         #expect(verdict(request("PATCH"), 200, rule: .representation) == whole)
@@ -194,7 +194,7 @@ struct ModifierVerdictTests {
         #expect(verdict(request("POST", targets: []), 200, rule: .representation) == none)
     }
 
-    @Test("10: Retry-After is seconds or a date, and nonsense is none")
+    @Test("Retry-After is seconds or a date, and any other text is ignored (case 10)")
     func retryAfter() {
         let rows: [(String, Duration?)] = [
             ("120", .seconds(120)), ("Fri, 20 Nov 2026 18:44:27 GMT", .milliseconds(59_880)),
@@ -210,7 +210,7 @@ struct ModifierVerdictTests {
         }
     }
 
-    @Test("11, 25: a redirect is followed, a refusal, or a portal's")
+    @Test("A redirect is followed, a refusal, or a portal's (cases 11 and 25)")
     func redirects() throws {
         let plain = try WebURL("http://a.example/articles/42")
         let listed = request("PUT", redirectHosts: [try HostPort("b.example")])
@@ -228,7 +228,7 @@ struct ModifierVerdictTests {
         #expect(verdict(request("PUT", to: plain), 302, there) == .captive)
     }
 
-    @Test("25: a page where JSON was expected is a portal's, a page that refuses is the origin's")
+    @Test("A page instead of JSON is a portal's, a page that refuses is the origin's (case 25)")
     func pages() {
         let page = fields(["Content-Type": "text/html; charset=utf-8"])
         #expect(verdict(request("PUT"), 200, page) == .captive)
@@ -237,7 +237,7 @@ struct ModifierVerdictTests {
         #expect(verdict(request("POST"), 503, page) == .notNow(retryAfter: nil))
     }
 
-    @Test("22: what is sent again by itself")
+    @Test("Repeatable requests are sent again automatically (case 22)")
     func resends() {
         let merge = fields(["Content-Type": "Application/Merge-Patch+JSON; charset=utf-8"])
         let patch = fields(["Content-Type": "application/json-patch+json"])

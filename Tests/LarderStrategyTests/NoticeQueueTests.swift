@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderStrategy
 
-@Suite("What waits for a watcher")
+@Suite("A watcher's queue of notices")
 struct NoticeQueueTests {
     @Test("Puts of a few ids take the room of a few, however many there were")
     func swept() {
@@ -63,7 +63,7 @@ struct NoticeQueueTests {
 
     /// Against a list from which an earlier put is taken out where it stands.
     @Test(
-        "What is handed out is what a plain list would hand out, whatever comes",
+        "The queue hands out the notices of a plain list, in any sequence of events",
         arguments: 0..<10 as Range<UInt64>
     )
     func model(seed: UInt64) {

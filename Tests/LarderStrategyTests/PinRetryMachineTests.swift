@@ -13,7 +13,7 @@ struct PinRetryMachineTests {
         two = try OriginName("two")
     }
 
-    @Test("An origin is asked at once, and by one task at a time")
+    @Test("An origin is asked immediately, and by one task at a time")
     func asksOnce() {
         var machine = PinRetryMachine()
         #expect(machine.looked([two, one], now: .zero) == [one, two])
@@ -23,7 +23,7 @@ struct PinRetryMachineTests {
         #expect(machine.looked([two, one], now: .seconds(100)) == [one])
     }
 
-    @Test("It rests 1 s, then twice as long each time, and 30 s at most")
+    @Test("An origin rests 1 s, then twice as long each time, and at most 30 s")
     func rests() {
         var machine = PinRetryMachine()
         var now = Duration.zero
@@ -54,7 +54,7 @@ struct PinRetryMachineTests {
         #expect(machine.looked([one], resting: [one: .seconds(90)], now: .seconds(90)) == [one])
     }
 
-    @Test("An origin that answers somebody is asked at once, and its failures are forgotten")
+    @Test("An origin that answers any client is asked immediately, and its failures are forgotten")
     func comesBack() {
         var machine = PinRetryMachine()
         for _ in 0..<5 { machine.notReached(one, now: .zero) }
@@ -68,7 +68,7 @@ struct PinRetryMachineTests {
         #expect(machine.nextDue == .seconds(1))
     }
 
-    @Test("One that rests does not hold up another")
+    @Test("An origin that rests does not hold up another")
     func apart() {
         var machine = PinRetryMachine()
         machine.notReached(one, now: .zero)
@@ -79,7 +79,7 @@ struct PinRetryMachineTests {
         #expect(machine.nextDue == .milliseconds(1_500))
     }
 
-    @Test("What nobody wants any more is forgotten, but for a task under way")
+    @Test("An origin without waiting pins is forgotten, unless a task is asking it")
     func forgets() {
         var machine = PinRetryMachine()
         machine.notReached(one, now: .zero)

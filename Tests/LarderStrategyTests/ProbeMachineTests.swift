@@ -13,7 +13,7 @@ struct ProbeMachineTests {
         return machine
     }
 
-    @Test("It is not asked while it has told all who wait to wait")
+    @Test("An origin is not probed during the rest that it asked all waiting clients for")
     func rest() {
         var machine = ProbeMachine(isDown: true)
         #expect(machine.interestBegan() == .pause(upTo: .seconds(1)))
@@ -22,7 +22,7 @@ struct ProbeMachineTests {
         #expect(machine.pauseEnded() == .ask)
     }
 
-    @Test("Nothing is asked while nobody waits or the origin is not down")
+    @Test("No probe is sent while no client waits or the origin is not down")
     func idle() {
         var machine = ProbeMachine(isDown: false)
         #expect(machine.interestBegan() == .nothing)
@@ -67,7 +67,7 @@ struct ProbeMachineTests {
         #expect(ProbeMachine.pause(upTo: .seconds(8), chance: 0.9999) < .seconds(8))
     }
 
-    @Test("The loop ends at its next step once nobody waits")
+    @Test("The loop ends at its next step once no client waits")
     func nobodyWaits() {
         var machine = down(waiting: 1)
         machine.interestEnded()
@@ -80,7 +80,7 @@ struct ProbeMachineTests {
         #expect(machine.state == .idle)
     }
 
-    @Test("Whoever comes while the loop still pauses is served by it")
+    @Test("A client that comes while the loop still pauses is served by it")
     func sameLoop() {
         var machine = down(waiting: 1)
         machine.interestEnded()

@@ -42,13 +42,13 @@ struct PublicRuleTests {
     }
 }
 
-@Suite("Origins that nobody has configured")
+@Suite("Origins that are not configured")
 struct ImplicitOriginTests {
     private func origin(_ url: String, taken: Set<String> = []) throws -> OriginSettings? {
         ImplicitOrigin.origin(for: try WebURL(url)) { taken.contains($0.text) }
     }
 
-    @Test("Their name is the host, and their base URL scheme, host and port")
+    @Test("The name of a public origin is its host, and its base URL has scheme, host and port")
     func name() throws {
         let plain = try #require(try origin("https://Api.Example.com/x?y"))
         #expect(plain.name.text == "api.example.com")

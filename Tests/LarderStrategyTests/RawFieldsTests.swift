@@ -56,7 +56,7 @@ struct RawFieldsTests {
         }
     }
 
-    @Test("What has no ETag of the origin's has one of its bytes")
+    @Test("An answer without an ETag of the origin has one made of its bytes")
     func digestTag() throws {
         let fields = RawFields.of(try entry(), CacheStatus(.hit), now: .start)
         #expect(fields["ETag"] == "\"larder-00000000000000010000000000000002\"")
@@ -64,7 +64,7 @@ struct RawFieldsTests {
         #expect(fields["Cache-Status"] == "larder; hit")
     }
 
-    @Test("What is passed on keeps its own fields")
+    @Test("A body that is passed on keeps its own header fields")
     func passingOn() {
         var headers = HeaderFields()
         headers.append("ETag", "\"a\"")

@@ -2,7 +2,7 @@ import LarderModel
 import LarderStrategy
 import Testing
 
-@Suite("What a request on the raw routes lets the cache do")
+@Suite("A request's cache rules on the raw routes")
 struct RawRulesTests {
     @Test(
         "Each policy under each directive",
@@ -49,7 +49,7 @@ struct RawRulesTests {
     }
 
     @Test(
-        "What a cached answer is good for",
+        "A request's limits decide whether a cached answer is fresh, stale or refused",
         arguments: [
             Case("", age: 5, freshFor: 10, .fresh),
             Case("", age: 5, freshFor: 0, .stale),

@@ -37,7 +37,7 @@ struct WatchMachineTests {
         #expect(machine.readerIsReady(released: rev(10)) == .tell([bookmark(10)]))
     }
 
-    @Test("P-12: a since above what is released misses nothing that was still open below it")
+    @Test("A since above the published revision misses no change that was open below it (P-12)")
     func ahead() {
         var machine = WatchMachine(everything, since: rev(12), listsFirst: false, released: rev(9))
         #expect(machine.readerIsReady(released: rev(9)) == .tell([bookmark(9)]))
@@ -75,7 +75,7 @@ struct WatchMachineTests {
         #expect(machine.readerIsReady(released: rev(11)) == .tell([notice(put(11, "b"))]))
     }
 
-    @Test("What changes while a long list is told is remembered in bounded memory, or told again")
+    @Test("A change during a long list is remembered in bounded memory, or reported again")
     func longList() {
         var machine = WatchMachine(everything, since: nil, listsFirst: true, released: rev(9))
         let long = String(repeating: "x", count: 8_000)
@@ -108,7 +108,7 @@ struct WatchMachineTests {
         #expect(machine.readerIsReady(released: rev(16)) == .tell([notice(put(16, "a"))]))
     }
 
-    @Test("A put that stands for another client's too is nobody's own")
+    @Test("A put that coalesces another client's is not marked as the watcher's own")
     func coalescesClients() {
         let phone = ClientTag(uid: 1, name: "phone")
         let laptop = ClientTag(uid: 1, name: "laptop")
@@ -122,7 +122,7 @@ struct WatchMachineTests {
         }
     }
 
-    @Test("A put behind a delete does not stand for the one before it")
+    @Test("A put after a delete does not coalesce with the one before it")
     func notAcrossDelete() {
         var machine = live()
         let changes = [put(11, "a"), delete(12, "a"), put(13, "a"), put(14, "a")]
@@ -156,7 +156,7 @@ struct WatchMachineTests {
         }
     }
 
-    @Test("Who is too slow is told what waits, then that it lagged, and then no more")
+    @Test("A slow watcher gets the waiting notices, then that it lagged, and then its end")
     func lags() {
         var machine = live()
         let most = Int64(Limits.watchNoticesMax)
@@ -189,7 +189,7 @@ struct WatchMachineTests {
         #expect(told == (11..<42).map { rev($0) })
     }
 
-    @Test("What was lost on the way is read from the log, or a lag where the log has lost it too")
+    @Test("A watcher reads lost changes from the log, or lags if the log has lost them too")
     func cut() {
         var machine = live()
         _ = machine.released(put(11, "a"))
@@ -202,7 +202,7 @@ struct WatchMachineTests {
         #expect(machine.readerIsReady(released: rev(20)) == lagged)
     }
 
-    @Test("An origin's state comes behind what happened before it, and is not replayed")
+    @Test("An origin's state comes after all earlier changes, and is not replayed")
     func origins() throws {
         let name = try OriginName("example")
         var machine = WatchMachine(everything, since: rev(5), listsFirst: false, released: rev(9))

@@ -8,7 +8,7 @@ import Testing
 /// of everything that ever happened.
 @Suite("A watcher and everything that happens")
 struct WatchSimulationTests {
-    @Test("P-12: each change is told once and in order, or stands in a later put, or is a lag")
+    @Test("Each change is reported once and in order, in a later put, or as a lag (P-12)")
     func promise() {
         for seed in 0..<250 as Range<UInt64> {
             var simulation = WatchSimulation(seed: seed)
