@@ -37,7 +37,7 @@ struct BatchTests {
         }
     }
 
-    @Test("What is there comes decoded, and what is not by its id")
+    @Test("Entries that are there come decoded, and others are named by their ids")
     func found() async throws {
         try await withDaemon(account: "work") { daemon, client in
             let gone = DeletedFrame(source: .cache, revision: Revision(3), status: 410)

@@ -35,7 +35,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("What is kept comes from the entry, and takes the place of the file that was there")
+    @Test("A kept body comes from the entry, and replaces the file that was there")
     func kept() async throws {
         try await withDaemon { daemon, client in
             let folder = try Folder()
@@ -62,7 +62,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("What is too large to be kept is passed through, with the headers and the account")
+    @Test("A body that is too large to be kept is passed through, with the headers and the account")
     func passedThrough() async throws {
         try await withDaemon(account: "work") { daemon, client in
             let folder = try Folder()

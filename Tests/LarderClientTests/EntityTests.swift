@@ -34,7 +34,7 @@ struct EntityTests {
         }
     }
 
-    @Test("What is no entity's id, what is unknown and what is deleted are told apart")
+    @Test("An id that is not an entity's, an unknown and a deleted entity throw distinct errors")
     func failures() async throws {
         try await withDaemon { daemon, client in
             let path = "/v1/entries/entity%3Aa%2FA%3A"

@@ -80,7 +80,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("What is no HTTP throws badAnswer")
+    @Test("An answer that is not HTTP throws badAnswer")
     func noHTTP() async throws {
         try await withDaemon { daemon, client in
             daemon.answer(

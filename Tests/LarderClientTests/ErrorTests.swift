@@ -110,7 +110,7 @@ struct ErrorTests {
         }
     }
 
-    @Test("What is not the daemon's word has no problem")
+    @Test("An error that the daemon did not send has no problem")
     func others() {
         let errors: [LarderError] = [
             .unreachable([]), .socketRefused(path: "/a"), .timedOut, .cutOff, .badAnswer(""),

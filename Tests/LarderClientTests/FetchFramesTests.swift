@@ -75,7 +75,7 @@ struct FetchFramesTests {
         }
     }
 
-    @Test("Unchanged, deleted and failed stand in place of the second snapshot")
+    @Test("Unchanged, deleted and failed take the place of the second snapshot")
     func otherFrames() async throws {
         try await withDaemon { daemon, client in
             let cached = try Frames.snapshot(.cache, .json(Array("{}".utf8)))
@@ -218,7 +218,7 @@ struct FetchFramesTests {
     }
 
     @Test(
-        "What is no frame throws badAnswer",
+        "A line that is not a frame throws badAnswer",
         arguments: ["nonsense", "{\"type\":1}", "{}"]
     )
     func badLine(line: String) async throws {

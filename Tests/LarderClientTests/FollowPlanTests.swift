@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderClient
 
-@Suite("What one that follows tells and tries")
+@Suite("A follower's reports and retries")
 struct FollowPlanTests {
     private static let refused = LarderError.unreachable([])
 
@@ -24,7 +24,7 @@ struct FollowPlanTests {
         #expect(plan.snapshotArrived(9, .cache) == .tell)
     }
 
-    @Test("What the network says counts even below what was known: the daemon lost its numbers")
+    @Test("A network snapshot counts even below the known revision: the daemon lost its numbers")
     func lostNumbers() {
         var plan = FollowPlan()
         #expect(plan.snapshotArrived(900, .cache) == .tell)
@@ -59,7 +59,7 @@ struct FollowPlanTests {
         #expect(plan.broke(Self.refused, chance: 0) == retry(0, isTold: false))
     }
 
-    @Test("What no second try can heal is given up")
+    @Test("An error that a second try cannot help ends the follower")
     func final() {
         let errors: [LarderError] = [
             .socketRefused(path: "s"), .badAnswer("x"), .decoding(id: "a", reason: "b"),

@@ -137,7 +137,7 @@ struct FollowedUpdatesTests {
         }
     }
 
-    @Test("Without a daemon it says so once and tries on, more and more seldom")
+    @Test("Without a daemon a follower says so once and tries again after ever longer pauses")
     func noDaemon() async throws {
         try await withFollower(pausesMax: 9) { daemon, client, pauses in
             await daemon.stop()

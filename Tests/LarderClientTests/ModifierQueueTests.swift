@@ -107,7 +107,7 @@ struct ModifierQueueTests {
         }
     }
 
-    @Test("What is done by hand goes to its path, with whose it is")
+    @Test("An action on the queue goes to its path, with its scope and account")
     func paths() async throws {
         try await withDaemon(account: "work") { daemon, client in
             let requests = [
@@ -144,7 +144,7 @@ struct ModifierQueueTests {
         }
     }
 
-    @Test("What was sent already can be told apart, and what there is not")
+    @Test("An action on a sent, a settled or an unknown modifier throws a distinct error")
     func tooLate() async throws {
         try await withDaemon { daemon, client in
             let path = "/v1/modifiers/actions"

@@ -29,7 +29,7 @@ struct ModifierTargetTests {
         #expect(command.request.body == .bytes(Array(#"{"name":"Ada"}"#.utf8)))
     }
 
-    @Test("One modifier changes an entry and entities, and has the request that is given")
+    @Test("A single modifier changes an entry and entities, and has the given request")
     func several() async throws {
         let ids = [ModifierWriteTests.url, "entity:example/User:7", "entity:other/User:8"]
         let like = Modifier(

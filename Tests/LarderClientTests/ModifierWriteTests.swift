@@ -170,7 +170,7 @@ struct ModifierWriteTests {
         }
     }
 
-    @Test("A write that is waited for tells what came of it, a refusal too")
+    @Test("A write that is waited for returns its result, a refusal too")
     func waited() async throws {
         try await withDaemon { daemon, client in
             var report = ModifierQueueTests.report()
@@ -212,14 +212,14 @@ struct JSONTests {
         #expect(try JSON(encoding: ["a": 1]) == ["a": 1])
     }
 
-    @Test("What is no JSON is refused", arguments: ["", "{", "[1,]", "nul"])
+    @Test("Text that is not JSON is refused", arguments: ["", "{", "[1,]", "nul"])
     func refused(text: String) async {
         await expectProblem("urn:larder:bad-request") { () async throws(LarderError) in
             try JSON(text: text)
         }
     }
 
-    @Test("What cannot be encoded is refused")
+    @Test("A value that cannot be encoded is refused")
     func unencodable() async {
         await expectProblem("urn:larder:bad-request") { () async throws(LarderError) in
             try JSON(encoding: [Double.infinity])

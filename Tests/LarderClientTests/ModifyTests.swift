@@ -66,7 +66,7 @@ struct ModifyTests {
         )
     }
 
-    @Test("What stays the same is not sent")
+    @Test("Members that stay the same are not sent")
     func same() async throws {
         let shown = #"{"title":"A","comments":[{"text":"b","likes":2}]}"#
         #expect(try await sent(shown) { $0.title = "A" } == nil)
@@ -118,7 +118,7 @@ struct ModifyTests {
         }
     }
 
-    @Test("What is not there, gone or something else cannot be changed")
+    @Test("An entry that is missing, deleted or of another form cannot be changed")
     func unfit() async throws {
         try await withDaemon { daemon, client in
             daemon.answer(

@@ -29,7 +29,7 @@ struct ObservedTests {
         OriginAnswer([.fetchHead] + frames.map { .chunk($0.encodedLine()) } + [.chunk([])])
     }
 
-    @Test("Each element is all that is known: the value stays beside what went wrong")
+    @Test("Each element has all that is known: the value stays, with the error")
     func values() async throws {
         let daemon = try await ScriptedDaemon()
         let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })

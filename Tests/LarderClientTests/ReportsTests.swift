@@ -141,7 +141,7 @@ struct ReportsTests {
         }
     }
 
-    @Test("Others' entries are asked for by their scope, and say whose they are")
+    @Test("Entries of other users are requested by their scope, and name their owner")
     func scopes() async throws {
         try await withDaemon { daemon, client in
             var theirs = try item("a")

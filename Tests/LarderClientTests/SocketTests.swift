@@ -142,7 +142,10 @@ struct SocketTests {
         }
     }
 
-    @Test("A socket of somebody else throws notPermitted", .enabled(if: getuid() != 0))
+    @Test(
+        "A socket without permission for the client throws notPermitted",
+        .enabled(if: getuid() != 0)
+    )
     func permission() async throws {
         let daemon = try await ScriptedDaemon()
         chmod(daemon.path, 0)

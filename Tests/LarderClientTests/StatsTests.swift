@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Statistics", .timeLimit(.minutes(5)))
 struct StatsTests {
-    @Test("They carry counters and times")
+    @Test("Statistics have counters and times")
     func stats() async throws {
         try await withDaemon { daemon, client in
             var report = StatsReport()

@@ -27,7 +27,7 @@ struct WatchEventsTests {
         }
     }
 
-    @Test("P-12: it comes back with the last revision it has seen, and says so where that is gone")
+    @Test("A watch resumes after the last revision seen, and reports if that is gone (P-12)")
     func comesBack() async throws {
         let daemon = try await ScriptedDaemon()
         let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
@@ -71,7 +71,7 @@ struct WatchEventsTests {
         }
     }
 
-    @Test("What a client changes goes out under the name of its watch, its own or a drawn one")
+    @Test("A client's changes carry the name of its watch, a given or a random one")
     func name() async throws {
         let daemon = try await ScriptedDaemon()
         daemon.answer("/v1/watch", with: stream(try put(6, "a")))
@@ -109,7 +109,7 @@ struct WatchEventsTests {
         await daemon.stop()
     }
 
-    @Test("A list of what there is that breaks off is asked for anew")
+    @Test("A first list that breaks off is requested again")
     func listsAgain() async throws {
         let daemon = try await ScriptedDaemon()
         let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
