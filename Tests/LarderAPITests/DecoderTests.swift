@@ -71,7 +71,7 @@ struct DecoderTests {
     }
 
     @Test(
-        "What is wrong with a request is said with its place",
+        "A mistake in a request is named with its place",
         arguments: [
             ("{", "the JSON ends too early, at byte 1"),
             ("[]", "the body is an array, an object is needed"),

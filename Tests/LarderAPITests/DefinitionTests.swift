@@ -42,7 +42,7 @@ struct DefinitionTests {
     }
 
     @Test(
-        "What is wrong is said with its place",
+        "A mistake in an origin's definition is named with its place",
         arguments: [
             (
                 #""fetch":{"timeuot":"1s"}"#,

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A problem")
 struct ProblemTests {
-    @Test("It is written with its members in order and reads back")
+    @Test("A problem is written with its members in order and reads back")
     func roundTrip() throws {
         var problem = Problem(.unreachable, "api.example.com refused the connection")
         problem.requestID = "r-1"
@@ -27,7 +27,7 @@ struct ProblemTests {
         }
     }
 
-    @Test("What an origin refused is quoted, JSON inline and on one line")
+    @Test("The body of an origin's refusal is quoted, JSON inline and on one line")
     func quotedJSON() throws {
         var problem = Problem(.originStatus, "it answered 500", hint: "h")
         problem.originStatus = 500

@@ -75,7 +75,7 @@ struct QueryTests {
     }
 
     @Test(
-        "What is wrong with a query is said with the parameter's name",
+        "A mistake in a query is named with its parameter",
         arguments: [
             (
                 "bogus=1",
