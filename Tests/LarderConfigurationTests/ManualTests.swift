@@ -20,7 +20,7 @@ struct ManualTests {
             .joined(separator: "\n")
     }
 
-    @Test("Its values are root's defaults in code")
+    @Test("The manual's values are root's defaults in code")
     func defaults() throws {
         let places = StandardPlaces(environment: [:], uid: 0, home: "/root")
         let elsewhere = StandardPlaces(environment: [:], uid: 4_000_000_001, home: "/home/other")
@@ -33,7 +33,7 @@ struct ManualTests {
         #expect(read == Configuration(places: places))
     }
 
-    @Test("Its example is an origin with nothing but a base_url")
+    @Test("The manual's example is an origin with nothing but a base_url")
     func example() throws {
         let read = try configuration(manualWithExample())
         let expected = OriginSettings(
@@ -43,7 +43,7 @@ struct ManualTests {
         #expect(read.origins == [expected])
     }
 
-    @Test("It has every key of the reader, and the reader every key of it")
+    @Test("The manual has every key of the reader, and the reader every key of the manual")
     func keys() throws {
         let document = try ConfigurationDocument(text: manualWithExample(), file: path)
         func paths<Value: Decodable>(

@@ -45,7 +45,7 @@ struct NormalizeCodingTests {
         #expect(rulesCount > 200)
     }
 
-    @Test("What is printed reads well")
+    @Test("Printed rules are easy to read")
     func printed() throws {
         let rules = NormalizeRules(
             byType: .standard,

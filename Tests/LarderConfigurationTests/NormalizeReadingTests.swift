@@ -81,7 +81,7 @@ struct NormalizeReadingTests {
         #expect(read == expected)
     }
 
-    @Test("What is left out is not there, and null is no rules")
+    @Test("Rules that are left out are absent, and null means no rules")
     func leftOut() throws {
         #expect(try rules("by_type: true") == NormalizeRules(byType: .standard))
         #expect(try rules("by_type: {}") == NormalizeRules(byType: .standard))
@@ -96,7 +96,7 @@ struct NormalizeReadingTests {
     }
 
     @Test(
-        "What is wrong is told with its place, and with what was meant",
+        "A mistake in the rules is named with its place, and with a suggestion",
         arguments: [
             ("[]", "12: # is a mapping of keys to values, not a list"),
             ("1", "12: # is a mapping of keys to values, not a single value"),

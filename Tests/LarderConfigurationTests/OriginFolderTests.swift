@@ -41,7 +41,7 @@ struct OriginFolderTests {
         )
     }
 
-    @Test("A file's name is the origin's, its content what stands under the name")
+    @Test("An origin's file has the origin's name, and its content is that name's value")
     func added() throws {
         try configure("origins: {a: {base_url: https://a.example}}\n")
         try folder.write("origins.d/b.yaml", "base_url: https://b.example\nallow_private: true\n")
@@ -83,7 +83,7 @@ struct OriginFolderTests {
         #expect(read.origins.map(\.name.text) == ["local"])
     }
 
-    @Test("What is wrong is told with file, line and column")
+    @Test("A mistake in an origin's file is named with file, line and column")
     func wrong() throws {
         try configure()
         try folder.write("origins.d/b.yaml", "base_url: https://b.example\nalow_private: true\n")
@@ -103,7 +103,7 @@ struct OriginFolderTests {
         #expect(try complaints() == expected)
     }
 
-    @Test("A name that stands twice is told with both places")
+    @Test("A name that two files have is named with both places")
     func sameName() throws {
         try configure("origins: {b: {base_url: https://a.example}}\n")
         try folder.write("origins.d/b.yaml", "base_url: https://b.example\n")
@@ -113,7 +113,7 @@ struct OriginFolderTests {
         )
     }
 
-    @Test("An address that stands twice is told with both places")
+    @Test("An address that two origins have is named with both places")
     func sameAddress() throws {
         try configure("origins: {a: {base_url: https://a.example}}\n")
         try folder.write("origins.d/b.yaml", "base_url: https://a.example/\n")
@@ -124,7 +124,7 @@ struct OriginFolderTests {
         )
     }
 
-    @Test("What is wrong in the state directory is left out with a warning")
+    @Test("A bad file in the state directory is left out with a warning")
     func leftOut() throws {
         try configure("origins: {a: {base_url: https://a.example}}\n")
         try folder.write("state/origins.d/a.yaml", "base_url: https://other.example\n")
@@ -187,7 +187,7 @@ struct KeptOriginTests {
         return try folder.read(OriginName("odd"), OriginDefinition(decoding: Array(json.utf8)))
     }
 
-    @Test("What is saved is read again as it was, and what is removed is not")
+    @Test("A saved origin is read again as it was, and a removed one is not")
     func saved() throws {
         let origin = try odd()
         try folder.save(origin)

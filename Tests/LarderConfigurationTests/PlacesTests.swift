@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarderConfiguration
 
-@Suite("Where things are when nobody says where")
+@Suite("Standard places")
 struct PlacesTests {
     @Test("Root's places are the system's")
     func root() {
@@ -34,7 +34,7 @@ struct PlacesTests {
         #expect(places.stateDirectory == "/x/state/larder")
     }
 
-    @Test("Without the XDG variables, or with relative ones, the usual folders stand in")
+    @Test("Without the XDG variables, or with relative ones, the usual folders are used")
     func fallbacks() {
         let places = StandardPlaces(
             environment: ["XDG_CACHE_HOME": "relative", "XDG_RUNTIME_DIR": ""],

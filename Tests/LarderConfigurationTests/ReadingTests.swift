@@ -131,7 +131,7 @@ struct ReadingTests {
         }
     }
 
-    @Test("What is printed reads back to the same configuration, but for the headers' values")
+    @Test("A printed configuration reads back as the same one, except for header values")
     func printed() throws {
         let read = try configuration(
             #"""

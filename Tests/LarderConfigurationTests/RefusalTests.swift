@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarderConfiguration
 
-@Suite("What is wrong with a configuration")
+@Suite("Mistakes in a configuration")
 struct RefusalTests {
     @Test(
         "An unknown key is told with its place and the key that was meant",
@@ -115,7 +115,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "What is wrong with an origin is told with its place",
+        "A mistake in an origin is named with its place",
         arguments: [
             ("{}", "2:3: origins.a needs a base_url"),
             ("{base_url: }", "2:17: origins.a.base_url has no value"),
@@ -166,7 +166,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "What is wrong with an origin's modifiers is told with its place",
+        "A mistake in an origin's modifiers is named with its place",
         arguments: [
             ("5", "3:14: origins.a.modifiers is a mapping of keys to values, not a single value"),
             ("{respond_async: 1}", "3:30: '1' is neither true nor false"),
@@ -265,7 +265,7 @@ struct RefusalTests {
         )
     }
 
-    @Test("A key that stands twice is told where it stands again, and the rest is still read")
+    @Test("A key given twice is named at its second place, and the rest is still read")
     func duplicates() {
         let text = """
             cache:
@@ -287,7 +287,7 @@ struct RefusalTests {
         )
     }
 
-    @Test("Everything that is wrong is told at once, the file first and from its top")
+    @Test("All mistakes are named together, those of the file first and from its top")
     func everything() {
         let text = """
             log: {level: loud}

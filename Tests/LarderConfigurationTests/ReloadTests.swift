@@ -27,7 +27,7 @@ struct ReloadTests {
         #expect(new.inForce(after: old) == expected)
     }
 
-    @Test("What needs a restart is named until there is one")
+    @Test("Keys that need a restart are named until there is one")
     func pending() throws {
         let old = try configuration("")
         let new = try configuration("log: {format: json}\n")
