@@ -30,7 +30,7 @@ struct EffectCodingTests {
     }
 
     @Test(
-        "What is no effect is refused with the member and the place",
+        "A value that is not an effect is refused with the member and the place",
         arguments: [
             ("[]", "the effect is an array, an object is needed"),
             ("{}", "the effect's member '/type' is missing"),
@@ -127,7 +127,7 @@ struct EffectCodingTests {
         }
     }
 
-    @Test("What can be read can be read again after it was written, up to the deepest")
+    @Test("An effect that can be read can be read again after it was written, up to the deepest")
     func deepest() throws {
         func put(_ depth: Int) -> [UInt8] {
             Array(

@@ -2,7 +2,7 @@ import LarderJSON
 import LarderModel
 import Testing
 
-@Suite("What effects may cost")
+@Suite("Limits of effects")
 struct EffectLimitTests {
     private func nested(_ depth: Int) -> JSONValue {
         (0..<depth).reduce(.null) { inner, _ in .array([inner]) }
@@ -139,7 +139,7 @@ struct EffectLimitTests {
         #expect(before - long < elements.count / 8)
     }
 
-    @Test("What shows on the way is what the effects as far as there make")
+    @Test("Each intermediate view is the result of the effects up to there")
     func onTheWay() throws {
         let base = TargetContent.json(try json(#"{"n":1}"#))
         let texts = [

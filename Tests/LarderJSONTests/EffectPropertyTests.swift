@@ -87,7 +87,7 @@ struct EffectPropertyTests {
         #expect(counts[false, default: 0] < 50, "seed \(seed): \(counts)")
     }
 
-    @Test("What is added to a list that had none of it can be removed again", arguments: 1...4)
+    @Test("Elements added to a list without any of them can be removed again", arguments: 1...4)
     func listAddAndRemove(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let pointer = try JSONPointer("/list")

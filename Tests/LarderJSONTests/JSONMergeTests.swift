@@ -35,7 +35,7 @@ struct JSONMergeTests {
         #expect(outcome == .json(try json(expected), isComplete: true), "\(outcome)")
     }
 
-    @Test("What is merged keeps its order, and what it does not touch its spelling")
+    @Test("A merge patch keeps the order of members, and the spelling of those not in it")
     func order() throws {
         let outcome = try Effect.merge(json(#"{"n":9,"c":3,"a":1}"#))
             .applied(to: .json(json(#"{"c":1.50,"big":1e400,"a":0}"#)))

@@ -227,7 +227,7 @@ struct JSONPatchTests {
     }
 
     @Test(
-        "What is no patch is refused with the place",
+        "A value that is not a patch is refused with the place",
         arguments: [
             ("{}", "/value"), ("[1]", "/value/0"), (#"[{"path":"/a"}]"#, "/value/0/op"),
             (#"[{"op":"spam","path":"/a"}]"#, "/value/0/op"),

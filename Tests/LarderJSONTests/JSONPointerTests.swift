@@ -68,7 +68,7 @@ struct JSONPointerTests {
         #expect(JSONPointer.index(token) == index)
     }
 
-    @Test("What a token means depends on what it meets")
+    @Test("The meaning of a token depends on the value that it is applied to")
     func meaning() throws {
         let document = try json(#"{"0":"member","list":["element"],"a":1,"a":2,"text":"t"}"#)
         func text(_ pointer: String) throws -> String? {

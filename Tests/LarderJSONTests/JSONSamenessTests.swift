@@ -2,7 +2,7 @@ import LarderJSON
 import LarderTestSupport
 import Testing
 
-@Suite("What two JSON values say")
+@Suite("Sameness of two JSON values")
 struct JSONSamenessTests {
     @Test(
         "Two spellings of one value say the same",

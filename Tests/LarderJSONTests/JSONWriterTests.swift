@@ -9,7 +9,7 @@ struct JSONWriterTests {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    @Test("Members stand in the order of the calls, compact, with their commas")
+    @Test("Members are written in the order of the calls, compact, with their commas")
     func members() {
         let text = written { json in
             json.object { json in

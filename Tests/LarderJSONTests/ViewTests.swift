@@ -61,7 +61,7 @@ struct ViewTests {
         #expect(view.leftOut[0].reason.message == "there is nothing at '/b'")
     }
 
-    @Test("Where nothing is known and nothing shows, it is a miss (case 1)")
+    @Test("A target without a base and without a view is a miss (case 1)")
     func miss() throws {
         let view = View.of(
             .unknown,
@@ -84,7 +84,7 @@ struct ViewTests {
         #expect(whole.isComplete)
     }
 
-    @Test("A list that may be there unseen is not begun anew (case 1)")
+    @Test("A list that may be there unseen is not created (case 1)")
     func unseenList() throws {
         let view = View.of(
             .unknown,
@@ -97,7 +97,7 @@ struct ViewTests {
         #expect(view.leftOut.map(\.reason.cause) == [.missing])
     }
 
-    @Test("What is deleted stays deleted until a put (case 20)")
+    @Test("A deleted target stays deleted until a put (case 20)")
     func deleted() throws {
         let base = TargetContent.json(try json("{}"))
         let delete = #"{"type":"delete"}"#
@@ -126,7 +126,7 @@ struct ViewTests {
         #expect(View.of(.opaque, try effects(replace, put)).content == .json(try json("1")))
     }
 
-    @Test("What one modifier would make of an unknown base is told to be incomplete")
+    @Test("The result of one modifier on an unknown base is marked as incomplete")
     func outcome() throws {
         let merge = Effect.merge(try json(#"{"a":1}"#))
         #expect(
