@@ -37,7 +37,7 @@ struct AddressRuleTests {
         #expect(!AddressRule.refuses(try bytes(text)))
     }
 
-    @Test("What is neither four nor sixteen bytes is refused", arguments: [0, 3, 5, 15, 17])
+    @Test("An address of neither four nor sixteen bytes is refused", arguments: [0, 3, 5, 15, 17])
     func refusesOtherLengths(_ count: Int) {
         #expect(AddressRule.refuses([UInt8](repeating: 8, count: count)))
     }

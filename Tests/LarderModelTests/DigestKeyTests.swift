@@ -7,7 +7,7 @@ struct DigestKeyTests {
     /// From the tables of https://github.com/veorq/SipHash, for the key 0, 1, … 15 and the texts of
     /// 0, 1, 15 and 63 bytes 0, 1, 2, ….
     @Test(
-        "They are those of SipHash-2-4 with 128 bits",
+        "Digests are those of SipHash-2-4 with 128 bits",
         arguments: [
             (0, "a3817f04ba25a8e66df67214c7550293"), (1, "da87c1d86b99af44347659119b22fc45"),
             (15, "5493e99933b0a8117e08ec0f97cfc3d9"), (63, "5150d1772f50834a503e069a973fbd7c"),

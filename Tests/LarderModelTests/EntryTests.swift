@@ -45,7 +45,7 @@ struct EntryTests {
         #expect(try !entry(.fetched, freshFor: .seconds(1)).isExpired(at: later))
     }
 
-    @Test("Its ETag is the origin's, or made of the digest")
+    @Test("An entry's ETag is the origin's, or made of the digest")
     func entityTag() throws {
         var entry = try entry(.fetched, freshFor: nil)
         #expect(entry.entityTag == "\"larder-000000000000000a000000000000000b\"")

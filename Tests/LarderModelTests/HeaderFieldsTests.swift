@@ -20,7 +20,7 @@ struct HeaderFieldsTests {
         #expect(fields == HeaderFields([HeaderFields.Field(name: "etag", value: "\"b\"")]))
     }
 
-    @Test("They come back from their lines")
+    @Test("Header fields read back from their lines")
     func lines() {
         var fields = HeaderFields()
         #expect(HeaderFields(lines: fields.lines) == fields)
@@ -70,7 +70,7 @@ struct HeaderFieldsTests {
         #expect(pair != HeaderFields.Field(name: "AB", value: "C"))
     }
 
-    @Test("They count with names, values and what stands between")
+    @Test("The byte count of header fields has names, values and separators")
     func byteCount() {
         var fields = HeaderFields()
         #expect(fields.byteCount == 0)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Histograms")
 struct HistogramTests {
-    @Test("One that counted nothing says nothing")
+    @Test("A histogram without values has no percentiles")
     func empty() {
         let histogram = Histogram()
         #expect(histogram.count == 0)

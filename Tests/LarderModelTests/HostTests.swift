@@ -58,7 +58,7 @@ struct HostTests {
     }
 
     @Test(
-        "What is no host with a port is refused",
+        "Text that is not a host with a port is refused",
         arguments: [
             "", "b.example/", "b.example/x", "https://b.example", "b.example:", "b.example:0",
             "b.example:65536", "b.example:a", "u@b.example", "b example", "*.example", "b?", "b#",
@@ -85,7 +85,7 @@ struct HostTests {
     }
 
     @Test(
-        "What is no proxy is refused, and no word of it repeated",
+        "Text that is not a proxy is refused, and not repeated in the error",
         arguments: [
             "", "proxy:3128", "https://secret@p.example", "socks5://secret@p.example",
             "http://secret@", "http://secret:x@p.example/path", "http://secret@p.example?q",

@@ -14,7 +14,7 @@ struct NormalizeRulesTests {
         )
     }
 
-    @Test("Rules as the design has them are taken")
+    @Test("Valid rules of each form are accepted")
     func taken() throws {
         let nested = EntityKeyRule([.member("title"), .within("author", [.member("name")])])
         let author = MemberPath(tokens: ["author"])
@@ -41,7 +41,7 @@ struct NormalizeRulesTests {
         #expect(NormalizeRules.TypeMembers.standard.id == ["id", "_id"])
     }
 
-    @Test("What cannot be meant is refused with its place")
+    @Test("A rule without a meaning is refused with its place")
     func refused() {
         func expect(_ place: String, _ change: (inout NormalizeRules) -> Void) {
             var rules = NormalizeRules(byType: .standard, types: [book])

@@ -14,7 +14,7 @@ struct SharesTests {
         #expect(shares.count(of: 0) == 4)
     }
 
-    @Test("What is taken at once is taken whole or not at all")
+    @Test("An amount is taken whole or not at all")
     func amounts() {
         var shares = Shares<Int>(each: 10)
         #expect([6, 5, 4].map { shares.take(0, $0) } == [true, false, true])

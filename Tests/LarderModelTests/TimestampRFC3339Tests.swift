@@ -22,7 +22,7 @@ struct TimestampRFC3339Tests {
     }
 
     @Test(
-        "What is no moment is refused",
+        "Text that is not a moment is refused",
         arguments: [
             "", "Z", "1970-01-01", "1970-01-01T00:00:00", "1970-01-01 00:00:00Z",
             "1970-13-01T00:00:00Z", "1970-00-01T00:00:00Z", "1970-01-32T00:00:00Z",

@@ -79,7 +79,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "What is no HTTP date is refused",
+        "Text that is not an HTTP date is refused",
         arguments: [
             "", "0", "-1", "now", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 CET",
             "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT",

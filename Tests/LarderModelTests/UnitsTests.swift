@@ -20,7 +20,7 @@ struct UnitsTests {
     }
 
     @Test(
-        "What is no duration is refused",
+        "Text that is not a duration is refused",
         arguments: [
             "", "10", "s", "10 s", " 10s", "10s ", "-1s", "+1s", "1.5s", "10S", "10sec", "1h30m",
             "١s",
@@ -47,7 +47,7 @@ struct UnitsTests {
     }
 
     @Test(
-        "What is no size is refused",
+        "Text that is not a size is refused",
         arguments: ["", "1", "MiB", "1MB", "1mib", "1 MiB", "-1B", "1.5GiB", "8388608TiB", "1K"]
     )
     func badSizes(text: String) {

@@ -4,7 +4,7 @@ import Testing
 @Suite("A URL")
 struct WebURLTests {
     @Test(
-        "It has one spelling",
+        "A URL has one spelling",
         arguments: [
             ("HTTPS://API.Example.com", "https://api.example.com/"),
             ("https://a:443/x", "https://a/x"), ("http://a:80", "http://a/"),
@@ -29,7 +29,7 @@ struct WebURLTests {
         #expect(try EntryID(url).text == expected)
     }
 
-    @Test("Its parts are there")
+    @Test("A URL has its parts")
     func parts() throws {
         let url = try WebURL("https://a.example:8443/b/c?d=e")
         #expect(url.isSecure)
@@ -43,7 +43,7 @@ struct WebURLTests {
     }
 
     @Test(
-        "What cannot be fetched is refused",
+        "A URL that cannot be fetched is refused",
         arguments: [
             "", "a", "/a", "//a/b", "a.example/x", "ftp://a/", "file:///etc/passwd", "://a",
             "https:/a",
@@ -69,7 +69,7 @@ struct WebURLTests {
         #expect(error?.message.contains("it contains a control character") == true)
     }
 
-    @Test("It is no longer than an id may be, encoded too")
+    @Test("A URL is at most as long as an id, also when encoded")
     func length() throws {
         let head = "https://a/"
         let longest = head + String(repeating: "x", count: Limits.idBytesMax - head.utf8.count)
@@ -137,7 +137,7 @@ struct WebURLTests {
     }
 
     @Test(
-        "What stands before a colon is no scheme unless it is spelled like one",
+        "Text before a colon is a scheme only if it is spelled like one",
         arguments: [
             ("1:b", "http://a/1:b"), (":b", "http://a/:b"), ("x;y:z", "http://a/x;y:z"),
             ("a_b:c", "http://a/a_b:c"), ("é:c", "http://a/%C3%A9:c"), ("#a:b", "http://a/b"),
