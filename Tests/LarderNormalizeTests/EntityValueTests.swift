@@ -90,7 +90,7 @@ struct EntityValueTests {
         }
     }
 
-    @Test("What an effect says is never taken for a reference, whatever names it has")
+    @Test("Content of an effect is never read as a reference, whatever names it has")
     func forgedReference() throws {
         for name in ["\u{FFFF}", "\u{FFFF}0", "\u{FFFF}1", "\u{FFFF}01"] {
             let view = try view(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Merging what answers bring")
 struct MergingTests {
-    @Test("Rule 11: what came replaces, what did not come stays, null is a value")
+    @Test("Received members replace, absent members stay, and null is a value (rule 11)")
     func members() throws {
         var store = try PlainStore()
         _ = try store.put(#"{"type":"A","id":1,"a":1,"b":{"x":1,"y":2},"c":[1]}"#)
@@ -19,7 +19,7 @@ struct MergingTests {
         #expect(store.changes.values.first == .members(["a", "b", "d"]))
     }
 
-    @Test("Rule 14: what is equal changes nothing, and kinds count")
+    @Test("An equal value changes nothing, and types of values count (rule 14)")
     func equality() throws {
         var store = try PlainStore()
         _ = try store.put(
@@ -55,7 +55,7 @@ struct MergingTests {
         #expect(try store.entity("B:1") == #"{"type":"B","id":"1"}"#)
     }
 
-    @Test("Rule 12: of one key in one answer the last wins a member, and it is counted")
+    @Test("In an answer with a key twice the last value of a member wins, counted (rule 12)")
     func twice() throws {
         var store = try PlainStore()
         let text =
@@ -75,7 +75,7 @@ struct MergingTests {
         #expect(try store.entity("C:1") == #"{"type":"C","id":1,"in":"C:1","a":"inner"}"#)
     }
 
-    @Test("Rule 13: a fetch that started before the last applied one overwrites nothing")
+    @Test("A fetch that started before the last applied one overwrites nothing (rule 13)")
     func lateFetch() throws {
         var store = try PlainStore()
         let new = try store.put(#"{"type":"A","id":1,"a":"new"}"#, fetch: 5)
@@ -97,7 +97,7 @@ struct MergingTests {
     }
 
     @Test(
-        "Rule 13: with a version the higher one stays, whichever fetch brought it",
+        "With a version the higher one stays, whichever fetch brought it (rule 13)",
         arguments: [
             ("2", "1", false), ("2", "10", true), ("2", "2.5", true), ("10", "9", false),
             ("1e2", "99.9", false), (#""2026-01-02""#, #""2026-01-01""#, false),

@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 /// A little of what `scripts/fuzz split` does at length.
-@Suite("P-11: answers whose bytes are anything")
+@Suite("Answers of any bytes are rebuilt (P-11)")
 struct MutatedAnswerTests {
     @Test("Mutated answers come back byte for byte", arguments: [1, 2] as [UInt64])
     func mutated(seed: UInt64) {

@@ -10,7 +10,7 @@ struct NormalizeDocumentTests {
     private static let folder = "/usr/share/iso-codes/json"
 
     @Test(
-        "P-11: the documents of iso-codes come back byte for byte, also when they share entities",
+        "Documents of iso-codes are rebuilt byte for byte, also with shared entities (P-11)",
         .enabled(if: FileManager.default.fileExists(atPath: folder)),
         arguments: [
             ("3166-1", "Country", "alpha_2"), ("3166-2", "Subdivision", "code"),

@@ -3,7 +3,7 @@ import LarderModel
 import LarderNormalize
 import Testing
 
-@Suite("Rule 18: over a limit an answer stays whole, and says why")
+@Suite("An answer over a limit stays whole, and names the reason (rule 18)")
 struct NormalizeLimitTests {
     private let splitter = Splitter(EntityRules(NormalizeRules(byType: .standard)))
 
@@ -158,7 +158,7 @@ struct NormalizeLimitTests {
         }
     }
 
-    @Test("What is no JSON stays whole with what is wrong with it")
+    @Test("An answer that is not JSON stays whole with its fault")
     func notJSON() {
         #expect(reason("") == .notJSON(.unexpectedEnd(at: 0)))
         #expect(reason("<html>") == .notJSON(.unexpectedByte(UInt8(ascii: "<"), at: 0)))

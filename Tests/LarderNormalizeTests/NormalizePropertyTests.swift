@@ -82,7 +82,10 @@ struct NormalizePropertyTests {
         }
     }
 
-    @Test("P-11: byte for byte until a shown member has changed its value", arguments: 1...40)
+    @Test(
+        "An answer is rebuilt byte for byte until a shown member has changed (P-11)",
+        arguments: 1...40
+    )
     func exactness(seed: UInt64) throws {
         var world = try World(variesSpelling: true)
         var answers = RandomAnswers(seed: seed, variesSpelling: true)
@@ -93,7 +96,7 @@ struct NormalizePropertyTests {
     }
 
     @Test(
-        "P-10: deleted and evicted are told apart, and no list is short in silence",
+        "Deleted and evicted entities are told apart, and no list is shortened silently (P-10)",
         arguments: 1...60
     )
     func evictions(seed: UInt64) throws {

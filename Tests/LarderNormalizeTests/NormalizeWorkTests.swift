@@ -3,7 +3,7 @@ import LarderModel
 import LarderNormalize
 import Testing
 
-@Suite("What a server sends can make neither work nor memory without end")
+@Suite("Bounds of work and memory on an origin's answers")
 struct NormalizeWorkTests {
     @Test("An answer whose slots would have to remember too much stays whole")
     func template() throws {
@@ -35,7 +35,7 @@ struct NormalizeWorkTests {
         return (store, answer)
     }
 
-    @Test("What is left out again counts as work")
+    @Test("Repeatedly leaving out deleted children counts as work")
     func leftOut() throws {
         let (few, small) = try cascade(4)
         guard case .deleted = try few.rebuild(small, bytesMax: 1 << 16) else {
@@ -82,7 +82,7 @@ struct NormalizeWorkTests {
         #expect(try store.text(of: answer) == text(10_000))
     }
 
-    @Test("One large entity in many slots is looked through once")
+    @Test("A large entity in many slots is examined once")
     func largeEntity() throws {
         let members = (0..<10_000).map { #","m\#($0)":0"# }.joined()
         let slots = (0..<5_000).map { #"{"type":"A","id":1,"own\#($0 % 2)":1}"# }

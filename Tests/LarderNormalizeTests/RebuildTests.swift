@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Rebuilding from entities that have changed")
 struct RebuildTests {
-    @Test("Rule 20: what one answer brings shows in every other, in its own layout")
+    @Test("An entity's change in one answer shows in every other, in its own layout (rule 20)")
     func sharing() throws {
         var store = try PlainStore()
         let feed = try store.put(
@@ -18,7 +18,7 @@ struct RebuildTests {
         )
     }
 
-    @Test("Rule 8: members that other answers brought do not leak in, those of the list show")
+    @Test("A slot shows the members of its list, not those that other answers brought (rule 8)")
     func selection() throws {
         var store = try PlainStore()
         _ = try store.put(#"{"type":"A","id":2,"sub":"kept","other":0}"#)
@@ -35,7 +35,7 @@ struct RebuildTests {
         )
     }
 
-    @Test("P-11: a slot's own bytes count until the entity's value is another")
+    @Test("A slot's own bytes count until the entity's value is another (P-11)")
     func ownBytes() throws {
         var store = try PlainStore()
         _ = try store.put(#"{"type":"A","id":1,"n":1.0,"k":[1, 2]}"#)
@@ -49,7 +49,7 @@ struct RebuildTests {
         #expect(try store.text(of: answer) == #"{"type":"A","id":1,"n":2.0,"k":[]}"#)
     }
 
-    @Test("Rule 8: who came to a place is shown by the list of its type, else by all lists there")
+    @Test("A new entity in a place shows the members of its type's list, else of all (rule 8)")
     func newcomers() throws {
         var store = try PlainStore()
         let text = #"""
@@ -90,7 +90,7 @@ struct RebuildTests {
         #expect(try store.text(of: feed) == text)
     }
 
-    @Test("An entity where none stood before is missing, and the answer incomplete")
+    @Test("An entity in a place that had none is missing, and the answer incomplete")
     func unknownPlace() throws {
         var store = try PlainStore()
         let answer = try store.put(#"{"type":"A","id":1,"by":null,"l":[]}"#)
@@ -119,7 +119,7 @@ struct RebuildTests {
         )
     }
 
-    @Test("Rule 8: entities that refer to each other are shown as deep as the answer was")
+    @Test("Entities that refer to each other are shown as deep as in the answer (rule 8)")
     func cycles() throws {
         var store = try PlainStore()
         let text =
@@ -136,7 +136,7 @@ struct RebuildTests {
     }
 
     @Test(
-        "Rule 16: a deleted child goes from a list, with its comma",
+        "A deleted child leaves a list, with its comma (rule 16)",
         arguments: [
             (
                 #"[{"type":"B","id":1},{"type":"B","id":2},{"type":"B","id":3}]"#, "B:1",
@@ -173,7 +173,7 @@ struct RebuildTests {
     }
 
     @Test(
-        "Rule 16: by rule its member goes, or what holds it",
+        "A rule for a deleted child removes its member, or its parent (rule 16)",
         arguments: [
             (#"{"o":{"type":"Omit","id":1},"x":1}"#, #"{"x":1}"#),
             (#"{"x":1 , "o" : {"type":"Omit","id":1}}"#, #"{"x":1 }"#),
@@ -223,7 +223,7 @@ struct RebuildTests {
         #expect(try store.text(of: answer) == expected)
     }
 
-    @Test("Rule 16: an entity with all of its members does not name those that were deleted either")
+    @Test("An entity with all of its members does not name deleted ones either (rule 16)")
     func deletedNames() throws {
         var store = try PlainStore(
             NormalizeRules(
@@ -249,7 +249,7 @@ struct RebuildTests {
         }
     }
 
-    @Test("P-10: an evicted child is a miss, or null with its pointer in a partial answer")
+    @Test("An evicted child is a miss, or null with its pointer in a partial answer (P-10)")
     func evicted() throws {
         var store = try PlainStore()
         let text =
@@ -300,7 +300,7 @@ struct RebuildTests {
         #expect(shown.missing.map(\.text) == ["/0/b", "/1/x/b"])
     }
 
-    @Test("A slot's own bytes count also behind a member that is not known any more")
+    @Test("A slot's own bytes count also after a member that is not known any more")
     func ownBytesBehindMissing() throws {
         var store = try PlainStore()
         let twice = #"[{"type":"A","id":1,"a":1,"b":1},{"type":"A","id":1,"a":2,"b":2}]"#

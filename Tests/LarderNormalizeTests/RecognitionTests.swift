@@ -3,7 +3,7 @@ import LarderModel
 import LarderNormalize
 import Testing
 
-@Suite("What is an entity")
+@Suite("Recognition of entities")
 struct RecognitionTests {
     /// The keys of a text's entities, and why there are none.
     private func keys(
@@ -28,7 +28,7 @@ struct RecognitionTests {
         }
     }
 
-    @Test("Rule 1: without rules nothing is an entity")
+    @Test("Without rules there are no entities (rule 1)")
     func noRules() throws {
         #expect(try keys(#"{"type":"A","id":1}"#, NormalizeRules()) == [])
         #expect(try keys(#"{"id":1}"#) == [])
@@ -36,7 +36,7 @@ struct RecognitionTests {
     }
 
     @Test(
-        "Rule 2: the first member of the lists that fits counts",
+        "The first member of the lists that fits counts (rule 2)",
         arguments: [
             (#"{"type":"A","id":1}"#, ["A:1"]), (#"{"id":1,"type":"A"}"#, ["A:1"]),
             (#"{"__typename":"B","type":"A","_id":2,"id":1}"#, ["B:1"]),
@@ -54,7 +54,7 @@ struct RecognitionTests {
     }
 
     @Test(
-        "Rule 3: a type has its own key",
+        "A type can have its own key (rule 3)",
         arguments: [
             (#"{"type":"Book","isbn":"x","id":1}"#, ["Book:x"]),
             (#"{"type":"Book","id":1}"#, []),
@@ -95,7 +95,7 @@ struct RecognitionTests {
     }
 
     @Test(
-        "Rule 4: path rules win over types, where URL and place fit",
+        "Path rules win over types, where URL and place fit (rule 4)",
         arguments: [
             ("/articles/1", #"{"id":1,"author":{"id":7,"type":"X"}}"#, ["Article:1", "User:7"]),
             ("/articles/1/2", #"{"id":1,"author":{"id":7,"type":"X"}}"#, ["X:7"]),
@@ -126,7 +126,7 @@ struct RecognitionTests {
         #expect(try keys(text, rules, path: path) == expected)
     }
 
-    @Test("Rule 5: an object without a key stays embedded, counted with a sample place")
+    @Test("An object without a key stays embedded, counted with a sample place (rule 5)")
     func keyless() throws {
         let text = #"""
             {"a":[{"type":"A","id":1},{"type":"A"},{"type":"A","id":null},{"type":"A","id":true},
@@ -140,7 +140,7 @@ struct RecognitionTests {
         #expect(report(#"{"type":"A"}"#).keylessSample == .whole)
     }
 
-    @Test("Rule 10: an entity in which a name stands twice with different values is counted")
+    @Test("An entity with two different values of one name is counted (rule 10)")
     func repeated() {
         for (text, count) in [
             (#"{"type":"A","id":1,"a":1,"a":2}"#, 1), (#"{"type":"A","id":1,"a":1,"a":1}"#, 0),
@@ -152,7 +152,7 @@ struct RecognitionTests {
     }
 
     @Test(
-        "Rule 6: a key is spelled as the design has it",
+        "A key has one spelling, and some values are not keys (rule 6)",
         arguments: [
             (#"{"type":"A","id":12345678901234567890123}"#, ["A:12345678901234567890123"]),
             (#"[{"type":"A","id":1},{"type":"A","id":"1"}]"#, ["A:1"]),
@@ -174,7 +174,7 @@ struct RecognitionTests {
         #expect(report(#"{"type":"A","id":"\#(long)"}"#).keylessCount == 1)
     }
 
-    @Test("What is set under its key is that entity, whatever it says of itself")
+    @Test("A body set under a key is that entity, whatever its own members say")
     func rootKey() throws {
         let key = try EntityKey("User:7")
         let splitter = Splitter(EntityRules(NormalizeRules(byType: .standard)))
@@ -191,7 +191,7 @@ struct RecognitionTests {
         }
     }
 
-    @Test("What a body says of itself that it is can be asked for by itself")
+    @Test("The key that a body's members give can be read alone")
     func ownKey() {
         let splitter = Splitter(EntityRules(NormalizeRules(byType: .standard)))
         for (text, key) in [

@@ -4,10 +4,10 @@ import LarderModel
 import LarderNormalize
 import Testing
 
-@Suite("P-11: an answer is rebuilt byte for byte")
+@Suite("Rebuilding of unchanged answers (P-11)")
 struct RoundTripTests {
     @Test(
-        "What a server may write comes back as it was",
+        "An answer of any valid spelling comes back as it was",
         arguments: [
             #"{"id":1,"type":"A","n":"x"}"#,
             #" { "id" : 1 , "type" : "A" , "n" : "x" } "#,

@@ -44,7 +44,7 @@ struct StoredFormTests {
         }
     }
 
-    @Test("What is written is read, and is small")
+    @Test("A stored form reads back, and is small")
     func reading() throws {
         let forms = try Forms()
         #expect(try forms.store.text(of: forms.answer) == Self.text)
@@ -204,7 +204,7 @@ struct StoredFormTests {
         }
     }
 
-    @Test("Slots within each other are read as deep as entities may stand")
+    @Test("Nested slots are read up to the depth limit of entities")
     func slotDepth() throws {
         var store = try PlainStore()
         let answer = try store.put(#"{"type":"A","id":1}"#)
