@@ -2,7 +2,7 @@ import Testing
 
 @testable import LarderSystemd
 
-@Suite("What systemd says by the environment")
+@Suite("Variables that systemd sets")
 struct EnvironmentTests {
     private static let pid: Int32 = 42
 
@@ -37,7 +37,7 @@ struct EnvironmentTests {
     }
 
     @Test(
-        "What is passed otherwise is refused in words",
+        "Other passed sockets are refused with a message",
         arguments: [
             (
                 ["LISTEN_FDS": "1", "LISTEN_FDNAMES": "metrics"],

@@ -30,7 +30,7 @@ struct InheritedSocketTests {
         return descriptor
     }
 
-    @Test("One that listens is good, says where it is, and is kept from other processes")
+    @Test("A listening socket is accepted, has its path, and is closed in child processes")
     func good() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("api.sock")

@@ -20,7 +20,7 @@ struct NotifierTests {
         #expect(notice.text == text)
     }
 
-    @Test("It arrives as one datagram, by path and by abstract address")
+    @Test("A notice arrives as one datagram, by path and by abstract address")
     func datagrams() throws {
         let directory = try TemporaryDirectory()
         for address in [directory.path("notify"), "@\(directory.path)/notify"] {
@@ -33,7 +33,7 @@ struct NotifierTests {
         }
     }
 
-    @Test("That nobody listens is an error in words")
+    @Test("A notice without a receiver is an error with the reason")
     func nobody() throws {
         let directory = try TemporaryDirectory()
         let address = directory.path("notify")
