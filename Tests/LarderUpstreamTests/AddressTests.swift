@@ -122,7 +122,7 @@ struct AddressTests {
         }
     }
 
-    @Test("A lookup that never ends is given up by whoever waits for it")
+    @Test("A lookup that never ends is given up by each request that waits for it")
     func hangingLookup() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let never = loop.makePromise(of: [SocketAddress].self)

@@ -38,7 +38,7 @@ struct AnswerSlotTests {
         credit.succeed()
     }
 
-    @Test("The end is told to whoever waits, and to everybody after it")
+    @Test("The end is given to a waiting reader, and to each later one")
     func ends() async throws {
         let outcome = await withCheckedContinuation { reader in
             var slot = AnswerSlot()

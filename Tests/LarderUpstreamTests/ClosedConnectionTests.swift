@@ -7,7 +7,7 @@ import Testing
 @Suite("Connections that are closed before an answer", .timeLimit(.minutes(5)))
 struct ClosedConnectionTests {
     @Test(
-        "A read whose connection is closed is repeated once, then nobody repeats it",
+        "A read whose connection is closed is repeated once, and not again",
         arguments: ["GET", "HEAD"]
     )
     func read(_ method: String) async throws {

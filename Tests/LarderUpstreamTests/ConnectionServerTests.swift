@@ -6,7 +6,7 @@ import Testing
 /// The server that the tests ask, where it could take all tests down with it.
 @Suite("The tests' own server", .timeLimit(.minutes(5)))
 struct ConnectionServerTests {
-    @Test("It may be stopped in the moment in which it accepts connections")
+    @Test("The server can stop in the moment in which it accepts connections")
     func stoppedWhileAccepting() async throws {
         for _ in 0..<200 {
             let server = try await OriginServer.start()

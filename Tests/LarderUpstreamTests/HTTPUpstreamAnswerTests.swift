@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderUpstream
 import Testing
 
-@Suite("What an origin answers", .timeLimit(.minutes(5)))
+@Suite("Answers of an origin", .timeLimit(.minutes(5)))
 struct HTTPUpstreamAnswerTests {
     @Test("A body in chunks arrives whole, with status and header fields")
     func chunks() async throws {
@@ -39,7 +39,7 @@ struct HTTPUpstreamAnswerTests {
         }
     }
 
-    @Test("An empty body is the end at once")
+    @Test("An empty body ends immediately")
     func emptyBody() async throws {
         try await withOrigin { fixture in
             fixture.server.answer("/", with: .reply())
@@ -146,7 +146,7 @@ struct HTTPUpstreamAnswerTests {
         }
     }
 
-    @Test("One connection serves one request after the other")
+    @Test("A single connection serves one request after the other")
     func keepsAlive() async throws {
         try await withOrigin { fixture in
             fixture.server.handle { .text("at \($0.path)") }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Why an origin gave no answer", .timeLimit(.minutes(5)))
 struct HTTPUpstreamFailureTests {
-    @Test("A refused connection is unreachable at once, long before the connect timeout")
+    @Test("A refused connection is unreachable immediately, long before the connect timeout")
     func connectionRefused() async throws {
         try await withOrigin { fixture in
             let fixture = fixture.with { $0.fetch.connectTimeout = .seconds(600) }
@@ -92,7 +92,7 @@ struct HTTPUpstreamFailureTests {
     }
 
     @Test(
-        "What is no HTTP is broken off",
+        "An answer that is not HTTP is broken off",
         arguments: [
             "SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n",

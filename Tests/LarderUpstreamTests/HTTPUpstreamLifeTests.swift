@@ -57,7 +57,7 @@ struct HTTPUpstreamLifeTests {
         }
     }
 
-    @Test("A body that nobody reads to its end gives its connection up")
+    @Test("A body that is not read to its end closes its connection")
     func droppedBody() async throws {
         try await withOrigin { fixture in
             fixture.server.answer("/", with: HTTPUpstreamFailureTests.stopsInBody)

@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderUpstream
 import Testing
 
-@Suite("What an origin is sent", .timeLimit(.minutes(5)))
+@Suite("Requests as an origin gets them", .timeLimit(.minutes(5)))
 struct HTTPUpstreamRequestTests {
     @Test("The client's header fields go as they are, over them the origin's, then our defaults")
     func headers() async throws {
@@ -52,7 +52,7 @@ struct HTTPUpstreamRequestTests {
         }
     }
 
-    @Test("What the client says about itself and about encodings is kept")
+    @Test("A client's own User-Agent and Accept-Encoding are kept")
     func clientsOwn() async throws {
         try await withOrigin { fixture in
             let request = try fixture.request(headers: [

@@ -74,7 +74,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("The proxy may have any address; one that stands in the URL is judged all the same")
+    @Test("A proxy can have any address, but an address in the URL is still checked")
     func addresses() async throws {
         try await withProxy { fixture, proxy in
             fixture.server.answer("/", with: .text("through"))

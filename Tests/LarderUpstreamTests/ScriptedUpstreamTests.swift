@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The scripted upstream", .timeLimit(.minutes(5)))
 struct ScriptedUpstreamTests {
-    @Test("It answers a URL's requests in the queued order, each once")
+    @Test("The upstream answers a URL's requests in the queued order, each once")
     func inOrder() async throws {
         let upstream = ScriptedUpstream()
         let request = try Self.request()
@@ -23,7 +23,7 @@ struct ScriptedUpstreamTests {
         #expect(upstream.asked.all == [request, request, request])
     }
 
-    @Test("It holds head and body until their gates open, and can fail in between")
+    @Test("The upstream holds head and body until their gates open, and can fail in between")
     func holds() async throws {
         let upstream = ScriptedUpstream()
         let request = try Self.request()

@@ -39,7 +39,7 @@ struct TLSTests {
 
     private static let notTrusted = "its certificate is not trusted, or its time is over"
 
-    @Test("A root of one's own is trusted in place of the system's, which do not know it")
+    @Test("A configured root is trusted in place of the system's roots")
     func ownRoot() async throws {
         let tls = OriginTLS(try authority.issue("origin", for: ["localhost", "127.0.0.1"]))
         try await withOrigin(tls: tls) { fixture in
@@ -56,7 +56,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Other roots in the same file count from the next request on")
+    @Test("New roots in the same file count from the next request on")
     func replacedRoots() async throws {
         let tls = OriginTLS(try authority.issue("origin", for: ["localhost"]))
         let other = try TestAuthority()
@@ -174,7 +174,7 @@ struct TLSTests {
         }
     }
 
-    @Test("What is wrong with a file is told")
+    @Test("A fault of a file is named")
     func faults() throws {
         let identity = try authority.issue("client", for: ["client.example"])
         let other = try authority.issue("other", for: ["client.example"])

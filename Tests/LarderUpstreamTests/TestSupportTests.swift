@@ -2,7 +2,7 @@ import Glibc
 import LarderTestSupport
 import Testing
 
-@Suite("What other tests stand on", .timeLimit(.minutes(5)))
+@Suite("Support code of other tests", .timeLimit(.minutes(5)))
 struct TestSupportTests {
     @Test("SplitMix64 gives the numbers of its reference code")
     func splitMix() {
@@ -41,7 +41,7 @@ struct TestSupportTests {
         await #expect(throws: CancellationError.self) { try await waiting.value }
     }
 
-    @Test("A gate lets everybody pass once it is open")
+    @Test("An open gate lets all tasks pass")
     func gate() async throws {
         let gate = Gate()
         async let first: Void = gate.wait()
