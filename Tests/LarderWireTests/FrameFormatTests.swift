@@ -82,7 +82,7 @@ struct FrameFormatTests {
 
 @Suite("If-None-Match")
 struct EntityTagListTests {
-    @Test("Compared strongly, a weak tag is like no other, in the list or as one's own")
+    @Test("In a strong comparison a weak tag equals no tag, on either side")
     func strongly() {
         #expect(EntityTagList.containsStrongly("\"a\"", in: ["W/\"x\", \"a\""]))
         #expect(EntityTagList.containsStrongly("\"a\"", in: [" * "]))
@@ -93,7 +93,7 @@ struct EntityTagListTests {
     }
 
     @Test(
-        "A tag is found wherever it stands, compared weakly, with its commas",
+        "In a weak comparison a tag is found at any place of the list, with its commas",
         arguments: [
             (["\"a\""], true), (["W/\"a\""], true), (["*"], true), (["\"b\""], false),
             (["\"b\", \"a\""], true), (["\"b\"", "\"a\""], true), (["\"b\",,\"a\" ,"], true),

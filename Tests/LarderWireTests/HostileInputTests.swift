@@ -30,7 +30,7 @@ struct HostileInputTests {
     ]
 
     @Test(
-        "P-13: whatever comes is read or refused, and stops nobody",
+        "Any input is read or refused, and never stops the daemon (P-13)",
         arguments: [1, 2, 3] as [UInt64]
     )
     func mutated(seed: UInt64) {

@@ -40,7 +40,7 @@ struct ModifierCommandTests {
     }
 
     @Test(
-        "What says nothing to send is refused as that",
+        "A modifier without a request to send is refused with that reason",
         arguments: [
             #"{}"#, change(#"{"type":"set","value":{"set":{"/a":1}}}"#),
             change(#"{"type":"none"}"#),
@@ -199,7 +199,7 @@ struct ModifierCommandTests {
         }
     }
 
-    @Test("A target that stands in two changes is refused")
+    @Test("A target in two changes is refused")
     func twice() {
         let part = #"{"target":{"id":"a"},"effect":{"type":"delete"}}"#
         let request = #"{"method":"PUT","url":"https://a.example/"}"#

@@ -3,7 +3,7 @@ import LarderModel
 import LarderWire
 import Testing
 
-@Suite("What the changes of a modifier are of")
+@Suite("Targets of a modifier's changes")
 struct ModifierTargetTests {
     private static func command(_ json: String) throws(Problem) -> ModifierCommand {
         try ModifiersCommand(json: Array(json.utf8)).modifiers[0]
@@ -36,7 +36,7 @@ struct ModifierTargetTests {
     }
 
     @Test(
-        "The request of an entity's change is derived, but for the URL",
+        "The request of an entity's change is derived, except for the URL",
         arguments: [
             (#"{"type":"put","value":{"a":1.50}}"#, "PUT", "application/json", #"{"a":1.50}"#),
             (
@@ -86,7 +86,7 @@ struct ModifierTargetTests {
     }
 
     @Test(
-        "What names no target is refused by name and place",
+        "A value that is not a target is refused with its name and place",
         arguments: [
             (#"{}"#, .badRequest, "id"), (#"{"id":7}"#, .badRequest, "target.id"),
             (#"{"id":""}"#, .badID, "empty"),
@@ -119,7 +119,7 @@ struct ModifierTargetTests {
         #expect(throws: Never.self) { try Self.command(ofEntry) }
     }
 
-    @Test("An entity that stands in two changes is refused, one of another origin is another")
+    @Test("An entity in two changes is refused, and the same key of another origin is not")
     func twice() throws {
         func json(_ second: String) -> String {
             let delete = #""effect":{"type":"delete"}"#

@@ -16,7 +16,7 @@ struct PathTests {
     }
 
     @Test(
-        "What is no id in a path is refused as bad-id",
+        "Text that is not an id in a path is refused as bad-id",
         arguments: ["", "%", "%0A", "a%00", "%FF", "a%7Fb", String(repeating: "a", count: 8_193)]
     )
     func badID(path: String) {
@@ -49,7 +49,7 @@ struct Base64Tests {
     }
 
     @Test(
-        "What is not canonical is refused",
+        "Base64 that is not canonical is refused",
         arguments: [
             "Z", "Zg", "Zg=", "Zg===", "Z===", "====", "Zh==", "Zm9=", "Zg==Zg==", "Zm 9", "Z-_=",
         ]

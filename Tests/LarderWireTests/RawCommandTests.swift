@@ -13,7 +13,7 @@ struct RawCommandTests {
     }
 
     @Test(
-        "Path and query stand behind the base URL as they were sent",
+        "Path and query follow the base URL as they were sent",
         arguments: [
             ("https://a.example", "/o/a", "https://a.example/"),
             ("https://a.example", "/o/a/", "https://a.example/"),
@@ -59,7 +59,7 @@ struct RawCommandTests {
     }
 
     @Test(
-        "What is no origin's or account's name is refused",
+        "Text that is not an origin's or account's name is refused",
         arguments: [
             ("/o/", ""), ("/o//x", ""), ("/o/a%62/x", ""),
             ("/o/\(String(repeating: "a", count: 65))", ""),
@@ -76,7 +76,7 @@ struct RawCommandTests {
         }
     }
 
-    @Test("What the client says to the daemon does not go to the origin")
+    @Test("Header fields for the daemon do not go to the origin")
     func forwarded() throws {
         let command = try command(
             "/o/a/x",

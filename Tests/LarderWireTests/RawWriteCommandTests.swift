@@ -121,7 +121,7 @@ struct RawWriteCommandTests {
         #expect(try command("PATCH").bodyBytesMax == Limits.commandBodyBytesMax)
     }
 
-    @Test("Header fields go along, but for those of the connection and what is said to the daemon")
+    @Test("Header fields are sent, except for those of the connection and for the daemon")
     func headers() throws {
         let given = [
             ("Host", "larder"), ("User-Agent", "curl/8"), ("Accept", "*/*"),
@@ -144,7 +144,7 @@ struct RawWriteCommandTests {
     }
 
     @Test(
-        "What no modifier may have is refused",
+        "A header field that no modifier can have is refused",
         arguments: [
             ("Authorization", "Bearer x", ProblemKind.badRequest),
             ("cookie", "a=b", .badRequest),

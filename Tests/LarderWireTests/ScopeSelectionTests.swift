@@ -2,7 +2,7 @@ import LarderModel
 import LarderWire
 import Testing
 
-@Suite("Whose rows a command is about")
+@Suite("The scope of a command")
 struct ScopeSelectionTests {
     @Test("Each scope is read as it is written")
     func roundTrip() throws {
@@ -21,7 +21,7 @@ struct ScopeSelectionTests {
     }
 
     @Test(
-        "What is no scope is refused by name",
+        "Text that is not a scope is refused by name",
         arguments: [
             "", "user", "uid:1", "user:", "user:-1", "user:+1", "user:01", "user:4294967296",
             "user:1:x",
