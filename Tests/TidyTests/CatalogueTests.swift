@@ -11,13 +11,13 @@ struct CatalogueTests {
         #expect(findings.isEmpty, "\(findings.map(\.description).joined(separator: "\n"))")
     }
 
-    @Test("Every type and all that a client can do stand under a topic")
+    @Test("Every type and each method of the client is listed under a topic")
     func whole() {
         #expect(own.symbols.contains("LarderClient/pin(_:waitingFor:)"))
         #expect(own.unlisted.isEmpty, "\(own.unlisted.joined(separator: "\n"))")
     }
 
-    @Test("Declarations are found as DocC spells them, and only those for everybody")
+    @Test("Public declarations are found as DocC spells them, and no others")
     func symbols() {
         let text = """
             public final class Shop<Ware: Sendable>: Sendable {

@@ -46,7 +46,7 @@ struct SourceTests {
         )
     }
 
-    @Test("Imports are found with all that may stand before them")
+    @Test("Imports are found with all modifiers that can precede them")
     func imports() {
         let text = """
             import A
