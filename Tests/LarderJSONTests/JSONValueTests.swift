@@ -112,7 +112,7 @@ struct JSONMembersTests {
         #expect(throws: JSONError.self) { try members.members("a") }
     }
 
-    @Test("A value that is not an object, or has bytes after the object, is refused")
+    @Test("A value that is not an object, ends early, or has bytes after it, is refused")
     func refusals() {
         #expect(throws: JSONError.notAnObject(at: 0)) { try JSONMembers(parsing: [0x5B, 0x5D]) }
         #expect(throws: JSONError.trailingBytes(at: 2)) {

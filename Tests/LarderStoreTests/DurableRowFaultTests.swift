@@ -57,7 +57,7 @@ struct DurableRowFaultTests {
         #expect(!reader.plainRow(temporary.scope, named("a"), now: .epoch) { _ in })
     }
 
-    @Test("A kept read does not count after its row becomes a target, in whichever file it was")
+    @Test("A kept read does not count once another row becomes a target, whichever file has it")
     func targetedBehind() async throws {
         let scope = temporary.scope
         try await temporary.answer("a", "[1]")

@@ -70,7 +70,7 @@ struct FlightMachineTests {
         #expect(machine.state == .landed)
     }
 
-    @Test("404 and 410 bury what is cached", arguments: [404, 410])
+    @Test("A 404 and a 410 write a tombstone over a cached answer", arguments: [404, 410])
     func bury(status: Int) {
         var machine = script.started(conditional: true)
         #expect(head(&machine, .of(status, type: "text/html")) == .bury(status: status))

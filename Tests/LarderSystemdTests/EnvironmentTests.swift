@@ -37,7 +37,7 @@ struct EnvironmentTests {
     }
 
     @Test(
-        "Other passed sockets are refused with a message",
+        "Sockets that are passed in any other way are refused with a message",
         arguments: [
             (
                 ["LISTEN_FDS": "1", "LISTEN_FDNAMES": "metrics"],
