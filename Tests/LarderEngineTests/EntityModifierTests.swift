@@ -364,10 +364,7 @@ struct EntityModifierTests {
         #expect(try await fixture.entity().text == Self.user("Ann"))
     }
 
-    @Test(
-        "The shared row shows once the user's copy of a confirmed write is gone (case 29)",
-        .sharedUsers
-    )
+    @Test("The shared row shows once a confirmed write's copy is gone (case 29)", .sharedUsers)
     func sharedAndConfirmed() async throws {
         let urls = try await fixture.cacheArticles()
         fixture.clock.advance(by: .seconds(1))
