@@ -48,7 +48,6 @@ package enum Limits {
     package static let base64BodyBytesMax = 65_536
     /// Bytes of an origin's refusal that a problem quotes.
     package static let quotedBodyBytesMax = 65_536
-
     /// Nesting of JSON.
     ///
     /// As deep as normalizing goes; our own recursive readers stay on their stack.
