@@ -39,7 +39,7 @@ struct Accepting: WriterPart {
             // The next of them may have the same targets.
             for aim in aims { claim(aim.name) }
             let places = modifier.changes.map(\.variants)
-            // Those that cannot be read now are seen all the same by who looks.
+            // If this read fails, the acceptance lists no variants. Later reads still show them.
             let variants = (try? settling.variantRows(in: places)) ?? []
             acceptances.append(.accepted(number, step.revision, variants: variants))
         }

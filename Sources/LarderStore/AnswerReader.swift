@@ -31,10 +31,12 @@ package enum ShownRow<Value> {
     case normalized(Rebuilt, of: Entry)
 }
 
-/// Who is shown an entity: what modifiers make of it is seen by their own user only.
+/// The view or the base of an entity, as a scope sees it.
+///
+/// Modifiers show to their own user only.
 package enum EntitySight: Sendable {
     case view(of: ScopeKey)
-    /// What the origin said last, whatever modifiers make of it.
+    /// The origin's last word, without modifiers.
     case base(of: ScopeKey)
 
     var scope: ScopeKey {
@@ -116,8 +118,8 @@ package struct AnswerReader {
         }
     }
 
-    /// What is known of an entity; nil where nothing is, and for a shared one that is hidden from
-    /// its viewer.
+    /// The known state of an entity; nil for an unknown one, and for a shared one hidden from its
+    /// viewer.
     package func entity(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -148,7 +150,8 @@ package struct AnswerReader {
         if scope == home, reader.isHidden(id, in: home, from: sight.scope) { return nil }
         guard let place = shared.residency.place(scope, id) else { return nil }
         let target = try reader.targets.read(scope, id, place, try reader.stateReader(of: place))
-        // What is being accepted is not there yet, what was released is not there any more.
+        // The index covers an entity before its accept commits, and until after its demotion
+        // commits.
         guard target.entry != nil || !target.changes.isEmpty else { return nil }
         var pending = PendingChanges()
         var held = target.base.held

@@ -131,7 +131,9 @@ final class ReferenceTable {
     let file: BodyFile
     private let connection: SQLiteConnection
     private let parentsOf: SQLiteStatement
-    /// Those read last; skeletons never change under their numbers.
+    /// Skeletons that were read last.
+    ///
+    /// A skeleton never changes under its number.
     private var skeletons: [Int64: Skeleton] = [:]
     private var keptBytes = 0
 
@@ -190,7 +192,7 @@ final class ReferenceTable {
         return skeleton
     }
 
-    /// What was read in a transaction that was rolled back had numbers that others may get.
+    /// Drops the kept skeletons after a rollback, because other skeletons may get their numbers.
     func forget() {
         skeletons.removeAll()
         keptBytes = 0
@@ -210,11 +212,11 @@ final class ReferenceTable {
     }
 }
 
-/// Finds who shows what has changed, in the references of both files.
+/// Finds the answers that show a changed entity, in the references of both files.
 ///
-/// What an answer shows are the entities in its own text, what these refer to, and so on. So an
-/// entity's change is followed upward first, from each entity to the rows that refer to it; of each
-/// answer that is met its skeleton then says whether it leads down to a member that has changed.
+/// An answer shows the entities in its own text, the entities that these refer to, and so on. The
+/// reader first follows a change upward, from each entity to the rows that refer to it. For each
+/// answer that it meets, the answer's skeleton says whether it leads down to a changed member.
 struct ReferenceReader {
     struct Showing {
         var entries: [RowKey: (id: EntryID, changed: [EntityKey])] = [:]

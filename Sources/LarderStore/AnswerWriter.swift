@@ -22,7 +22,7 @@ struct AnswerWriter: WriterPart {
         let found = try durable(answer.entry.name)
         let isDurable = found != nil
         if isDurable, !isKeptOut {
-            // Its entities are where it is.
+            // An answer's entities are in the file of the answer.
             for entity in answer.entities.ids {
                 try state.rows.makeRow(TargetName(scope, entity), with: found)
             }

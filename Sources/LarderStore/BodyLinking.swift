@@ -18,7 +18,7 @@ struct LargeBody: Sendable {
     let isLeased: Bool
 }
 
-/// What was copied of large bodies: the body that it was, and where it is now; nil where it was
+/// Copies of large bodies: each source with its upload; the upload is nil if the source was
 /// damaged.
 typealias CopiedBodies = [TargetName: (source: ChunkedBody, upload: UploadID?)]
 
@@ -51,7 +51,7 @@ struct BodyLinking: WriterPart {
         guard source.byteCount > Limits.copiedAtOnceBytesMax, writer.copied[name]?.source != source
         else { return nil }
         if isLeased {
-            // Who runs the command again leases it again.
+            // A rerun of the command leases the body again.
             onRollBack { [leases = shared.leases] in leases.giveBack(source.number) }
         }
         return LargeBody(
@@ -99,7 +99,9 @@ struct BodyLinking: WriterPart {
         return .uploaded(upload)
     }
 
-    /// Bytes where a row of a file can link them; an entity's stand in its row, however many they are.
+    /// Stores bytes so that a row of `file` can link them.
+    ///
+    /// An entity's bytes stay in its row, whatever their size.
     func linkable(
         _ bytes: [UInt8],
         _ name: TargetName,

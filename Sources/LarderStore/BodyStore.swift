@@ -22,7 +22,7 @@ package struct BodyStore: Sendable {
             let name = TargetName(scope, id)
             guard !isPinning else { return try writer.state.beginUpload(name, as: .pin) }
             guard let found = try writer.state.rows.find(name) else { return nil }
-            // What did not fit is better off in the cache.
+            // A body that did not fit as a pin goes into the cache.
             if found.pin == .tooLarge, !found.isTargeted { return nil }
             return try writer.state.beginUpload(name, as: .answer)
         }
@@ -110,7 +110,7 @@ package struct BodyStore: Sendable {
             return found == body ? try connection.bodies.isWhole(body) : nil
         }
         if isWhole == false {
-            // It would be served cut short.
+            // The server would cut a damaged body short.
             shared.countDamagedRow()
             drop(body, of: scope, id)
         }
@@ -221,7 +221,7 @@ package struct ChunkSource {
         try withChunks(of: body) { chunks throws(StoreError) in try chunks.isWhole(body) } ?? false
     }
 
-    /// One chunk, from a transaction of its own; throws `badChunk` for a missing or damaged one.
+    /// Reads one chunk in its own transaction; throws `badChunk` for a missing or damaged one.
     func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
         defer { if body.file == .cache { reader.endTransaction() } }
         let chunk = try withChunks(of: body) { chunks throws(StoreError) in

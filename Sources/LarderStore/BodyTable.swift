@@ -65,7 +65,7 @@ struct BodyTable {
         .run((":body", body), (":size", size), (":linked", isLinked))
     }
 
-    /// Takes away at most 256 chunks of bodies that nobody names and nobody reads.
+    /// Deletes at most 256 chunks of a body that no row links and no reader leases.
     func removeStep(_ leases: BodyLeases, _ state: inout BodyState) throws(StoreError) {
         guard let index = state.unlinked.firstIndex(where: { !leases.isHeld($0) }) else { return }
         let body = state.unlinked[index]
@@ -84,7 +84,7 @@ struct BodyTable {
         state.unlinked.remove(at: index)
     }
 
-    /// A body's chunks stand together: body · 2^20 + position.
+    /// Key of a chunk: body · 2^20 + position, so the chunks of a body are adjacent.
     ///
     /// 2^20 chunks are 64 GiB.
     static func chunkKey(_ body: Int64, _ position: Int64) -> Int64 { body << 20 | position }
@@ -176,7 +176,7 @@ struct ChunkProgress {
 enum Keeping: Sendable {
     /// An answer or a client's bytes for what is kept already.
     case answer
-    /// To be pinned: it has to fit beside the other pins.
+    /// Bytes to be pinned, which have to fit into the budget of the pins.
     case pin
     /// To be the base of a target, which counts in the queue.
     case base

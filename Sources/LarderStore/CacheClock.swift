@@ -1,8 +1,9 @@
 import Glibc
 import LarderModel
 
-/// Corrects the moments that are written down when the wall clock is put right: each counts at most
-/// the duration that it was given with.
+/// Corrects stored moments that a wall clock ahead of time has written.
+///
+/// Each then counts at most the duration that it was given with.
 struct CacheClock {
     let cache: CacheWriter
 

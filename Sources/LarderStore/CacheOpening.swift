@@ -1,6 +1,6 @@
 import LarderModel
 
-/// How `cache.db` is opened: kept if it can be, else set aside and made anew.
+/// An opened `cache.db`: the kept file, or a new one after the old one was set aside.
 struct CacheOpening {
     let file: CacheFile
     let contents: CacheContents
@@ -11,7 +11,7 @@ struct CacheOpening {
         var keySeed: UInt64
         /// A new file says that there were revisions up to this one.
         var revision = Revision(0)
-        /// Its bodies are numbered from the one after this.
+        /// The highest body number so far: a new file numbers its bodies after it.
         var body: Int64 = 0
     }
 
@@ -19,7 +19,7 @@ struct CacheOpening {
         let database = DatabaseFile.ofCache(configuration)
         func open() throws(StoreError) -> (CacheFile, CacheContents) {
             let connection = try database.openWriter().connection
-            // What is set aside is set aside whole, with its WAL.
+            // A file is set aside complete, with its WAL.
             connection.keepWALOnClose(true)
             try connection.setPageCache(bytes: configuration.pageCacheBytes(of: .writer))
             try Self.give(birth, to: connection)
@@ -43,10 +43,10 @@ struct CacheOpening {
         }
     }
 
-    /// Throws `corrupt` where rows do not stand under the hashes of their ids: with another seed
-    /// none would be found.
+    /// Throws `corrupt` if rows are not stored under the hashes of their ids.
     ///
-    /// A row that does not may be damaged alone; the first and the last together are not.
+    /// The key seed of such a file is wrong, and no lookup would find a row. One wrong row may be
+    /// damaged alone; if the first and the last are both wrong, the seed is.
     private static func checkKeys(
         _ hashMask: UInt64,
         _ seed: UInt64,
@@ -161,8 +161,9 @@ struct CacheStart {
     }
 }
 
-/// What an opened `cache.db` says of itself, every number checked, but the totals:
-/// ``checkTotals(_:)``.
+/// Metadata of an opened `cache.db`.
+///
+/// Every number is checked except the totals: ``checkTotals(_:)`` does that.
 struct CacheContents {
     let keySeed: UInt64
     let bytes: Int64
@@ -259,7 +260,7 @@ final class CacheFile {
         case untouched
         /// Another process has deleted it, which is allowed.
         case deleted
-        /// It is no longer the file that is open: what was done to it, in words.
+        /// The path no longer leads to the open file, or the file was changed; the text says how.
         case lost(String)
         case written
     }
@@ -291,7 +292,7 @@ final class CacheFile {
 
     func accept() { stamp = FileStamp(database.path) }
 
-    /// Reads every page as it lies on the disk; for a file that somebody has written.
+    /// Checks every page on the disk, after another process has written to the file.
     func isSound() -> Bool {
         let reader = try? database.openReader(cacheBytes: 0)
         return (try? reader?.text("PRAGMA quick_check(1)")) == "ok"

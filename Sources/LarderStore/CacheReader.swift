@@ -2,10 +2,10 @@ import LarderModel
 
 /// The connection by which a ``StoreReader`` reads `cache.db`, and its transaction.
 ///
-/// Opening one costs as much as a read, so one is open over the reads of one turn of its owner, who
-/// ends it before it waits: a reader that stays in a transaction keeps the WAL from starting anew.
-/// A read after a commit that was answered sees it, as the commit number has moved by then; it
-/// moves also when another file takes the place of a lost one.
+/// Opening a transaction costs as much as a read, so one stays open over the reads of one turn of
+/// its owner. The owner ends it before it waits, because a reader that stays in a transaction keeps
+/// the WAL from being reset. A read after an answered commit sees that commit, because the commit
+/// number has moved by then. The number also moves when another file replaces a lost one.
 final class CacheReader {
     /// Whether the open transaction is renewed: several reads may be to see one moment.
     enum Hold {
@@ -92,7 +92,7 @@ final class CacheReader {
     func wasLost(after error: StoreError) -> Bool {
         if case .noFile = error { return true }
         if case .longRead = error { return false }
-        // What went wrong with `state.db` says nothing of this file.
+        // An error of `state.db` says nothing about this file.
         guard error.file == nil || error.file == database.path,
             let generation = opened?.generation
         else { return false }

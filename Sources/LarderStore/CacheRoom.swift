@@ -15,7 +15,7 @@ struct CacheRoom {
     private var bytes: Int64 { cache.state.totals.bytes }
     private var freeBytes: Int64? { configuration.freeBytes(configuration.cacheDirectory) }
 
-    /// What it has learned, which a rolled back transaction leaves as it is.
+    /// Limits that failures have taught; a rollback does not restore them.
     struct Bounds {
         /// The least budget for the sake of the reserve; nil while that is held.
         var reserveFloorBytes: Int64?
@@ -94,10 +94,11 @@ struct CacheRoom {
 
     /// Evicts what is above the budget, a batch at most, and gives pages back to the disk.
     private func giveBack() throws(StoreError) {
-        // It does not wait for readers: the next look comes soon.
+        // A short wait for readers is enough, because the next round comes soon.
         cache.file?.connection.setBusyTime(Limits.busyTimeShort)
         defer { cache.file?.connection.setBusyTime(Limits.busyTime) }
-        // What cannot be written into a file that may not grow is made smaller first.
+        // The disk may refuse to let a file grow, so the WAL is truncated before anything is
+        // written.
         cutWAL()
         _ = try transaction { () throws(StoreError) in
             try measureSpace()
@@ -173,10 +174,10 @@ struct CacheRoom {
         Int64(Double(cache.state.totals.budget) * configuration.lowWatermark)
     }
 
-    /// Writes the file anew if pages half empty, which an incremental vacuum does not find, make it much
-    /// larger than its content.
+    /// Rewrites the file if half-empty pages make it much larger than its content.
     ///
-    /// The next time waits until the file has doubled: long ids take more in their index than they count.
+    /// An incremental vacuum does not find such pages. The next rewrite waits until the file has
+    /// doubled, because long ids take more space in their index than the accounted size says.
     func rebuildIfWorthIt() throws(StoreError) {
         guard cache.file != nil else { return }
         let pages = try cache.connection.integer("PRAGMA page_count") ?? 0

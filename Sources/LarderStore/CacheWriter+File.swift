@@ -1,8 +1,9 @@
 import LarderModel
 
-/// Opens the file of the writer, checks it, and makes it anew when it is lost. The daemon goes on
-/// without `cache.db` (P-07), with a new file if one can be made; readers compare the generation
-/// when they begin a transaction.
+/// Opens the file of the writer, checks it, and replaces it when it is lost.
+///
+/// The daemon goes on without `cache.db` (P-07), or with a new file if one can be created. Readers
+/// compare the generation when they begin a transaction.
 extension CacheWriter {
     func start(with start: CacheStart, nextRevision next: Int64) {
         reserve.take()
@@ -63,7 +64,7 @@ extension CacheWriter {
 
     /// Writes the WAL back; true when everything that was committed is on the disk then.
     @discardableResult func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
-        // What somebody else did to the file has to be seen before it looks different anyway.
+        // The checkpoint changes the file, so the writer looks for another process's changes first.
         look()
         return try file?.checkpoint(truncating: truncating) ?? false
     }
@@ -89,7 +90,7 @@ extension CacheWriter {
             state.positions = [:]
             shared.publish(state.totals)
         }
-        // What went wrong with the other file is nothing to this one.
+        // An error of `state.db` says nothing about this file.
         guard before.hasFile, error.file == nil || error.file == database.path else { return false }
         if error.meansDamage(of: database) {
             remake(error)
@@ -114,7 +115,7 @@ extension CacheWriter {
     /// Whether there is no file, also not one that cannot be used now: nothing of it comes back.
     var isGone: Bool { file == nil && database.isDeleted }
 
-    // MARK: Making it anew
+    // MARK: Replacing the file
 
     enum Fate {
         case setAside
@@ -194,7 +195,9 @@ extension CacheWriter {
     }
 }
 
-/// How often `cache.db` may be made anew: what breaks again and again is not the file.
+/// Limits how often `cache.db` is recreated.
+///
+/// If it breaks again and again, the file is not the cause.
 struct RecreationLimit {
     private var moments: [Timestamp] = []
 

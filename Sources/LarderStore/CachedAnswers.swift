@@ -37,7 +37,7 @@ struct CachedAnswers {
         if let form {
             entry = try put(answer.entry, form.template, form.form, &step)
         } else {
-            // What it brought of its entities still counts.
+            // The entities of the answer count even if the answer itself is stored whole.
             try tell(&step, entry: nil)
             entry = try cache.rows.put(answer.entry, now: now)
         }
@@ -94,7 +94,8 @@ struct CachedAnswers {
         let found = try find(entity.name, in: scope, toPut: true)
         guard let held = found.held.deleted(byFetch: fetch.number) else { return nil }
         try write(held, .nothing, found, &step)
-        // It is known to be deleted also where the same command took away the last answer that showed it.
+        // The tombstone stays even if the same command removed the last answer that showed the
+        // entity.
         cache.state.orphans.removeAll { $0 == found.key }
         try tell(&step, entry: nil)
         try makeRoom(for: step)
@@ -152,7 +153,7 @@ struct CachedAnswers {
         guard let row = held.row(found.id, of: found.name.origin, step.now) else { return }
         var entry = row.entry
         let isDeleted = entry.kind == .tombstone
-        // What is only said again is not told; what takes a damaged row's place is new.
+        // An unchanged value is not logged. A row in place of a damaged one counts as new.
         let wasHidden = try cache.hiding.endHiding(found.key, of: step.scope, since: step.start)
         let isOther =
             change != .nothing || found.row == nil || isDeleted != found.isDeleted || wasHidden

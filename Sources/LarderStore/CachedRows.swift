@@ -69,8 +69,8 @@ struct CachedRows {
 
     /// Stores an entry in place of the one under its id, and makes room for it.
     ///
-    /// Equal bytes keep the old revision: whoever has seen that one has seen these; except where the
-    /// row was hidden from a user. `given` is a revision that the entry has already.
+    /// Equal bytes keep the old revision, because its readers have seen these bytes. They get a new
+    /// one if the row was hidden from a user. `given` is a revision that the entry has already.
     func put(
         _ new: NewEntry,
         given: Revision? = nil,
@@ -93,7 +93,7 @@ struct CachedRows {
             try cache.answers.letGo(of: key, old.kind, body: old.body, skeleton: old.skeleton)
         }
         try write(entry, at: key, over: old, in: new.scope, new.body, size: size)
-        // Its chunks have been counted as they came.
+        // The upload has counted its chunks already.
         cache.state.totals.bytes -= uploaded ?? 0
         if new.hidesShared || given != nil {
             try cache.hiding.hideShared(entry.id, from: new.scope, olderThan: given)
@@ -133,7 +133,7 @@ struct CachedRows {
         recency.bind(RecencyColumn.owner, scope.owner)
         try recency.run()
         cache.noteChange(of: key)
-        // One that the row has had may be damaged: no checksum is over it.
+        // A revision that the row had before may be damaged, because no checksum covers it.
         if entry.revision != old?.revision {
             cache.state.highestRevision = max(cache.state.highestRevision, entry.revision)
         }
@@ -170,7 +170,7 @@ struct CachedRows {
 
     struct CachedCopy: Sendable {
         let entry: Entry
-        /// One in chunks is leased: it stays until whoever got this gives it back.
+        /// A body in chunks is leased: it stays until the owner of this copy gives it back.
         let body: Target.Body
         /// Of a normalized answer, whose body is its template.
         var form: AnswerForm?
@@ -183,8 +183,10 @@ struct CachedRows {
         }
     }
 
-    /// An id's row of any kind, if it can be the base of a target; one that cannot, as it has
-    /// expired or is damaged, goes at once.
+    /// An id's row of any kind, if it can be the base of a target.
+    ///
+    /// An expired or damaged row is removed immediately, unless it is an entity or a normalized
+    /// answer.
     func base(_ scope: ScopeKey, _ id: EntryID, now: Timestamp) throws(StoreError) -> CachedCopy? {
         guard let found = try find(scope, id) else { return nil }
         if let row = try takeable(found, in: scope, now: now) { return row }
@@ -272,7 +274,7 @@ struct CachedRows {
         let raising = "UPDATE entry SET rev = max(rev, :rev) WHERE key = :key"
         let statement = try cache.connection.statement(raising)
         try statement.run((":key", found.key.number), (":rev", step.number))
-        // What its user has seen is later than a shared row that came between.
+        // The user has seen later content than a shared row that was stored in between.
         try cache.hiding.hideShared(id, from: scope)
         cache.state.highestRevision = max(cache.state.highestRevision, step)
         cache.noteChange(of: found.key)

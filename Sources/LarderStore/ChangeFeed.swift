@@ -1,18 +1,18 @@
 package import LarderModel
 import Synchronization
 
-/// What the writer has changed, in the order of the revisions, for the one who tells watchers; guarded
-/// by a lock.
+/// Changes of the writer in revision order, for the task that notifies watchers; guarded by a lock.
 ///
-/// A number is *open* from when the writer takes it for a step until the group of that is committed, or
-/// given up. What the steps of a group have changed is *released* with all of them, when no reader of
-/// either file sees less any more. While nobody watches nothing is kept: it stands in the logs.
+/// A revision is *open* from when the writer assigns it to a step until the step's group is
+/// committed or given up. The changes of a group are *released* together, when every reader of
+/// either file sees them. While no client watches, the feed keeps nothing: the logs have the
+/// changes.
 package final class ChangeFeed: Sendable {
     package struct Batch: Sendable {
         package var changes: [Change]
         /// Everything up to it was handed out, with this batch or before.
         package var released: Revision
-        /// Something was lost in between: whoever watches has missed it.
+        /// Whether changes before this batch were lost, so that watchers have missed them.
         package var isCut: Bool
     }
 
@@ -20,7 +20,8 @@ package final class ChangeFeed: Sendable {
         var last = Revision(0)
         var firstOpen: Revision?
         var changed: [Change] = []
-        /// Whether these are all that is told of them: else they stand in the log only.
+        /// Whether `changed` has every change of the open steps; otherwise the rest is in the log
+        /// only.
         var isWhole = true
         var ready: [Change] = []
         var isWatched = false
@@ -53,7 +54,7 @@ package final class ChangeFeed: Sendable {
         state.withLock { $0.changed += changes }
     }
 
-    /// Open steps have changed more than is told: whoever watches reads the log instead.
+    /// Notes that `changed` lacks changes of open steps: watchers have to read the log instead.
     func isNotWhole() { state.withLock { $0.isWhole = false } }
 
     func close() {
@@ -139,13 +140,13 @@ private struct PutName: Hashable {
     let id: EntryID
 }
 
-/// Who wants to hear that a row has changed.
+/// Watchers of single rows.
 ///
-/// Every change of a row is a command of the writer; what is told is that there is something to
+/// Every change of a row is a command of the writer. A watcher hears that there is something to
 /// read, not what.
 ///
-/// Guarded by its lock. A watcher is in the table first and reads the row after that; the writer
-/// commits first and looks at the table after that. So one of them sees the other.
+/// Guarded by its lock. A watcher enters the table first and reads the row after that. The writer
+/// commits first and reads the table after that. So one of them sees the other.
 final class RowWatches: Sendable {
     fileprivate let watchers = Mutex<[RowKey: [ObjectIdentifier: @Sendable () -> Void]]>([:])
 

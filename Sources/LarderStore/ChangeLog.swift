@@ -1,8 +1,8 @@
 import LarderModel
 
-/// What a writer remembers of its file's log; a roll-back restores it.
+/// State of a file's log in its writer's memory; a rollback restores it.
 struct ChangeLogState {
-    /// What the rows hold, as counted against ``Limits/changeLogBytesMax``.
+    /// Number of rows; `bytes` is the size that is checked against ``Limits/changeLogBytesMax``.
     var rows: Int64 = 0
     var bytes: Int64 = 0
     /// The log has every change after it.
@@ -45,8 +45,10 @@ struct ChangeLog {
         return (lengths + ["\(Limits.rowOverheadBytes / 2)"]).joined(separator: " + ")
     }
 
-    /// What an opened file's log holds; it is begun where nothing was lost since it was written,
-    /// and begins again after `last` where it cannot be read.
+    /// Reads the state of an opened file's log.
+    ///
+    /// The log goes on if no change was lost since its last row. Otherwise, or if it cannot be
+    /// read, it begins again after `last`.
     func read(isWhole: Bool, last: Revision) -> ChangeLogState {
         var state = ChangeLogState(start: last)
         let sums = """
@@ -109,7 +111,7 @@ struct ChangeLog {
         if isOver { try trim(&state) }
     }
 
-    /// Begins anew with the next step: this one has changed more than can be written down.
+    /// Empties the log, which begins again after this step: the step has more changes than fit.
     private func restart(after change: Change, _ state: inout ChangeLogState) throws(StoreError) {
         try connection.statement("DELETE FROM change_log").run()
         (state.rows, state.bytes) = (0, 0)
@@ -268,7 +270,7 @@ struct ChangeLogReader {
         while try statement.step() {
             rows += 1
             highest = Revision(statement.integer(Column.change) / ChangeLog.places)
-            // What cannot be read is damage; the row's id is heard of with its next change.
+            // An unreadable row is damage. The next change of the same row names its id again.
             if !isHidden(from: scope) { changes += self.changes(highest) }
         }
         guard rows == limit else { return (changes, last) }

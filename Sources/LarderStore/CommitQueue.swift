@@ -3,17 +3,19 @@ import Dispatch
 import LarderModel
 import Synchronization
 
-/// Feeds the writer of both files: takes everything that waits into one transaction over them, and
+/// Feeds the writer of both files: runs everything that waits in one transaction over them, and
 /// answers after the commits.
 ///
-/// The writer is used on the queue's serial thread only. When a command of a group fails, the group
-/// is rolled back and each of its commands is run again alone: a command must not change anything
-/// but the writer. Where the writer could do something about the failure, a command is run once
-/// more. What `state.db` has committed counts, also where `cache.db` fails after it: a command that
-/// has a part there is run again only if it stores an answer, of which the other part would be
-/// missing.
+/// The queue uses the writer on its serial thread only. When a command of a group fails, the queue
+/// rolls the group back and runs each command again alone. So a command must change nothing except
+/// the writer. If the writer could do something about the failure, the queue runs the command once
+/// more.
 ///
-/// Work outside transactions waits in the same line as commands, so that it has its turn although
+/// Changes that `state.db` has committed count, even if `cache.db` fails after that. The queue then
+/// runs a command with a part in `state.db` again only if the command stores an answer: the other
+/// part of the answer would be missing.
+///
+/// Work outside transactions waits in the same line as commands, so it has its turn although
 /// commands never stop.
 final class CommitQueue: Sendable {
     private enum Item {
@@ -269,17 +271,16 @@ final class CommitQueue: Sendable {
         return group
     }
 
-    /// Carries a command out by itself, and once more where something could be done about its
-    /// failure.
+    /// Runs a command alone, and once more if the writer could do something about its failure.
     ///
-    /// What it has saved in `state.db`, now or in its group, counts.
+    /// Changes that it has saved in `state.db`, now or in its group, count.
     private func carryOutAlone(_ command: CommitCommand, _ writer: StoreWriter, isSaved: Bool) {
         var isSaved = isSaved
         for isLast in [false, true] {
             var group = [command]
             guard let left = transact(&group, writer) else { return }
             let isRecovered = writer.recover(from: left.failure)
-            // It has been told what `state.db` has committed.
+            // The command has its answer, as `state.db` has committed.
             guard !left.commands.isEmpty else { return }
             isSaved = isSaved || !left.saved.isEmpty
             guard isLast || !isRecovered else { continue }
@@ -291,7 +292,7 @@ final class CommitQueue: Sendable {
     private struct Left {
         let commands: [CommitCommand]
         let failure: StoreError
-        /// Those that have changed `state.db`, which is committed.
+        /// Commands that have changed `state.db`, which is committed.
         var saved: Set<ObjectIdentifier> = []
     }
 
@@ -336,7 +337,7 @@ final class CommitQueue: Sendable {
         return nil
     }
 
-    /// One step of what has to be done anyway for each file; false when there is nothing to do.
+    /// Runs one step of housekeeping for each file; false when there is nothing to do.
     private func keepHouse(_ writer: StoreWriter) -> Bool {
         writer.checkpointIfDue()
         var hasWorked = false
@@ -362,7 +363,7 @@ final class CommitCommand: Sendable {
     let isRepeatable: Bool
     /// Whether it may take rows of `cache.db` over into `state.db`.
     let promotes: Bool
-    /// Carries it out inside a transaction; remembers what came of it.
+    /// Runs the command inside a transaction, and keeps the result for `finish`.
     let apply: @Sendable (StoreWriter) throws(StoreError) -> Void
     let finish: @Sendable (StoreError?) -> Void
 

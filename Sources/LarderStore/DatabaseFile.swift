@@ -1,14 +1,14 @@
 import Glibc
 import Synchronization
 
-/// One of the two SQLite files: how it is made, opened and set aside.
+/// Path and settings of an SQLite file, which can be created, opened and set aside.
 struct DatabaseFile {
     let path: String
     let schema: Schema
     /// `NORMAL` or `FULL` (https://sqlite.org/pragma.html#pragma_synchronous).
     let synchronous: String
     var keepsCopy = false
-    /// Whether it may be made anew at any time: then only an ordinary file is opened.
+    /// Whether the store may recreate the file at any time: then it opens ordinary files only.
     var isExpendable = false
     let faults: (any FaultPlan)?
     /// Set where damage is met in it; nil for a file that is looked after while it is in use.
@@ -20,7 +20,7 @@ struct DatabaseFile {
     func openWriter() throws(StoreError) -> (connection: SQLiteConnection, migratedFrom: Int?) {
         try create()
         let connection = try connect(.readWrite)
-        // What turns out to be damaged stays as it is, with its WAL.
+        // A file that proves damaged stays as it is, with its WAL.
         connection.keepWALOnClose(true)
         var version = 0
         switch try schema.version(of: connection) {
@@ -89,7 +89,7 @@ struct DatabaseFile {
         throw .unusable(path: path, reason: reason)
     }
 
-    /// Nothing is written through a link or into a folder, and a WAL without its file is nobody's.
+    /// Refuses a link or a folder in place of a file, and removes a WAL without its file.
     private func checkKinds() throws(StoreError) {
         guard path.isThere else { return Self.removeFiles(path) }
         for name in Self.suffixes.map({ path + $0 }) where name.isThere {
@@ -150,9 +150,10 @@ struct DatabaseFile {
         Self.suffixes.reduce(false) { unlink(asidePath(1) + $1) == 0 || $0 }
     }
 
-    /// Removes the file and its WAL, so that their space is free at once.
+    /// Removes the file and its WAL, so that their space is free immediately.
     ///
-    /// They are cut first: a process that has them open would keep the space. It finds them damaged.
+    /// Both are truncated first, because a process that has them open would keep the space. That
+    /// process finds them damaged.
     func remove() throws(StoreError) {
         for suffix in Self.suffixes where (path + suffix).isThere {
             if suffix != "-shm" { truncate(path + suffix, 0) }
@@ -244,7 +245,7 @@ final class DamageMark: Sendable {
 
     init(of file: String) { path = file + ".damaged" }
 
-    /// What met damage first since the start; nil while nothing has.
+    /// The step that met damage first since the start; nil if none has.
     var step: String? { met.withLock { $0 } }
 
     var isThere: Bool { path.isThere }

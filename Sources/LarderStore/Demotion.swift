@@ -1,14 +1,14 @@
 import LarderModel
 import LarderNormalize
 
-/// What has to be done before a released row may leave `state.db`.
+/// Work that remains before a released row may leave `state.db`.
 enum Release: Sendable {
     /// The cache has it as it is, or nil where there is nothing to have: it goes once that is synced,
     /// unless it is another by then.
     case ready(TargetName, as: Entry?)
     /// The cache cannot take it: it is lost, as any entry there may be at any time.
     case lost(TargetName, EvictionReason)
-    /// Its body, which stands here alone, is to be copied first.
+    /// The row's body is in `state.db` alone, and has to be copied first.
     case large(LargeBody)
 }
 

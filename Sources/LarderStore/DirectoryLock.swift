@@ -25,7 +25,7 @@ final class DirectoryLock: Sendable {
         close(descriptor)
     }
 
-    /// Whether the locked file still stands in the folder, which may have been emptied or removed.
+    /// Whether the locked file is still in the folder, which may have been emptied or removed.
     var isInPlace: Bool {
         var here = stat()
         var there = stat()
@@ -42,9 +42,9 @@ final class DirectoryLock: Sendable {
     }
 }
 
-/// The right to the cache's folder, taken anew when the folder was removed or emptied.
+/// The lock on the cache's folder, taken again after the folder was removed or emptied.
 ///
-/// Owned by the store, so that the folder is free as soon as the store is gone.
+/// The store owns it, so the folder is free as soon as the store is gone.
 final class FolderHold: Sendable {
     private let directory: String
     private let lock = Mutex<DirectoryLock?>(nil)

@@ -16,7 +16,7 @@ package struct DurableRow: Sendable {
     let etag: String?
     let lastModified: String?
     let origin: String?
-    /// What the origin answered when it had deleted what a pin keeps.
+    /// Status of the origin's answer that deleted the pinned entry.
     let goneStatus: Int?
     let isWanted: Bool
     /// Whether an unsettled change targets it, of a shared row any user's.
@@ -106,7 +106,7 @@ struct SavedEntry: Sendable {
     private(set) var entry: Entry?
     private(set) var inline: [UInt8] = []
     private(set) var chunked: ChunkedBody?
-    /// Its row where it is a normalized answer; then `inline` is its template.
+    /// The row of a normalized answer; `inline` is then its template.
     private(set) var normalized: NormalizedRow?
 
     init(_ statement: SQLiteStatement, _ name: TargetName) {

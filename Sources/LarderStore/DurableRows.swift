@@ -190,7 +190,7 @@ struct DurableRows {
         try setReferences(of: row, new)
         state.budget.recount(row) { ($0.pin, $0.size) = (pin, size) }
         state.noteChange(of: row.name)
-        // It is its user's own row from now on.
+        // From now on the row is its user's own.
         if row.keepsShared { try state.keepers.setKeeper(row, false) }
         if row.keepsShared || row.name.scope == state.shared.sharedScope {
             try state.keepers.countKeepers(of: row.name.id)
@@ -273,7 +273,7 @@ struct DurableRows {
         with parent: DurableRow? = nil
     ) throws(StoreError) {
         let size = StateBudget.sizeWithoutEntry(name, origin?.text)
-        // What comes along with a pin, or with what has come with one, counts as pins do.
+        // A row that comes with a pin, or with a row that came with one, counts as pins do.
         let isInPins = parent.map { $0.isPinned || $0.isInPins } ?? false
         let charge = RowCharge(pin: pin, isInPins: isInPins, size: size, payer: parent?.payer)
         try state.statements[.insert].run(

@@ -5,7 +5,7 @@ struct EntityNews: Sendable {
     let scope: ScopeKey
     let revision: Revision
     let cause: ChangeCause
-    /// Who sees something of their own in its place.
+    /// Scopes that see something of their own instead of this entity.
     let hiddenFrom: [Scope]
     let change: EntityChange
 }
@@ -21,7 +21,7 @@ extension StoreWriter {
         var left = Limits.followedReferencesMax
         for (revision, step) in Dictionary(grouping: news, by: \.revision) {
             for (scope, news) in Dictionary(grouping: step, by: \.scope) {
-                // One that shows several of them is hidden from those who see none of these.
+                // An answer is hidden from the scopes that see none of its changed entities.
                 let hiddenFrom = news.dropFirst().reduce(news.first?.hiddenFrom ?? []) {
                     hidden,
                     news in
