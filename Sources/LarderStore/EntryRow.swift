@@ -141,7 +141,7 @@ package struct ChunkedBody: Hashable, Sendable {
 
     var accountedBytes: Int64 { Int64(byteCount + Self.overhead(of: byteCount)) }
 
-    /// What chunks count beside their bytes; every chunk but the last is full.
+    /// Accounted size of the chunks beyond their bytes; every chunk but the last is full.
     static func overhead(of byteCount: Int) -> Int {
         let chunks = (byteCount + Limits.inlineBodyBytesMax - 1) / Limits.inlineBodyBytesMax
         return chunks * Limits.chunkOverheadBytes
@@ -154,8 +154,10 @@ enum BodyFile: Hashable, Sendable {
 }
 
 extension Entry {
-    /// What the row counts against the budget: body, ids, headers and a fixed overhead for the row
-    /// and for each chunk; a function of what the row holds.
+    /// Accounted size of the row: body, ids, headers and a fixed overhead for the row and each
+    /// chunk.
+    ///
+    /// It depends only on what the row holds.
     func rowSize(in scope: ScopeKey, isChunked: Bool) -> Int64 {
         let overhead = isChunked ? ChunkedBody.overhead(of: body.byteCount) : 0
         return rowSize(in: scope, dataBytes: body.byteCount + overhead)
@@ -168,7 +170,7 @@ extension Entry {
         return Int64(bytes + dataBytes)
     }
 
-    /// What only modifiers have made; see ``ListedRow/isBare``.
+    /// An entry that only modifiers have made; see ``ListedRow/isBare``.
     init(bare id: EntryID, of origin: OriginName?, storedAt: Timestamp) {
         let body = BodySummary(of: [], isJSON: false)
         self.init(id: id, kind: .fetched, storedAt: storedAt, revision: Revision(0), body: body)

@@ -3,32 +3,39 @@ import LarderNormalize
 
 /// Stores, confirms and deletes entries in the file where their row lives.
 ///
-/// Rows of both files: each command stores in `cache.db`, and of a durable row in `state.db` first.
+/// Each command writes an evictable row to `cache.db` and a durable row to `state.db`.
 ///
-/// Terms: an id is *durable* while ``ResidencyIndex`` has it: `state.db` has a row of it, as it is *pinned*,
-/// or *targeted* by unsettled changes, or as neither is true any more but its row is not synced in
-/// `cache.db` yet: then it is *released*. Its row there is *saved*: the last word of its origin, or of
-/// the client. What `cache.db` has under the id meanwhile is *garbage*, which maintenance removes. Entities
-/// are durable as long as a durable row refers to them, and variants with their URL. A *keeper* is a durable
-/// row of a user that has no entry, as its user sees the shared row under its id: that row is durable while it has keepers.
+/// Terms:
+///
+/// - An id is *durable* while ``ResidencyIndex`` has it, because `state.db` has a row of it.
+/// - Such a row is *pinned*, or *targeted* by unsettled changes. A row that is neither any more,
+///   but is not synced in `cache.db` yet, is *released*.
+/// - The row in `state.db` is *saved*: it is the last word of its origin, or of the client.
+/// - A row that `cache.db` has under a durable id is *garbage*, which maintenance removes.
+/// - An entity is durable while a durable row refers to it, and a variant while its URL is.
+/// - A *keeper* is a durable row of a user that has no entry, because its user sees the shared row
+///   under its id. That row is durable while it has keepers.
 ///
 /// Invariants:
-/// 1. What is said of a durable row is saved, synced, before anybody hears of it.
-/// 2. No garbage is read: what is durable is read from `state.db`, and from `cache.db` only where
-///    nothing is saved of it (5).
-/// 3. What targets an id is read with its base from `state.db`, in one transaction.
-/// 4. The index has an id from before the commit that makes its row until after that which takes it
-///    away; and it is targeted there until after the commit of what the change came to.
-/// 5. A pin of which nothing is saved leaves its id to the cache; a target of which nothing is saved
-///    has no row there: nothing is known of it.
-/// 6. The accounted size of what is pinned and not targeted is never let grow beyond `pins.max_bytes`.
-///    What is targeted takes what the server says.
-/// 7. A shared row is durable while it has keepers, and says what they say of it together.
+///
+/// 1. The writer saves and syncs a new state of a durable row before any client hears of it.
+/// 2. No reader reads garbage: it reads a durable id from `state.db`, and from `cache.db` only if
+///    nothing is saved of the id (5).
+/// 3. A reader reads the changes that target an id with its base, from `state.db`, in one
+///    transaction.
+/// 4. The index has an id from before the commit that makes its row until after the commit that
+///    removes it. The id is targeted there until after the commit of the changes' result.
+/// 5. A pin without a saved entry leaves its id to the cache. A target without a saved entry has no
+///    row in the cache: nothing is known of it.
+/// 6. The accounted size of rows that are pinned and not targeted never grows beyond
+///    `pins.max_bytes`. A targeted row takes what the server says.
+/// 7. A shared row is durable while it has keepers, and has the marks of all of them together.
 /// 8. A released row leaves `state.db` once it is written to `cache.db`, and synced there.
-/// 9. The index has what dead letters target from before the commit by which one dies until after that
-///    by which it is dropped or back in the queue.
-/// 10. The sums in memory are those of the rows: each row counts once in a total, and in the share of its
-///    user, a shared row in that of its payer. What comes along with a shared row has the payer of that.
+/// 9. The index has the targets of a dead letter from before the commit that makes it until after
+///    the commit that drops it or puts it back in the queue.
+/// 10. The sums in memory are those of the rows. Each row counts once in a total, and once in the
+///    share of its user. A shared row counts in the share of its payer, and so do the rows that
+///    come with it.
 struct EntryWriter: WriterPart {
     let writer: StoreWriter
 
@@ -139,7 +146,7 @@ struct EntryWriter: WriterPart {
         if !found.hasBytes || new.entry.kind == .fetched {
             try state.pins.setTrouble(new.name, .tooLarge, PinTrouble(error))
         }
-        // It said that there is nothing.
+        // The saved tombstone is no longer true.
         if !found.hasBytes, found.hasEntry, let row = try state.rows.find(new.name) {
             try state.rows.clear(row)
         }
@@ -236,9 +243,9 @@ struct EntryWriter: WriterPart {
         afterCommit { [index = shared.residency] in index.removeGivenUp(name) }
     }
 
-    /// Has rows say from a step of their own on what they say, and tells it to those who watch them.
+    /// Gives rows the revision of a new step without changing them, and tells their watchers.
     ///
-    /// What has no row is told all the same.
+    /// Watchers also hear of an id that has no row.
     func renew(_ rows: [RowNews]) throws(StoreError) {
         let revision = try revisions.next()
         var cached: [Change] = []

@@ -6,7 +6,7 @@ import Synchronization
 
 package struct FileFinding: Equatable, Sendable {
     package let name: String
-    /// What SQLite finds wrong, at most ``Limits/checkFindingsMax``; empty for a sound file.
+    /// Faults that SQLite finds, at most ``Limits/checkFindingsMax``; empty for a sound file.
     package let damage: [String]
     package let isComplete: Bool
 }
@@ -18,9 +18,9 @@ package struct FileRights: Equatable, Sendable {
     package let uid: UInt32
 }
 
-/// Looks at the files off the event loops, once at a time.
+/// Checks files off the event loops, one check at a time.
 ///
-/// A check keeps the WAL from starting anew, so it has a bound.
+/// A check keeps the WAL from being reset, so it has a bound.
 final class FileExaminer: Sendable {
     private let queue = DispatchQueue(label: "larder.examiner")
     // Relaxed: it alone decides who checks, and orders no other memory.

@@ -19,7 +19,7 @@ struct Keepers {
         let place = state.shared.sharedName(id)
         guard let row = try state.rows.find(place) else { return }
         let keepers = try of(id)
-        // One that nobody keeps, and nobody has kept, is as it was made.
+        // A row that no user keeps or has kept stays as it was created.
         let wasKept = row.payer != nil && !row.isReferredOnly
         guard !keepers.isEmpty || wasKept else { return }
         let pins = keepers.filter(\.isKeepingPin)
@@ -48,10 +48,10 @@ struct Keepers {
         }
     }
 
-    /// Has a shared row stand here from now on, as it is; `base` is what the cache has of it.
+    /// Puts a shared row into `state.db` as it is; `base` is what the cache has of it.
     ///
-    /// With `pinnedAt` what comes with it counts against the bound of pins. What keeps it is to be counted
-    /// next.
+    /// With `pinnedAt`, rows that come with it count against the bound of pins. The caller counts
+    /// the keepers next.
     func promote(_ id: EntryID, _ base: NewEntry?, pinnedAt: Timestamp? = nil) throws(StoreError) {
         let name = state.shared.sharedName(id)
         if try state.rows.find(name) == nil {

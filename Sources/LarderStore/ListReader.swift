@@ -14,7 +14,7 @@ package struct ListReader {
     ) throws(StoreError) -> [ListedRow] {
         var query = RowQuery(filter: filter, order: order, cursor: cursor)
         guard !shared.residency.isEmpty else { return try cachedRows(query, limit: limit) }
-        // What leaves it meanwhile is in the pages of neither file else.
+        // Without the hold, a row that leaves `state.db` now would be in the pages of neither file.
         let isHeld = reader.cache.hold != .none
         if !isHeld { try reader.stateReader().hold() }
         defer {

@@ -28,7 +28,7 @@ struct Maintenance {
                     }
                 }
             } catch .corrupt {
-                // The writer has heard of it, and makes the file anew.
+                // The reader has told the writer, which replaces the file.
             }
         }
         let now = store.now()
@@ -74,7 +74,7 @@ struct Maintenance {
     /// The second pass and those after it take what the removal of other rows has released.
     func removeReleased(now: Timestamp) async throws(StoreError) {
         let index = shared.residency
-        // What stays for now, and what could not be done, is looked at the next time.
+        // The next round tries again with rows that stay for now or could not be moved.
         var later: [TargetName] = []
         defer { index.addReleasable(later) }
         for _ in 0..<Limits.releasedPassesMax {
@@ -131,8 +131,9 @@ struct Maintenance {
         return releases
     }
 
-    /// What becomes of a released row once its large body is copied into the cache; nil where that has
-    /// to be tried again, which keeps no other row from going.
+    /// Copies a released row's large body into the cache, and returns how the row may leave.
+    ///
+    /// Nil means that the next round has to try again. Other rows leave meanwhile.
     private func copied(_ large: LargeBody, _ now: Timestamp) async -> Release? {
         do throws(StoreError) {
             return try await store.submit(now: now) {

@@ -43,7 +43,7 @@ struct ModifierRows {
         return number
     }
 
-    /// What a modifier's id stands for already, and the digest of what was submitted as that.
+    /// An earlier acceptance under a modifier's id, and the digest of what was submitted then.
     func existing(
         _ new: NewModifier
     ) throws(StoreError) -> (digest: Digest, acceptance: Acceptance)? {
@@ -66,7 +66,7 @@ struct ModifierRows {
         for aim in aims {
             guard let uid = aim.name.scope.scope.uid else { continue }
             for name in [aim.name, aim.base(in: state.shared)] {
-                // What has a row counts already.
+                // A name that has a row counts already.
                 guard counted.insert(name).inserted, found.rows[name] == nil else { continue }
                 let size = found.entries[name]?.rowSize
                 added[uid].bytes += size ?? StateBudget.sizeWithoutEntry(name, nil)
@@ -192,7 +192,9 @@ struct ModifierRows {
         state.memory.queue[uid].count += rows
     }
 
-    /// What cannot be read counts as dead, which it is about to be.
+    /// Moves a modifier from the count of one state to that of another.
+    ///
+    /// A modifier without a readable state counts as dead, which it is about to be.
     func count(from old: ModifierState?, to new: ModifierState?, of row: QueuedRow) {
         state.memory.count(-1, in: old ?? .failed, of: row.scope)
         if let new { state.memory.count(1, in: new, of: row.scope) }
@@ -217,7 +219,7 @@ struct ModifierRows {
             )
         }
         if reason == .unreadable {
-            // Nobody can read the names of its targets.
+            // The names of its targets are unreadable, so only SQL can compare them.
             try state.connection.execute(
                 """
                 UPDATE claim SET targeted = EXISTS (SELECT 1 FROM change INDEXED BY change_target

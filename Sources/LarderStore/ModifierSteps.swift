@@ -1,6 +1,6 @@
 package import LarderModel
 
-/// What a modifier's row says from now on; nothing is changed in one that is settled.
+/// The new state of a modifier's row; a settled modifier stays as it is.
 package struct ModifierUpdate: Sendable {
     package let number: ModifierNumber
     package let state: ModifierState
@@ -35,7 +35,7 @@ package struct Settlement: Sendable {
     package let outcome: Outcome
     /// The last answer; nil leaves the one that is kept.
     package var answer: StoredAnswer?
-    /// What watchers are told of its death, as JSON; opaque here.
+    /// JSON that tells watchers why the modifier died; opaque here.
     package var problem: [UInt8] = []
     /// The rows that show its targets although no change names them.
     package var variants: [VariantRows] = []
@@ -106,7 +106,7 @@ package enum BaseUpdate: Sendable {
     case markStale
 }
 
-/// What is shown without a dead letter and with it; nil where that is nothing.
+/// A target's view without a dead letter and with it; nil if the view shows nothing.
 package struct LostView: Equatable, Sendable {
     package var before: [UInt8]?
     package var after: [UInt8]?
@@ -139,8 +139,10 @@ package struct ModifierTransition: Equatable, Sendable {
         isStalled = change.isStalled
     }
 
-    /// Whether watchers hear of it: of what waits for somebody, or does so no more; not of an
-    /// attempt, nor of its repetition until it is stalled.
+    /// Whether watchers hear of the step.
+    ///
+    /// They hear when a modifier starts or stops waiting for an operator or a client. They do not
+    /// hear of an attempt, nor of a retry until the modifier is stalled.
     var isTold: Bool {
         switch to {
         case .inFlight: false

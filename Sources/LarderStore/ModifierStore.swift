@@ -38,9 +38,9 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// Has rows say from a step of their own on what they say, and tells it to those who watch them.
+    /// Gives rows the revision of a new step without changing them, and tells their watchers.
     ///
-    /// What has no row is told all the same.
+    /// Watchers also hear of an id that has no row.
     package func renew(_ rows: [RowNews]) async throws(StoreError) {
         try await store.commits.submit(cache: .optional) { writer throws(StoreError) in
             try writer.entries.renew(rows)
@@ -60,8 +60,7 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// Makes dead letters of modifiers that nobody can read; `problem` is told to watchers, as
-    /// JSON.
+    /// Makes dead letters of unreadable modifiers; watchers get `problem`, which is JSON.
     package func buryUnreadable(
         _ numbers: [ModifierNumber],
         problem: [UInt8] = [],
@@ -82,7 +81,9 @@ package struct ModifierStore: Sendable {
         (shared.residency.place(scope, id)?.targets ?? 0) > 0
     }
 
-    /// Those whose unsettled changes show on a row: its user, or of a shared one all that have some.
+    /// Scopes whose unsettled changes show on a row.
+    ///
+    /// These are the row's own scope, or for a shared row the scopes of all its keepers.
     package func viewers(
         of id: EntryID,
         in scope: ScopeKey
@@ -116,10 +117,10 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// Puts a dead letter at the end of the queue, in its next round; nil when the scope has none of
-    /// this number.
+    /// Puts a dead letter at the end of the queue, in its next round.
     ///
-    /// `sharing` says of which targets the answers are everybody's, `variants` where theirs are.
+    /// Nil when the scope has no dead letter of this number. `sharing` says which targets have
+    /// answers that all users share, and `variants` where the variants of a target are.
     package func retry(
         _ number: ModifierNumber,
         of scope: ScopeKey,

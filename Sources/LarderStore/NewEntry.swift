@@ -7,7 +7,7 @@ package struct NewEntry: Sendable {
     package var body: NewBody
     /// Of a normalized answer; its body is its template then.
     var form: AnswerForm?
-    /// Who has brought it, and by what, for watchers.
+    /// The client that brought the entry, for watchers; `cause` says by what.
     package var client: ClientTag?
     package var cause: String?
     /// Whether it is a user's own: a shared row under its id is hidden from that user then.
@@ -21,7 +21,7 @@ package struct NewEntry: Sendable {
         self.body = body
     }
 
-    /// What watchers hear of it, once it has a revision; nil for what is nobody's entry.
+    /// The change that watchers hear of, once the entry has a revision; nil for a URL of variants.
     func change(at revision: Revision) -> Change? {
         switch entry.kind {
         case .blob, .fetched, .entity:
@@ -89,7 +89,7 @@ package struct PutReceipt: Equatable, Sendable {
 
 package enum RefreshOutcome: Equatable, Sendable {
     case refreshed(Entry)
-    /// It was evicted, or replaced by an answer with another validator, meanwhile.
+    /// The row was evicted meanwhile, or replaced by an answer with another validator.
     case gone
 }
 
@@ -130,18 +130,18 @@ package struct StoreTotals: Equatable, Sendable {
     /// The accounted size: bodies, ids, headers and a fixed overhead for each row.
     package var bytes: Int64 = 0
     package var entries: Int64 = 0
-    /// What the accounted size may be now: `max_bytes`, or less while the disk is short of space.
+    /// Present limit of the accounted size: `max_bytes`, or less while the disk is short of space.
     package var budget: Int64 = 0
     package var evictions: Int64 = 0
     /// Rows that were evicted because the disk or a quota on it was short.
     package var diskEvictions: Int64 = 0
     package var isPressed = false
-    /// Of these, blobs past their ttl, and rows that somebody named.
+    /// Of these, blobs past their ttl, and rows that a request named.
     package var expired: Int64 = 0
     package var evictedByRequest: Int64 = 0
     /// Reads that met a damaged row since the start.
     package var damaged: Int64 = 0
-    /// What was not stored since the start, as another id's row has its key.
+    /// Entries not stored since the start, because another id's row has their key.
     package var keysTaken: Int64 = 0
     /// Whether a put was refused because protected rows fill the budget, and none has fitted since.
     package var isFull = false
@@ -216,7 +216,7 @@ struct SavedEntities: Sendable {
 }
 
 package struct NewAnswer: Sendable {
-    /// Its body is the answer as it came, for where it is kept whole.
+    /// The entry; its body is the answer as received, for a store that keeps the answer whole.
     package var entry: NewEntry
     package let entities: NewEntities
 
@@ -236,7 +236,7 @@ package struct EntitiesReceipt: Equatable, Sendable {
     package let isNew: Bool
 }
 
-/// What a step has made of an entity, and what of it shows.
+/// A step's change of an entity, and the part of it that shows.
 struct EntityChange: Sendable {
     let name: EntityName
     var key: RowKey

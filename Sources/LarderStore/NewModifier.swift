@@ -36,7 +36,7 @@ package struct NewModifier: Sendable {
 
     var state: ModifierState { holdUntil == nil ? .queued : .held }
 
-    /// What it counts against `queue.max_bytes`: texts, bytes and an overhead for each row.
+    /// Size that counts against `queue.max_bytes`: texts, bytes and an overhead for each row.
     var size: Int64 {
         var bytes = Limits.rowOverheadBytes + scope.text.utf8.count + id.text.utf8.count
         bytes += origin.text.utf8.count + (lane?.text.utf8.count ?? 0) + dependsOn.count * 8
@@ -53,7 +53,9 @@ package struct NewChange: Equatable, Sendable {
     package let id: EntryID
     /// As the engine writes it; the store does not look into it.
     package let effect: [UInt8]
-    /// Whether the target's answers are everybody's: its base is the shared row where its user sees that.
+    /// Whether all users share the target's answers.
+    ///
+    /// Its base is then the shared row, where its user sees that.
     package let isOfSharedRow: Bool
     /// Where the target's variants are; nil where it is no URL's.
     package let variants: VariantPlaces?
@@ -116,7 +118,7 @@ package struct RevivedModifier: Sendable {
 package enum Acceptance: Equatable, Sendable {
     /// `variants` are the rows that show its targets although no change names them.
     case accepted(ModifierNumber, Revision, variants: [VariantRow])
-    /// It had been accepted before; `isSettled` when it has left the queue since.
+    /// The modifier had been accepted before; `isSettled` when it has left the queue since.
     case existing(ModifierNumber, Revision, isSettled: Bool)
 
     package var isNew: Bool { if case .accepted = self { true } else { false } }

@@ -11,8 +11,8 @@ package struct NormalizedRow: Sendable {
 
 package enum Rebuilt: Sendable {
     case shown(RebuiltEntry)
-    /// It was an entity that is deleted: its tombstone, what modifiers have made of it, and whether
-    /// only one says so that is not settled.
+    /// A deleted entity: its tombstone, the pending changes, and whether only an unsettled modifier
+    /// deletes it.
     case deleted(Entry, PendingChanges, isByModifier: Bool)
     /// An entity that it shows was evicted, or it is damaged or has become too large: a miss.
     case missing

@@ -7,7 +7,7 @@ package struct Pin: Equatable, Sendable {
     package let trouble: PinTrouble?
     package let origin: OriginName?
     package internal(set) var entry: Entry?
-    /// What it counts against `pins.max_bytes`.
+    /// Size that counts against `pins.max_bytes`.
     package let size: Int64
     package let pinnedAt: Timestamp
     package let isWanted: Bool
@@ -48,11 +48,11 @@ package struct Pin: Equatable, Sendable {
 }
 
 package enum PinOutcome: Equatable, Sendable {
-    /// Its bytes are kept; whether it was not pinned before.
+    /// The store has the bytes; `isNew` if the id was not pinned before.
     case held(isNew: Bool)
     /// There are no bytes yet, and there is somewhere to fetch them from.
     case waiting(isNew: Bool)
-    /// What is cached is too large for the room that pins have.
+    /// The cached row is too large for the room that pins have.
     case tooLarge(PinTrouble)
     case miss
 }
@@ -124,7 +124,7 @@ struct PinRows {
         let view = found.isTargeted ? try state.views.view(of: found.name) : nil
         guard try bury(found, status: tombstone.entry.status) else { return false }
         guard found.goneStatus == nil else { return true }
-        // What modifiers make of it is something else from this step on.
+        // Modifiers apply to another base from this step on.
         if found.isTargeted {
             try state.targets.setTargeted(true, found, tombstone.entry.revision)
         }

@@ -5,10 +5,11 @@ package struct PinStore: Sendable {
     private var file: StateFile { store.stateFile }
     private var residency: ResidencyIndex { store.shared.residency }
 
-    /// Keeps what is cached under an id, or has it wait when there is an `origin` to fetch it from.
+    /// Keeps what is cached under an id, or waits for it when there is an `origin` to fetch it
+    /// from.
     ///
-    /// What it says is synced when it returns. With `adoptsShared`, what is shared counts as cached
-    /// where the scope itself has nothing.
+    /// The outcome is synced when the call returns. With `adoptsShared`, a shared row counts as
+    /// cached if the scope itself has none.
     package func pin(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -53,7 +54,7 @@ package struct PinStore: Sendable {
         }
         return try await file.settle(cache: .optional) { writer throws(StoreError) in
             let name = TargetName(scope, id)
-            // It may have been pinned since the caller looked.
+            // Another command may have pinned it since the caller looked.
             if !includesPinned, try writer.durable(name)?.isPinned == true { return false }
             return try writer.pinning.drop(name, client: client)
         }

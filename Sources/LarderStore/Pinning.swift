@@ -158,7 +158,10 @@ struct Pinning: WriterPart {
         }
     }
 
-    /// What was saved for the pin alone goes in housekeeping, once the cache has it synced.
+    /// Removes a pin.
+    ///
+    /// Housekeeping removes bytes that were saved for the pin alone, once the cache has synced
+    /// them.
     func unpin(_ name: TargetName, now: Timestamp) throws(StoreError) -> Bool {
         guard let found = try durable(name), found.isPinned else { return false }
         guard !found.isLeftToCache else {
@@ -189,13 +192,13 @@ struct Pinning: WriterPart {
     func drop(_ name: TargetName, client: ClientTag?) throws(StoreError) -> Bool {
         let (scope, id) = (name.scope, name.id)
         guard let found = try durable(name), !found.isTargeted else { return false }
-        // Nobody's pin of a shared row goes with it.
+        // A shared row is pinned because users keep it, and only they can end that.
         if found.isPinned, scope == shared.sharedScope { return false }
-        // What is pinned may need it.
+        // A pinned row may refer to it.
         if !found.isPinned, try state.reader.isKept(found.number) { return false }
         try entries.removeDurable(found)
         guard found.hasEntry else {
-            // Its entry was the cache's.
+            // Its entry was in the cache.
             if let cache = try cacheIfAny, let row = try cache.rows.find(scope, id) {
                 var step: Revision?
                 try cache.eviction.evict(row.key, .request, client, &step)
@@ -213,7 +216,9 @@ struct Pinning: WriterPart {
         change(name) { $0.isPinned = true }
     }
 
-    /// What is no failure of the writer, and was refused before anything was written.
+    /// Returns an expected error as a refusal and rethrows a failure of the writer.
+    ///
+    /// The command has written nothing before an expected error.
     private func refusal<Value>(_ error: StoreError) throws(StoreError) -> CommandResult<Value> {
         switch error {
         case .pinsFull, .tooManyPins: return .refused(error)

@@ -23,7 +23,7 @@ struct Promotion: WriterPart {
         var found = FoundBases()
         var rows: [TargetName: CachedRows.CachedCopy] = [:]
         defer {
-            // Of those that are copied first, whoever copies them gives the lease back.
+            // A row that has to be copied first stays leased; the copier gives the lease back.
             for (name, row) in rows where !found.large.contains(where: { $0.name == name }) {
                 row.giveBack(to: shared)
             }
@@ -33,7 +33,8 @@ struct Promotion: WriterPart {
             if aim.isShared { found.rows[aim.name] = try durable(aim.name) }
             let claim = try durable(name)
             found.rows[name] = claim
-            // Its row has an entry, or has none as nothing is known; a shared one may have had pins.
+            // A targeted row without an entry means that nothing is known. A shared row without an
+            // entry may have had pins only.
             let isLeftToCache = claim.map { claim in
                 claim.isLeftToCache || aim.isShared && !claim.hasEntry && !claim.isTargeted
             }
@@ -42,8 +43,8 @@ struct Promotion: WriterPart {
             }
             rows[name] = try cache.rows.base(name.scope, name.id, now: now)
         }
-        // Nothing is written before all can be: what a command writes that then waits for copies would
-        // be nobody's.
+        // Nothing is written until everything can be. Otherwise a command that then waits for
+        // copies would leave bodies that no row links.
         found.large = rows.compactMap { bodies.large($1, $0, as: .base) }
         guard found.large.isEmpty else { return found }
         for (name, row) in rows { found.entries[name] = try base(row, name) }
@@ -69,7 +70,10 @@ struct Promotion: WriterPart {
         }
     }
 
-    /// What a target is now; of an answer its entities as they are, where the cache has it normalized.
+    /// The present base of a target.
+    ///
+    /// The base of an answer has its entities as they are now, if the cache has the answer
+    /// normalized.
     func base(of name: TargetName, now: Timestamp) throws(StoreError) -> TargetBase {
         let (viewer, name) = (name, try sharing.place(of: name))
         if name != viewer, try hiding.isHidden(name.id, from: viewer.scope) { return .unknown }
@@ -130,8 +134,10 @@ struct Promotion: WriterPart {
         }
     }
 
-    /// Has saved answers be normalized that earlier versions saved whole, as far as the cache has
-    /// their entities, and variants be with their URL; before anybody reads.
+    /// Normalizes answers that earlier versions saved whole, as far as the cache has their
+    /// entities.
+    ///
+    /// It also keeps variants with their durable URL. It runs before the first read.
     func takeAlong(now: Timestamp) throws(StoreError) {
         for row in try state.reader.allRows() where !row.keepsShared {
             let name = row.name
@@ -167,8 +173,9 @@ struct Promotion: WriterPart {
         try fill(now: now)
     }
 
-    /// What is saved under an id, or is from now on as it is a variant of a URL that is durable; nil for
-    /// what is the cache's.
+    /// The durable row of a new entry; nil if the entry belongs in the cache.
+    ///
+    /// A new variant of a durable URL gets a row here.
     func durableRow(for new: NewEntry, now: Timestamp) throws(StoreError) -> DurableRow? {
         if let found = try durable(new.name) { return found }
         guard !shared.residency.isEmpty, let url = new.entry.id.urlOfVariant,

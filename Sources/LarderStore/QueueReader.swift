@@ -176,10 +176,9 @@ extension ModifierStore {
         try await inQueue { queue throws(StoreError) in try queue.modifier(number) }
     }
 
-    /// The id and the state of one that is unsettled, or a dead letter, without its effects and its
-    /// body of up to 16 MiB.
+    /// Id and state of an unsettled modifier or a dead letter, without effects and body.
     ///
-    /// What cannot be read is nil.
+    /// A body has up to 16 MiB. An unreadable value is nil.
     package func head(
         _ number: ModifierNumber
     ) async throws(StoreError) -> (id: ModifierID?, state: ModifierState?, isAnswered: Bool)? {

@@ -1,9 +1,10 @@
 import LarderModel
 package import LarderNormalize
 
-/// What is left of what one answer may take on a thread for which others wait.
+/// The work that one answer may still do on a thread for which other requests wait.
 ///
-/// It counts and takes no time, so that the same answer is always made in the same place.
+/// The allowance counts work and takes no time, so the same answer is always made in the same
+/// place.
 package final class ReadAllowance {
     fileprivate struct Left {
         var bytes = Limits.loopReadBytesMax

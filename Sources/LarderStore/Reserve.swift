@@ -119,11 +119,11 @@ package struct ReserveFinding: Equatable, Sendable {
 
     package enum State: Equatable, Sendable {
         case held
-        /// It is not there, or cut short, and there is room for it.
+        /// The file is missing, or too short, and there is room for it.
         case missing
-        /// It is not there, and as many more bytes have to be free on its disk.
+        /// The file is missing, and its disk needs `short` more free bytes.
         case noRoom(short: Int64)
-        /// Something else stands under its name.
+        /// Something else has the file's name.
         case obstructed
     }
 }
@@ -149,7 +149,7 @@ package enum DiskSpace {
     }
 }
 
-/// What a file looks like from outside; two looks that differ tell that somebody has touched it.
+/// Identity, length and time of a file; different stamps mean that a process has changed it.
 struct FileStamp: Equatable {
     private let device: UInt64
     private let node: UInt64

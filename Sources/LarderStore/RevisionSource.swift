@@ -41,8 +41,9 @@ final class RevisionSource: Sendable {
         return revision
     }
 
-    /// The steps of a group are done with: once what they have changed is published, so that whoever
-    /// is told reads it.
+    /// Ends the steps of a group, after their changes are published.
+    ///
+    /// So a watcher that is told of a change can read it.
     func close() { changes.close() }
 
     /// The number of a step that leaves nothing in the files.

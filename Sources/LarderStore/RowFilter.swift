@@ -37,8 +37,9 @@ package struct RowFilter: Sendable {
     package var prefix: String?
     package var origin: OriginName?
     package var storedBefore: Timestamp?
-    /// Only rows that are anybody's to see at this moment: no blob past its `ttl`, and none of the
-    /// rows that Larder keeps for itself.
+    /// Moment at which clients may see the rows.
+    ///
+    /// The filter leaves out blobs past their `ttl` and rows that Larder keeps for itself.
     package var shownAt: Timestamp?
     package var part = RowPart.all
 

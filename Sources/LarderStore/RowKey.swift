@@ -19,11 +19,10 @@ package struct ScopeKey: Hashable, Sendable {
     var owner: Int64 { scope.uid.map(Int64.init) ?? OwnerTotals.shared }
 }
 
-/// Where an entry's row stands in `cache.db`: a keyed hash of scope and id, which a reader compares
-/// with the row's.
+/// Key of an entry's row in `cache.db`: a keyed hash of scope and id.
 ///
-/// The second of two ids with one hash has no row: among ten million entries there is such a pair
-/// in one of 20,000 caches.
+/// A reader compares scope and id with those in the row. The second of two ids with one hash has no
+/// row. Among ten million entries, one of 20,000 caches has such a pair.
 struct RowKey: Hashable, Sendable {
     let number: Int64
 

@@ -69,7 +69,7 @@ struct RowQuery {
         }
         if filter.prefix != nil { conditions.append("id >= :prefix") }
         if prefixEnd != nil { conditions.append("id < :prefix_end") }
-        // Whose a bare row is, the URL in its id says.
+        // A bare row has no origin of its own; the URL in its id says which it is.
         let isBare = table == .claimedEntries ? " OR kind IS NULL" : ""
         if filter.origin != nil { conditions.append("(origin = :origin\(isBare))") }
         if filter.storedBefore != nil { conditions.append("\(storedAt) < :stored_before") }
@@ -143,7 +143,7 @@ struct RowQuery {
 enum RowTable {
     case cache
     case claim
-    /// Those that have an entry, and the bare ones: what only modifiers have made.
+    /// Rows with an entry, and bare rows, which only modifiers have made.
     case claimedEntries
 
     /// When what is kept was said: of a bare row when the last of its changes was accepted.
@@ -153,6 +153,6 @@ enum RowTable {
                 WHERE change.id = claim.id AND change.scope = claim.scope AND settled = 0)) END
         """
 
-    /// What is kept is never evicted: in the order of uses it comes after everything else.
+    /// Orders durable rows after all others, because they are never evicted.
     static let lastUsedOfClaim = "(claim + 4503599627370496)"
 }

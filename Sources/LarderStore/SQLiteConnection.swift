@@ -2,10 +2,10 @@ import CSQLite
 import Glibc
 import LarderModel
 
-/// One connection to one SQLite file, used by one thread at a time.
+/// A connection to one SQLite file, used by one thread at a time.
 ///
-/// Opened with SQLITE_OPEN_NOMUTEX (https://sqlite.org/threadsafe.html): whoever owns it says in
-/// its own documentation what keeps other threads away.
+/// It is opened with SQLITE_OPEN_NOMUTEX (https://sqlite.org/threadsafe.html): each owner documents
+/// what keeps other threads away.
 final class SQLiteConnection {
     enum Mode {
         case readWrite
@@ -171,9 +171,9 @@ final class SQLiteConnection {
         return true
     }
 
-    /// What SQLite finds wrong with the file's structure
-    /// (https://sqlite.org/pragma.html#pragma_quick_check): nothing in a sound one, and nil where
-    /// `checkBreak` ended it early.
+    /// Faults that SQLite finds in the file's structure
+    /// (https://sqlite.org/pragma.html#pragma_quick_check); none in a sound file, and nil if
+    /// `checkBreak` ended the check early.
     func quickCheck(until checkBreak: CheckBreak) throws(StoreError) -> [String]? {
         do throws(StoreError) {
             return try checkBreak.during(self) { () throws(StoreError) in
@@ -217,17 +217,17 @@ final class WriteAheadLog {
 
     var wantsCheckpoint: Bool { pages >= checkpointAt }
 
-    /// Fewer pages than before: the WAL has started anew.
+    /// Takes note of a commit; fewer pages than before mean that the WAL was reset.
     private func committed(pages: Int) {
         if pages < self.pages { checkpointAt = Limits.walPagesMax }
         self.pages = pages
     }
 
-    /// Writes back what no reader is in the way of.
+    /// Writes back all pages that no reader blocks.
     ///
-    /// The WAL starts anew with a later commit, unless a reader stands in the way or the checkpoint
-    /// failed; so the next try comes a quarter later. Readers hold no transaction while they wait.
-    /// True when everything that was committed is in the file, and synced.
+    /// A later commit resets the WAL, unless a reader blocks it or the checkpoint failed. So the
+    /// next try comes a quarter later. Readers hold no transaction while they wait. True when
+    /// everything that was committed is in the file, and synced.
     @discardableResult func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
         checkpointAt = pages + Limits.walPagesMax / 4
         try connection.check(before: "checkpoint")

@@ -174,9 +174,9 @@ final class SQLiteStatement {
         return "max(\(range.lowerBound), min(CAST(\(column) AS INTEGER), \(range.upperBound)))"
     }
 
-    /// The rows of a page that go up by a number from `last` on.
+    /// The rows of a page whose number goes up from `last` on.
     ///
-    /// Pages of another moment may lead back: whoever goes through such rows would never end.
+    /// Stale pages of a damaged file may lead back, and a loop over such rows would never end.
     func page<Row>(
         by number: some SQLiteColumn,
         after last: Int64,
@@ -217,9 +217,9 @@ final class SQLiteStatement {
     }
 }
 
-/// What a parameter of a statement can be given.
+/// A value that a statement can bind to a parameter.
 ///
-/// A bind fails for a wrong place, which is our mistake, or for want of memory.
+/// A bind fails for a wrong place, which is our mistake, or for lack of memory.
 protocol SQLiteValue {
     func bind(to statement: SQLiteStatement, at place: Int32)
 }

@@ -31,7 +31,8 @@ struct Schema {
 
     /// Throws `corrupt` for a file that is not of ours, or does not have the tables of its version.
     func version(of connection: SQLiteConnection) throws(StoreError) -> Version {
-        // These two stand in the header: a file of a later version is left to who knows its tables.
+        // Both numbers are in the header, so they can be read even if a later version has other
+        // tables.
         let version = Int(try connection.integer("PRAGMA user_version") ?? 0)
         let owner = try connection.integer("PRAGMA application_id")
         if owner == Self.applicationID, version > steps.count { return .newer(version) }

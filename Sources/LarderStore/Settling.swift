@@ -23,10 +23,10 @@ struct Settling: WriterPart {
         return departed
     }
 
-    /// Has one modifier leave the queue; the variants of its targets, or nil where it is settled.
+    /// Settles one modifier; returns the variants of its targets, or nil if it was settled before.
     ///
-    /// What becomes of each base is worked out from what it is now, and shown by the cache as far as
-    /// there is one. No 2xx changes a shared row: the modifier waits then for an answer of it (case 29).
+    /// The store works out each new base from the present one, and the cache shows it if there is a
+    /// cache. No 2xx changes a shared row: the modifier then waits for an answer that does.
     private func settle(
         _ settlement: Settlement,
         _ now: Timestamp
@@ -45,7 +45,7 @@ struct Settling: WriterPart {
             }
         }
         let targets = try fates(of: names, settlement, now)
-        // What others read of a shared row is asked for again.
+        // Other users read the shared row, so a stale mark makes the next read fetch it again.
         for name in waiting { try markStale(shared.sharedName(name.id)) }
         let waits = !waiting.isEmpty
         try state.targets.settle(settlement, row, targets, waits: waits, step)
@@ -136,8 +136,10 @@ struct Settling: WriterPart {
         return targets
     }
 
-    /// What a modifier's changes target, one for each change, or for each that is not ended; without
-    /// what cannot be read.
+    /// Targets of a modifier's changes, one for each change, or with `isOpen` one for each not
+    /// ended.
+    ///
+    /// Unreadable changes are left out.
     func targetNames(of number: ModifierNumber, isOpen: Bool) throws(StoreError) -> [TargetName] {
         try state.targets.of(number).compactMap { isOpen && $0.isEnded ? nil : $0.name }
     }

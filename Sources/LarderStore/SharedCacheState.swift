@@ -7,7 +7,7 @@ final class SharedCacheState: Sendable {
     let cacheFile: DatabaseFile
     let reserves: (cache: Reserve, state: Reserve)
     let now: @Sendable () -> Timestamp
-    /// What row keys are hashed with, in every file that the process makes.
+    /// Seed of the hash of row keys, in every file that the process makes.
     let keySeed: UInt64
     let clock = LogicalClock()
     /// Which rows may not be evicted now; asked by the writer while it chooses.
@@ -74,7 +74,7 @@ final class SharedCacheState: Sendable {
 
     func sharedName(_ id: EntryID) -> TargetName { TargetName(sharedScope, id) }
 
-    /// Whether a row is not to be evicted: somebody needs it now, or its id is kept.
+    /// Whether a row may not be evicted now: it is in use, or its id is durable.
     func isProtected(_ key: RowKey) -> Bool { protection.isHeld(key) || residency.covers(key) }
     var protectsAny: Bool { !protection.isEmpty || !residency.isEmpty }
     var mayHideRows: Bool { hasHiddenRows.load(ordering: .acquiring) }
@@ -115,14 +115,16 @@ final class SharedCacheState: Sendable {
         reported.exchange(generation.number, ordering: .relaxed) != generation.number
     }
 
-    /// Whether the totals of this file are to be held against its rows, which is done once.
+    /// Whether the writer has yet to check the totals of this file against its rows; true only
+    /// once.
     func wantsTotalsChecked() -> Bool {
         let number = generation.number
         return checked.exchange(number, ordering: .relaxed) != number
     }
 
-    /// The highest number of a body in any file: a later file goes on after it, so that whoever
-    /// still holds a number meets nobody else's bytes.
+    /// The highest number of a body in any file.
+    ///
+    /// A later file goes on after it, so an old number never leads to other bytes.
     var highestBody: Int64 { bodies.load(ordering: .relaxed) }
     func noteBody(_ number: Int64) { bodies.max(number, ordering: .relaxed) }
 
@@ -152,8 +154,10 @@ final class SharedCacheState: Sendable {
     func takeAbandoned() -> [UploadID] { abandoned.withLock { exchange(&$0, with: []) } }
     func countDamagedRow() { damagedRows.add(1, ordering: .relaxed) }
 
-    /// What a change of an entity is under its own URL; nil where that has a row, which shows what it
-    /// shows, and where no modifier has a part in it.
+    /// A change of an entity as a change of the entity's own URL.
+    ///
+    /// Nil if no modifier has a part in the change, or if the URL has a row, which is shown
+    /// instead.
     func byOwnURL(
         _ change: Change,
         isShown: (ScopeKey, EntryID) throws(StoreError) -> Bool
@@ -178,7 +182,7 @@ final class SharedCacheState: Sendable {
         scope.scope == .shared ? [scope] : [scope, key(for: .shared)]
     }
 
-    /// Puts what origins said last together, on a thread for which nobody waits.
+    /// Rebuilds answers from the origins' last words, on a thread that no request waits for.
     func rebuilder(of row: NormalizedRow) -> Rebuilder {
         Rebuilder(origins.rules(of: row.entry.origin), bytesMax: rebuiltBytesMax)
     }
@@ -221,9 +225,9 @@ final class HoldCounts<Key: Hashable & Sendable>: Sendable {
 /// row names the body and looks at the leases after that. So one of them sees the other.
 typealias BodyLeases = HoldCounts<Int64>
 
-/// Whether the store is to be looked after, and who hears of it; it is said once a round.
+/// Tells its listener, once a round, that the store needs housekeeping.
 ///
-/// So nothing is done every few seconds for a daemon that nobody uses.
+/// So a daemon that no client uses does no periodic work.
 package final class Upkeep: Sendable {
     // Relaxed: a round that begins late by what it has not seen yet is followed by another.
     private let isWanted = Atomic(true)
@@ -239,7 +243,8 @@ package final class Upkeep: Sendable {
 
     func begin() { isWanted.store(false, ordering: .relaxed) }
 
-    /// Has `tell` called each time that a round is wanted, and at once, as the first one is.
+    /// Sets `tell`, which is called for each wanted round, and immediately if one is wanted
+    /// already.
     package func whenWanted(_ tell: @escaping @Sendable () -> Void) {
         listener.withLock { $0 = tell }
         if isWanted.load(ordering: .relaxed) { tell() }
