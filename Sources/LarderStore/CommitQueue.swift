@@ -11,9 +11,8 @@ import Synchronization
 /// the writer. If the writer could do something about the failure, the queue runs the command once
 /// more.
 ///
-/// Changes that `state.db` has committed count, even if `cache.db` fails after that. The queue then
-/// runs a command with a part in `state.db` again only if the command stores an answer: the other
-/// part of the answer would be missing.
+/// Changes that `state.db` has committed count, even if `cache.db` fails after that. The queue runs
+/// a command with a part there again only if it stores an answer, whose other part would be missing.
 ///
 /// Work outside transactions waits in the same line as commands, so it has its turn although
 /// commands never stop.

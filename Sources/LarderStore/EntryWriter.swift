@@ -31,8 +31,8 @@ import LarderNormalize
 ///    `pins.max_bytes`. A targeted row takes what the server says.
 /// 7. A shared row is durable while it has keepers, and has the marks of all of them together.
 /// 8. A released row leaves `state.db` once it is written to `cache.db`, and synced there.
-/// 9. The index has the targets of a dead letter from before the commit that makes it until after
-///    the commit that drops it or puts it back in the queue.
+/// 9. The index has the targets of a dead letter from before the commit that makes it. They leave
+///    the index after the commit that drops the dead letter or puts it back in the queue.
 /// 10. The sums in memory are those of the rows. Each row counts once in a total, and once in the
 ///    share of its user. A shared row counts in the share of its payer, and so do the rows that
 ///    come with it.

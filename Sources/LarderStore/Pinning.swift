@@ -198,7 +198,7 @@ struct Pinning: WriterPart {
         if !found.isPinned, try state.reader.isKept(found.number) { return false }
         try entries.removeDurable(found)
         guard found.hasEntry else {
-            // Its entry was in the cache.
+            // The cache has the entry.
             if let cache = try cacheIfAny, let row = try cache.rows.find(scope, id) {
                 var step: Revision?
                 try cache.eviction.evict(row.key, .request, client, &step)

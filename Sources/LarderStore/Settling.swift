@@ -45,7 +45,7 @@ struct Settling: WriterPart {
             }
         }
         let targets = try fates(of: names, settlement, now)
-        // Other users read the shared row, so a stale mark makes the next read fetch it again.
+        // Users read the shared row, so a stale mark makes the next read fetch it again.
         for name in waiting { try markStale(shared.sharedName(name.id)) }
         let waits = !waiting.isEmpty
         try state.targets.settle(settlement, row, targets, waits: waits, step)

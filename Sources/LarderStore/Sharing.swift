@@ -175,7 +175,7 @@ struct Sharing: WriterPart {
             gone.scope = pin.name.scope
             gone.entry.revision = try revisions.next()
             _ = try state.pins.bury(gone)
-            // It is the row that the user sees from now on.
+            // The user sees this row from now on.
             try answered(pin.name, [], at: gone.entry.revision, now: now)
         }
         return []

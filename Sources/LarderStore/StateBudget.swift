@@ -1,12 +1,14 @@
 package import LarderModel
 
-/// What a row counts, and against which bound: a pinned one, and what came with it, against that of
-/// pins, every other against that of the queue.
+/// Accounted size of a row, and the bound that it counts against.
+///
+/// A pinned row, and a row that came with one, counts against the bound of pins. Every other row
+/// counts against the bound of the queue.
 struct RowCharge {
     var pin: PinState?
     var isInPins: Bool
     var size: Int64
-    /// Of a shared row in whose share it counts; it is a pin of nobody's.
+    /// The user in whose share a shared row counts; the row itself is no user's pin.
     var payer: UInt32?
 }
 
@@ -33,7 +35,7 @@ struct StateBudget {
                 state.memory.queue.add(bytes: sign * charge.size, of: uid)
                 continue
             }
-            // One that users keep is a pin of theirs.
+            // A shared row adds bytes only: the pins of the users that keep it are counted already.
             let count = charge.pin == nil || charge.payer != nil ? 0 : sign
             state.memory.pins.count += count
             state.memory.pins.bytes += sign * charge.size
@@ -71,7 +73,7 @@ struct StateBudget {
             throw .pinsFull(bytes: size, limit: state.memory.pins.maxBytes)
         }
         guard size > old, let uid = scope.scope.uid ?? payer else { return }
-        // What one user's pins may hold always counts: one user alone leaves room for a second.
+        // A user's share counts even for a lone user, so that room stays for a second one.
         let isAlone = state.memory.pins.users.keys.allSatisfy { $0 == uid }
         let part = state.limits.part(of: state.memory.pins.maxBytes, users: isAlone ? 1 : 2)
         guard (state.memory.pins.users[uid]?.bytes ?? 0) - old + size <= part else {
@@ -89,7 +91,7 @@ struct StateBudget {
 
 package struct PinTotals: Equatable, Sendable {
     package var count: Int64 = 0
-    /// Their accounted size: bodies, ids, headers and a fixed overhead for each.
+    /// Accounted size of the pins: bodies, ids, headers and a fixed overhead for each.
     package var bytes: Int64 = 0
     package var maxBytes: Int64
     package var waiting: Int64 = 0

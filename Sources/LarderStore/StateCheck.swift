@@ -105,10 +105,10 @@ struct StateCheck {
         """,
     ]
 
-    /// Settled modifiers are dead, and impossible sizes are computed again: they would fill the queue,
-    /// or the room of pins.
+    /// Marks settled modifiers as dead, and computes impossible sizes again.
     ///
-    /// What a row counts at most is what it holds and as much again, or 1 MiB.
+    /// Such modifiers and sizes would fill the queue, or the room of pins. A size is possible up to
+    /// 1 MiB plus twice what the row holds.
     private static let repairs = """
         UPDATE modifier SET found_state = state, state = 'failed', reason = 'unreadable'
         WHERE settled_at IS NOT NULL AND state <> 'failed';

@@ -13,11 +13,11 @@ final class StateFile: Sendable {
     let notices: [String]
     let takesAlong: Bool
 
-    /// Opens or makes the file and loads its rows into the index; then the other file's writer is made,
-    /// so that both have one thread.
+    /// Opens or creates the file and loads its rows into the index.
     ///
-    /// A damaged one is set aside and made anew with the rows of it that can be read, and its
-    /// counter goes on after the highest revision that the cache knows.
+    /// The writer of the other file is made after that, so that both have one thread. A damaged
+    /// file is set aside. Its readable rows go into a new file, whose counter goes on after the
+    /// highest revision that the cache knows.
     init(_ shared: SharedCacheState, beside start: CacheStart) throws(StoreError) {
         self.shared = shared
         let (configuration, reserve) = (shared.configuration, shared.reserves.state)
@@ -131,7 +131,7 @@ final class StateFile: Sendable {
 
     /// Refuses a command that would make the file grow while the disk is full.
     func refuseWhileFull(_ step: String) throws(StoreError) {
-        // It is looked at on the disk in housekeeping; here clients' event loops come by.
+        // Housekeeping looks at the reserve on the disk, because this method runs on event loops.
         guard reserve.isHeld || reserve.take() else { throw .diskFull(file: file.path, step: step) }
     }
 
@@ -200,13 +200,13 @@ struct StateOpening {
         }
         let opened = try file.openWriter()
         connection = opened.connection
-        // What turns out to be damaged stays as it is, with its WAL.
+        // A file that proves damaged stays as it is, with its WAL.
         connection.keepWALOnClose(true)
         let counter = try StateWriter.nextRevision(connection)
         let check = StateCheck(connection: connection)
         let isSmall = DiskSpace.fileBytes(at: file.path) <= shared.configuration.checkedStateBytes
         if isSmall || file.mark?.isThere == true {
-            // What is damaged now can be saved in part, before more is written over it.
+            // Damage found now can be salvaged in part, before later writes go over it.
             try check.readPages()
         } else {
             try check.readQueue()
@@ -231,7 +231,7 @@ struct StateOpening {
         }
     }
 
-    /// The secret of the file, drawn anew where it has none that can be read.
+    /// The secret of the file, drawn again if the file has no readable one.
     private static func secret(of connection: SQLiteConnection) throws(StoreError) -> DigestKey {
         try connection.execute(
             """
@@ -247,7 +247,9 @@ struct StateOpening {
         return key
     }
 
-    /// Version 1 gave no pages back; it is a few pages long, so writing it anew costs nothing.
+    /// Turns on incremental vacuum in a file of version 1, which gave no pages back.
+    ///
+    /// Such a file has a few pages, so rewriting it costs nothing.
     private static func shrink(_ connection: SQLiteConnection) throws(StoreError) {
         guard try connection.integer("PRAGMA auto_vacuum") == 0 else { return }
         try connection.execute("PRAGMA auto_vacuum=INCREMENTAL")

@@ -1,11 +1,11 @@
 import CSQLite
 
-/// The list of the tables of a `state.db`, made anew in its first page alone.
+/// The list of the tables of a `state.db`, built again in its first page alone.
 ///
-/// It stands in for the few pages that list them in a damaged file; SQLite reads nothing of one that
-/// lacks any of these. The steps of the schema give each table its first page, whatever rows a file
-/// held meanwhile: with auto_vacuum these pages come before all others, in the order in which they
-/// were made (https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages).
+/// It replaces the few pages that list them in a damaged file. SQLite reads nothing of a file that
+/// lacks one of these pages. The steps of the schema give each table its first page, whatever rows
+/// a file held meanwhile. With auto_vacuum these pages come before all others, in the order in
+/// which they were made (https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages).
 struct StateListing {
     static let pageBytes = 4_096
     /// Whether there is a WAL, how many pages there are, and the list of free ones
@@ -15,7 +15,8 @@ struct StateListing {
     private static let freeListPlace = 32..<40
     private static let versionPlace = 60..<64
     private static let ownerPlace = 68..<72
-    /// Where pages say what they are, the first one behind the header of the file.
+    /// Types of pages, and the place of the first page's type, which follows the header of the
+    /// file.
     private static let leafOfTable: UInt8 = 13
     private static let typePlace = 100
     private static let typesOfTables: Set<UInt8> = [5, 13]
@@ -89,7 +90,7 @@ struct StateListing {
         return page
     }
 
-    // MARK: What a file says
+    // MARK: Checking pages of a file
 
     static func version(saidBy page: [UInt8]) -> Int? {
         func number(_ place: Range<Int>) -> Int { page[place].reduce(0) { $0 << 8 | Int($1) } }

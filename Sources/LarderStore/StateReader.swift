@@ -1,10 +1,10 @@
 import LarderModel
 import LarderNormalize
 
-/// What a ``StoreReader`` knows of `state.db`: a connection that only reads it.
+/// The part of a ``StoreReader`` that reads `state.db`, on a read-only connection.
 ///
-/// Each read is a transaction of its own, which keeps the WAL from starting anew no longer than
-/// that; reads of one moment are one (``hold()``).
+/// Each read is a transaction of its own, so that it delays a reset of the WAL only briefly. Reads
+/// of one moment share a transaction (``hold()``).
 final class StateReader {
     let connection: SQLiteConnection
     private let get: SQLiteStatement
@@ -164,7 +164,7 @@ final class StateReader {
         return try keeper.step()
     }
 
-    /// One id's row as a list shows it; nil while it is neither an entry nor a target.
+    /// The row of an id as a list shows it; nil if the id is neither an entry nor a target.
     func listed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
         let condition = "AND (kind IS NOT NULL OR targeted > 0)"
         return try claim(ListedRow.columnsOfState, scope.text, id, condition)
@@ -281,7 +281,7 @@ final class StateReader {
         ).first { (Array($0.bytes("body")), $0.text("media_type")) }
     }
 
-    /// What the changes of dead letters target, one for each change; without what cannot be read.
+    /// Targets of dead letters, one for each change; unreadable ones are left out.
     func deadTargets() throws(StoreError) -> [(scope: Scope, id: EntryID)] {
         try connection.prepare(
             "SELECT scope, id FROM change INDEXED BY change_target WHERE settled = 1"

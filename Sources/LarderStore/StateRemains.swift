@@ -1,13 +1,12 @@
 import CSQLite
 import Glibc
 
-/// What is left of a damaged `state.db`, opened to be read; the file stays as it is.
+/// A damaged `state.db`, opened for reading; the file stays as it is.
 ///
-/// One that was cut is read up to its end: with `writable_schema` SQLite takes a file that is
-/// shorter than its header says (https://sqlite.org/pragma.html#pragma_writable_schema). One whose
-/// tables cannot be listed, as its first page is lost or another of those that list them, is read
-/// from a copy in which they are listed anew (``StateListing``). So is one of which nothing but the
-/// WAL is left.
+/// A truncated file is read up to its end: with `writable_schema`, SQLite takes a file that is
+/// shorter than its header says (https://sqlite.org/pragma.html#pragma_writable_schema). If a page
+/// that lists the tables is lost, a copy is read in which they are listed again (``StateListing``).
+/// The same applies if only the WAL is left.
 struct StateRemains {
     let connection: SQLiteConnection
     let version: Int
@@ -65,9 +64,9 @@ struct StateRemains {
 
     // MARK: Copying
 
-    /// Copies the file, writes its WAL back into the copy, and lists the tables in it anew.
+    /// Copies the file, writes its WAL back into the copy, and lists the tables there again.
     ///
-    /// The version that they are of; throws `corrupt` where they are of none that is known.
+    /// Returns the version of the tables; throws `corrupt` if it is unknown.
     private static func copy(_ file: DatabaseFile, to copy: String) throws(StoreError) -> Int {
         let versions = (1...file.schema.steps.count).reversed()
         let listings = try versions.map { version throws(StoreError) in
@@ -76,7 +75,7 @@ struct StateRemains {
         try bytes(of: file.path.isThere ? file.path : "/dev/null", to: copy)
         var said = StateListing.version(saidBy: try page(1, of: copy))
         if (file.path + "-wal").isThere {
-            // What stands in the WAL is newer than the file, and has checksums of its own.
+            // Pages in the WAL are newer than the file, and have checksums of their own.
             try bytes(of: file.path + "-wal", to: copy + "-wal")
             try write(listings[0].page(of: 1, isForWAL: true), to: copy)
             try writeBack(copy)
@@ -97,7 +96,7 @@ struct StateRemains {
 
     private static func writeBack(_ copy: String) throws(StoreError) {
         let connection = try SQLiteConnection(path: copy, mode: .readWrite)
-        // Whoever has not read has not opened the WAL; the tables need not be known for either.
+        // SQLite opens the WAL with the first read. Neither step needs to know the tables.
         _ = try connection.integer("PRAGMA user_version")
         let mode = SQLITE_CHECKPOINT_TRUNCATE
         let code = sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, nil, nil)

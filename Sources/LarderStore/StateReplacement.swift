@@ -1,21 +1,21 @@
 import Glibc
 
-/// How what was salvaged of a damaged `state.db` takes its place.
+/// Puts the salvage of a damaged `state.db` in its place.
 ///
-/// Each step is one call of the kernel; a process that ends between two of them goes on at its next
-/// start, before anything is opened.
+/// Each step is one call of the kernel. If the process ends between two steps, its next start goes
+/// on before it opens any file. Before step 1 `state.db.new` may be incomplete, so it is not used.
 ///
-/// | step | there is after it | the next start |
+/// | step | files after it | the next start |
 /// |---|---|---|
-/// | the salvage is written | the damaged file, `state.db.new` | begins anew: nobody knows whether that is whole |
+/// | the salvage is written | the damaged file, `state.db.new` | salvages again |
 /// | 1 `.new` → `.salvaged.N`, synced | both files whole | goes on with 2 |
-/// | 2 `-wal` → `.aside.N-wal` | the damaged file without its WAL, which nobody opens now | goes on |
+/// | 2 `-wal` → `.aside.N-wal` | the damaged file without its WAL, not to be opened | goes on |
 /// | 3 `.snapshot` → `.aside.N.snapshot` | the same | goes on |
 /// | 4 `state.db` → `.aside.N`, synced | the new file alone, under its old name | goes on with 5 |
 /// | 5 `.salvaged.N` → `state.db`, synced | the new file | is an ordinary one |
 ///
-/// So a new file never stands beside an old WAL, an old one is never opened without its own, and as N
-/// was free when it was chosen and is kept in the name, nothing that was set aside is overwritten.
+/// So a new file never has an old WAL, and an old file is never opened without its own. N was free
+/// when it was chosen and is kept in the name, so nothing that was set aside is overwritten.
 struct StateReplacement {
     private let file: DatabaseFile
     private let number: Int
@@ -50,7 +50,7 @@ struct StateReplacement {
 
     private func run() throws(StoreError) {
         try move(file.path + "-wal", to: asidePath + "-wal")
-        // The index of a WAL is made anew by whoever opens that.
+        // SQLite makes the index of a WAL again when it opens the WAL.
         unlink(file.path + "-shm")
         try move(file.snapshotPath, to: snapshotPath)
         try move(file.path, to: asidePath)
@@ -86,7 +86,7 @@ package struct AsideSet: Equatable, Sendable {
 }
 
 extension DatabaseFile {
-    /// Where the n-th file that was set aside lies; its WAL is beside it.
+    /// Path of the n-th file that was set aside; its WAL has `-wal` after that.
     func asidePath(_ number: Int) -> String {
         number == 1 ? path + ".aside" : path + ".aside.\(number)"
     }

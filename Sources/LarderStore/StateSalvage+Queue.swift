@@ -1,6 +1,6 @@
 import LarderModel
 
-/// What is made right in the queue once its rows were taken over: nothing of it goes silently.
+/// Repairs the queue after its rows were taken over, so that nothing of it is lost silently.
 extension StateSalvage {
     /// Repairs the queue; findings for the log, none where nothing is missing.
     ///
@@ -47,7 +47,7 @@ extension StateSalvage {
         }
         try keepTargets()
         try takeNumbers()
-        // What nothing names any more is swept, and what no body has.
+        // Sweeps rows that no row names any more, and chunks without a body.
         try new.execute(
             """
             DELETE FROM hidden WHERE claim NOT IN (SELECT claim FROM claim WHERE scope = 'shared');
@@ -59,7 +59,7 @@ extension StateSalvage {
         return findings
     }
 
-    /// What is left of modifiers under numbers that none has is one dead letter.
+    /// Collects changes under impossible modifier numbers in one dead letter.
     private func numberOrphans() throws(StoreError) {
         let numbers = Limits.foundNumbers
         try new.execute(

@@ -19,9 +19,9 @@ struct StateSalvage {
         return (rows, findings, try StateReplacement(of: file, by: new))
     }
 
-    /// Both files are closed again when it returns, the new one with everything written back.
+    /// Takes the rows into a file of the damaged file's version, which is migrated like any other.
     ///
-    /// The rows go into a file of the damaged one's own version, which is migrated as any other is.
+    /// Both files are closed again when it returns, and the new one has everything written back.
     private static func take(
         _ file: DatabaseFile,
         into path: String
@@ -46,7 +46,7 @@ struct StateSalvage {
 
     // MARK: Tables
 
-    /// What has changed is not taken over: the log begins anew.
+    /// Takes over every table except the change log, which begins again.
     private mutating func takeTables() throws(StoreError) {
         let statement = try new.prepare(
             """
@@ -122,7 +122,7 @@ struct StateSalvage {
     }
 }
 
-/// What the old file gives, or nil where it is damaged; the fault of a moment passes.
+/// Result of a read of the old file, nil if it is damaged; a second try covers a momentary fault.
 func readable<Value>(_ read: @autoclosure () throws(StoreError) -> Value) -> Value? {
     (try? read()) ?? (try? read())
 }
@@ -166,7 +166,7 @@ struct RowCopy {
         try copy(row)
     }
 
-    /// What stands under a number that none of ours has gets the next one; no row depends on it.
+    /// Gives each row under an impossible number the next free one; no row depends on it.
     mutating func takeStrays() throws(StoreError) {
         guard let row else { return }
         for key in strays.sorted() {

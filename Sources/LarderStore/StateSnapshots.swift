@@ -43,7 +43,7 @@ final class StateSnapshots: Sendable {
 
     private func isDue(_ now: Timestamp, _ age: Duration) -> Bool {
         guard let last = FileTime.changed(file.snapshotPath) else { return true }
-        // One of the future comes of a clock that was set back.
+        // After a clock is set back, the last snapshot may be in the future.
         guard now.since(last) >= age || last > now else { return false }
         return [file.path, file.path + "-wal"].contains { path in
             FileTime.changed(path).map { $0 > last } ?? false

@@ -57,7 +57,7 @@ final class StateWriter {
     }
 
     func commit(_ stamps: RowStamps) throws(StoreError) {
-        // Before the commit, so that nobody reads without what was trimmed and does not know it.
+        // The start moves before the commit: a reader that lacks the trimmed changes then knows it.
         if memory.log.start != saved.log.start { shared.changes.setStart(.state, memory.log.start) }
         stamps.commitBegins(changing: memory.changedRows)
         do throws(StoreError) {
@@ -188,7 +188,7 @@ struct StateWriterState {
     var log = ChangeLogState()
     var pins: PinTotals
     var queue: QueueUsage
-    /// What is told of it, without its bytes and its bounds.
+    /// Counts of the queue for reports, without its bytes and its bounds.
     var totals = QueueTotals()
     var bodies: BodyState
     /// The ids that the open transaction has changed, for those who watch them.
@@ -197,7 +197,7 @@ struct StateWriterState {
     var unfilled: [TargetName] = []
     /// Rows that the open transaction may have left with nothing that keeps them.
     var releasable: [TargetName] = []
-    /// What the open transaction has made of what entities show.
+    /// Changes of entities' views in the open transaction.
     var entities: [EntityNews] = []
     /// Whether the open transaction has given a pin what it wanted, or made it want it again.
     var hasNews = false

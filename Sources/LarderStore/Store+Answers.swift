@@ -4,10 +4,10 @@ import LarderNormalize
 extension Store {
     package func setOrigins(_ names: OriginNames) { shared.origins = names }
 
-    /// Merges an answer's entities into what is known of them and stores its own part, in one step.
+    /// Merges an answer's entities into the known ones and stores its own part, in one step.
     ///
-    /// Where its id is kept for good, its entry is stored whole. Where `fence` covers its id or one
-    /// of its entities, that has the last word on what is stored.
+    /// A durable answer goes into `state.db` with its entities. If `fence` covers its id or one of
+    /// its entities, the fence decides what is stored.
     package func put(
         _ answer: NewAnswer,
         now: Timestamp,
@@ -33,8 +33,9 @@ extension Store {
         ) { writer throws(StoreError) in try writer.answers.put(entities, now: now) }
     }
 
-    /// Leaves a tombstone where an entity was, unless a fetch has told of it that set out later; the
-    /// revision of the step, nil where nothing has changed.
+    /// Replaces an entity by a tombstone, unless a fetch that started later has brought the entity.
+    ///
+    /// Returns the revision of the step; nil if nothing has changed.
     @discardableResult package func delete(
         _ entity: EntityRemoval,
         now: Timestamp
@@ -109,7 +110,7 @@ package struct ChangePage: Sendable {
     package let through: Revision
 }
 
-/// A row by which another thing is seen, although nobody has put it.
+/// A row that shows something else now, although no command has put it.
 package struct RowNews: Sendable {
     let place: ScopeKey
     let id: EntryID

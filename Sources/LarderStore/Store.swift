@@ -1,8 +1,6 @@
 package import LarderModel
 
-/// The whole cache on disk: one writer, any number of readers, and the files they stand on.
-///
-/// Every method may be called from any thread. Writes return after their commit.
+/// The whole cache on disk: one writer, any number of readers, and their files.
 package final class Store: Sendable {
     var configuration: StoreConfiguration { shared.configuration }
     var database: DatabaseFile { shared.cacheFile }
@@ -17,10 +15,10 @@ package final class Store: Sendable {
     private let cacheFolder: FolderHold?
     var now: @Sendable () -> Timestamp { shared.now }
 
-    /// Opens the files under the configuration's folders, making what is missing.
+    /// Opens the files under the configuration's folders, and creates missing ones.
     ///
-    /// A `cache.db` that is damaged or of a later version is set aside and made anew; where none
-    /// can be made the store goes on without one. A `state.db` of a later version is an error.
+    /// A damaged `cache.db`, or one of a later version, is set aside and recreated. If that fails,
+    /// the store goes on without one. A `state.db` of a later version is an error.
     package init(
         _ configuration: StoreConfiguration,
         now: @escaping @Sendable () -> Timestamp,
@@ -59,10 +57,10 @@ package final class Store: Sendable {
     package var maxEntryBytes: Int64 { configuration.maxEntryBytes.bytes }
     package var limits: StoreLimits { configuration.limits }
 
-    /// Has the store go by other limits from now on.
+    /// Sets other limits from now on.
     ///
-    /// What it holds beyond them stays until housekeeping evicts it, or in `state.db` until it is
-    /// done with.
+    /// Housekeeping evicts what the cache holds beyond them. In `state.db` rows and modifiers
+    /// beyond them stay until they are done.
     package func setLimits(_ limits: StoreLimits) {
         configuration.setLimits(limits)
         shared.setMaxEntryBytes(limits.maxEntryBytes.bytes)
@@ -128,7 +126,7 @@ package final class Store: Sendable {
         client: ClientTag? = nil,
         if condition: WriteCondition? = nil
     ) async throws(StoreError) -> RemovalReceipt? {
-        // What is targeted is so, whatever it is.
+        // A target is refused as such, whatever its row is.
         if modifiers.isTarget(scope, id) { throw .targeted }
         if isDurable(scope, id), !pins.isPinned(scope, id) {
             try await commits.submit { writer throws(StoreError) in
@@ -215,7 +213,7 @@ package final class Store: Sendable {
         try await readers.read(reading, work)
     }
 
-    /// Throws unless something that is always there can be read; it waits for nobody's reads.
+    /// Throws unless `cache.db` can be read; does not wait for other reads.
     package func check() async throws(StoreError) {
         try await readers.read(.check) { reader throws(StoreError) in try reader.check() }
     }
@@ -229,7 +227,7 @@ package final class Store: Sendable {
         return Set(try connection.prepare("SELECT name FROM offline_origin").all { $0.text(.only) })
     }
 
-    /// Remembers for good that an origin was set offline or online; synced when it returns.
+    /// Saves that an origin was set offline or online, over restarts; synced when it returns.
     package func setOffline(_ name: String, _ isOffline: Bool) async throws(StoreError) {
         try await stateFile.settle { writer throws(StoreError) in
             try writer.state.setOffline(name, isOffline)
@@ -266,9 +264,9 @@ package final class Store: Sendable {
         return step()
     }
 
-    /// Writes down what is only in memory, writes the WALs back and takes no more commands.
+    /// Writes pending state to disk, writes the WALs back and takes no more commands.
     ///
-    /// What goes wrong with one file does not keep the other from its end.
+    /// A failure of one file does not keep the other from being closed.
     package func close() async throws(StoreError) {
         var failure: StoreError?
         do throws(StoreError) { try await closeCache() } catch { failure = error }

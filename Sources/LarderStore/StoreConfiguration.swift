@@ -25,7 +25,7 @@ package struct StoreConfiguration: Sendable {
     package var boot = BootID.current
     /// Milliseconds since the machine started, which no clock step changes; nil if unknown.
     package var uptime: @Sendable () -> Int64? = { nil }
-    /// What watchers are told of a step that changes a target; by default that it has changed.
+    /// Decides which change watchers hear of when a step changes a target; by default a put.
     package var viewChange: ViewChange.Comparison = { _, _, _ in .put }
     /// Up to which length every page of `state.db` is read at start.
     package var checkedStateBytes = Limits.checkedStateBytesMax
@@ -51,8 +51,10 @@ package struct StoreConfiguration: Sendable {
 
     func setLimits(_ limits: StoreLimits) { shared?.limits.withLock { $0 = limits } }
 
-    /// What a connection to `cache.db` has of ``memoryBytes``: the readers of the event loops share one
-    /// half, as hits come from them; the writer has a quarter, and all others share another.
+    /// The part of ``memoryBytes`` that a connection to `cache.db` may use.
+    ///
+    /// The readers of the event loops share one half, because hits come from them. The writer has a
+    /// quarter, and all others share another.
     func pageCacheBytes(of connection: CacheConnection) -> Int64 {
         switch connection {
         case .eventLoop: memoryBytes.bytes / 2 / Int64(readers)
@@ -66,7 +68,8 @@ package struct StoreConfiguration: Sendable {
         case writer
         case other
 
-        /// Those for what clients ask, and one each for bodies, sending, checks, bases and references.
+        /// Readers for clients' requests, and one each for bodies, sending, checks, bases and
+        /// references.
         static let othersMax = Limits.clientReadersMax + 5
     }
 }
@@ -77,10 +80,10 @@ package struct StoreLimits: Equatable, Sendable {
     package var maxEntryBytes = ByteSize(bytes: 64 << 20)
     /// The part of `maxBytes` that eviction goes down to once it has begun.
     package var lowWatermark = 0.9
-    /// What the cache leaves free on its disk, by shrinking.
+    /// Bytes that the cache leaves free on its disk, by shrinking.
     package var minFreeBytes = ByteSize(bytes: 0)
     package var pinsMaxBytes = ByteSize(bytes: 1 << 30)
-    /// What modifiers and the bases of their targets may hold there.
+    /// Limits of the modifiers and of the bases of their targets in `state.db`.
     package var queue = QueueLimits()
 
     package init() {}
@@ -95,10 +98,11 @@ private final class SharedLimits: Sendable {
 package struct QueueLimits: Equatable, Sendable {
     package var maxModifiers: Int64 = 100_000
     package var maxBytes: Int64 = 256 << 20
-    /// One uid's part of both, and of the pins, once there are two; above this part of the cache a
-    /// uid loses own rows first.
+    /// The part of both bounds, and of the pins, that a uid gets once there are two.
+    ///
+    /// A uid above this part of the cache loses its own rows first.
     package var userShare = 0.5
-    /// What one uid alone may have: a part stays for whoever comes next.
+    /// The part that a lone uid gets; the rest stays for the next uid.
     var aloneShare: Double { max(userShare, Limits.aloneShare) }
 
     func part(of limit: Int64, users: Int) -> Int64 {

@@ -1,10 +1,10 @@
 import CSQLite
 import LarderModel
 
-/// What the store can fail with: what was tried, on what, and the cause.
+/// A failure of the store: the step, its file or subject, and the cause.
 ///
-/// A `step` is a few words that begin with a small letter, or the SQL that failed. ``message`` is for
-/// users and never has SQL; ``statement`` is for the log.
+/// A `step` is a few words that begin with a small letter, or the SQL that failed. ``message`` is
+/// for users and never has SQL; ``statement`` is for the log.
 package enum StoreError: Error, Equatable {
     case cannotOpen(path: String, reason: String)
     case inUse(path: String)
@@ -26,17 +26,17 @@ package enum StoreError: Error, Equatable {
     case conditionFailed
     case queueFull(QueueBound, limit: Int64)
     case modifierExists
-    /// It does not fit into the room that pins have.
+    /// The row does not fit into the room that pins have.
     case pinsFull(bytes: Int64, limit: Int64)
     case tooManyPins(limit: Int)
     case overloaded
     case tooManyReads
-    /// It is more than an event loop is kept busy with; nothing of it was shown.
+    /// The read would keep an event loop busy for too long; no part of it was shown.
     case longRead
     case closed
     case badChunk
     case noFile(reason: String)
-    /// `cache.db` was made anew, or the upload given up, while the body arrived.
+    /// `cache.db` was recreated, or the upload was given up, while the body arrived.
     case uploadLost
 
     package var message: String {
@@ -112,10 +112,10 @@ package enum StoreError: Error, Equatable {
         }
     }
 
-    /// Whether it tells of damage, and of this file.
+    /// Whether the error means damage of this file.
     ///
-    /// What SQLite refuses otherwise (a constraint, SQL that it does not take) may be our mistake, and
-    /// is no reason to throw anything away.
+    /// Other refusals of SQLite (a constraint, invalid SQL) may be our mistake, and are no reason
+    /// to throw anything away.
     func meansDamage(of file: DatabaseFile) -> Bool {
         if case .corrupt(file.path, _) = self { true } else { false }
     }

@@ -114,7 +114,7 @@ package struct FileNews: Equatable, Sendable {
     package var statement: String?
 }
 
-/// What was found wrong with the files and what was done about it, in sentences: the last few.
+/// Reports of faults in the files and of their repair: the last few sentences.
 final class Findings: Sendable {
     private struct Kept {
         var recent: [String] = []

@@ -61,16 +61,16 @@ extension StoreReader {
             let last = try cache.reading { file throws(StoreError) in try file.lastStep() }
             return try max(state.lastStep(), last ?? Revision(0)) > released
         } catch {
-            // Who reads meets it.
+            // The next read meets the error.
             return false
         }
     }
 
-    /// Hands an id's row to `read` where that row alone is what its client sees.
+    /// Hands an id's row to `read` if that row alone is what its client sees.
     ///
-    /// Then no modifier and no dead letter changes the id, and the row is one that is shown as it lies,
-    /// as that of nearly every hit: nothing here is generic or allocated. False where there is more to
-    /// look at, or anything is wrong; whatever `read` was given then counts for nothing.
+    /// Then no modifier and no dead letter changes the id, and the client sees the row as stored.
+    /// Nearly every hit is like that, so nothing here is generic or allocated. If the result is
+    /// false, there is more to read or a read failed, and the caller drops what `read` was given.
     package func plainRow(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -96,12 +96,12 @@ extension StoreReader {
             else { return false }
             read(row)
             noteUse(of: key)
-            // What has moved between the files meanwhile may be older here, or newer.
+            // A row that moved between the files meanwhile may be older or newer here.
             guard shared.residency.moves == moves else { return false }
             notes?.plain = (scope, id)
             return true
         } catch {
-            // Who looks at more meets it again.
+            // The full read meets the error again.
             return false
         }
     }

@@ -6,7 +6,7 @@ package struct ReadStamp: Sendable {
     fileprivate let generation: Generation
     fileprivate let moves: ResidencyIndex.Moves
     fileprivate let origins: Int
-    /// What was asked for, where it was a plain row, of which nothing counts but what is said of that.
+    /// Scope and id of a plain row; the stamp then depends on that id alone.
     package let plain: (scope: ScopeKey, id: EntryID)?
     fileprivate let numbers: [UInt32]
     fileprivate let use: RowUse
@@ -56,11 +56,10 @@ extension StoreReader {
         return (value, isOneMoment ? stamp : nil)
     }
 
-    /// Whether a read would say what it said when its stamp was taken, if no time had gone by; then
-    /// this is a use of its rows.
+    /// Whether the read would return the same again if no time had passed; if so, it uses its rows.
     ///
-    /// What `state.db` has to say is asked first, as its rows may move into the cache meanwhile, and
-    /// once more whether something came to be said there.
+    /// The index of `state.db` is asked first, because rows may move into the cache meanwhile. It
+    /// is asked again at the end, because rows may have moved into `state.db`.
     package func stillSays(_ stamp: ReadStamp) -> Bool {
         let moves = shared.residency.moves
         if let plain = stamp.plain {
@@ -79,12 +78,12 @@ extension StoreReader {
     }
 }
 
-/// A number for each row of both files, which rises whenever the row may have changed: an answer
-/// that is kept counts as long as no number of its rows has risen.
+/// A number for each row of both files, which rises whenever the row may have changed.
 ///
-/// The writer raises them before it commits, so that nothing that was kept is given out from when
-/// somebody may see the new. Until the commit is published the old may still be read, and nothing
-/// is kept. Many rows share a number.
+/// A cached response is valid as long as no number of its rows has risen. The writer raises numbers
+/// before it commits, so no old response is returned once a reader may see the new state. Until the
+/// commit is published, a reader may still read the old state, and keeps nothing. Many rows share a
+/// number.
 final class RowStamps: Sendable {
     private static let count = 1 << 16
 

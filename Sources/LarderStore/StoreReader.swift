@@ -28,15 +28,15 @@ package final class StoreReader {
     package var bodies: ChunkSource { ChunkSource(reader: self) }
     package func key(for scope: Scope) -> ScopeKey { shared.key(for: scope) }
 
-    /// Where what a scope is shown may stand.
+    /// Scopes whose rows may be shown to a scope.
     package func places(of scope: ScopeKey) -> [ScopeKey] { shared.places(of: scope) }
 
     /// Hands an id's row to `read`; nil when there is none.
     ///
-    /// A tombstone is a row, a blob past its `ttl` is none. A row whose body does not match its
-    /// checksum is none, and is counted; so is one that lies in damaged pages, as the file is about
-    /// to be made anew. `isUse` says whether this counts as a use. What is durable is found in
-    /// `state.db` when the cache has no more than its head, or cannot be read.
+    /// A tombstone is a row; a blob past its `ttl` is not. A row with a wrong checksum is skipped
+    /// and counted. So is a row in damaged pages, because the writer is about to replace the file.
+    /// `isUse` says whether this counts as a use. The reader asks `state.db` first, then the cache,
+    /// then `state.db` again.
     package func withEntry<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -49,14 +49,15 @@ package final class StoreReader {
         if let value = try withCached(scope, id, now: now, isUse: isUse, read) { return value }
         if let saved = try withSaved(scope, id, now: now, read) { return saved }
         guard shared.residency.moves != moves else { return nil }
-        // It may have left the one file between the two looks, and have come into the other before.
+        // The row may have moved into the cache after that was read, and before `state.db` was read
+        // again.
         return try withCached(scope, id, now: now, isUse: isUse, read)
     }
 
-    /// Hands what is saved under an id to `read`; nil where nothing is, and a nil value for a row that is
-    /// damaged.
+    /// Hands the saved row of an id to `read`; nil if there is none, and a nil value for a damaged
+    /// row.
     ///
-    /// A pin outlives the `ttl` of its blob, and is no use that eviction goes by.
+    /// A pin outlives the `ttl` of its blob, and reading it is no use that eviction counts.
     func withSaved<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -99,7 +100,7 @@ package final class StoreReader {
             guard row.kind == .blob || row.kind == .fetched, row.isSound,
                 !mayExpire || !row.isExpired(at: now)
             else { return false }
-            // One whose entities are known may show something newer than was saved.
+            // An answer of an origin with rules may show newer entities than were saved with it.
             if hasRules, row.kind == .fetched, row.isJSON { return false }
             read(row)
             return true

@@ -46,16 +46,16 @@ final class StoreReaders: Sendable {
 
 /// For whom something is read off the event loops, which says behind whom it may have to wait.
 package enum Reading: Sendable {
-    /// What somebody asks for: behind their own reads, and in turns with other users.
+    /// A client's read: waits for its user's own reads, and takes turns with other users.
     case asked(by: User)
-    /// What has to be known to send a modifier and to settle it: behind each other only.
+    /// A read for sending or settling a modifier: waits for other such reads only.
     case sending
     /// Whether the store can be read at all: behind nothing else.
     case check
 
     package enum User: Hashable, Sendable {
         case uid(UInt32)
-        /// What the daemon does by itself takes its turn like a user's.
+        /// The daemon's own reads take turns like a user's.
         case daemon
     }
 
@@ -114,7 +114,7 @@ final class ClientReaders: Sendable {
 
     private struct State {
         var turns = ReadTurns<Job>()
-        /// Those that read nothing now; the one that was used last comes next, as its pages are warm.
+        /// Idle readers; the one that was used last comes next, as its pages are warm.
         var idle: [BlockingReader]
         var isHeld = false
     }
@@ -182,11 +182,12 @@ final class ClientReaders: Sendable {
     }
 }
 
-/// Which read of those that wait is begun next: users take turns, each with a share of the readers.
+/// Chooses the next waiting read: users take turns, each with a share of the readers.
 ///
-/// A user's own reads are begun in the order in which they came. Invariants: no more are begun than
-/// there are readers, and of one user no more than the share; whoever waits has begun the share, or
-/// all readers are taken.
+/// A user's own reads begin in the order in which they came. Invariants:
+///
+/// - No more reads are begun than there are readers, and no more of one user than the share.
+/// - A waiting user has begun its share, or all readers are taken.
 struct ReadTurns<Read> {
     private var waiting: [Reading.User: [Read]] = [:]
     private var order: [Reading.User] = []

@@ -148,7 +148,8 @@ final class StoreWriter: WriterPart {
     func rollBack() {
         if isStateOpen {
             stateWriter.rollBack()
-            // Before anybody is told. Where it fails, too, the next transaction begins with it.
+            // This comes before any command is answered. If it fails too, the next transaction
+            // begins with it.
             try? stateWriter.settleDoubt()
         }
         if isCacheOpen { cacheWriter.rollBack() }

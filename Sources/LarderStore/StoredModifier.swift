@@ -1,6 +1,6 @@
 package import LarderModel
 
-/// What a modifier's row says, without bytes.
+/// A modifier's row, without bytes.
 package struct StoredModifier: Equatable, Sendable {
     package let number: ModifierNumber
     package let scope: Scope
@@ -104,7 +104,7 @@ package struct StoredModifier: Equatable, Sendable {
         else { return nil }
     }
 
-    /// What the row of one says that was accepted just now; nil for one that was there before.
+    /// The row of a modifier that was accepted just now; nil for one that was there before.
     package init?(_ new: NewModifier, _ acceptance: Acceptance, at now: Timestamp) {
         guard case .accepted(let number, let revision, _) = acceptance else { return nil }
         self.number = number
@@ -144,7 +144,7 @@ package struct StoredModifier: Equatable, Sendable {
 
 package enum FoundModifier: Equatable, Sendable {
     case readable(StoredModifier)
-    /// Its row stays as it is; nobody knows what it would do.
+    /// The modifier's row stays as it is; its effect is unknown.
     case unreadable(ModifierNumber)
 
     package var readable: StoredModifier? {

@@ -16,7 +16,7 @@ package struct Target: Sendable {
 
     package enum Body: Sendable {
         case inline([UInt8])
-        /// It is no JSON, so no view needs its bytes.
+        /// The body is not JSON, so no view needs its bytes.
         case chunked(ChunkedBody)
     }
 
@@ -133,11 +133,11 @@ package struct SettledModifier: Equatable, Sendable {
 /// The last thing that the server, or a client of its own blob, said an id is.
 package enum TargetBase: Sendable {
     case unknown
-    /// It is deleted; the entry says with which status.
+    /// The id is deleted; the entry has the status.
     case deleted(Entry)
-    /// Its bytes are there if they are one JSON text; others are not read.
+    /// A value; its bytes are read only if they are one JSON text.
     case value(Entry, [UInt8]?)
-    /// It is an entity, which may be deleted.
+    /// An entity, which may be deleted.
     case entity(Entry, HeldEntity)
 
     init(_ entry: Entry, _ bytes: [UInt8]?) {
@@ -158,7 +158,7 @@ package enum TargetBase: Sendable {
     package var held: HeldEntity { if case .entity(_, let held) = self { held } else { .unknown } }
 }
 
-/// Keeps an answer that set out before a write from undoing it (P-06).
+/// Keeps an answer whose request started before a write from undoing that write (P-06).
 package struct AnswerFence: Sendable {
     /// Whether something was written to an id that the answer may not know of yet: then nothing of it is
     /// stored there.
@@ -197,10 +197,10 @@ package struct TargetReader {
     let reader: StoreReader
     private var shared: SharedCacheState { reader.shared }
 
-    /// What unsettled changes target, with them, as of one commit; nil for an id that nothing
-    /// targets, which costs a look into memory, and then its entry is what is shown.
+    /// A target with its unsettled changes, as of one commit.
     ///
-    /// Changes of modifiers after `last`, and what goes beyond `changesMax`, are left out.
+    /// Nil for an id that no modifier targets, which costs one look into memory: clients then see
+    /// its entry. Changes of modifiers after `last`, and changes beyond `changesMax`, are left out.
     package func target(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -212,7 +212,8 @@ package struct TargetReader {
         else { return nil }
         let state = try reader.stateReader()
         let target = try read(scope, id, place, state, upTo: last, changesMax: changesMax)
-        // What is being accepted is not there yet, what was settled is not there any more.
+        // The index covers a target before its accept commits, and until after its settlement
+        // commits.
         return target.changes.isEmpty ? nil : target
     }
 

@@ -61,9 +61,9 @@ struct TargetRows {
         )
     }
 
-    /// Keeps a target's base from now on for one change more; true where it had no row.
+    /// Keeps a target's base for one more change; true if the target had no row.
     ///
-    /// `base` is what there is where the row has none; a shared one stands in its own row.
+    /// `base` is used if the row has none. A shared base is in the shared row.
     private func target(
         _ aim: WriteTarget,
         mayHaveRow: Bool,
@@ -116,11 +116,10 @@ struct TargetRows {
         }
     }
 
-    /// Settles one that is unsettled under its revision; `targets` says of each change what becomes of
-    /// its target.
+    /// Settles an unsettled modifier; `targets` has the fate of each change's target.
     ///
-    /// With `waits` the server has confirmed it, and it stays until an answer has come for each shared row
-    /// that it changes; `targets` are the others.
+    /// With `waits`, the server has confirmed it. It stays until an answer has come for each shared
+    /// row that it changes; `targets` are the others.
     func settle(
         _ settlement: Settlement,
         _ row: QueuedRow,

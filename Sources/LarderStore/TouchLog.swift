@@ -1,10 +1,11 @@
 import LarderModel
 import Synchronization
 
-/// The uses that one reader has seen since the last flush: reading never writes.
+/// Uses of rows that one reader has noted since the last flush, because reading never writes.
 ///
-/// Filled by the reader's thread, emptied by the writer's, guarded by a lock that is held for one
-/// step of a dictionary. What is used again and again is a ``RowUse``, which takes no lock.
+/// The reader's thread fills it, and the writer's thread empties it. It is guarded by a lock that
+/// is held for one step of a dictionary. Rows that are used again and again have a ``RowUse``,
+/// which takes no lock.
 final class TouchLog: Sendable {
     private struct Uses {
         var ticks: [RowKey: Int64] = [:]
@@ -57,10 +58,10 @@ final class TouchLog: Sendable {
     }
 }
 
-/// The latest use of rows that are used together again and again, as by an answer that is kept.
+/// The latest use of rows that are used together again and again, as by a cached response.
 ///
-/// Either whoever uses them sees that it is not listed any more, or who takes the tick sees the use:
-/// each writes the one and then reads the other, sequentially consistent.
+/// Either `note(_:)` sees that the rows are not listed any more, or `take()` sees the use. Each
+/// writes one value first and then reads the other, sequentially consistent.
 final class RowUse: Sendable {
     let keys: [RowKey]
     private let latest = Atomic<Int64>(0)

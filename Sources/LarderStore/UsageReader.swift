@@ -1,6 +1,6 @@
 package import LarderModel
 
-/// What the pins of some scopes hold in `state.db`; what the cache shows of them counts there, too.
+/// Pins of some scopes, with the rows that came with them, as `state.db` counts them.
 package struct PinUsage: Equatable, Sendable {
     package let count: Int64
     package let bytes: Int64

@@ -1,11 +1,11 @@
 package import LarderModel
 import LarderNormalize
 
-/// What has become of what a target shows, as watchers are told it.
+/// A change of a target's view, as watchers hear of it.
 package enum ViewChange: Equatable, Sendable {
     /// Something else shows than before.
     case put
-    /// What showed is deleted, or nothing is known any more.
+    /// The view is deleted, or nothing is known any more.
     case delete
 
     /// Compares what a target that is no entity shows before and after a step; nil where it is the
@@ -24,7 +24,7 @@ struct ViewBefore {
 }
 
 extension Target {
-    /// What an entity shows by it; `body` gives the bytes of a modifier's request.
+    /// The entity's view; `body` gives the bytes of a modifier's request.
     func entityView(_ body: (ModifierNumber) -> [UInt8]?) -> EntityView {
         var steps = Limits.viewStepsMax
         return entityView(steps: &steps, body)

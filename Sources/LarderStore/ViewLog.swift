@@ -9,7 +9,7 @@ struct ViewLog {
     func log(_ change: Change) throws(StoreError) {
         var change = change
         if change.scope == .shared, let id = change.id {
-            // They hear of what their own changes on the row show.
+            // These users hear of the views that their own changes make.
             let viewers = try state.keepers.of(id).filter(\.isTargeted)
             change.hiddenFrom = viewers.map(\.name.scope.scope)
         }
@@ -83,7 +83,7 @@ struct ViewLog {
         _ revision: Revision,
         _ cause: ChangeCause
     ) throws(StoreError) {
-        // One that cannot be read differs from every other.
+        // An unreadable request body differs from every other.
         let body = { [reader = state.reader] in (try? reader.requestBody(of: $0))?.bytes }
         if name.id.isEntity {
             var difference = HeldEntity.Difference.changed(.created)
@@ -102,7 +102,7 @@ struct ViewLog {
         }
     }
 
-    /// Writes down what has become of an entity, and remembers it for those who show it.
+    /// Logs a change of an entity's view, and remembers it for the answers that show the entity.
     func log(
         _ difference: HeldEntity.Difference,
         of name: TargetName,

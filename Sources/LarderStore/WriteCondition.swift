@@ -1,9 +1,9 @@
 package import LarderModel
 
-/// What a write depends on: how a reader sees what stands under its id.
+/// A condition on what a reader sees under the id of a write.
 ///
-/// The writer then looks whether the row is still the one that was seen, and if it is not, it is
-/// asked again.
+/// The writer then checks that the row is still the one that was seen. If it is not, the condition
+/// is checked again.
 package struct WriteCondition: Sendable {
     private let name: TargetName
     private let holds: @Sendable (StoreReader) throws(StoreError) -> Bool
