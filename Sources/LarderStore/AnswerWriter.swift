@@ -97,8 +97,10 @@ struct AnswerWriter: WriterPart {
         return saved
     }
 
-    /// Hides the shared rows of `state.db` that a user's own entities come before; those of durable ones
-    /// are hidden already, and those of `cache.db` by that.
+    /// Hides the shared rows of `state.db` that a user's own entities come before.
+    ///
+    /// Own rows that are durable have hidden theirs already. An own row of `cache.db` hides the
+    /// shared row there.
     private func hideShared(by entities: NewEntities) throws(StoreError) {
         guard entities.hidesShared, !shared.residency.isEmpty else { return }
         for id in entities.ids where !shared.residency.covers(entities.scope, id) {

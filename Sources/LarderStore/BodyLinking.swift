@@ -36,10 +36,10 @@ struct BodyLinking: WriterPart {
         return large(body, name, row.entry, to: .state, as: keeping, isLeased: true)
     }
 
-    /// A body that has to be copied first, so that a row of the other file can link it; nil for one
-    /// that the command copies itself, or that was copied.
+    /// A body that has to be copied first, so that a row of the other file can link it.
     ///
-    /// A leased one stays leased for its copy.
+    /// Nil for a body that the command copies itself, or that was copied. A leased body stays
+    /// leased for its copy.
     func large(
         _ source: ChunkedBody,
         _ name: TargetName,

@@ -10,8 +10,9 @@ package struct BodyStore: Sendable {
         try await commits.submit { writer throws(StoreError) in try writer.cache.beginUpload() }
     }
 
-    /// Begins a body for an id that may be pinned, or with `isPinning` is about to be: it then comes
-    /// into `state.db`, whether the cache has room for it or not.
+    /// Begins a body for an id that may be pinned, or with `isPinning` is about to be pinned.
+    ///
+    /// The body then goes into `state.db`, whether the cache has room for it or not.
     package func begin(
         for scope: ScopeKey,
         _ id: EntryID,
@@ -198,8 +199,8 @@ package final class BodyReader {
 
     /// The next chunk, at most ``Limits/inlineBodyBytesMax`` bytes; nil at the end.
     ///
-    /// Throws `badChunk` when one is missing or damaged: the rest of the body is lost, and the row
-    /// goes, so that the next read is a miss and the next fetch brings a whole one.
+    /// Throws `badChunk` if a chunk is missing or damaged. The rest of the body is then lost, and
+    /// the row is removed. So the next read is a miss, and the next fetch brings a whole body.
     package func next() async throws(StoreError) -> [UInt8]? {
         guard let position = progress.next else { return nil }
         do throws(StoreError) {

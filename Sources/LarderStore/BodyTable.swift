@@ -6,8 +6,9 @@ struct BodyTable {
     let connection: SQLiteConnection
     let file: BodyFile
 
-    /// Begins a body; `replaced` is what a pin counts now that it is to take the place of, nil where it
-    /// counts against no bound of pins while it comes.
+    /// Begins a body; `replaced` is the present size of the pin that it replaces.
+    ///
+    /// `replaced` is nil for a body that counts against no bound of pins while it arrives.
     func begin(
         replacing replaced: Int64? = nil,
         _ state: inout BodyState

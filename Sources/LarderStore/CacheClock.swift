@@ -7,9 +7,10 @@ import LarderModel
 struct CacheClock {
     let cache: CacheWriter
 
-    /// How far the wall clock was set forward since the store was last opened, as on a machine
-    /// without a battery for its clock; zero where that is unknown, and over a start of the
-    /// machine.
+    /// How far the wall clock was set forward since the store was last opened.
+    ///
+    /// A machine without a battery for its clock does that. Zero if the step is unknown, and after
+    /// a start of the machine.
     func step(now: Timestamp) throws(StoreError) -> Duration {
         guard let file = cache.file, let boot = cache.configuration.boot,
             let uptime = cache.configuration.uptime()
@@ -26,8 +27,10 @@ struct CacheClock {
         return max(.zero, .milliseconds(offset - before))
     }
 
-    /// Takes rows that a clock that was ahead has stored, which are among those used last, for rows
-    /// that were stored now: their ttl and freshness end after their own durations.
+    /// Treats rows that a clock ahead of time has stored as if they were stored now.
+    ///
+    /// Their ttl and freshness then end after their own durations. Such rows are among those used
+    /// last.
     func clampMoments(now: Timestamp) throws(StoreError) {
         guard cache.file != nil else { return }
         let limit = now.advanced(by: Limits.clockTolerance).milliseconds

@@ -58,10 +58,12 @@ struct CacheEviction {
         }
     }
 
-    /// The order in which the next row goes: expired blobs first, then rows of a user above the
-    /// share while there are other users, then the least recently used of all.
+    /// Chooses the order in which the next row is evicted.
     ///
-    /// Where the disk is short, blobs, which cannot be fetched again, go last of each.
+    /// Expired blobs go first. Rows of a user above the share are next, while there are other users.
+    /// The least recently used of all rows come last.
+    ///
+    /// Blobs cannot be fetched again. So while the disk is short, other rows go first in each order.
     private func nextOrder(except done: Set<EvictionOrder>, _ share: Int64) -> EvictionOrder? {
         func next(of owner: Int64?) -> EvictionOrder? {
             let fetched: [EvictionOrder] = totals.isPressed ? [.fetched(of: owner)] : []

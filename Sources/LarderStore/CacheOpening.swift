@@ -233,18 +233,19 @@ struct CacheContents {
         else { throw .corrupt(file: connection.path, step: "sum up the rows") }
     }
 
-    /// Whether no change that was committed can be missing: a machine that stops takes the last
-    /// commits of this file with it, and nothing else does.
+    /// Whether the log has every committed change.
     ///
-    /// `next` is the next revision as `state.db` has it, which moves with every start, synced.
+    /// Only a machine that stops can lose the last commits of this file. `next` is the next
+    /// revision as `state.db` has it, which moves with every start, synced.
     func hasWholeLog(boot: Int64?, next: Int64) -> Bool {
         if let boot, boot == self.boot { return true }
         return closedAt == next
     }
 }
 
-/// An open `cache.db` of the writer, which alone writes the file, and only when it checkpoints:
-/// between two checkpoints the file looks the same, unless another process has touched it.
+/// An open `cache.db` of the writer, which alone writes the file, and only when it checkpoints.
+///
+/// Between two checkpoints the file looks the same, unless another process has changed it.
 final class CacheFile {
     let connection: SQLiteConnection
     let statements: PreparedStatements<CacheStatement>

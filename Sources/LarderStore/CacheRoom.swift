@@ -56,8 +56,9 @@ struct CacheRoom {
         if reserve.take() { cache.bounds.reserveFloorBytes = nil }
     }
 
-    /// Cuts the WAL to nothing while the disk has less free than it should: its pages take space
-    /// twice, and no eviction would give that back.
+    /// Truncates the WAL while the disk has less free space than it should.
+    ///
+    /// Pages in the WAL take space twice, and eviction would not give that back.
     func shortenWAL() {
         let wanted = configuration.minFreeBytes.bytes
         guard let file = cache.file, wanted > 0, let free = freeBytes, free < wanted else { return }
@@ -129,12 +130,13 @@ struct CacheRoom {
 
     // MARK: The budget
 
-    /// Sets what the cache may hold now: what it holds, and what is free beyond the minimum; while
-    /// the reserve is not held, also beyond that, though never less than three quarters of what it
-    /// held when it was released.
+    /// Sets the present limit of the cache: what it holds, and the free space beyond the minimum.
     ///
-    /// Free pages of the file count as free, as the next idle moments give them back; else each
-    /// look would take once more what the one before has evicted.
+    /// While the reserve is not held, the reserve's size is left free too. The limit then does not
+    /// go below three quarters of what the cache held when the reserve was released.
+    ///
+    /// Free pages of the file count as free space, because the next idle moments give them back.
+    /// Otherwise each measurement would evict again what the one before has evicted.
     func measureSpace() throws(StoreError) {
         cache.state.totals.budget = configuration.maxBytes.bytes
         let wanted = configuration.minFreeBytes.bytes
@@ -152,10 +154,11 @@ struct CacheRoom {
         if bytes > cache.state.totals.budget { cache.state.isShrinking = true }
     }
 
-    /// Leaves so much free on the disk: first by storing no more than there is, and only with less
-    /// than half of it free by eviction, down to half of what was there when the disk became short.
+    /// Leaves `wanted` bytes free on the disk: while they are missing, the cache stores no more.
     ///
-    /// Other processes that fill the disk would otherwise cost every user the whole cache.
+    /// It evicts only when less than half of `wanted` is free, and only down to half of what it
+    /// held when the disk became short. Otherwise other processes that fill the disk would cost
+    /// every user the whole cache.
     private func leave(_ wanted: Int64, free: Int64, most: Int64) {
         guard free < wanted else {
             cache.bounds.pressureFloorBytes = nil

@@ -128,8 +128,9 @@ final class CacheWriter {
     /// A function that changes a row calls this, so that the row's watchers are notified.
     func noteChange(of key: RowKey) { changedRows.append(key) }
 
-    /// Does what adds about so many `bytes`, which protected rows may leave no room for: then nothing of
-    /// it is done, and nothing was evicted for it.
+    /// Runs work that adds about `bytes`, for which protected rows may leave no room.
+    ///
+    /// If there is no room, the work is undone, and nothing was evicted for it.
     func attempt<Value>(
         _ bytes: Int,
         _ work: () throws(StoreError) -> Value

@@ -291,8 +291,9 @@ struct CachedAnswers {
 
     // MARK: References
 
-    /// Writes down what a row refers to now, as far as it has not done so before; of two entities with
-    /// one hash what it says of both.
+    /// Stores a row's references, as far as they are new.
+    ///
+    /// Of two entities with one hash, it stores the places of both.
     func replaceReferences(
         of key: RowKey,
         _ references: [Reference],

@@ -267,8 +267,9 @@ struct CachedRows {
         try cache.eviction.remove(found.key)
     }
 
-    /// Gives a row the revision of a step that has left it as it was: its users have seen other content
-    /// of a later revision than its own.
+    /// Gives an unchanged row the revision of a step.
+    ///
+    /// Its users have seen other content of a later revision than the row's own.
     func raise(_ scope: ScopeKey, _ id: EntryID, to step: Revision) throws(StoreError) {
         guard let found = try find(scope, id) else { return }
         let raising = "UPDATE entry SET rev = max(rev, :rev) WHERE key = :key"

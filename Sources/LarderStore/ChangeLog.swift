@@ -248,8 +248,10 @@ struct ChangeLogReader {
         )
     }
 
-    /// At most `limit` changes of a scope and of what is shared after one revision and up to
-    /// another, in order; and up to which revision they are all there are.
+    /// At most `limit` changes of a scope and of shared rows after `first` and up to `last`, in
+    /// order.
+    ///
+    /// `through` says up to which revision the page is complete.
     func changes(
         after first: Revision,
         through last: Revision,
@@ -351,8 +353,9 @@ struct CacheLog {
 
     // MARK: Whether it is whole
 
-    /// Takes up the log of an opened file, or begins it after the last revision; the file is told
-    /// with the first change, as it may be opened while nothing can be written.
+    /// Continues the log of an opened file, or begins it after the last revision.
+    ///
+    /// The file is told with the first change, because it may be opened while it cannot be written.
     func open(_ opening: CacheOpening, isWhole: Bool) {
         cache.state.log = cache.changeLog.read(isWhole: isWhole, last: cache.revisions.last)
         if opening.contents.boot != cache.configuration.boot || opening.contents.closedAt != nil {

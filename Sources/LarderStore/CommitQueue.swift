@@ -12,7 +12,8 @@ import Synchronization
 /// more.
 ///
 /// Changes that `state.db` has committed count, even if `cache.db` fails after that. The queue runs
-/// a command with a part there again only if it stores an answer, whose other part would be missing.
+/// a command with a part there again only if it stores an answer, whose other part would be
+/// missing.
 ///
 /// Work outside transactions waits in the same line as commands, so it has its turn although
 /// commands never stop.
@@ -186,8 +187,9 @@ final class CommitQueue: Sendable {
     var groupSizes: Histogram { sizes.withLock { $0 } }
     var isIdle: Bool { waiting.withLock { $0.items.isEmpty } }
 
-    /// Returns once no housekeeping is left to be done, or none of it makes progress, and what the
-    /// commands so far have posted after their commit is done, too.
+    /// Returns once no housekeeping is left, or none of it makes progress.
+    ///
+    /// Work that the commands so far have posted after their commit is done then, too.
     func settle() async throws(StoreError) {
         try await submit { _ throws(StoreError) in }
         while try await submit({ writer throws(StoreError) in !writer.housekeeping.isEmpty }) {}

@@ -121,8 +121,9 @@ struct DatabaseFile {
         )
     }
 
-    /// The file, its WAL and the index of the WAL, in the order in which they are removed: a file
-    /// without its WAL would pass for whole.
+    /// The file, its WAL and the index of the WAL, in the order in which they are removed.
+    ///
+    /// A file without its WAL would pass for whole.
     static let suffixes = ["", "-wal", "-shm"]
 
     static func removeFiles(_ path: String) {
@@ -177,8 +178,10 @@ struct DatabaseFile {
         }
     }
 
-    /// Writes what a connection to the file sees to another one, which only its owner may read, and
-    /// syncs it there; an earlier one stays until the new one is whole.
+    /// Copies a connection's view of the file to `place`, syncs the copy, and lets only its owner
+    /// read it.
+    ///
+    /// An earlier copy stays until the new one is whole.
     func copy(_ connection: SQLiteConnection, to place: String) throws(StoreError) {
         let new = place + ".new"
         unlink(new)

@@ -3,8 +3,9 @@ import LarderNormalize
 
 /// Work that remains before a released row may leave `state.db`.
 enum Release: Sendable {
-    /// The cache has it as it is, or nil where there is nothing to have: it goes once that is synced,
-    /// unless it is another by then.
+    /// The cache has the row as it is; nil if the row has nothing to store.
+    ///
+    /// The row leaves once that is synced, unless it has changed by then.
     case ready(TargetName, as: Entry?)
     /// The cache cannot take it: it is lost, as any entry there may be at any time.
     case lost(TargetName, EvictionReason)

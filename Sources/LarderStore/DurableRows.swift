@@ -203,8 +203,9 @@ struct DurableRows {
         if let upload = base.body.upload, row.body != upload.body { state.forget(upload) }
     }
 
-    /// Confirms a row's bytes without a new body, as a 304 does, if it still has the validators; nil
-    /// where that is the cache's row, as there is none here, or a pin without bytes.
+    /// Confirms a row's bytes without a new body, as a 304 does, if it still has the validators.
+    ///
+    /// Nil if the cache's row is meant: there is no row here, or only a pin without bytes.
     func refresh(_ confirmed: Entry, in scope: ScopeKey) throws(StoreError) -> RefreshOutcome? {
         guard let row = try find(TargetName(scope, confirmed.id)) else { return nil }
         guard row.hasEntry else { return row.isTargeted ? .gone : nil }

@@ -10,8 +10,10 @@ struct EntityNews: Sendable {
     let change: EntityChange
 }
 
-/// Tells those who watch an entry that an entity in it looks different, as a modifier of the entity
-/// was accepted or has left the queue, or its base has changed under one: one step for all.
+/// Notifies watchers of answers that an entity in them looks different.
+///
+/// The cause is a modifier of the entity that was accepted or has left the queue, or a new base
+/// under one. It is one step for all answers.
 extension StoreWriter {
     func tell(_ news: [EntityNews]) {
         let isHeard = shared.changes.isWatched || !shared.watches.isEmpty

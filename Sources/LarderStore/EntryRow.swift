@@ -54,8 +54,9 @@ package struct EntryRow: ~Copyable {
         }
     }
 
-    /// The number of the skeleton of a normalized answer; then the row holds its template, and what
-    /// it says of the body is said of it as it came.
+    /// The number of the skeleton of a normalized answer.
+    ///
+    /// Such a row holds the answer's template. Its data on the body describes the body as received.
     package var skeleton: Int64? { statement.integerOrNil(EntryColumn.skeleton) }
 
     private var hasSoundNumbers: Bool {

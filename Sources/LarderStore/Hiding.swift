@@ -15,8 +15,10 @@ struct Hiding: WriterPart {
         try hideSaved(id, from: scope, olderThan: revision)
     }
 
-    /// Marks shared rows as hidden after an answer was stored in a file: a user's own answer hides the
-    /// shared row under its id; a shared answer is hidden from users whose own answers are later.
+    /// Marks shared rows as hidden after an answer was stored in a file.
+    ///
+    /// A user's own answer hides the shared row under its id. A shared answer is hidden from users
+    /// whose own answers are later.
     func noteStored(
         _ new: NewEntry,
         in file: BodyFile,
@@ -49,8 +51,10 @@ struct Hiding: WriterPart {
         try state.rows.hide(row, HiddenMark(scope: scope.text, revision: revisions.last.number))
     }
 
-    /// Hides the shared row under the id of what is saved, which is about to go, from its user: a mark
-    /// that was set as it came may have been lost with a commit of `cache.db`.
+    /// Hides the shared row under a saved row's id from the row's user, before the saved row
+    /// leaves.
+    ///
+    /// An earlier mark may have been lost with a commit of `cache.db`.
     func hideShared(_ found: DurableRow) throws(StoreError) {
         guard found.hasEntry else { return }
         try hideShared(found.name.id, from: found.name.scope, olderThan: found.revision)
@@ -162,16 +166,17 @@ struct HiddenTable {
 
 /// Shared rows that are hidden from users.
 ///
-/// A row of a user's own comes before the shared row under its id. Once the own row has gone its user
-/// has a miss: the shared row may be older than what the user has seen (P-14).
+/// A row of a user's own comes before the shared row under its id. Once the own row has gone, its
+/// user has a miss: the shared row may be older than what the user has seen (P-14).
 ///
 /// Invariants:
-/// 1. While a user's own row is in `cache.db`, and after it has gone, the shared row under its id is
-///    hidden from that user, until an answer comes for the shared row whose request started after the
-///    own row was stored.
+///
+/// 1. While a user's own row is in `cache.db`, and after it has gone, the shared row under its id
+///    is hidden from that user. It stays hidden until the shared row has an answer whose request
+///    started after the own row was stored.
 /// 2. The mark is committed with the own row. An own row of `state.db` may lose it in a crash; the
 ///    writer marks the shared row again before that own row leaves `state.db`.
-/// 3. Such an answer gives the shared row a later revision also where the bytes are the same. A
+/// 3. Such an answer gives the shared row a later revision even if the bytes are the same. A
 ///    confirmation or a raised revision keeps the mark. It goes with the shared row.
 struct CacheHiding {
     let cache: CacheWriter

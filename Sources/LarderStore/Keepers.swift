@@ -2,8 +2,9 @@ import LarderModel
 
 /// Shared rows that users keep.
 ///
-/// Such a row has the scope `shared`. Its *keepers* are durable rows of users under its id that have no entry of
-/// their own: unsettled changes of the user target the id, or the user has pinned it.
+/// Such a row has the scope `shared`. Its *keepers* are durable rows of users under its id that
+/// have no entry of their own. Unsettled changes of the user target the id, or the user has pinned
+/// it.
 struct Keepers {
     let state: StateWriter
 
@@ -115,11 +116,12 @@ struct Keepers {
             .all { $0.entryID(.only) }
     }
 
-    // The payers of shared rows that only came along: an entity has that of a row that refers to it,
-    // a variant that of its URL.
+    // MARK: Payers of rows that come with others
 
-    /// The payer of a row that refers to one, or of its URL; the row's own payer if one of these has it,
-    /// or none has a payer.
+    /// The payer of a row that refers to this shared row, or of its URL.
+    ///
+    /// The row's own payer is preferred if one of these has it, and is the result if none has a
+    /// payer.
     func referringPayer(of row: DurableRow) throws(StoreError) -> UInt32? {
         let sql = """
             SELECT payer FROM claim WHERE payer IS NOT NULL AND (scope = 'shared' AND id = :url
@@ -134,8 +136,9 @@ struct Keepers {
         return statement.integerOrNil(.only).flatMap(UInt32.init(exactly:))
     }
 
-    /// Gives a shared row that only references keep the payer of a row that still refers to it; call it
-    /// after a change of its references.
+    /// Gives a shared row that only references keep the payer of a row that still refers to it.
+    ///
+    /// Call it after a change of its references.
     func countReferred(_ number: Int64) throws(StoreError) {
         guard let id = try state.rows.id(of: number),
             let row = try state.rows.find(state.shared.sharedName(id)),

@@ -4,8 +4,10 @@ package struct ListReader {
     let reader: StoreReader
     private var shared: SharedCacheState { reader.shared }
 
-    /// A page of rows of both files, kept ones among the others in the same order; with them what
-    /// only modifiers have made, also of entities under their own URLs (``ListedRow/isBare``).
+    /// A page of rows of both files, in one order.
+    ///
+    /// The page includes ids that only modifiers have made, and entities of that kind under their
+    /// own URLs (``ListedRow/isBare``).
     package func page(
         _ filter: RowFilter,
         order: RowOrder,

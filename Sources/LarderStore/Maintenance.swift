@@ -5,8 +5,12 @@ struct Maintenance {
     private var commits: CommitQueue { store.commits }
     private var shared: SharedCacheState { store.shared }
 
-    /// Checks the files, first also the totals, writes uses down, measures free space, moves rows to
-    /// the file where they belong, and in an idle moment gives pages back.
+    /// Runs one round of housekeeping.
+    ///
+    /// - It checks the files, and first also the totals.
+    /// - It writes uses and measures free space.
+    /// - It moves rows to the file where they belong.
+    /// - In an idle moment it gives pages back.
     func run() async throws(StoreError) {
         shared.upkeep.begin()
         defer { if !store.files.areWell { shared.upkeep.want() } }
@@ -67,11 +71,12 @@ struct Maintenance {
         }
     }
 
-    /// Gives back to `cache.db` what nothing keeps in `state.db` any more.
+    /// Gives rows that nothing keeps in `state.db` any more back to `cache.db`.
     ///
-    /// Each pass ends with a checkpoint of `cache.db`. A pass takes many rows, and passes are few: while
-    /// writes are sent, rows are released all the time, and most of them wait for the next round.
-    /// The second pass and those after it take what the removal of other rows has released.
+    /// Each pass ends with a checkpoint of `cache.db`. A pass takes many rows, and passes are few.
+    /// While writes are sent, rows are released all the time, and most of them wait for the next
+    /// round. The second pass and those after it take rows that the removal of other rows has
+    /// released.
     func removeReleased(now: Timestamp) async throws(StoreError) {
         let index = shared.residency
         // The next round tries again with rows that stay for now or could not be moved.

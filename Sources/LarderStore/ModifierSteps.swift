@@ -65,8 +65,9 @@ package struct VariantPlaces: Equatable, Sendable {
     }
 }
 
-/// The variants of a target, rows that show it although no change names them: once its modifier is
-/// confirmed they say what it has made of them, or are to be asked for again.
+/// The variants of a target: rows that show it although no change names them.
+///
+/// When the modifier is confirmed, they get its result or are marked to be fetched again.
 package struct VariantRows: Sendable {
     package let places: VariantPlaces
     package let update: @Sendable (VariantRow, TargetBase) -> BaseUpdate

@@ -6,10 +6,10 @@ package struct ModifierStore: Sendable {
     private var file: StateFile { store.stateFile }
     private var shared: SharedCacheState { store.shared }
 
-    /// Accepts all of them, or none; what each came to, in their order.
+    /// Accepts all of the modifiers, or none; returns the outcome of each, in their order.
     ///
-    /// A known id with the digest that it had is the modifier that is there, with another one it
-    /// throws `modifierExists`; throws `queueFull` for what does not fit.
+    /// A known id with the same digest is the modifier that exists already; with another digest it
+    /// throws `modifierExists`. Throws `queueFull` if the modifiers do not fit.
     package func accept(
         _ new: [NewModifier],
         now: Timestamp
@@ -135,8 +135,9 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// Has the moments of modifiers and pinned rows count no time that only a step of the clock has
-    /// made pass; to be called before the queue is read at start.
+    /// Corrects the moments of modifiers and pinned rows after a step of the wall clock.
+    ///
+    /// A step counts as no time that has passed. Call it before the queue is read at start.
     package func correctMoments(now: Timestamp) async throws(StoreError) {
         try await store.commits.submit(promotes: true, cache: .readsBase) {
             writer throws(StoreError) in

@@ -174,10 +174,10 @@ struct Pinning: WriterPart {
         return true
     }
 
-    /// Takes the garbage of a durable row out of `cache.db` that is about to be given up: else it would be
-    /// read again where `cache.db` could not commit that it is gone.
+    /// Removes the garbage of a durable row from `cache.db`, before the durable row is given up.
     ///
-    /// A demotion that has already written the row there does not take it out of `state.db` then.
+    /// Otherwise readers would see the garbage again if `cache.db` could not commit its removal. A
+    /// demotion that has already written the row there does not take it out of `state.db` then.
     func hide(_ name: TargetName) throws(StoreError) {
         guard let cache = try cacheIfAny, let found = try durable(name), found.hasEntry else {
             return
@@ -187,8 +187,9 @@ struct Pinning: WriterPart {
         try cache.rows.removeQuietly(name.scope, name.id)
     }
 
-    /// Takes what is pinned away with its bytes, or what is released, and leaves nothing in the cache;
-    /// false when there was none, or it is targeted.
+    /// Removes a pinned or released row with its bytes, and leaves nothing in the cache.
+    ///
+    /// False if there was no such row, or an unsettled change targets it.
     func drop(_ name: TargetName, client: ClientTag?) throws(StoreError) -> Bool {
         let (scope, id) = (name.scope, name.id)
         guard let found = try durable(name), !found.isTargeted else { return false }

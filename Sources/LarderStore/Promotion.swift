@@ -117,8 +117,9 @@ struct Promotion: WriterPart {
         afterCacheCommit { [index = shared.residency] in index.removeGarbage(keys) }
     }
 
-    /// Fills the rows that a command has made for what others refer to, with what the cache has of them;
-    /// where it has nothing, nothing is known of them.
+    /// Fills rows that a command has made as targets of references with what the cache has of them.
+    ///
+    /// If the cache has nothing, nothing is known of them.
     func fill(now: Timestamp) throws(StoreError) {
         guard writer.isStateOpen else { return }
         while let name = try state.memory.unfilled.popLast() {

@@ -185,8 +185,9 @@ extension ModifierStore {
         try await inQueue { queue throws(StoreError) in try queue.head(of: number) }
     }
 
-    /// Whether a modifier was settled without being confirmed, as far as the history goes back; the
-    /// last word counts, as a dead letter may have been sent again.
+    /// Whether a modifier was settled without being confirmed, as far as the history goes back.
+    ///
+    /// The last outcome counts, because a dead letter may have been sent again.
     package func hasFailed(_ number: ModifierNumber) async throws(StoreError) -> Bool {
         try await inQueue { queue throws(StoreError) in
             if let head = try queue.head(of: number) { return head.state == .failed }

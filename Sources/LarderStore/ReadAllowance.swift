@@ -74,8 +74,10 @@ extension StoreReader {
 }
 
 extension Store {
-    /// Reads one answer on the event loop that owns `loop`, or where that would keep its other clients
-    /// waiting off the loops, by the same work: the one place where that is decided.
+    /// Reads one answer on the event loop that owns `loop`, or off the loops with the same work.
+    ///
+    /// The loop gives up a read that would keep its other clients waiting. Only this method decides
+    /// that.
     package func read<Value: Sendable>(
         on loop: StoreReader,
         _ work: @escaping @Sendable (StoreReader) throws(StoreError) -> Value

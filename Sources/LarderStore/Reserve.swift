@@ -5,9 +5,10 @@ import Synchronization
 /// Space on a disk that is given up when the disk is full: even a row's deletion has to be written
 /// down first.
 ///
-/// A preallocated file, `reserve`, in the folder of a database. A full disk makes the store release it,
-/// so that it can make room and settle work in progress; it is taken again when there is room. While it
-/// is not held, the store begins no new work that would need it.
+/// The reserve is a preallocated file, `reserve`, in the folder of a database. A full disk makes
+/// the store release it, so that the store can make room and settle work in progress. The store
+/// takes it again when there is room. While it is not held, the store begins no new work that would
+/// need it.
 final class Reserve: Sendable {
     private let directory: String
     private let bytes: Int64

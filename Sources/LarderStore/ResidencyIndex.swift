@@ -24,8 +24,10 @@ final class ResidencyIndex: Sendable {
     }
 
     private let keys = Mutex(Keys())
-    /// The changes of dead letters by the ids that they target: from before the commit by which one
-    /// dies until after that by which it is no dead letter any more.
+    /// The changes of dead letters by the ids that they target.
+    ///
+    /// An id is in it from before the commit that makes the dead letter. It leaves after the commit
+    /// that ends it.
     private let dead = Mutex<[ResidencyKey: Int]>([:])
     // As `count`, of the ids of `dead`.
     private let deadCount = Atomic<Int>(0)
@@ -35,8 +37,8 @@ final class ResidencyIndex: Sendable {
     /// Rows of `cache.db` that may be garbage: of each of them `state.db` has the row that is read.
     private let garbage = Mutex<Set<RowKey>>([])
     private let releasable = Mutex<Set<TargetName>>([])
-    // Released when an id is read from the other file from now on, or comes to be targeted; acquired
-    // by a read before and after its looks.
+    // Released when an id starts to be read from the other file, or to be targeted. A reader
+    // acquires it before and after its reads.
     private let arrived = Atomic<Int>(0)
     private let removed = Atomic<Int>(0)
     // Released once a group that has changed `state.db` is done with; acquired before and after a read.
@@ -111,10 +113,10 @@ final class ResidencyIndex: Sendable {
         }
     }
 
-    /// How often an id came to be read from `state.db`, and from the cache again: where one has
-    /// moved, a read may have met what was before.
+    /// How often ids moved to `state.db`, and back to the cache.
     ///
-    /// An id that comes to be targeted arrives once more: it shows under other ids from then on.
+    /// If either number has moved, a read may have seen the state before. An id that comes to be
+    /// targeted counts as moved to `state.db` again, because it shows under other ids from then on.
     typealias Moves = (arrivals: Int, removals: Int)
 
     var moves: Moves {

@@ -3,9 +3,9 @@ import Synchronization
 
 /// The one counter of revisions: numbers from blocks that `state.db` has reserved.
 ///
-/// A number is never given twice, also not by a later process, as a block counts as given once it
-/// is reserved. The writer says when the steps of a group are done with, committed or given up: until
-/// then nothing that comes after them is released (``ChangeFeed``).
+/// No number is given twice, not even by a later process: a reserved block counts as given. The
+/// writer says when the steps of a group are committed or given up. Until then no later step is
+/// released (``ChangeFeed``).
 final class RevisionSource: Sendable {
     private struct Block {
         var next: Int64

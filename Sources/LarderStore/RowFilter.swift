@@ -92,8 +92,9 @@ package struct ListedRow: Equatable, Sendable {
     package let size: Int64
     package let lastUsed: Int64
     package internal(set) var isPinned: Bool
-    /// Whether there is no entry in it: what shows is what modifiers make of it, if anything does,
-    /// and of ``entry`` only its id, its origin and its time are known.
+    /// Whether the row has no entry: modifiers make all that it shows.
+    ///
+    /// Of ``entry`` only id, origin and time are known.
     package internal(set) var isBare = false
 
     package func cursor(_ order: RowOrder) -> RowCursor {

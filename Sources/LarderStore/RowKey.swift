@@ -39,8 +39,9 @@ struct RowKey: Hashable, Sendable {
     }
 }
 
-/// Reads the numbers of a row, each within its range, as a disk can hold anything: what lies out of
-/// it is taken for its nearer end, and is damage of the row.
+/// Reads the numbers of a row, each within its range, because a disk can hold anything.
+///
+/// A number out of its range is read as the nearer end, and makes the row damaged.
 struct RowNumbers {
     private let row: SQLiteStatement
     private(set) var areSound = true
@@ -87,8 +88,8 @@ struct RowNumbers {
 
 /// The hashes of the store: XXH3 of libxxhash (https://xxhash.com), stable since its 0.8.0.
 ///
-/// They find damage and sameness, and are no defence against collisions made on purpose: ids are
-/// compared in full, and equal digests only keep a client from being told of a change.
+/// They find damage and sameness, and are no defence against collisions made on purpose. The store
+/// compares ids in full. Equal digests only keep a client from being told of a change.
 enum Checksum {
     static func digest(_ bytes: UnsafeRawBufferPointer) -> Digest {
         let hash = XXH3_128bits(bytes.baseAddress, bytes.count)

@@ -26,7 +26,8 @@ struct Settling: WriterPart {
     /// Settles one modifier; returns the variants of its targets, or nil if it was settled before.
     ///
     /// The store works out each new base from the present one, and the cache shows it if there is a
-    /// cache. No 2xx changes a shared row: the modifier then waits for an answer that does.
+    /// cache. No 2xx changes a shared row: the modifier then waits for an answer that does (case
+    /// 29).
     private func settle(
         _ settlement: Settlement,
         _ now: Timestamp
@@ -202,8 +203,9 @@ struct Settling: WriterPart {
         try cacheIfAny?.rows.markStale(name.scope, name.id)
     }
 
-    /// Has a variant say what a confirmed modifier has made of it, unless changes of its own show there,
-    /// or it is not known what that is.
+    /// Gives a variant the result of a confirmed modifier.
+    ///
+    /// The variant keeps its state if it has changes of its own, or if the result is unknown.
     private func settle(
         _ variant: VariantRow,
         _ update: (VariantRow, TargetBase) -> BaseUpdate,

@@ -221,8 +221,8 @@ final class HoldCounts<Key: Hashable & Sendable>: Sendable {
 
 /// Which chunked bodies are being read: a replaced body keeps its chunks until then.
 ///
-/// A reader takes the lease first and looks at the row after that; the writer commits first that no
-/// row names the body and looks at the leases after that. So one of them sees the other.
+/// A reader takes the lease first and looks at the row after that. The writer commits first that no
+/// row names the body, and looks at the leases after that. So one of them sees the other.
 typealias BodyLeases = HoldCounts<Int64>
 
 /// Tells its listener, once a round, that the store needs housekeeping.

@@ -8,8 +8,9 @@ struct Sharing: WriterPart {
         try durable(name)?.keepsShared == true ? shared.sharedName(name.id) : name
     }
 
-    /// Whether a user sees the shared row under an id of an origin whose answers are shared, or with
-    /// `orHidden` has no row of its own in front of it.
+    /// Whether a user sees the shared row under an id of an origin whose answers are shared.
+    ///
+    /// With `orHidden`, true also if the user has no row of its own in front of it.
     func seesShared(
         _ name: TargetName,
         orHidden: Bool = false,
@@ -65,12 +66,13 @@ struct Sharing: WriterPart {
         (shared.residency.place(name.scope, name.id)?.targets ?? 0) > 0
     }
 
-    /// An answer for a row is stored: it settles what has waited for it (case 29), and who has changes on
-    /// a shared row hears of what changes in their own view.
+    /// Settles modifiers that waited for an answer, once the answer is stored (case 29).
     ///
-    /// `revision` is its step, nil for one that has changed nothing. The unit is the URL: the first answer
-    /// for a shared URL or one of its variants settles the write, and the other rows of the unit, which
-    /// are older, are hidden from its user.
+    /// Users with changes on a shared row hear of the changes in their own view. `revision` is the
+    /// answer's step, nil for an answer that has changed nothing.
+    ///
+    /// The unit is the URL: the first answer for a shared URL or one of its variants settles the
+    /// write. The other rows of the unit are older, and are hidden from its user.
     func answered(
         _ row: TargetName,
         _ viewers: [ViewBefore],

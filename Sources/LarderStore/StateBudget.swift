@@ -60,8 +60,9 @@ struct StateBudget {
         }
     }
 
-    /// Throws unless an entry of this size fits in place of what a row's pin holds: into all pins' room,
-    /// and into the part of its user or payer.
+    /// Throws unless an entry of this size fits in place of the row's pinned bytes.
+    ///
+    /// It has to fit into the room of all pins, and into the share of its user or payer.
     func checkRoom(
         for size: Int64,
         _ scope: ScopeKey,

@@ -76,8 +76,9 @@ struct StateListing {
             .replacing(" REFERENCES claim ON DELETE CASCADE", with: "")
     }
 
-    /// The first page of a file of so many pages; one that is for a WAL says of what application it
-    /// is, and so which version, only where the WAL has it.
+    /// The first page of a file with `pages` pages.
+    ///
+    /// A page for a WAL has no application id, so the version is only known if the WAL has it.
     func page(of pages: Int, isForWAL: Bool = false) -> [UInt8] {
         var page = firstPage
         if isForWAL {

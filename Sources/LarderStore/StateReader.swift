@@ -148,10 +148,11 @@ final class StateReader {
             .all { DurableRow($0, shared) }
     }
 
-    /// Whether something keeps a row: a pin, a change, a URL of which it is a variant, or a reference from
-    /// an answer or from a row that is kept, over others too.
+    /// Whether a row is kept, directly or over other rows.
     ///
-    /// So an answer goes before its entities, and what is pinned again meanwhile has them all.
+    /// A pin, a change, the URL of a variant, or a reference from an answer or a kept row keeps it.
+    /// So an answer goes before its entities, and a row that is pinned again meanwhile has them
+    /// all.
     func isKept(_ row: Int64) throws(StoreError) -> Bool {
         let sql = """
             WITH RECURSIVE above (row) AS (

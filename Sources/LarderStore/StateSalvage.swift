@@ -2,9 +2,9 @@ import LarderModel
 
 /// Takes over what can be read of a damaged `state.db`, row by row.
 ///
-/// The new file takes the place of the old one, which is kept, when it is whole and synced
-/// (``StateReplacement``); a process that ends before that finds the damaged file again. Debian's
-/// SQLite has no recovery.
+/// The new file replaces the old one when it is whole and synced (``StateReplacement``); the old
+/// one is kept. A process that ends before that finds the damaged file again. Debian's SQLite has
+/// no recovery.
 struct StateSalvage {
     private(set) var rows = 0
     let old: SQLiteConnection
@@ -73,8 +73,9 @@ struct StateSalvage {
         rows += copy.rows
     }
 
-    /// Goes through the keys until there is none, one cannot be read, or they do not move on: pages
-    /// that are whole but of another moment may lead back.
+    /// Goes through the keys until there is none, a key cannot be read, or a key does not move on.
+    ///
+    /// Pages that are whole but stale may lead back.
     private func take(
         _ table: String,
         by key: String,
@@ -88,8 +89,8 @@ struct StateSalvage {
         guard let first = readable(try old.prepare("SELECT \(key) FROM \(table) \(order)")),
             let next = readable(try old.prepare("SELECT \(key) FROM \(table) \(beyond) \(order)"))
         else { return }
-        // The key is read apart from its row: a row whose bytes lie in damaged pages is left out,
-        // and only a damaged page of keys is the end in this direction.
+        // The key is read apart from its row. A row in damaged pages is left out, and only a
+        // damaged page of keys ends this direction.
         var keys = first
         while readable(try keys.step()) ?? false {
             isBeyond.bind(":key", of: keys)

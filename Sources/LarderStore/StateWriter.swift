@@ -45,10 +45,10 @@ final class StateWriter {
         try statements[.begin].run()
     }
 
-    /// Has a commit follow one that has failed, in its place in the WAL: what was told as not done would
-    /// be found there after a crash, where only its sync has failed.
+    /// Makes a commit that overwrites a failed one in the WAL.
     ///
-    /// Of frames behind others than they were written behind no checksum is right
+    /// If only the sync of the failed commit has failed, a crash would bring back what clients were
+    /// told is not done. A frame with another frame in front of it has a wrong checksum
     /// (https://sqlite.org/fileformat2.html#walformat).
     func settleDoubt() throws(StoreError) {
         guard isInDoubt else { return }

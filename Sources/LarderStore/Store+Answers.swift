@@ -77,11 +77,11 @@ extension Store {
 
     package var changes: ChangeFeed { shared.changes }
 
-    /// A page of the changes of a scope and of what is shared, after one revision and up to a
-    /// released one; nil where the logs do not reach back that far.
+    /// A page of changes of a scope and of shared rows, after `first` and up to a released
+    /// revision.
     ///
-    /// The entries of interest that show an entity which has changed are among them, as far as the
-    /// references of now tell.
+    /// Nil if the logs do not reach back that far. The page includes entries of interest that show
+    /// a changed entity, as far as the present references tell.
     package func changes(
         after first: Revision,
         through last: Revision,

@@ -252,8 +252,10 @@ package final class Store: Sendable {
     /// Returns once there is nothing left to evict or to remove; for tests and an orderly end.
     package func settle() async throws(StoreError) { try await commits.settle() }
 
-    /// Takes a step while the store's own threads begin nothing, then waits until they have done
-    /// what it asked for: so a simulation on one thread runs the same way every time.
+    /// Runs a step while the store's own threads begin nothing, then waits for what it asked of
+    /// them.
+    ///
+    /// So a simulation on one thread runs the same way every time.
     package func alone<Value>(_ step: () -> Value) -> Value {
         readers.hold()
         commits.hold()

@@ -73,8 +73,9 @@ package enum StoreError: Error, Equatable {
         }
     }
 
-    /// The SQL that failed and SQLite's words on it, in one line for the log; nil where a step
-    /// without SQL failed, or the disk is full.
+    /// The failed SQL and SQLite's message, in one line for the log.
+    ///
+    /// Nil if a step without SQL failed, or the disk is full.
     package var statement: String? {
         switch self {
         case .sqlite(_, let step, _, let message) where Self.isSQL(step):

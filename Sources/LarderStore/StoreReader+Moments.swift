@@ -2,12 +2,16 @@ import Glibc
 package import LarderModel
 
 extension StoreReader {
-    /// Carries out reads that see one moment: no commit comes between them (rule: no torn tree).
+    /// Runs reads that see one moment: no commit comes between them (rule: no torn tree).
     ///
-    /// Of `state.db` they see one commit, from their first look on. Where it or `cache.db` had a group
-    /// by then that was not done with in memory, or an id came to be read from the other file, they are
-    /// carried out again. Then both files are opened first, until neither is ahead, and of all that is
-    /// durable `state.db` has the word, so that no settlement has them carried out once more.
+    /// The reads see one commit of `state.db`, from their first look on. They run again in two
+    /// cases:
+    ///
+    /// - A file had a group by then that was not published in memory.
+    /// - An id moved between the files.
+    ///
+    /// For another run the reader first opens both files, until neither is ahead. `state.db` then
+    /// decides for every durable row, so that no settlement makes the reads run once more.
     package func atOneMoment<Value>(
         _ work: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
@@ -37,8 +41,9 @@ extension StoreReader {
         }
     }
 
-    /// The writer is between its two commits, and about to be done: an event loop waits for it no longer
-    /// than it takes to look a few times, and has the read made by another thread.
+    /// The writer is between its two commits, and about to be done.
+    ///
+    /// An event loop looks a few times only, and then lets another thread read.
     private func waitForWriter(_ round: Int) throws(StoreError) {
         if round < Limits.yieldedRoundsMax {
             sched_yield()
@@ -49,8 +54,9 @@ extension StoreReader {
         }
     }
 
-    /// Whether a file that is read has steps of a group that is not done with; `opening` has both read
-    /// from now on, else it is asked where both may have been.
+    /// Whether a file that is read has steps of a group that is not published.
+    ///
+    /// With `opening`, the reader opens both files now. Otherwise it asks only files that are open.
     private func isAhead(of released: Revision, opening: Bool) -> Bool {
         if shared.residency.isEmpty { return false }
         do throws(StoreError) {

@@ -24,10 +24,14 @@ struct ReadNotes {
 }
 
 extension StoreReader {
-    /// Carries out a read, with what it takes to know later whether it would say the same.
+    /// Runs a read, and returns a stamp with which it can be checked later.
     ///
-    /// That is nil where it cannot be known: where a commit came between, `state.db` had a word, there
-    /// is no file, or more rows have a part in it than are worth a look each time.
+    /// The stamp is nil if no later check is possible:
+    ///
+    /// - A commit came between.
+    /// - `state.db` took part.
+    /// - There is no file.
+    /// - More rows took part than are worth a check each time.
     package func stamping<Value>(_ read: () -> Value) -> (value: Value, stamp: ReadStamp?) {
         let (commit, generation) = (shared.commitNumber, shared.generation)
         let stateCommit = shared.residency.commitNumber

@@ -214,8 +214,10 @@ package final class StoreReader {
 
     package func endTransaction() { cache.endTransaction() }
 
-    /// Whether a row of `place` is hidden from the user of a scope: a shared one that a row of the
-    /// user's own came before; call it at one moment with the look for that.
+    /// Whether a row of `place` is hidden from the user of a scope.
+    ///
+    /// A shared row is hidden if a row of the user's own came before it. Call it at one moment with
+    /// the read of the row.
     package func isHidden(_ id: EntryID, in place: ScopeKey, from scope: ScopeKey) -> Bool {
         guard shared.mayHideRows, place.scope == .shared, scope.scope != .shared else {
             return false

@@ -96,9 +96,11 @@ final class StoreWriter: WriterPart {
         return isStateOpen && changes != changesOfState
     }
 
-    /// Throws where SQLite has rolled an open transaction back by itself, for a failure that a command
-    /// has got over (https://sqlite.org/lang_transaction.html, "Response To Errors Within A
-    /// Transaction"): what comes next would be committed statement by statement.
+    /// Throws if SQLite has rolled an open transaction back by itself.
+    ///
+    /// A command may have got over the failure that caused it
+    /// (https://sqlite.org/lang_transaction.html, "Response To Errors Within A Transaction"). Later
+    /// statements would be committed one by one.
     func checkTransactions() throws(StoreError) {
         var open: [SQLiteConnection] = []
         if isStateOpen { open.append(stateWriter.connection) }

@@ -94,8 +94,8 @@ package struct StoredModifier: Equatable, Sendable {
         unclearStatus = numbers.statusOrNil(Column.unclearStatus)
         bodyByteCount = numbers.byteCount(Column.bodyBytes)
         isAnswered = row.isTrue(Column.answered)
-        // A lane or a dependency that cannot be read would have it sent out of its order; one that
-        // was accepted after it would have it wait for ever.
+        // An unreadable lane or dependency would send the modifier out of order. A dependency on a
+        // later modifier would make it wait forever.
         guard numbers.areSound, (lane == nil) == row.isNull(Column.lane),
             (afterUnknown == nil) == row.isNull(Column.afterUnknown),
             Self.text(dependsOn) == row.text(Column.dependsOn) ?? "",

@@ -4,9 +4,9 @@ protocol SQLiteColumn {
 
 /// The columns of a table, in the order in which every statement lists them.
 ///
-/// SQL is made from the cases, so it has the order of Swift; a statement that needs only some of the columns
-/// answers NULL in the places of the others. Where a row has the columns of two tables, those of the second
-/// come after all of the first.
+/// The cases make the SQL, so it has Swift's order. A statement that needs only some columns
+/// answers NULL for the others. If a row has the columns of two tables, those of the second come
+/// after all of the first.
 protocol TableColumn: SQLiteColumn, RawRepresentable<Int32>, CaseIterable, Hashable, Sendable {
     static var first: Int32 { get }
     /// The column in a select list: its name, or the expression that its values come from.

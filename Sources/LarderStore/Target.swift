@@ -165,8 +165,9 @@ package struct AnswerFence: Sendable {
     ///
     /// Asked for every answer, on the writer's thread, so it must be quick.
     package let covers: @Sendable (ScopeKey, EntryID) -> Bool
-    /// The users whose own rows under an id were stored since the request started: a shared answer may be
-    /// older than those, and is hidden from them.
+    /// The users whose own rows under an id were stored since the request started.
+    ///
+    /// A shared answer may be older than those rows, and is hidden from these users.
     package let hiddenFrom: @Sendable (EntryID) -> [ScopeKey]
     /// Hears that the answer is stored as a row of a user's own, which comes before the shared one.
     package let storesOwn: @Sendable (ScopeKey, EntryID) -> Void

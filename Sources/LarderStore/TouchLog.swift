@@ -85,8 +85,8 @@ final class RowUse: Sendable {
 
 /// Numbers uses in the order in which they happened, for eviction.
 final class LogicalClock: Sendable {
-    // Relaxed: a tick says only which of two uses was later; what was read or written then is
-    // ordered by the transactions, not by this number.
+    // Relaxed: a tick says only which of two uses was later. The transactions order what was read
+    // or written, not this number.
     private let last = Atomic<Int64>(0)
 
     /// The last one of the next `count` numbers.

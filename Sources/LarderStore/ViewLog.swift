@@ -1,8 +1,10 @@
 import LarderModel
 import LarderNormalize
 
-/// Writes down for watchers what a step changes of what rows show: base and unsettled changes are
-/// compared before the step and after it by ``StoreConfiguration/viewChange``.
+/// Logs for watchers how a step changes views.
+///
+/// ``StoreConfiguration/viewChange`` compares base and unsettled changes before the step and after
+/// it.
 struct ViewLog {
     let state: StateWriter
 
