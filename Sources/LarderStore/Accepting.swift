@@ -57,7 +57,7 @@ struct Accepting: WriterPart {
         return resolved
     }
 
-    /// Says in memory what is targeted, and has what belongs to it come along.
+    /// Marks targets in the index, and fills the rows that come with them.
     func cover(_ aims: [WriteTarget], _ found: FoundBases, _ now: Timestamp) throws(StoreError) {
         for aim in aims {
             claim(aim.name)

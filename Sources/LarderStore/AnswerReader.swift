@@ -6,7 +6,7 @@ package struct KnownEntity: Sendable {
     package let revision: Revision
     package let storedAt: Timestamp
     package var pending = PendingChanges()
-    /// Whether only modifiers say that it is there, or that it is not.
+    /// Whether modifiers alone make the entry exist, or be deleted.
     package var isMade = false
 }
 
@@ -14,7 +14,7 @@ package struct PendingChanges: Equatable, Sendable {
     /// The ids of modifiers that are not settled, by their numbers.
     package internal(set) var modifiers: [ModifierNumber: String] = [:]
     package internal(set) var failed = 0
-    /// Whether what is shown is all of it, and not only what effects said.
+    /// Whether the whole entry is shown, and not only the effects of modifiers.
     package internal(set) var isComplete = true
 
     package init() {}
@@ -50,10 +50,10 @@ package struct AnswerReader {
     let reader: StoreReader
     private var shared: SharedCacheState { reader.shared }
 
-    /// Hands what an id has to `read`, or puts it together where that is a normalized answer.
+    /// Hands an id's row to `read`, and rebuilds it if it is a normalized answer.
     ///
-    /// A shared row that is hidden from its viewer is none; `isUse` says whether this counts as a
-    /// use.
+    /// A shared row that is hidden from its viewer counts as missing. `isUse` says whether this
+    /// counts as a use.
     package func shownRow<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,

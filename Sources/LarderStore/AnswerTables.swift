@@ -49,10 +49,11 @@ struct AnswerTables {
 
     static func skeletonSize(_ bytes: Int64) -> Int64 { bytes + Int64(Limits.rowOverheadBytes) }
 
-    /// The number of a skeleton, which one more answer has now unless it is the `old` one, and what
-    /// it adds to the file's size.
+    /// Takes a reference to a skeleton, and returns its number and the bytes that it adds to the
+    /// file.
     ///
-    /// Users share skeletons whose bytes are the same.
+    /// One more answer has the skeleton now, unless it is the `old` one. Users share skeletons
+    /// whose bytes are the same.
     func take(
         _ skeleton: Skeleton,
         insteadOf old: Int64?
@@ -287,8 +288,9 @@ struct ReferenceReader {
 
         /// Whether an answer shows a change.
         ///
-        /// By which lists each entity is shown in it is found from its own text downward. One that
-        /// takes too long to look through counts as one that does.
+        /// The search goes from the answer's own text downward, and finds the lists by which each
+        /// entity is shown. An answer that takes too long to search counts as one that shows the
+        /// change.
         func isShown(
             _ change: EntityChange,
             by answer: Answer,
@@ -317,7 +319,7 @@ struct ReferenceReader {
                         type: types[edge.child] ?? []
                     )
                     left -= next.steps
-                    // That it is there shows, also where nothing of it does.
+                    // The list shows that the entity exists, even if it shows none of its members.
                     if edge.child == goal, change.members == nil, next.isListed { return true }
                     for list in next.lists {
                         let place = Place(entity: edge.child, list: list)

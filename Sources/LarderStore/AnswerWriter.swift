@@ -13,7 +13,7 @@ struct AnswerWriter: WriterPart {
         let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
         let isOvertaken = answer.entities.ids.contains { fence?.keepsOut(scope, $0) == true }
         guard !isOvertaken else {
-            // A newer write than it: what it says of entities is not known to be so.
+            // A write is newer than the answer, so the answer's entities may be out of date.
             try bodies.forget(answer.entry.body)
             let receipt = PutReceipt(revision: try revisions.next(), isNew: false, isSame: true)
             return .done(AnswerReceipt(entry: receipt, isNormalized: false))

@@ -79,8 +79,8 @@ struct BodyLinking: WriterPart {
         return ready
     }
 
-    /// A body of either file as one that a row of `file` can link; throws `badChunk` for one that is
-    /// damaged.
+    /// A body of either file as one that a row of `file` can link; throws `badChunk` for one that
+    /// is damaged.
     func linkable(
         _ body: Target.Body,
         _ name: TargetName,

@@ -44,7 +44,7 @@ package struct BodyStore: Sendable {
         }
     }
 
-    /// Gives an upload up and does not wait; what a row names by now stays.
+    /// Gives an upload up without waiting; a body that a row names by then stays.
     package func abandon(_ upload: UploadID?) {
         guard let upload else { return }
         shared.abandon(upload)

@@ -1,7 +1,8 @@
 import LarderModel
 
-/// The bodies of a file that are too large for a row, in chunks; ``BodyState`` is what is in memory
-/// of them.
+/// The bodies of a file that are too large for a row, in chunks.
+///
+/// ``BodyState`` is their state in memory.
 struct BodyTable {
     let connection: SQLiteConnection
     let file: BodyFile
@@ -166,7 +167,7 @@ struct ChunkProgress {
 
     var next: Int64? { byteCount < body.byteCount ? position : nil }
 
-    /// Throws `badChunk` for one that is none of its chunks.
+    /// Takes the next chunk; throws `badChunk` for an empty chunk or one that is too long.
     mutating func take(_ chunk: [UInt8]) throws(StoreError) {
         guard !chunk.isEmpty, byteCount + chunk.count <= body.byteCount else { throw .badChunk }
         byteCount += chunk.count
@@ -175,7 +176,7 @@ struct ChunkProgress {
 }
 
 enum Keeping: Sendable {
-    /// An answer or a client's bytes for what is kept already.
+    /// An answer, or a client's bytes, for a row that is durable already.
     case answer
     /// Bytes to be pinned, which have to fit into the budget of the pins.
     case pin

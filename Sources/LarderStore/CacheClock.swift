@@ -57,9 +57,11 @@ struct CacheClock {
     }
 }
 
-/// Which start of the machine this is: what was written since then is lost by none but its end.
+/// Identity of the machine's present start.
+///
+/// Only the end of this start can lose data that was written since then.
 enum BootID {
-    /// Half of what the kernel says (random(4)); nil where it says nothing.
+    /// Half of the kernel's boot id (random(4)); nil if the kernel has none.
     static let current: Int64? = {
         guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return nil }
         defer { fclose(file) }

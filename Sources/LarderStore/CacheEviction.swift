@@ -13,7 +13,7 @@ struct CacheEviction {
             let isFromFront = cache.state.positions.isEmpty
             try evict(downTo: budget, keeping: kept, now: now)
             if totals.bytes > budget, !isFromFront {
-                // Rows that were passed may go by now.
+                // Rows that eviction has passed over may be evictable by now.
                 cache.state.positions = [:]
                 try evict(downTo: budget, keeping: kept, now: now)
             }
@@ -60,10 +60,9 @@ struct CacheEviction {
 
     /// Chooses the order in which the next row is evicted.
     ///
-    /// Expired blobs go first. Rows of a user above the share are next, while there are other users.
-    /// The least recently used of all rows come last.
-    ///
-    /// Blobs cannot be fetched again. So while the disk is short, other rows go first in each order.
+    /// Expired blobs go first. Rows of a user above the share are next, while there are other
+    /// users. The least recently used of all rows come last. Blobs cannot be fetched again. So
+    /// while the disk is short, other rows go first in each order.
     private func nextOrder(except done: Set<EvictionOrder>, _ share: Int64) -> EvictionOrder? {
         func next(of owner: Int64?) -> EvictionOrder? {
             let fetched: [EvictionOrder] = totals.isPressed ? [.fetched(of: owner)] : []
@@ -274,7 +273,7 @@ enum EvictionOrder: Hashable {
 struct EvictionPosition {
     private(set) var key = RowKey(.min)
     private(set) var lastUsed = Int64.min
-    /// Of ``EvictionOrder/expired`` alone.
+    /// Used by ``EvictionOrder/expired`` alone.
     private(set) var expiresAt = Int64.min
     private var passed: Int64 = 0
     private var evictions: Int64 = 0

@@ -174,7 +174,7 @@ struct CacheContents {
     let highestTick: Int64
     let highestBody: Int64
     let unlinkedBodies: [Int64]
-    /// Of which start of the machine the last change is.
+    /// Id of the machine's start at the last change.
     let boot: Int64?
     /// The next revision by `state.db` when the file was closed in good order.
     let closedAt: Int64?
@@ -215,7 +215,8 @@ struct CacheContents {
     ///
     /// It takes about 0.1 s for a million rows.
     static func checkTotals(_ connection: SQLiteConnection) throws(StoreError) {
-        // `total` adds what is too large for an integer as well, and is exact for what is allowed.
+        // `total` also adds numbers that are too large for an integer, and is exact for allowed
+        // ones.
         let sums = try connection.prepare(
             """
             SELECT count(*) = (SELECT value FROM meta WHERE name = 'entries')

@@ -1,13 +1,13 @@
 import LarderModel
 
-/// Sets how much `cache.db` may hold, and makes room on a full disk with what the cache itself can
-/// give.
+/// Sets the size limit of `cache.db`, and makes room on a full disk with the cache's own files.
 ///
-/// In this order: the copy that was set aside, the reserve, the WAL by a checkpoint, rows by
-/// eviction. Where the disk says that it has room, a quota bounds the files: then the cache learns
-/// from the failure how much it may hold. When not even that can be written, an empty file takes the
-/// place of a large cache, which fills the disk. A small one stays and is read on: nothing is stored
-/// until there is room.
+/// It gives up, in this order: the copy that was set aside, the reserve, the WAL by a checkpoint,
+/// rows by eviction. If the disk says that it has room, a quota bounds the files. The cache then
+/// learns from the failure how much it may hold.
+///
+/// If not even that can be written, an empty file replaces a large cache, which fills the disk. A
+/// small cache stays and readers go on using it: nothing is stored until there is room.
 struct CacheRoom {
     let cache: CacheWriter
     private var configuration: StoreConfiguration { cache.configuration }
@@ -21,12 +21,13 @@ struct CacheRoom {
         var reserveFloorBytes: Int64?
         /// The least budget for a disk or a quota that is short; nil while neither is.
         var pressureFloorBytes: Int64?
-        /// How much a quota lets the cache hold, as failures have shown; nil while nothing is known.
+        /// How much a quota lets the cache hold, as failures have shown; nil while nothing is
+        /// known.
         var learnedBudget: Int64?
         var bytesAfterRebuild: Int64 = 0
     }
 
-    /// Makes room after a failure for want of it; true when a command may succeed now.
+    /// Makes room after a full disk; true when a command may succeed now.
     func makeRoom() -> Bool {
         let isCleared = cache.database.removeAside()
         let isReleased = reserve.release()
@@ -88,7 +89,8 @@ struct CacheRoom {
         if cache.bounds.learnedBudget == nil { cache.bounds.pressureFloorBytes = nil }
     }
 
-    /// A cache that holds less than the reserve needs evicts nothing for it, and only grows no more.
+    /// A cache that holds less than the reserve needs evicts nothing for it, and only grows no
+    /// more.
     private func setFloor() {
         cache.bounds.reserveFloorBytes = bytes < reserve.bytesNeeded ? bytes : bytes / 4 * 3
     }
@@ -200,7 +202,8 @@ struct CacheRoom {
         try checkBudget(size)
     }
 
-    /// Refuses what would not fit into an empty cache: permanently, or while the disk is short of space.
+    /// Refuses what would not fit into an empty cache: permanently, or while the disk is short of
+    /// space.
     func checkBudget(_ size: Int64) throws(StoreError) {
         guard size > cache.state.totals.budget else { return }
         let limit = configuration.maxBytes.bytes

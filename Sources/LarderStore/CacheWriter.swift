@@ -2,8 +2,8 @@ import LarderModel
 
 /// The one connection that writes and checkpoints `cache.db`.
 ///
-/// Confined to the thread of its ``StoreWriter``. A rolled back transaction restores its state in memory,
-/// ``CacheWriterState``. It outlives the file: a new one takes the place of a lost one.
+/// Confined to the thread of its ``StoreWriter``. A rolled back transaction restores its state in
+/// memory, ``CacheWriterState``. It outlives the file: a new one takes the place of a lost one.
 final class CacheWriter {
     let shared: SharedCacheState
     let revisions: RevisionSource
@@ -25,7 +25,7 @@ final class CacheWriter {
     private var takenDirectUses: Set<RowKey> = []
     private var changedRows: [RowKey] = []
 
-    /// `next` is the next revision, as `state.db` said when it was opened.
+    /// `next` is the next revision that `state.db` had when it was opened.
     init(
         _ shared: SharedCacheState,
         _ revisions: RevisionSource,
@@ -80,7 +80,7 @@ final class CacheWriter {
             try setMeta("entries", state.totals.entries)
             try setMeta("rev", state.highestRevision.number)
         }
-        // Before readers miss what was trimmed.
+        // The start moves before readers can miss the trimmed changes.
         if state.log.start != saved.log.start { shared.changes.setStart(.cache, state.log.start) }
         shared.stamps.commitBegins(changing: changedRows)
         do throws(StoreError) {
@@ -223,7 +223,7 @@ struct CacheWriterState {
     var bodies = BodyState()
     /// Entities that have lost a reference, perhaps the last one.
     var orphans: [RowKey] = []
-    /// Whether the open transaction has changed what entries show and has not said which.
+    /// Whether the open transaction has changed views without saying which.
     var hasUntold = false
 
     /// The total in the file, without uploads: after a crash they are not in it.
@@ -254,7 +254,7 @@ struct OwnerTotals: Equatable {
 
     init() {}
 
-    /// Throws `corrupt` for an owner or a sum that no file of ours has.
+    /// Throws `corrupt` for an impossible owner or sum.
     init(reading connection: SQLiteConnection) throws(StoreError) {
         let totals = "SELECT owner, total(size) AS bytes FROM recency GROUP BY owner"
         let sums = try connection.prepare(totals)

@@ -246,7 +246,7 @@ struct CachedAnswers {
         return try row.rebuilt(skeleton, by: cache.shared.rebuilder(of: row)) {
             (id) throws(StoreError) in
             guard let name = id.entity else { return nil }
-            // Where `state.db` has it, the cache has none, or what it was.
+            // If `state.db` has the entity, the cache has no row of it, or an old one.
             let durable = try cache.durableEntity(TargetName(row.scope, id))
             if let durable { return durable }
             let found = try find(name, in: row.scope)
@@ -270,10 +270,10 @@ struct CachedAnswers {
         return shown.answer.isComplete && shown.entry.body == body
     }
 
-    /// Releases what a row has in other tables, as it is replaced or removed; entities to which nothing
-    /// else refers go later.
+    /// Releases a row's data in other tables when the row is replaced or removed.
     ///
-    /// With a `new` skeleton another normalized answer takes its place and replaces its references.
+    /// Entities that no other row refers to go later. With a `new` skeleton, another normalized
+    /// answer takes the row's place and replaces its references.
     func letGo(
         of key: RowKey,
         _ kind: EntryKind?,
@@ -321,9 +321,10 @@ struct CachedAnswers {
 
     // MARK: Telling
 
-    /// Tells what a step has changed: its entities, its own entry, and the entries that show them.
+    /// Notifies watchers of a step's changes: its entities, its own entry, and the entries that
+    /// show them.
     ///
-    /// Those are told but not written down: who comes back finds them by the references again.
+    /// The log does not have the last ones: a client that comes back finds them by the references.
     func tell(_ step: inout Step, entry: (key: RowKey, change: Change?)?) throws(StoreError) {
         let isHeard = cache.shared.changes.isWatched || !cache.shared.watches.isEmpty
         var showing = ReferenceReader.Showing()

@@ -15,7 +15,7 @@ struct CachedRows {
         let owner: Int64
         let etag: String?
         let lastModified: String?
-        /// Of an answer that is kept normalized, and the checksum of its template.
+        /// The skeleton of a normalized answer, and the checksum of its template.
         let skeleton: Int64?
         let checksum: Int64?
 
@@ -34,7 +34,8 @@ struct CachedRows {
             checksum = row.integerOrNil(EntryColumn.checksum)
         }
 
-        /// Whether the row has the bytes that an entry brings; a normalized one may show others by now.
+        /// Whether the row has the bytes that an entry brings; a normalized one may show others by
+        /// now.
         func matches(_ entry: Entry) -> Bool {
             kind == entry.kind && byteCount == entry.body.byteCount && digest == entry.body.digest
                 && skeleton == nil
@@ -172,7 +173,7 @@ struct CachedRows {
         let entry: Entry
         /// A body in chunks is leased: it stays until the owner of this copy gives it back.
         let body: Target.Body
-        /// Of a normalized answer, whose body is its template.
+        /// The form of a normalized answer, whose body is its template.
         var form: AnswerForm?
         var shown: RebuiltEntry?
 
@@ -190,13 +191,14 @@ struct CachedRows {
     func base(_ scope: ScopeKey, _ id: EntryID, now: Timestamp) throws(StoreError) -> CachedCopy? {
         guard let found = try find(scope, id) else { return nil }
         if let row = try takeable(found, in: scope, now: now) { return row }
-        // A normalized one may show again what is missing in it now.
+        // A normalized answer may show missing entities again later.
         if found.skeleton == nil, !id.isEntity { try cache.eviction.remove(found.key) }
         return nil
     }
 
-    /// An id's row, `toPin` one that can be pinned: no tombstone, entity or URL of variants; nil
-    /// for none, an expired or a damaged one.
+    /// An id's row; nil for a missing, expired or damaged one.
+    ///
+    /// With `toPin` only a row that can be pinned: not a tombstone, an entity or a URL of variants.
     func takeable(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -229,7 +231,7 @@ struct CachedRows {
         }
     }
 
-    /// A normalized answer with its template, if all that it shows is there.
+    /// A normalized answer with its template, if every entity that it shows exists.
     private func takeable(_ row: NormalizedRow) throws(StoreError) -> CachedCopy? {
         switch try cache.answers.rebuild(row) {
         case .shown(let shown):

@@ -92,7 +92,7 @@ package final class ChangeFeed: Sendable {
         state.withLock { $0.tell = tell }
     }
 
-    /// Hands out what was released; from now on what comes is kept.
+    /// Hands out released changes; the feed keeps all later ones from now on.
     package func take() -> Batch {
         state.withLock { state in
             defer { state.empty(isWatched: true) }

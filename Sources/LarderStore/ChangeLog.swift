@@ -71,7 +71,8 @@ struct ChangeLog {
         state.changes.append(change)
     }
 
-    /// Appends many changes of one step, of one scope and cause: in few rows, each with the ids of some.
+    /// Appends many changes of one step, of one scope and cause: in few rows, each with the ids of
+    /// some.
     func append(together changes: [Change], to state: inout ChangeLogState) throws(StoreError) {
         var rest = changes[...]
         let total = changes.reduce(0) { $0 + 1 + ($1.id?.text.utf8.count ?? 0) }
@@ -170,7 +171,7 @@ struct ChangeLog {
         try begin(state)
     }
 
-    /// Binds the row of a change and of `more` ids; what it counts, as SQLite tells it of the row.
+    /// Binds the row of a change and of `more` ids; returns the row's size as SQLite counts it.
     private func bind(_ change: Change, _ more: [EntryID], place: Int64) -> Int64 {
         var cause: ChangeCause?
         var reason: EvictionReason?

@@ -76,10 +76,11 @@ final class CommitQueue: Sendable {
         case required
         /// If `cache.db` fails while any row is durable, the command runs again without it.
         case optional
-        /// If `cache.db` fails twice, the command runs without it only if the file with the base is lost.
+        /// If `cache.db` fails twice, the command runs without it only if the file with the base is
+        /// lost.
         ///
-        /// A base that cannot be read now is still there. Taken for unknown, it would go as soon as it
-        /// can be read again.
+        /// A base that cannot be read now is still there. Taken for unknown, it would go as soon as
+        /// it can be read again.
         case readsBase
     }
 
@@ -151,7 +152,8 @@ final class CommitQueue: Sendable {
         return isGone || now.hasFile && now != generation
     }
 
-    /// Runs `work` in a transaction and blocks the calling thread, which may wait, until its commit.
+    /// Runs `work` in a transaction and blocks the calling thread, which may wait, until its
+    /// commit.
     func submitBlocking<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
@@ -172,7 +174,7 @@ final class CommitQueue: Sendable {
         enqueue(CommitCommand(work) { _ in })
     }
 
-    /// Begins nothing until ``release()``, but what a thread waits for.
+    /// Begins no more work until ``release()``, except work that a thread waits for.
     func hold() {
         held.withLock { $0 = true }
         thread.suspend()
@@ -297,11 +299,10 @@ final class CommitQueue: Sendable {
         var saved: Set<ObjectIdentifier> = []
     }
 
-    /// Carries a group out in one transaction over both files, and answers what was committed;
-    /// returns the rest.
+    /// Runs a group in one transaction over both files, and answers its committed commands.
     ///
-    /// The group ends before a command that promotes rows where `cache.db` has changed: what
-    /// `state.db` takes over is committed in `cache.db`.
+    /// Returns the rest. If `cache.db` has changed, the group ends before a command that promotes
+    /// rows: `state.db` takes over committed rows of `cache.db` only.
     private func transact(_ group: inout [CommitCommand], _ writer: StoreWriter) -> Left? {
         var saved: Set<ObjectIdentifier> = []
         do throws(StoreError) {
@@ -360,7 +361,7 @@ final class CommitQueue: Sendable {
 }
 
 final class CommitCommand: Sendable {
-    /// Whether it may be carried out once more after `state.db` has committed what it did there.
+    /// Whether the command may run once more after `state.db` has committed its part.
     let isRepeatable: Bool
     /// Whether it may take rows of `cache.db` over into `state.db`.
     let promotes: Bool

@@ -11,7 +11,7 @@ struct DatabaseFile {
     /// Whether the store may recreate the file at any time: then it opens ordinary files only.
     var isExpendable = false
     let faults: (any FaultPlan)?
-    /// Set where damage is met in it; nil for a file that is looked after while it is in use.
+    /// The mark that is set when damage is met; nil for a file that is checked while it is in use.
     var mark: DamageMark?
 
     /// Opens the file for its only writer, making or migrating it; no file is replaced here.
@@ -241,7 +241,7 @@ package protocol FaultPlan: Sendable {
     func failure(before step: String, of path: String) -> Int32?
 }
 
-/// The note in the folder of a file that damage was met in it: the next start reads all of it.
+/// A note in the folder of a file that damage was met: the next start reads the whole file.
 final class DamageMark: Sendable {
     private let path: String
     private let met = Mutex<String?>(nil)

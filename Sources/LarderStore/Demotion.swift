@@ -53,7 +53,7 @@ struct Demotion: WriterPart {
         }
         let ready = Release.ready(name, as: entry)
         guard !entry.isExpired(at: now) else { return .lost(name, .expired) }
-        // From now on it is what is read once it has left `state.db`.
+        // The row is no garbage any more: readers use it once the id has left `state.db`.
         shared.residency.removeGarbage([RowKey(scope, id)])
         do throws(StoreError) {
             if let entity = id.entity {
@@ -93,7 +93,7 @@ struct Demotion: WriterPart {
         }
     }
 
-    /// Takes released rows out of `state.db`; what is lost with them is one step.
+    /// Removes released rows from `state.db`; all rows that are lost by it are one step.
     func remove(_ releases: [Release]) throws(StoreError) {
         var step: Revision?
         for release in releases {

@@ -14,13 +14,14 @@ final class DirectoryLock: Sendable {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .system(path) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            // `deinit` closes the descriptor, as everything of this is there.
+            // `deinit` closes the descriptor, because every property is set by now.
             throw errno == EWOULDBLOCK ? .inUse(path: directory) : .system(path)
         }
     }
 
     deinit {
-        // A process that is just being begun has the descriptor, too, until it runs its own program.
+        // A process that is just being begun has the descriptor, too, until it runs its own
+        // program.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

@@ -25,30 +25,31 @@ package struct DurableRow: Sendable {
     let targets: Int
     /// Whether it keeps the shared row under its id, and has no entry of its own.
     let keepsShared: Bool
-    /// Of a shared row in whose share it counts.
+    /// The user in whose share a shared row counts.
     let payer: UInt32?
-    /// Of an answer that is kept normalized, and the checksum of its template.
+    /// The skeleton of a normalized answer, and the checksum of its template.
     let skeleton: Int64?
     let checksum: Int64?
     /// Whether it is a variant of a URL that is pinned or targeted.
     let isHeld: Bool
     /// Whether it counts in the room of pins, as a pinned answer has brought it.
     let isInPins: Bool
-    /// Whether something keeps it that is neither a pin nor a change of its own, where that was looked up.
+    /// Whether something keeps it that is neither a pin nor a change of its own, where that was
+    /// looked up.
     package var isNeeded = false
 
     var charge: RowCharge { RowCharge(pin: pin, isInPins: isInPins, size: size, payer: payer) }
     package var isPinned: Bool { pin != nil }
     /// Whether it is a pin that keeps the shared row: one that there is no room for keeps none.
     var isKeepingPin: Bool { pin == .held || pin == .waiting || pin == .failed }
-    /// Whether nothing keeps it but references to it, so that it goes without those once the cache has
-    /// it synced.
+    /// Whether nothing keeps it but references to it, so that it goes without those once the cache
+    /// has it synced.
     var isReleased: Bool { isReferredOnly && !isHeld }
     /// Whether the entry under its id is the cache's: it is a pin that has none.
     var isLeftToCache: Bool { isPinned && !isTargeted && !hasEntry && !keepsShared }
     var pinnedSize: Int64 { isPinned ? size : 0 }
     package var hasEntry: Bool { kind != nil }
-    /// Whether it has an entry that is no tombstone, or is a pin of a shared row that has.
+    /// Whether it has an entry other than a tombstone, or pins a shared row that has one.
     var hasBytes: Bool { kind.map { $0 != .tombstone } ?? (keepsShared && pin == .held) }
 
     var isReferredOnly: Bool { !isPinned && !isTargeted }
@@ -102,7 +103,7 @@ package struct DurableRow: Sendable {
 
 struct SavedEntry: Sendable {
     let claim: DurableRow
-    /// Nil while there is none, and for one that is damaged.
+    /// The entry; nil if there is none, or it is damaged.
     private(set) var entry: Entry?
     private(set) var inline: [UInt8] = []
     private(set) var chunked: ChunkedBody?

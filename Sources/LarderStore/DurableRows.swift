@@ -4,8 +4,8 @@ import LarderNormalize
 struct DurableRows {
     let state: StateWriter
 
-    /// Whether a row has what an entry brings; of a normalized one its template, as its entities are
-    /// told apart from it.
+    /// Whether a row has what an entry brings; of a normalized one its template, as its entities
+    /// are told apart from it.
     func matches(_ row: DurableRow, _ new: NewEntry) throws(StoreError) -> Bool {
         guard let form = new.form, let skeleton = row.skeleton else {
             return row.matches(new.entry)
@@ -40,9 +40,9 @@ struct DurableRows {
         try noteReleasable(try state.tables.removeReferences(of: row.number), row.name.scope)
     }
 
-    /// The number of an id's row; where there is none one is made, which waits to be filled.
+    /// The number of an id's row; a missing row is created, and waits to be filled.
     ///
-    /// It comes along with `parent`, and counts where that does.
+    /// It comes with `parent`, and counts where that does.
     @discardableResult func makeRow(
         _ name: TargetName,
         with parent: DurableRow? = nil,
@@ -124,13 +124,14 @@ struct DurableRows {
         return try state.statements(.get, scope, id).first { SavedEntry($0, name) }
     }
 
-    /// Stores an entry in its row, in place of what that holds; equal bytes keep the old revision.
+    /// Stores an entry in its row, in place of the old one; equal bytes keep the old revision.
     ///
-    /// `pinnedAt` makes a pin of it, also where there is no row; else there has to be one.
+    /// With `pinnedAt` the row becomes a pin, and is created if it is missing. Otherwise it has to
+    /// exist.
     ///
-    /// Without room the row is as it was before; what is targeted has room, as its base follows
-    /// what the server says. Watchers hear of it unless it is moved from the cache, and where it
-    /// was hidden from a user also of equal bytes.
+    /// Without room the row stays as it was. A target always has room, because its base follows the
+    /// server. Watchers hear of the entry unless it is moved from the cache. If the row was hidden
+    /// from a user, they hear of equal bytes too.
     @discardableResult func put(
         _ new: NewEntry,
         pinnedAt: Timestamp? = nil,
@@ -239,9 +240,9 @@ struct DurableRows {
         state.budget.recount(row) { $0.size = size }
     }
 
-    /// Drops bytes that do not match their checksum, unless there are others by now.
+    /// Drops bytes that do not match their checksum, unless other bytes have replaced them.
     ///
-    /// Where they came from an origin a pin wants them from then on; a base is unknown.
+    /// A pin wants bytes from an origin again from then on; a base is unknown.
     func dropDamaged(_ name: TargetName, where isDamaged: (DurableRow) -> Bool) throws(StoreError) {
         guard let found = try find(name), found.hasEntry, isDamaged(found) else { return }
         state.memory.pins.damaged += 1
@@ -301,8 +302,8 @@ struct DurableRows {
         state.noteChange(of: row.name)
     }
 
-    /// Shows a shared row again to users, as an answer has come for it whose request started at `start`;
-    /// whether it was hidden from any.
+    /// Shows a shared row again to users, as an answer has come for it whose request started at
+    /// `start`; whether it was hidden from any.
     func endHiding(_ row: DurableRow, since start: Revision?) throws(StoreError) -> Bool {
         guard row.name.scope == state.shared.sharedScope, state.shared.mayHideRows else {
             return false

@@ -34,7 +34,7 @@ package struct EntryRow: ~Copyable {
     package var lastModified: String? { statement.text(EntryColumn.lastModified) }
     /// The ETag of these bytes: the origin's own, or one made of their digest.
     package var entityTag: String { statement.text(EntryColumn.etag) ?? digest.entityTag }
-    /// Within what a body may have, whatever the row says.
+    /// Length of the body, limited to its allowed range even if the row says otherwise.
     package var byteCount: Int {
         var numbers = RowNumbers(statement)
         return numbers.byteCount(EntryColumn.bytes)

@@ -194,7 +194,7 @@ struct EntryWriter: WriterPart {
         now: Timestamp
     ) throws(StoreError) -> RefreshOutcome {
         let name = TargetName(scope, confirmed.id)
-        // A write was confirmed since it was asked for: what was confirmed then is not what is now
+        // A write was confirmed after this request started, so its answer may be out of date
         // (P-06).
         guard fence?.covers(scope, name.id) != true else { return .gone }
         guard shared.residency.covers(scope, name.id),

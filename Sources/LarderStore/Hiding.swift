@@ -4,8 +4,8 @@ import LarderModel
 struct Hiding: WriterPart {
     let writer: StoreWriter
 
-    /// Hides the shared row under an id, if there is one, from the user of a scope; with `revision` only
-    /// one that is older.
+    /// Hides the shared row under an id, if there is one, from the user of a scope; with `revision`
+    /// only one that is older.
     func hideShared(
         _ id: EntryID,
         from scope: ScopeKey,
@@ -214,7 +214,8 @@ struct CacheHiding {
         return try cache.hidden.contains(key.number, scope.text)
     }
 
-    /// Removes the marks of a row, with `revision` those that were not set later; whether there were any.
+    /// Removes the marks of a row, with `revision` those that were not set later; whether there
+    /// were any.
     @discardableResult
     func unhide(_ key: RowKey, upTo revision: Revision? = nil) throws(StoreError) -> Bool {
         guard cache.shared.mayHideRows else { return false }
@@ -228,10 +229,12 @@ struct CacheHiding {
         cache.state.totals.bytes -= Int64(removed.count) * Limits.hiddenMarkBytes
     }
 
-    /// Shows a shared row again to users, as an answer has come for it; whether it was hidden from any.
+    /// Shows a shared row again to users, as an answer has come for it; whether it was hidden from
+    /// any.
     ///
-    /// The answer then gets a later revision than what they have seen. `start` is the last revision that
-    /// was published when its request started: an earlier answer may be older than their own rows (P-06).
+    /// The answer then gets a later revision than what they have seen. `start` is the last revision
+    /// that was published when its request started: an earlier answer may be older than their own
+    /// rows (P-06).
     func endHiding(
         _ key: RowKey,
         of scope: ScopeKey,

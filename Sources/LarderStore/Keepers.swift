@@ -12,10 +12,12 @@ struct Keepers {
         try state.statements(.keepers, (":id", id.text)).all { DurableRow($0, state.shared) }
     }
 
-    /// Has a shared row say what keeps it; to be called after each change of a keeper, and of its bytes.
+    /// Has a shared row say what keeps it; to be called after each change of a keeper, and of its
+    /// bytes.
     ///
-    /// It counts once, among the pins if any keeper is one, and in the share of the first of those: its
-    /// payer. Once none keeps it, it stays in the share of the last one until it has left `state.db`.
+    /// It counts once, among the pins if any keeper is one, and in the share of the first of those:
+    /// its payer. Once none keeps it, it stays in the share of the last one until it has left
+    /// `state.db`.
     func countKeepers(of id: EntryID) throws(StoreError) {
         let place = state.shared.sharedName(id)
         guard let row = try state.rows.find(place) else { return }

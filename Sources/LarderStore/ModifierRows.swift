@@ -140,7 +140,7 @@ struct ModifierRows {
         }
     }
 
-    /// Counts an attempt and says that bytes may leave; false for what is settled.
+    /// Counts an attempt, and notes that bytes may leave; false for a settled modifier.
     func send(_ number: ModifierNumber) throws(StoreError) -> Bool {
         guard let row = try row(number), !row.isSettled else { return false }
         try state.queue[.send].run((":number", number.value))
@@ -240,7 +240,8 @@ struct ModifierRows {
         count(bytes: Int64(added), of: row)
     }
 
-    /// Forgets what was settled of some scopes, their logged changes, and what is hidden from them.
+    /// Forgets the settled modifiers of some scopes, their logged changes, and marks that hide rows
+    /// from them.
     func forget(_ scopes: RowScopes) throws(StoreError) {
         let history = try state.connection.prepare("DELETE FROM history WHERE \(scopes.condition)")
         scopes.bind(to: history)

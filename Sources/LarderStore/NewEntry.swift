@@ -5,14 +5,15 @@ package struct NewEntry: Sendable {
     package var scope: ScopeKey
     package var entry: Entry
     package var body: NewBody
-    /// Of a normalized answer; its body is its template then.
+    /// The form of a normalized answer; its body is then its template.
     var form: AnswerForm?
     /// The client that brought the entry, for watchers; `cause` says by what.
     package var client: ClientTag?
     package var cause: String?
     /// Whether it is a user's own: a shared row under its id is hidden from that user then.
     package var hidesShared = false
-    /// The last revision that was told when its request started; nil for what no request has brought.
+    /// The last revision that was told when its request started; nil for what no request has
+    /// brought.
     package var start: Revision?
 
     package init(scope: ScopeKey, entry: Entry, body: NewBody) {
@@ -193,7 +194,7 @@ package struct EntityRemoval: Sendable {
     let scope: ScopeKey
     let fetch: Revision
     let cause: ChangeCause
-    /// That of ``NewEntry``.
+    /// As in ``NewEntry``.
     let hidesShared: Bool
 
     package init(

@@ -57,7 +57,7 @@ package struct NewChange: Equatable, Sendable {
     ///
     /// Its base is then the shared row, where its user sees that.
     package let isOfSharedRow: Bool
-    /// Where the target's variants are; nil where it is no URL's.
+    /// Places of the target's variants; nil if the target is not a URL.
     package let variants: VariantPlaces?
 
     package init(

@@ -50,9 +50,9 @@ extension EntryRow {
 }
 
 extension NormalizedRow {
-    /// Puts an answer together; `skeleton` and `find` read from one transaction.
+    /// Rebuilds an answer; `skeleton` and `find` read from one transaction.
     ///
-    /// `check` throws where what is too large here has to be tried elsewhere.
+    /// `check` throws if an answer that is too large here has to be tried elsewhere.
     func rebuilt(
         _ skeleton: Skeleton?,
         by rebuilder: Rebuilder,

@@ -118,7 +118,8 @@ struct PinRows {
         if found.keepsShared { try state.keepers.countKeepers(of: name.id) }
     }
 
-    /// Takes an answer that what is pinned is deleted, of which watchers hear; false where nothing is.
+    /// Takes an answer that a pinned entry is deleted, and tells watchers; false if there is no
+    /// pin.
     func bury(_ tombstone: NewEntry) throws(StoreError) -> Bool {
         guard let found = try state.rows.find(tombstone.name) else { return false }
         let view = found.isTargeted ? try state.views.view(of: found.name) : nil
@@ -132,7 +133,8 @@ struct PinRows {
         return true
     }
 
-    /// The origin has deleted what is pinned: the bytes stay; false when there are none.
+    /// Notes that the origin has deleted a pinned entry, whose bytes stay; false if there are no
+    /// bytes.
     func bury(_ found: DurableRow, status: Int) throws(StoreError) -> Bool {
         guard found.isPinned, found.hasBytes else { return false }
         state.noteChange(of: found.name)
@@ -141,9 +143,9 @@ struct PinRows {
         return true
     }
 
-    /// Takes a pin's mark away from a row that is a base too: what the pin alone kept goes.
+    /// Removes the pin mark of a row that is a base too, with data that the pin alone kept.
     ///
-    /// The bytes of one that is gone are shown no more, which is the step of `revision`.
+    /// Bytes of a pin that is gone are not shown any more, which is the step of `revision`.
     func unpin(_ pin: DurableRow, _ revision: Revision?) throws(StoreError) {
         let (name, isGone) = (pin.name, pin.goneStatus != nil)
         let view = isGone && pin.isTargeted ? try state.views.view(of: name) : nil

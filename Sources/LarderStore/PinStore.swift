@@ -40,8 +40,9 @@ package struct PinStore: Sendable {
         }
     }
 
-    /// Takes a released row away, with `includesPinned` also a pin; false where there is none, or changes
-    /// target it.
+    /// Removes a released row, with `includesPinned` also a pin.
+    ///
+    /// False if there is no such row, or changes target it.
     package func evict(
         _ scope: ScopeKey,
         _ id: EntryID,

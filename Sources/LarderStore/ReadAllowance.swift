@@ -32,8 +32,9 @@ package final class ReadAllowance {
 
     func admitChunks() throws(StoreError) { if isBounded { throw .longRead } }
 
-    /// Makes a view within the steps that it may take here; `make` takes from them what it needs, and
-    /// says whether they did not suffice.
+    /// Makes a view within the steps that are left here.
+    ///
+    /// `make` takes the steps that it needs, and says whether they were too few.
     package func viewing<View>(
         _ make: (inout Int) -> (View, isCut: Bool)
     ) throws(StoreError) -> View {
@@ -44,8 +45,8 @@ package final class ReadAllowance {
         return view
     }
 
-    /// Puts answers of one origin together within what may be taken here; what comes out too large is
-    /// to be given to ``check(_:)``.
+    /// Puts answers of one origin together within what may be taken here; what comes out too large
+    /// is to be given to ``check(_:)``.
     package func rebuilder(_ rules: EntityRules, bytesMax: Int) -> Rebuilder {
         let (bytes, work) =
             isBounded
@@ -54,7 +55,7 @@ package final class ReadAllowance {
         return Rebuilder(rules, bytesMax: bytes, workMax: work)
     }
 
-    /// Throws `longRead` for what is too large here, and may not be elsewhere.
+    /// Throws `longRead` for an answer that is too large here, but may not be elsewhere.
     package func check(_ outcome: RebuildOutcome) throws(StoreError) {
         if case .tooLarge = outcome { try admitChunks() }
     }

@@ -158,7 +158,7 @@ struct FileStamp: Equatable {
     private let modifiedSeconds: Int
     private let modifiedNanoseconds: Int
 
-    /// Nil where there is no ordinary file; a symbolic link is none.
+    /// Nil if there is no ordinary file; a symbolic link does not count as one.
     init?(_ path: String) {
         var answer = stat()
         guard lstat(path, &answer) == 0, answer.st_mode & S_IFMT == S_IFREG else { return nil }

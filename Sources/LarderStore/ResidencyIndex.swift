@@ -41,7 +41,8 @@ final class ResidencyIndex: Sendable {
     // acquires it before and after its reads.
     private let arrived = Atomic<Int>(0)
     private let removed = Atomic<Int>(0)
-    // Released once a group that has changed `state.db` is done with; acquired before and after a read.
+    // Released once a group that has changed `state.db` is done with; acquired before and after a
+    // read.
     private let commits = Atomic<Int>(0)
     private let publishedPins: Mutex<PinTotals>
     private let publishedQueue = Mutex(QueueTotals())
@@ -95,12 +96,13 @@ final class ResidencyIndex: Sendable {
             removed.add(1, ordering: .releasing)
             return left == 0 ? row : nil
         }
-        // A row that the cache stores under this id later is no garbage, even if the id becomes durable
-        // again.
+        // A row that the cache stores under this id later is no garbage, even if the id becomes
+        // durable again.
         if let row { removeGarbage([row]) }
     }
 
-    /// Changes what is known of an id, if that is durable; returns how it was.
+    /// Changes the entry of a durable id; returns the entry as it was, or nil if the id is not
+    /// durable.
     @discardableResult func change(_ name: TargetName, _ make: (inout Place) -> Void) -> Place? {
         let key = ResidencyKey(name.scope, name.id)
         return keys.withLock { keys in

@@ -19,7 +19,8 @@ final class RevisionSource: Sendable {
     private let wait = Mutex<@Sendable () throws(StoreError) -> Void>({})
     private let reserve: Reserve
 
-    /// Goes on at `first`, for which a block is reserved already, or is to be with the first number.
+    /// Goes on at `first`, for which a block is reserved already, or is to be with the first
+    /// number.
     init(first: Int64, isReserved: Bool = true, changes: ChangeFeed, reserve: Reserve) {
         block = Mutex(Block(next: first, end: isReserved ? first + Limits.revisionBlock : first))
         self.changes = changes

@@ -53,9 +53,9 @@ package enum RowPart: Sendable {
     case entities
 }
 
-/// In which order a list goes: ids ascending, the largest, the oldest, the least recently used.
+/// Order of a list: by id, largest first, oldest first, or least recently used first.
 ///
-/// Where it is about several scopes, rows that are equal in it follow each other by scope and id.
+/// In a list of several scopes, rows that are equal in it follow each other by scope and id.
 package enum RowOrder: Sendable, CaseIterable {
     case id
     case size

@@ -146,7 +146,7 @@ enum RowTable {
     /// Rows with an entry, and bare rows, which only modifiers have made.
     case claimedEntries
 
-    /// When what is kept was said: of a bare row when the last of its changes was accepted.
+    /// Time at which a durable row was stored; for a bare row, when its last change was accepted.
     static let storedAtOfClaim = """
         CASE WHEN kind IS NOT NULL THEN stored_at ELSE (SELECT accepted_at FROM modifier
             WHERE number = (SELECT max(change.modifier) FROM change INDEXED BY change_target

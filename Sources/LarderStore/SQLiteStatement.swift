@@ -62,7 +62,7 @@ final class SQLiteStatement {
         value.bind(to: self, at: places[index])
     }
 
-    /// The place of a parameter; that there is none is our mistake.
+    /// The place of a parameter; a missing one is our mistake.
     private func parameter(_ name: String) -> Int32 {
         let place = sqlite3_bind_parameter_index(handle, name)
         precondition(place > 0, "no parameter \(name) in \(sql)")
@@ -156,7 +156,7 @@ final class SQLiteStatement {
         for place in 0..<sqlite3_column_count(handle) { _ = sqlite3_column_blob(handle, place) }
     }
 
-    /// The place of a column by its name in SQL; that there is none is our mistake.
+    /// The place of a column by its name in SQL; a missing one is our mistake.
     func place(of name: String) -> Int32 {
         for place in 0..<sqlite3_column_count(handle)
         where sqlite3_column_name(handle, place).map({ strcmp($0, name) == 0 }) ?? false {

@@ -2,8 +2,8 @@ import CSchema
 
 /// Which tables a file has and how an older one becomes the current one.
 ///
-/// The numbered files under `schema/` are the source, and `CSchema` embeds them. `user_version` says
-/// how many of them a file has taken.
+/// The numbered files under `schema/` are the source, and `CSchema` embeds them. `user_version`
+/// says how many of them a file has taken.
 struct Schema {
     /// `Lard`, so that `file` and a careful reader know whose database it is.
     static let applicationID: Int64 = 0x4C61_7264
@@ -49,10 +49,10 @@ struct Schema {
         return .known(version)
     }
 
-    /// The version of a damaged file, and whether all of that version is there.
+    /// The version of a damaged file, and whether all of that version's tables exist.
     ///
-    /// It is what the header says, or a later one of which there is something; the current one where
-    /// neither tells.
+    /// It is the version of the header, or a later one of which a table exists. If neither tells,
+    /// it is the current one.
     func version(
         ofDamaged connection: SQLiteConnection
     ) throws(StoreError) -> (version: Int, isWhole: Bool) {

@@ -98,8 +98,9 @@ struct Settling: WriterPart {
         return rows
     }
 
-    /// Counts an attempt and says that bytes may leave, with all that is sent; nil for what is settled,
-    /// or cannot be read.
+    /// Counts an attempt, notes that bytes may leave, and returns all that is sent.
+    ///
+    /// Nil for a modifier that is settled or unreadable.
     func send(_ number: ModifierNumber) throws(StoreError) -> DepartingModifier? {
         guard try state.modifiers.send(number), let whole = try state.reader.queue.modifier(number)
         else { return nil }
@@ -172,10 +173,10 @@ struct Settling: WriterPart {
         }
     }
 
-    /// The entities in what a confirmed modifier has made of a normalized answer; nil where it is to be
-    /// kept whole.
+    /// The entities in a confirmed modifier's result for a normalized answer.
     ///
-    /// So what else waits for them shows in it as before.
+    /// Nil if the answer is to be stored whole. Other waiting modifiers of the entities show in it
+    /// as before.
     private func entities(
         of name: TargetName,
         _ entry: Entry,

@@ -23,7 +23,7 @@ final class SharedCacheState: Sendable {
     // that commit. It never goes back.
     private let hasHiddenRows = Atomic<Bool>(false)
     private let knownOrigins = Mutex(OriginNames(rules: [:]))
-    // Released after what is known of origins has changed, acquired before it is used.
+    // Released after the known origins have changed, acquired before they are used.
     private let originChanges = Atomic<Int>(0)
     var rebuiltBytesMax: Int { rebuiltBytes.load(ordering: .relaxed) }
     // Relaxed: a limit, ordered by nothing.
@@ -38,8 +38,8 @@ final class SharedCacheState: Sendable {
     // Released after a commit and acquired before a read: a reader that sees the number begins a
     // transaction that sees the commit.
     private let commits = Atomic<Int64>(0)
-    // Released when the file has gone or is there, before ``commits`` moves; acquired by a reader
-    // that begins a transaction.
+    // Released when the file was lost or created, before ``commits`` moves. A reader that begins a
+    // transaction acquires it.
     private let generations = Atomic<Int64>(Generation.none.number)
     private let whyAbsent = Mutex(StoreError.noFile(reason: "it was not opened yet"))
     // Relaxed: it only keeps the same trouble from being reported again and again.
@@ -103,7 +103,8 @@ final class SharedCacheState: Sendable {
 
     /// The file is not to be used any more: from now on every read is a miss.
     func fileLost(_ totals: StoreTotals) {
-        // Before it is a miss: who reads no log in it sees that there is none.
+        // The start moves first: a reader that finds no log in the cache then knows that changes
+        // are missing.
         changes.setStart(.cache, changes.last)
         generations.add(1, ordering: .releasing)
         publish(totals)

@@ -18,7 +18,7 @@ struct Sharing: WriterPart {
     ) throws(StoreError) -> Bool {
         if let found = try durable(name) {
             if found.hasEntry || found.keepsShared { return found.keepsShared }
-            // Of a target nothing is known but what is said here.
+            // Nothing is known of a target without an entry.
             if found.isTargeted { return false }
         }
         // There may be a row of its own that cannot be read now.
@@ -116,7 +116,8 @@ struct Sharing: WriterPart {
         afterCommit { [left] in index.tellLeft(left) }
     }
 
-    /// Hides the shared rows of a URL, its variants among them, from a user who has seen newer content.
+    /// Hides the shared rows of a URL, its variants among them, from a user who has seen newer
+    /// content.
     private func hideUnit(
         _ url: EntryID,
         except answered: EntryID,

@@ -134,9 +134,9 @@ struct QueueUsage: Equatable {
         if let uid { self[uid].bytes += bytes } else { total.bytes += bytes }
     }
 
-    /// Why what is added does not fit, if it does not: into everything, or into its user's part.
+    /// The reason why an addition does not fit into the whole queue, or into its user's share.
     ///
-    /// The part always counts, so that one user alone leaves room for a second.
+    /// The share always counts, so that one user alone leaves room for a second.
     func refusal(adding added: QueueUsage, _ limits: QueueLimits) -> StoreError? {
         guard added.total != Part() else { return nil }
         if total.count + added.total.count > limits.maxModifiers {

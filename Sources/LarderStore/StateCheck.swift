@@ -2,8 +2,8 @@ import LarderModel
 
 /// Checks that the rows of `state.db` agree, and reads what a start uses.
 ///
-/// SQLite takes a whole page of another moment for sound: an index then names other rows, a count is
-/// wrong, a counter goes back. Each finding throws `corrupt`, and then the file is salvaged.
+/// SQLite takes a whole page of another moment for sound: an index then names other rows, a count
+/// is wrong, a counter goes back. Each finding throws `corrupt`, and then the file is salvaged.
 struct StateCheck {
     let connection: SQLiteConnection
 
@@ -20,7 +20,8 @@ struct StateCheck {
         guard try connection.text("PRAGMA quick_check(1)") == "ok" else { throw damaged("check") }
     }
 
-    /// Reads what a start uses of a large file: the unsettled modifiers, their effects, the small tables.
+    /// Reads what a start uses of a large file: the unsettled modifiers, their effects, the small
+    /// tables.
     func readQueue() throws(StoreError) {
         let queue = [
             "SELECT \(ModifierColumn.withoutBytes) FROM modifier NOT INDEXED WHERE settled_at IS NULL",
@@ -136,8 +137,8 @@ struct StateCheck {
 
     // MARK: Indexes
 
-    /// Each row has its place in each index, and no other row has one: what SQLite's own quick check
-    /// leaves out.
+    /// Each row has its place in each index, and no other row has one: what SQLite's own quick
+    /// check leaves out.
     private func checkIndexes() throws(StoreError) {
         let indexes = try connection.prepare(
             "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"

@@ -70,7 +70,8 @@ final class StateFile: Sendable {
             _ highest: Revision
         ) throws(StoreError) {
             let reserve = shared.reserves.state
-            // On a full disk the reserve serves to open the file: without it nothing would be settled.
+            // On a full disk the reserve serves to open the file: without it nothing would be
+            // settled.
             opening = try reserve.settle { () throws(StoreError) in
                 try StateOpening(file, shared)
             }
@@ -101,7 +102,9 @@ final class StateFile: Sendable {
         )
     }
 
-    /// Names the copy that is kept with the damaged file: the next one has only what was taken over.
+    /// Names the snapshot that was set aside with the damaged file.
+    ///
+    /// The next snapshot has only the rows that were taken over.
     private static func snapshot(_ place: StateReplacement) -> [String] {
         guard let taken = FileTime.changed(place.snapshotPath) else { return [] }
         return ["\(place.snapshotPath) is a copy of it of \(taken.httpDate)"]
@@ -115,8 +118,8 @@ final class StateFile: Sendable {
 
     // MARK: A full disk
 
-    /// Runs a command that shrinks the file or settles a modifier: on a full disk once more with the
-    /// space of the reserve.
+    /// Runs a command that shrinks the file or settles a modifier: on a full disk once more with
+    /// the space of the reserve.
     func settle<Value: Sendable>(
         cache: CommitQueue.CacheUse = .required,
         _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
@@ -179,8 +182,8 @@ final class StateFile: Sendable {
     }
 }
 
-/// Opens `state.db`, and reads everything that a start needs of it: damage is found and salvaged before
-/// any of it is used.
+/// Opens `state.db`, and reads everything that a start needs of it: damage is found and salvaged
+/// before any of it is used.
 struct StateOpening {
     let connection: SQLiteConnection
     let nextRevision: Int64
@@ -215,7 +218,7 @@ struct StateOpening {
         try check.run()
         digestKey = try Self.secret(of: connection)
         nextRevision = max(counter, try check.nextRevision())
-        // Of steps that are still to come nothing can be told.
+        // The log cannot have changes of steps that are still to come.
         let first = nextRevision * ChangeLog.places
         try connection.execute("DELETE FROM change_log WHERE change < 0 OR change >= \(first)")
         try connection.execute("PRAGMA foreign_keys=ON")

@@ -63,8 +63,8 @@ struct StateListing {
         precondition(firstPage[Self.typePlace] == Self.leafOfTable, "the tables fit into a page")
     }
 
-    /// Without comments, columns of spaces and what only who writes needs, so that there is room for all
-    /// of them.
+    /// Without comments, columns of spaces and what only who writes needs, so that there is room
+    /// for all of them.
     private static func brief(_ sql: String) -> String {
         sql.split(separator: "\n")
             .flatMap { line in

@@ -32,7 +32,8 @@ final class StateReader {
         )
     }
 
-    /// Hands a durable row that has an entry to `read` as the row of an entry; nil when there is none.
+    /// Hands a durable row that has an entry to `read` as the row of an entry; nil when there is
+    /// none.
     func withEntry<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -262,7 +263,8 @@ final class StateReader {
         }
     }
 
-    /// How many effects a target's unsettled changes have, and what they hold, without reading them.
+    /// How many effects a target's unsettled changes have, and what they hold, without reading
+    /// them.
     func unsettledEffects(_ name: TargetName) throws(StoreError) -> (count: Int64, bytes: Int64) {
         let sql = """
             SELECT count(*) AS count, coalesce(sum(length(effect)), 0) AS bytes FROM change INDEXED BY change_target
@@ -305,7 +307,8 @@ final class StateReader {
 private enum OpenChangeColumn: Int32, TableColumn {
     case modifier, id, state, rev, effect, acceptedAt, answered
 
-    /// That of the target's row goes on as others settle, also where there is no base.
+    /// Latest revision of a modifier's target, which goes on as other modifiers settle, also
+    /// without a base.
     private static let shown = """
         max(modifier.rev, coalesce((SELECT rev FROM claim
             WHERE claim.scope = change.scope AND claim.id = change.id), 0))

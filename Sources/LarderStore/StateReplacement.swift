@@ -59,7 +59,7 @@ struct StateReplacement {
         try syncFolder()
     }
 
-    /// Nothing to be done where there is none, be it that it was moved already.
+    /// Renames a file; does nothing if it is missing, for example because it was moved already.
     private func move(_ path: String, to place: String) throws(StoreError) {
         try file.check(before: "rename \(path)")
         guard !path.isThere || rename(path, place) == 0 else { throw .system(path) }
@@ -71,7 +71,8 @@ struct StateReplacement {
     }
 }
 
-/// A damaged `state.db` that was set aside, with its WAL and its copy: kept until a person removes it.
+/// A damaged `state.db` that was set aside, with its WAL and its copy: kept until a person removes
+/// it.
 package struct AsideSet: Equatable, Sendable {
     package let paths: [String]
     package let bytes: Int64

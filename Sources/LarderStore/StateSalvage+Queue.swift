@@ -4,9 +4,9 @@ import LarderModel
 extension StateSalvage {
     /// Repairs the queue; findings for the log, none where nothing is missing.
     ///
-    /// Every target of an unsettled change is kept again. A modifier whose own row is lost becomes a
-    /// dead letter without a request, with the changes that are left of it. A reader finds a modifier
-    /// that misses some of its changes as unreadable.
+    /// Every target of an unsettled change is kept again. A modifier whose own row is lost becomes
+    /// a dead letter without a request, with the changes that are left of it. A reader finds a
+    /// modifier that misses some of its changes as unreadable.
     func repairQueue() throws(StoreError) -> [String] {
         var findings: [String] = []
         try numberOrphans()

@@ -51,8 +51,8 @@ final class StateSnapshots: Sendable {
     }
 
     private func take() {
-        // While the reserve is not held, space that becomes free is for it. An unknown amount of space is
-        // no reason to take none.
+        // While the reserve is not held, space that becomes free is for it. An unknown amount of
+        // space is no reason to take none.
         let configuration = shared.configuration
         let free = configuration.freeBytes(configuration.stateDirectory) ?? .max
         let wanted = max(configuration.minFreeBytes.bytes, Limits.stateSpaceMin)

@@ -103,7 +103,9 @@ final class StateWriter {
     var targets: TargetRows { TargetRows(state: self) }
     var views: ViewLog { ViewLog(state: self) }
 
-    /// To be called by whatever changes what is seen under an id, so that those who watch it hear of it.
+    /// Notes that the view of an id has changed, so that its watchers hear of it.
+    ///
+    /// Call it with every such change.
     func noteChange(of name: TargetName) { memory.changedRows.append(RowKey(name.scope, name.id)) }
 
     /// Takes up the log of the opened file: each of its commits is synced, so none is lost.
@@ -114,10 +116,10 @@ final class StateWriter {
 
     // MARK: Bodies
 
-    /// Begins a body that is to replace that of an id's row, or to be a new one's.
+    /// Begins a body for an id's row, or for a new row.
     ///
-    /// That of a pin counts while it comes; that of a target does not, as its base takes what the
-    /// server says.
+    /// The body of a pin counts while it arrives. The body of a target does not, because its base
+    /// takes what the server says.
     func beginUpload(_ name: TargetName, as keeping: Keeping) throws(StoreError) -> UploadID {
         let found = try rows.find(name)
         let isOfPin = StateBudget.hasToFit(found, as: keeping)
@@ -199,7 +201,7 @@ struct StateWriterState {
     var releasable: [TargetName] = []
     /// Changes of entities' views in the open transaction.
     var entities: [EntityNews] = []
-    /// Whether the open transaction has given a pin what it wanted, or made it want it again.
+    /// Whether the open transaction has filled a pin, or made it want its bytes again.
     var hasNews = false
 
     init(reading connection: SQLiteConnection, pinsMaxBytes: Int64) throws(StoreError) {

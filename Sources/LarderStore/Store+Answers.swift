@@ -90,7 +90,7 @@ extension Store {
     ) async throws(StoreError) -> ChangePage? {
         try await read { [shared] reader throws(StoreError) in
             let pages = try reader.changes.logged(after: first, through: last, of: scope)
-            // Looked at last: what was trimmed is said here before it is gone.
+            // This check comes last, because the start moves before changes are trimmed.
             guard shared.changes.start <= first else { return nil }
             let through = pages.reduce(last) { min($0, $1.through) }
             let changes = pages.flatMap(\.changes).filter { $0.revision <= through }

@@ -36,7 +36,8 @@ package final class Store: Sendable {
         bodies = BodyStore(file: stateFile, shared: shared, reader: readers.bodies)
         snapshots = StateSnapshots(shared, stateFile.file)
         if stateFile.takesAlong {
-            // If this fails, the next start tries again; a saved answer is shown as it was until then.
+            // If this fails, the next start tries again; a saved answer is shown as it was until
+            // then.
             let moment = now()
             try? commits.submitBlocking { writer throws(StoreError) in
                 try writer.promotion.takeAlong(now: moment)
@@ -116,10 +117,10 @@ package final class Store: Sendable {
         }
     }
 
-    /// Removes an id's row and leaves nothing; nil where there was none.
+    /// Removes an id's row and leaves nothing; nil if there was no row.
     ///
-    /// Throws `pinned` for what is pinned, `targeted` for what an unsettled modifier targets, and
-    /// `conditionFailed` where `condition` does not hold.
+    /// Throws `pinned` for a pinned row, `targeted` for a target of an unsettled modifier, and
+    /// `conditionFailed` if `condition` does not hold.
     package func delete(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -285,8 +286,8 @@ package final class Store: Sendable {
 
     /// Runs a command once its condition holds and the large bodies that it needs are copied.
     ///
-    /// A round copies the bodies that the command has named, or checks the condition of a row that has
-    /// changed since the last check.
+    /// A round copies the bodies that the command has named, or checks the condition of a row that
+    /// has changed since the last check.
     func submit<Value: Sendable>(
         if condition: WriteCondition? = nil,
         now: Timestamp,

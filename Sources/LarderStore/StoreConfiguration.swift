@@ -1,7 +1,7 @@
 package import LarderModel
 import Synchronization
 
-/// Where the store keeps its files, and how much it may keep; each of ``limits`` is a property of it.
+/// Folders and limits of the store; each of ``limits`` is a property of it.
 @dynamicMemberLookup
 package struct StoreConfiguration: Sendable {
     package var cacheDirectory: String
@@ -27,7 +27,7 @@ package struct StoreConfiguration: Sendable {
     package var uptime: @Sendable () -> Int64? = { nil }
     /// Decides which change watchers hear of when a step changes a target; by default a put.
     package var viewChange: ViewChange.Comparison = { _, _, _ in .put }
-    /// Up to which length every page of `state.db` is read at start.
+    /// Largest size of a `state.db` of which every page is read at start.
     package var checkedStateBytes = Limits.checkedStateBytesMax
     /// How old the copy of `state.db` gets before another one is taken; nil for no copies.
     package var snapshotAge: Duration?

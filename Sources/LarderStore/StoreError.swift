@@ -121,13 +121,13 @@ package enum StoreError: Error, Equatable {
         if case .corrupt(file.path, _) = self { true } else { false }
     }
 
-    /// SQLite's result code (https://sqlite.org/rescode.html) as an error of ours.
+    /// Makes an error of SQLite's result code (https://sqlite.org/rescode.html).
     init(code: Int32, file: String, step: String, message: String) {
         switch (code & 0xFF, code >> 8) {
         // The shared memory of a WAL is a file that could not be extended.
         case (SQLITE_FULL, _), (SQLITE_IOERR, Self.shmSize):
             self = .diskFull(file: file, step: step)
-        // Of a WAL or a file that was cut less is there than it should have.
+        // A short read means that a WAL or a file was cut.
         case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _), (SQLITE_IOERR, Self.shortRead):
             self = .corrupt(file: file, step: step)
         default: self = .sqlite(file: file, step: step, code: code, message: message)

@@ -108,7 +108,7 @@ package struct StoreFiles: Sendable {
 
 package struct FileNews: Equatable, Sendable {
     package let sentence: String
-    /// False where it is what a person may do, or what is right again.
+    /// False for an allowed act of a person, and for a repaired fault.
     package let isWarning: Bool
     /// The SQL that failed, which is for the log only.
     package var statement: String?

@@ -62,7 +62,7 @@ extension StoreReader {
         do throws(StoreError) {
             let state = opening ? try stateReader() : heldState
             guard let state else { return false }
-            // Where nothing has been read of the cache it is as of no moment.
+            // If nothing was read of the cache yet, the cache has no moment to compare.
             guard opening || cache.hold == .held else { return try state.lastStep() > released }
             let last = try cache.reading { file throws(StoreError) in try file.lastStep() }
             return try max(state.lastStep(), last ?? Revision(0)) > released

@@ -1,7 +1,7 @@
 package import LarderModel
 import Synchronization
 
-/// By which it is known, without a look into a file, whether a read would say what it has said.
+/// Tells, without a look into a file, whether a read would return the same again.
 package struct ReadStamp: Sendable {
     fileprivate let generation: Generation
     fileprivate let moves: ResidencyIndex.Moves
@@ -53,7 +53,7 @@ extension StoreReader {
             numbers: keys.map { shared.stamps[$0] },
             use: RowUse(keys)
         )
-        // Else a row may have been read before a commit, and its number after.
+        // Otherwise a row may have been read before a commit, and its number after it.
         let isOneMoment =
             !shared.stamps.isCommitting && shared.commitNumber == commit
             && shared.residency.commitNumber == stateCommit

@@ -78,15 +78,17 @@ package final class StoreReader {
         return value
     }
 
-    /// That of `state.db` for one row: where no modifier targets it, what is made of it counts as long as
-    /// the row does not change.
+    /// The reader of `state.db` for one row.
+    ///
+    /// If no modifier targets the row, results stay valid as long as the row does not change.
     func stateReader(of place: ResidencyIndex.Place) throws(StoreError) -> StateReader {
         guard place.targets == 0 else { return try stateReader() }
         notes?.add(place.row)
         return try openStateReader()
     }
 
-    /// Hands the saved row of an id to `read` where that row alone is what its client sees; false else.
+    /// Hands the saved row of an id to `read` where that row alone is what its client sees; false
+    /// else.
     func plainSavedRow(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -109,7 +111,7 @@ package final class StoreReader {
 
     func letStateGo() { openedState?.letGo() }
 
-    /// That of `state.db`, which within ``atOneMoment(_:)`` sees one commit from now on.
+    /// The reader of `state.db`, which sees one commit from now on within ``atOneMoment(_:)``.
     func stateReader() throws(StoreError) -> StateReader {
         notes?.looksIntoState = true
         return try openStateReader()
@@ -129,7 +131,7 @@ package final class StoreReader {
         return state
     }
 
-    /// That of `state.db` where it sees one commit; nil where nothing has been read of it.
+    /// The reader of `state.db` while it sees one commit; nil if nothing was read of the file.
     var heldState: StateReader? { openedState?.isHeld == true ? openedState : nil }
 
     @inline(__always) func withCached<Value>(

@@ -44,13 +44,13 @@ final class StoreReaders: Sendable {
     }
 }
 
-/// For whom something is read off the event loops, which says behind whom it may have to wait.
+/// The purpose of a read off the event loops, which decides which other reads it waits for.
 package enum Reading: Sendable {
     /// A client's read: waits for its user's own reads, and takes turns with other users.
     case asked(by: User)
     /// A read for sending or settling a modifier: waits for other such reads only.
     case sending
-    /// Whether the store can be read at all: behind nothing else.
+    /// A check whether the store can be read at all: waits for no other read.
     case check
 
     package enum User: Hashable, Sendable {
@@ -59,7 +59,7 @@ package enum Reading: Sendable {
         case daemon
     }
 
-    /// For whom the reads of this task are.
+    /// The purpose of this task's reads.
     @TaskLocal package static var current = Reading.asked(by: .daemon)
 }
 
@@ -101,7 +101,7 @@ final class BlockingReader: Sendable {
     func wait() { queue.sync {} }
     func hold() { queue.suspend() }
 
-    /// Lets go, and blocks the calling thread until what was asked for so far is done.
+    /// Ends the hold, and blocks the calling thread until all requested reads are done.
     func release() {
         queue.resume()
         wait()

@@ -3,8 +3,8 @@ import LarderModel
 
 /// The one writer of both files, confined to the thread of its ``CommitQueue``.
 ///
-/// A transaction is open over as many of them as its commands use. `state.db` is committed first:
-/// what it has counts, even where `cache.db` fails after it.
+/// A transaction is open over as many of them as its commands use. `state.db` is committed first.
+/// Its changes count, even if `cache.db` fails after it.
 final class StoreWriter: WriterPart {
     private let stateWriter: StateWriter
     private let cacheWriter: CacheWriter
@@ -81,7 +81,8 @@ final class StoreWriter: WriterPart {
         revisions.reserveAhead { end throws(StoreError) in
             try stateWriter.reserveRevisions(upTo: end)
         }
-        // Before anything is saved for a way back: what was given up stays so, whatever fails.
+        // This comes before the writer saves a state to roll back to, so that no rollback restores
+        // an upload.
         for upload in shared.takeAbandoned() {
             switch upload.file {
             case .state: stateWriter.forget(upload)
@@ -221,7 +222,7 @@ final class StoreWriter: WriterPart {
         }
     }
 
-    /// Whether an id's rows are as they were seen; what was not looked at is.
+    /// Whether an id's rows are as they were seen; a row that was not read counts as unchanged.
     func isStill(_ seen: WriteCondition.Seen?) throws(StoreError) -> Bool {
         guard let seen else { return true }
         let cached = try cacheIfAny?.rows.find(seen.name.scope, seen.name.id)?.revision
@@ -254,7 +255,7 @@ extension WriterPart {
         if isNew { onRollBack { index.remove(name) } }
     }
 
-    /// Changes what the index says of a durable id, unless the open transaction is rolled back.
+    /// Changes the index entry of a durable id; a rollback restores it.
     func change(_ name: TargetName, _ make: (inout ResidencyIndex.Place) -> Void) {
         let index = shared.residency
         guard let before = index.change(name, make) else { return }

@@ -23,7 +23,7 @@ package struct StoredModifier: Equatable, Sendable {
     package private(set) var round: Int = 1
     package let acceptedAt: Timestamp
     package private(set) var answerAt: Timestamp?
-    /// Of the first answer that left open whether it was applied.
+    /// Status of the first answer that left open whether the modifier was applied.
     package private(set) var unclearStatus: Int?
     package private(set) var settledAt: Timestamp?
     package let revision: Revision
@@ -179,11 +179,11 @@ package struct WholeModifier: Equatable, Sendable {
 package struct StoredChange: Equatable, Sendable {
     package let id: EntryID
     package let effect: [UInt8]
-    /// Of a dead letter: the view with the effect, and without.
+    /// The view without a dead letter's effect; `after` is the view with it.
     package let before: [UInt8]?
     package let after: [UInt8]?
 
-    /// Reads a row of the table `change`; nil for one whose id is none.
+    /// Reads a row of the table `change`; nil if its id is invalid.
     init?(_ row: SQLiteStatement) {
         guard let id = row.entryID(ChangeColumn.id) else { return nil }
         self.id = id

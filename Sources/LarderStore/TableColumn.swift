@@ -25,7 +25,8 @@ extension TableColumn {
     }
     var sql: String { name }
 
-    /// All columns for a select list, those that are not `wanted` as NULL; `named` has other SQL for some.
+    /// All columns for a select list, those that are not `wanted` as NULL; `named` has other SQL
+    /// for some.
     static func list(_ wanted: Set<Self>? = nil, _ named: [Self: String] = [:]) -> String {
         allCases.map { column in
             wanted?.contains(column) ?? true ? named[column] ?? column.sql : "NULL"
@@ -56,13 +57,14 @@ extension SQLiteColumn where Self == OnlyColumn {
     static var only: OnlyColumn { OnlyColumn() }
 }
 
-/// A column by its name in SQL, which is looked up each time: for statements that are not run often.
+/// A column by its name in SQL, which is looked up each time: for statements that are not run
+/// often.
 extension String: SQLiteColumn {
     func place(in row: SQLiteStatement) -> Int32 { row.place(of: self) }
 }
 
-/// The columns of an entry: those of the table `entry` of `cache.db`, and the first ones of `claim` of
-/// `state.db`, whose key is its number.
+/// The columns of an entry: those of the table `entry` of `cache.db`, and the first ones of `claim`
+/// of `state.db`, whose key is its number.
 enum EntryColumn: Int32, TableColumn {
     case key, scope, id, kind, storedAt, freshUntil, rev, origin, status, mediaType, etag,
         lastModified, headers, bytes, json, digestHigh, digestLow, body, data, skeleton, checksum
@@ -70,7 +72,8 @@ enum EntryColumn: Int32, TableColumn {
     static let list = list(nil)
     static let listOfClaim = list(nil, [.key: "claim"])
 
-    /// Columns for a list: SQLite reads the pages of the bytes for `data` and for all columns after it.
+    /// Columns for a list: SQLite reads the pages of the bytes for `data` and for all columns after
+    /// it.
     static let listed = all(but: [.data, .skeleton, .checksum])
     static let put = all(but: [.key, .scope, .id])
     /// Columns that a confirmation without a new body, as a 304, replaces.

@@ -93,7 +93,7 @@ package struct SettledModifier: Equatable, Sendable {
     /// The first of the ids that it changed; none of one that was settled by an earlier version.
     package let targets: [EntryID]
     package let attempts: Int
-    /// That of its last round.
+    /// The idempotency key of the last round.
     package let idempotencyKey: String
     package let bodyByteCount: Int
     package let laneName: LaneName?
@@ -160,8 +160,8 @@ package enum TargetBase: Sendable {
 
 /// Keeps an answer whose request started before a write from undoing that write (P-06).
 package struct AnswerFence: Sendable {
-    /// Whether something was written to an id that the answer may not know of yet: then nothing of it is
-    /// stored there.
+    /// Whether something was written to an id that the answer may not know of yet: then nothing of
+    /// it is stored there.
     ///
     /// Asked for every answer, on the writer's thread, so it must be quick.
     package let covers: @Sendable (ScopeKey, EntryID) -> Bool
@@ -244,7 +244,7 @@ package struct TargetReader {
 
     /// How many dead letters have changed an id; without any, this is a look into memory.
     package func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
-        // The index may be ahead of what is being read of `state.db`.
+        // The index may be ahead of the state that is read of `state.db`.
         guard reader.heldState != nil || shared.residency.mayHaveDeadLetters(scope, id) else {
             return 0
         }

@@ -29,9 +29,9 @@ struct TargetChange {
 struct TargetRows {
     let state: StateWriter
 
-    /// Has what a modifier in the queue targets be a target, and writes down what shows by it.
+    /// Makes rows of the aims of a queued modifier targets, and logs the views that change by it.
     ///
-    /// `opened` has its change of each aim, where they are at hand.
+    /// `opened` has the modifier's change of each aim, if the caller has them.
     func enter(
         _ number: ModifierNumber,
         _ aims: [WriteTarget],
@@ -87,10 +87,11 @@ struct TargetRows {
         return found == nil
     }
 
-    /// Says whether unsettled changes target a row; what it shows is another thing from `revision` on,
-    /// also where its base is the same.
+    /// Stores whether unsettled changes target a row, and the revision at which its view has
+    /// changed.
     ///
-    /// Its size in the file stays, so the page with these columns is all that is written of it.
+    /// The view changes even if the base is the same. The row's size in the file stays, so only the
+    /// page with these columns is written.
     func setTargeted(
         _ isTargeted: Bool,
         _ row: DurableRow,
@@ -211,7 +212,7 @@ struct TargetRows {
         try state.queue[.markStale].run((":key", row.number))
     }
 
-    /// A row's users see it change back to what it was: its revision goes on.
+    /// Raises a row's revision, because its users see its view change back.
     func raise(_ name: TargetName, to revision: Revision) throws(StoreError) {
         try state.statements[.raise].run(
             (":scope", name.scope.text),

@@ -7,7 +7,7 @@ package struct PinUsage: Equatable, Sendable {
     package let waiting: Int64
 }
 
-/// Where the bytes of some scopes are, as of one commit of each file.
+/// Bytes of some scopes, by kind, origin and scope, as of one commit of each file.
 package struct StoreUsage: Equatable, Sendable {
     package var total = UsageRows()
     package var byKind: [UsageGroup] = []

@@ -8,11 +8,12 @@ package enum ViewChange: Equatable, Sendable {
     /// The view is deleted, or nothing is known any more.
     case delete
 
-    /// Compares what a target that is no entity shows before and after a step; nil where it is the
+    /// Compares the view of a target other than an entity before and after a step; nil if it is the
     /// same.
     ///
-    /// Given are base and unsettled changes of both moments, and a way to the bytes of the requests
-    /// of these modifiers. Called on the writer's thread, in the transaction of the step.
+    /// The arguments are base and unsettled changes of both moments, and a way to the bytes of the
+    /// requests of these modifiers. It is called on the writer's thread, in the transaction of the
+    /// step.
     package typealias Comparison =
         @Sendable (Target, Target, (ModifierNumber) -> [UInt8]?) -> ViewChange?
 }

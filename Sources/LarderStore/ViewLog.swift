@@ -77,7 +77,8 @@ struct ViewLog {
         }
     }
 
-    /// Where either is nil there is more than is compared, which counts as a change.
+    /// Logs a change of a view; nil stands for a view that is too large to compare, and counts as a
+    /// change.
     private func log(
         from before: Target?,
         to after: Target?,
@@ -134,8 +135,8 @@ struct ViewLog {
 
     /// Writes down that an entry was stored: in a target, what that shows by it.
     ///
-    /// `view` is that of before where it is one. `isShownAgain` says that it is as it was, and was hidden
-    /// from a user.
+    /// `view` is that of before where it is one. `isShownAgain` says that it is as it was, and was
+    /// hidden from a user.
     func logPut(
         _ new: NewEntry,
         since view: ViewBefore?,
@@ -150,7 +151,7 @@ struct ViewLog {
         try logChanges(since: [view], revision, new.changeCause)
     }
 
-    /// Writes down what a modifier has come to; nothing of one whose id cannot be read.
+    /// Logs the new state of a modifier; skips one whose id cannot be read.
     func logModifier(
         _ row: QueuedRow,
         _ newState: ModifierState,
@@ -177,8 +178,8 @@ extension ChangeCause {
 }
 
 extension Target {
-    /// The row of a target that was made just now, with its first change; nil where its body is to be
-    /// read.
+    /// The row of a target that was made just now, with its first change; nil where its body is to
+    /// be read.
     init?(_ base: NewEntry?, _ change: OpenChange) {
         self.init(changes: [change])
         guard let base else { return }
@@ -186,7 +187,7 @@ extension Target {
         (entry, body, isDeleted) = (base.entry, .inline(bytes), base.entry.kind == .tombstone)
     }
 
-    /// Whether it is small enough that what it shows is made on the writer's thread.
+    /// Whether the target is small enough to compare its views on the writer's thread.
     fileprivate var isCompared: Bool {
         let effects = changes.reduce(0) { $0 + $1.effect.count }
         return changes.count <= Limits.comparedChangesMax
