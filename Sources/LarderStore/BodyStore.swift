@@ -111,7 +111,7 @@ package struct BodyStore: Sendable {
             return found == body ? try connection.bodies.isWhole(body) : nil
         }
         if isWhole == false {
-            // The server would cut a damaged body short.
+            // larderd would otherwise send a damaged body cut short.
             shared.countDamagedRow()
             drop(body, of: scope, id)
         }

@@ -108,7 +108,7 @@ struct StateCheck {
 
     /// Marks settled modifiers as dead, and computes impossible sizes again.
     ///
-    /// Such modifiers and sizes would fill the queue, or the room of pins. A size is possible up to
+    /// Such sizes would fill the queue, or the room of pins. A size is possible up to
     /// 1 MiB plus twice what the row holds.
     private static let repairs = """
         UPDATE modifier SET found_state = state, state = 'failed', reason = 'unreadable'
