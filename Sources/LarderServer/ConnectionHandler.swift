@@ -18,7 +18,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let loop: LoopReader
     private let worker: LoopWorker
     private let ready: ReadyAnswers
-    /// What the present plain read asks for, where its answer is worth keeping.
+    /// Target and user of the present plain read; nil if its answer is not worth keeping.
     private var asked: ReadyAnswers.Asked?
     private let meter: LoopMeter
     private let spin: LoopSpin
@@ -34,7 +34,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var speaksOtherwise = false
     private var isReading = false
     private var watch: ConnectionWatch
-    /// What the present exchange is counted as.
+    /// Route family under which the meter counts the present exchange.
     private var family = RouteFamily.none
     /// When the request of a put was whole.
     private var putArrived: NIODeadline?
@@ -374,7 +374,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch machine.answerCompleted(hasRoom: hasRoom(context)) {
         case .goOn: pump(context)
         case .waitForRoom: watch.readingAwaited(now: .now())
-        // Who asked for another protocol may be sending it already; see `closeInStages`.
+        // A client that asked for another protocol may already send it; see `closeInStages`.
         case .close: close(context, speaksOtherwise ? .output : .all)
         case .closeInStages:
             close(context, .output)
@@ -400,7 +400,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// Takes up what is held until an exchange begins that is not answered at once.
+    /// Processes held input until an exchange begins that the loop cannot answer immediately.
     private func pump(_ context: ChannelHandlerContext) {
         guard !isPumping else { return }
         guard !held.isEmpty else { return read(context) }
@@ -418,7 +418,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func close(_ context: ChannelHandlerContext, _ mode: CloseMode) {
         watch.closingBegan(now: .now())
-        // What was written before is flushed first; the promise of an empty write says when.
+        // The promise of an empty write completes once all earlier writes are flushed.
         context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer())))).assumeIsolated()
             .whenComplete { _ in context.close(mode: mode, promise: nil) }
     }

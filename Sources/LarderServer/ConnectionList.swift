@@ -142,7 +142,7 @@ struct ConnectionRefusal: Sendable {
         bytes = Array(head.joined(separator: "\r\n").utf8) + body
     }
 
-    /// Sends what the socket takes at once, which is all of it on a new connection.
+    /// Sends as much as the socket takes without waiting, which is all of it on a new connection.
     func send(to client: Int32) {
         // A close with unread bytes would reset the connection before the client reads the answer.
         var request = [UInt8](repeating: 0, count: 4_096)

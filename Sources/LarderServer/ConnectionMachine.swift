@@ -1,10 +1,10 @@
-/// One connection: decides which request is answered when, and when the connection ends.
+/// Decides when one connection answers each request, and when it ends.
 ///
 /// # Terms
 ///
 /// - *exchange*: one request and its answer. Exchanges go one after the other.
-/// - *held*: what came behind the present request (pipelining, RFC 9112 9.3.2) waits for the answer's
-///   end: parts of later requests, what is no request, the end of all that the client sends.
+/// - *held*: input that waits for the end of the present answer (pipelining, RFC 9112 9.3.2): parts
+///   of later requests, input that is not a request, the end of the client's input.
 /// - *room*: what was written and not yet taken by the socket is below ``Limits/unsentBytesMax``.
 /// - *last*: no request is taken after the present one.
 ///
@@ -131,8 +131,9 @@ struct ConnectionMachine: Equatable {
         /// Take up nothing until there is room.
         case waitForRoom
         case close
-        /// Say no more, and drop what the client still sends of its request until it has read the
-        /// answer: closed at once, it could lose it (RFC 9112 9.6).
+        /// Sends no more, and drops the rest of the request until the client has read the answer.
+        ///
+        /// An immediate close could lose the answer (RFC 9112 9.6).
         case closeInStages
         case nothing
     }
@@ -208,7 +209,7 @@ struct ConnectionMachine: Equatable {
         case nothing
     }
 
-    /// What came is no HTTP, or too much of it.
+    /// The parser refused the input: it is not HTTP, or too large.
     mutating func parsingFailed() -> RefusalAction {
         defer { checkInvariants() }
         switch state {
@@ -220,7 +221,7 @@ struct ConnectionMachine: Equatable {
         case .exchanging(isRequestWhole: false):
             isLast = true
             return .breakOff
-        // What came before it is still good.
+        // The present request came before the refused input and is still valid.
         case .exchanging(isRequestWhole: true): return isLast ? .nothing : .hold
         case .unread: return .hold
         case .closed: return .nothing

@@ -56,7 +56,7 @@ enum EntryReply: Sendable {
         }
     }
 
-    /// What is asked, apart from who reads it.
+    /// Parameters of a read, without the client that sends it.
     private struct Question: Sendable {
         let id: EntryID
         let head: HTTPRequestHead
@@ -226,7 +226,7 @@ extension EntryQuery {
 }
 
 extension HTTPHeaders {
-    /// What snapshots say of the modifiers that touch an entry.
+    /// Adds the fields about the modifiers that touch an entry.
     fileprivate mutating func add(_ overlay: Overlay) {
         add(name: "Larder-Pending", value: String(overlay.pending.count))
         guard overlay != .none else { return }

@@ -29,10 +29,9 @@ extension Exchange {
         }
     }
 
-    /// Whose rows a request is about; refused where they are others' and the client is no
-    /// administrator.
+    /// Rows that a selection names; throws if they are others' and the client is no administrator.
     ///
-    /// `use` says for the log what is done with them.
+    /// `use` names the operation in the log.
     func rows(_ selection: ScopeSelection, for use: String) throws(Problem) -> RowScopes {
         if selection.isOthers {
             let account = selection.account.map { " account=\($0.text)" } ?? ""
@@ -72,9 +71,9 @@ extension Exchange {
         }
     }
 
-    /// Refuses whoever is no administrator, and writes down what one does.
+    /// Throws unless the client is an administrator, and logs the operation.
     ///
-    /// `use` says for the log what it is, and of which object: `evict origin=api scope=all`.
+    /// `use` names the operation and its object in the log: `evict origin=api scope=all`.
     func requireAdministrator(
         _ use: String,
         refusing reason: String? = nil

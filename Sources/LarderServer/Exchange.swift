@@ -5,7 +5,7 @@ import LarderWire
 import NIOCore
 import NIOHTTP1
 
-/// One request on its way through a route.
+/// A request while a route handles it.
 struct Exchange: Sendable {
     let head: HTTPRequestHead
     let peer: Peer
@@ -24,7 +24,7 @@ struct Exchange: Sendable {
         engine.store.key(for: peer.scope(account))
     }
 
-    /// What the client calls itself; nil where it does not.
+    /// The client's name from the field `Larder-Client`; nil without that field.
     var client: ClientTag? {
         get throws(Problem) {
             guard let name = head.headers.first(name: "Larder-Client") else { return nil }
@@ -43,7 +43,7 @@ struct Exchange: Sendable {
         HeaderFields(head.headers.map { HeaderFields.Field(name: $0.name, value: $0.value) })
     }
 
-    /// What the request expects of the entry that it writes.
+    /// Preconditions of a write, from `If-Match` and `If-None-Match`.
     var conditions: WriteConditions {
         let (match, noneMatch) = (head.headers["If-Match"], head.headers["If-None-Match"])
         return WriteConditions(ifMatch: match, ifNoneMatch: noneMatch)

@@ -13,7 +13,7 @@ final class FrameStream {
         format = FrameFormat(accepting: exchange.accepted)
     }
 
-    /// False when nobody reads any more.
+    /// Returns false once the connection is closed.
     func send(_ frame: some StreamFrame) async -> Bool {
         await send([frame])
     }

@@ -4,8 +4,9 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// What the connections of one event loop count; used on that loop only, so that counting costs
-/// no lock and no shared memory.
+/// Counters for the connections of one event loop.
+///
+/// Only that loop uses them, so that counting costs no lock and no shared memory.
 final class LoopMeter {
     private(set) var counts = LoopCounts()
 
@@ -26,7 +27,7 @@ final class LoopMeter {
         counts.readyAnswers[keyPath: reason] += 1
     }
 
-    /// What the answers that are ready take now.
+    /// Records the bytes that ``ReadyAnswers`` keeps now.
     func readyKept(_ bytes: Int) { counts.readyAnswers.bytes = Int64(bytes) }
 
     func received(_ bytes: Int) { counts.received += Int64(bytes) }

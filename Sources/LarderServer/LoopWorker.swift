@@ -59,10 +59,10 @@ actor LoopWorker {
     }
 }
 
-/// An event loop as the place where tasks run, actors' and their own alike.
+/// An event loop as the executor of actors and of tasks.
 ///
-/// A task that prefers it (SE-0417) comes back to its loop from a writer's thread at once, without
-/// the pool's threads between, and goes from one actor of the loop to another on the same thread.
+/// A task that prefers this executor (SE-0417) resumes on its loop directly from a writer's thread,
+/// without a hop through the pool. The task moves between actors of the loop on the same thread.
 final class LoopExecutor: TaskExecutor, SerialExecutor {
     private let eventLoop: any EventLoop
 
@@ -127,7 +127,7 @@ final class LoopReader {
     }
 }
 
-/// What the connections of one event loop share, used on that loop only.
+/// State that the connections of one event loop share; only that loop uses it.
 struct ServerLoop {
     let reader: LoopReader
     let worker: LoopWorker
@@ -149,9 +149,9 @@ final class LoopSpin: ChannelInboundHandler {
 
     /// That of the pipe; nil where no loop is to be kept awake.
     private var pipe: ChannelHandlerContext?
-    /// Who was answered last.
+    /// The connection that the loop answered last.
     private var client: ObjectIdentifier?
-    /// Since when at least nobody else was.
+    /// Time since which the loop has answered only `client`; nil until its second answer in a row.
     private var aloneSince: NIODeadline?
     /// Until when it is kept awake; nil while no byte is under way.
     private var end: NIODeadline?

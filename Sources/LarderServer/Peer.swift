@@ -2,7 +2,7 @@ import Glibc
 import LarderModel
 import NIOCore
 
-/// Who is at the other end of a connection, by the kernel's word (SO_PEERCRED, unix(7)).
+/// The process at the other end of a connection, from the kernel (SO_PEERCRED, unix(7)).
 struct Peer: Sendable, Equatable {
     let pid: Int32
     let uid: UInt32
@@ -32,11 +32,11 @@ struct Peer: Sendable, Equatable {
     }
 }
 
-/// The groups of whoever is at the other end of a connection, by the kernel's word at the moment of
-/// connecting (SO_PEERCRED and SO_PEERGROUPS, unix(7) and socket(7)).
+/// Groups that the process at the other end of a connection had when it connected.
 ///
-/// They are asked for when something hangs on them, so that an ordinary request costs nothing; the
-/// kernel keeps what it noted when the client connected, and answers the same at any time.
+/// The kernel reports them (SO_PEERCRED and SO_PEERGROUPS, unix(7) and socket(7)). The server asks
+/// for them only when a decision depends on them, so that an ordinary request costs nothing. The
+/// kernel's record does not change, so the server can ask at any time.
 struct PeerGroups: Sendable, Equatable {
     /// The supplementary groups, and the group that the client ran as.
     let all: Set<UInt32>
@@ -75,17 +75,17 @@ struct PeerGroups: Sendable, Equatable {
     }
 }
 
-/// Who may look into others' rows and change how the daemon works: root, the daemon's own user, and
-/// the members of a group.
+/// Users who may see others' rows and change how the daemon works.
 ///
-/// The group is not the socket's: who may ask may not therefore administer.
+/// They are root, the daemon's own user, and the members of a group. The group is not the socket's:
+/// access to the socket does not include administration.
 package struct Administrators: Sendable, Equatable {
     private let uids: Set<UInt32>
     private let group: Group
 
     package struct Group: Sendable, Equatable {
         package let name: String
-        /// Nil where no group has the name, so that nobody is in it.
+        /// Nil where no group has the name: then the group has no members.
         package let number: UInt32?
 
         package init(name: String, number: UInt32?) {

@@ -4,14 +4,15 @@ import LarderStore
 import NIOCore
 import NIOHTTP1
 
-/// Answers to plain reads that are ready to be sent once more, of one event loop and used on it only.
+/// Answers to plain reads that are ready to be sent again; one event loop uses them.
 ///
-/// Each is good as long as its bytes would be the same: until something is written that it shows, or a
-/// second of its Date, its Age or the rest of its lifetime ends. So none holds for more than a second,
-/// which is enough: what is asked for less often needs none. They are bounded in bytes; what was not
-/// used for longest goes first, half of all at once.
+/// An answer is valid while its bytes would be the same. It ends when a write changes something
+/// that it shows, or when a second of its Date, its Age or its remaining lifetime ends. So no
+/// answer is valid for more than a second. That is enough: a target that clients read less often
+/// needs no ready answer. The answers are bounded in bytes. When the recent half is full, the half
+/// that was unused for longest is dropped as a whole.
 final class ReadyAnswers {
-    /// One, under the target that was asked for and by whom.
+    /// An answer, kept under its target and the user who asked for it.
     final class Answer {
         fileprivate let target: [UInt8]
         fileprivate let uid: UInt32
@@ -37,7 +38,7 @@ final class ReadyAnswers {
             bodyBytes = body.readableBytes
         }
 
-        /// What it counts: its own bytes, and what it takes beside them.
+        /// Bytes counted for the answer: its own, and an estimate of the memory around them.
         fileprivate var size: Int { bytes.storageCapacity + 2 * target.count + 2_048 }
 
         fileprivate func isTo(_ target: UnsafeRawBufferPointer, _ uid: UInt32) -> Bool {
@@ -48,7 +49,7 @@ final class ReadyAnswers {
         }
     }
 
-    /// What was asked for more than once, so that its answer is worth keeping.
+    /// Target and user of a read that came more than once, so that its answer is worth keeping.
     struct Asked {
         fileprivate let target: [UInt8]
         fileprivate let uid: UInt32
@@ -61,9 +62,11 @@ final class ReadyAnswers {
     private var older: [Int: Answer] = [:]
     private var recentBytes = 0
     private var olderBytes = 0
-    /// What all of them count.
+    /// Sum of the sizes of all answers.
     var bytes: Int { recentBytes + olderBytes }
-    /// What was asked for once: nothing is kept of it, as it may be one of a million.
+    /// Hashes of the reads that came once.
+    ///
+    /// The first answer is not kept, as the read may be one of a million.
     private var seen: Set<Int> = []
     private static let seenMax = 16_384
 

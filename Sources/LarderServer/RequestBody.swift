@@ -36,7 +36,7 @@ final class RequestBody: @unchecked Sendable {
         bufferedBytes < Limits.inlineBodyBytesMax * 2
     }
 
-    /// Whether somebody waits for a piece: then the client is who is slow.
+    /// Whether a reader waits for a piece: then the client is the slow side.
     var isAwaited: Bool { taker != nil }
 
     // MARK: From the connection
@@ -86,16 +86,16 @@ final class RequestBody: @unchecked Sendable {
     }
 }
 
-/// What comes from a client, in its order.
+/// Input from a client, in order of arrival.
 enum ConnectionInput {
     case part(HTTPServerRequestPart)
-    /// What is no request.
+    /// Input that is not a request.
     case unreadable(Problem)
     /// Nothing more.
     case end
 }
 
-/// What the present exchange needs of its connection.
+/// State that a connection keeps for the present exchange.
 enum ConnectionExchange {
     /// Answered on the loop once the request is whole.
     case inline(HTTPRequestHead, EntryID)
@@ -103,6 +103,6 @@ enum ConnectionExchange {
 }
 
 extension ByteBuffer {
-    /// What it keeps in memory: a small piece the whole of what was read with it.
+    /// Memory that the buffer keeps: a small piece keeps all bytes that were read with it.
     var heldBytes: Int { storageCapacity }
 }

@@ -4,10 +4,12 @@ import LarderModel
 import NIOCore
 import NIOHTTP1
 
-/// What a head's fields say of where its request ends and of what may follow, found in one pass: a
-/// look for each name by itself is a pass, too, and every hit would pay for all of them.
+/// Facts from the fields of a head: where the request ends, and what may follow it.
+///
+/// One pass finds all of them. A search for each name would be another pass, and every hit would
+/// pay for all passes.
 struct RequestFraming {
-    /// Whether what the client sends behind the request may be no HTTP.
+    /// Whether the client may send another protocol than HTTP after the request.
     private(set) var asksForAnotherProtocol: Bool
     private(set) var hasLength = false
     private(set) var isCoded = false
@@ -45,14 +47,14 @@ extension String {
 extension UInt8 {
     fileprivate var isSpace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 
-    /// Whether it may stand in a host with its port (RFC 3986 3.2.2).
+    /// Whether the byte is valid in a host with its port (RFC 3986 3.2.2).
     var standsInHost: Bool { ASCIISet.host.contains(self) }
 
-    /// Whether it may stand in a path with its query (RFC 3986 3.3, 3.4).
+    /// Whether the byte is valid in a path with its query (RFC 3986 3.3, 3.4).
     var standsInTarget: Bool { ASCIISet.target.contains(self) }
 }
 
-/// Some characters of ASCII, a bit for each.
+/// A set of ASCII characters, one bit for each.
 private struct ASCIISet {
     private var bits: (UInt64, UInt64) = (0, 0)
 
@@ -86,7 +88,7 @@ private struct ASCIISet {
 /// It takes no more than what the parser takes, and says the same of it; everything else is left to
 /// the parser.
 struct PlainRead {
-    /// Where the target stands, in origin form.
+    /// Range of the target, which is in origin form.
     let target: Range<Int>
     /// The length of the head, its empty line included.
     let length: Int
@@ -131,7 +133,7 @@ struct PlainRead {
         }
     }
 
-    /// What is left to be looked at.
+    /// Bytes of a head, and the place up to which they have been read.
     private struct Text {
         let bytes: UnsafeRawBufferPointer
         private(set) var place = 0
@@ -172,7 +174,7 @@ extension HTTPRequestHead {
         Substring(uri.utf8.prefix { $0 != UInt8(ascii: "?") })
     }
 
-    /// What stands behind the target's first `?`; nil where it has none.
+    /// Text after the target's first `?`; nil where it has none.
     var query: Substring? {
         guard let mark = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
         return uri[uri.utf8.index(after: mark)...]
@@ -197,9 +199,9 @@ extension HTTPRequestHead {
         return head
     }
 
-    /// What a target in absolute form asks for; nil for any other (RFC 9112 3.2.2).
+    /// Path and query of a target in absolute form; nil for any other form (RFC 9112 3.2.2).
     ///
-    /// The authority counts for nothing, as Host does: the socket has one server.
+    /// The daemon ignores the authority, as it ignores Host: the socket has one server.
     private var originForm: String? {
         guard uri.utf8.first != UInt8(ascii: "/"),
             let scheme = ["http://", "https://"].first(where: {
@@ -226,8 +228,10 @@ extension HTTPRequestHead {
         )
     }
 
-    /// Chunks are the one coding of a body that is taken: 400 where they do not end the list, 501 for
-    /// what stands before them (RFC 9112 6.1), which the parser takes.
+    /// Problem with the codings of the body, of which the daemon takes `chunked` only.
+    ///
+    /// A list that does not end with `chunked` gets 400. A list with another coding before it gets
+    /// 501 (RFC 9112 6.1), as the parser accepts such a list.
     private var codingProblem: Problem? {
         let name = "Transfer-Encoding"
         let codings = headers[canonicalForm: name].map { String($0).lowercased() }
@@ -256,7 +260,7 @@ extension HTTPRequestHead {
         headers.first(name: "Expect")?.isEqual(to: "100-continue") ?? false
     }
 
-    /// What the parser makes of a ``PlainRead``, but for fields that mean nothing.
+    /// The head that the parser reads from a ``PlainRead``, without fields that mean nothing.
     static func plainRead(of target: String) -> HTTPRequestHead {
         HTTPRequestHead(version: .http1_1, method: .GET, uri: target, headers: ["Host": "larder"])
     }
@@ -290,7 +294,7 @@ extension Problem {
         Problem(.miss, "nothing is cached under '\(id)'")
     }
 
-    /// What the parser's complaint means to the client.
+    /// Turns an error of the parser into a problem for the client.
     init(parsing error: any Error) {
         if error as? HTTPParserError == .headerOverflow
             || error is ByteToMessageDecoderError.PayloadTooLargeError

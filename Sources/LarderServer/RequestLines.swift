@@ -5,10 +5,10 @@ import NIOHTTP1
 /// Refuses a request of another protocol: the parser takes `RTSP/1.0` and `ICE/1.0` for versions of
 /// HTTP, and tells only their numbers.
 ///
-/// It stands before the parser and hands on what comes in pieces, none of which goes over the end of
-/// a request, so that it knows where each request line is; it is told in turn what was read in them.
-/// By that it can also have plain reads taken before the parser sees them (``readAhead``). Used on the
-/// connection's event loop.
+/// The handler comes before the parser. It passes input on in pieces that never cross the end of a
+/// request, so that it knows where each request line is. The connection tells it each part that the
+/// parser read. So the connection can also take plain reads before the parser sees them
+/// (``readAhead``). Only the connection's event loop uses the handler.
 final class RequestLines: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -41,7 +41,7 @@ final class RequestLines: ChannelInboundHandler {
     /// While it may not, what the socket gave stays here as bytes: parsed requests take several
     /// times as much memory.
     var takesMore: () -> Bool = { true }
-    /// What is not handed on yet, from the beginning of a request on.
+    /// Bytes not passed on yet; they start at the beginning of a request.
     private var rest = ByteBuffer()
     private var isHandingOn = false
     /// Whether the client's end of input has come, and waits for the rest.
@@ -57,7 +57,7 @@ final class RequestLines: ChannelInboundHandler {
         rest = ByteBuffer()
     }
 
-    /// What the parser has made of the bytes that were handed on.
+    /// Notes a part that the parser read from the bytes passed on.
     func saw(_ part: HTTPServerRequestPart) {
         switch part {
         case .head(let head): place = Self.place(after: head)
@@ -108,7 +108,7 @@ final class RequestLines: ChannelInboundHandler {
     }
 
     private func handOn(_ bytes: inout ByteBuffer, _ context: ChannelHandlerContext) {
-        // What is handed on may lead to goOn().
+        // Bytes that are passed on may lead to a call of goOn().
         isHandingOn = true
         handOnRequests(&bytes, context)
         isHandingOn = false
@@ -186,7 +186,7 @@ final class RequestLines: ChannelInboundHandler {
         return UnsafeRawPointer(found) - base
     }
 
-    /// What is no version at all is left to the parser.
+    /// False for a version of RTSP or ICE; the parser handles text that is not a version.
     private func isHTTP(_ text: Slice<UnsafeRawBufferPointer>) -> Bool {
         if text.suffix(9).starts(with: "HTTP/".utf8) { return true }
         let line = lineEnd + text.suffix(16)

@@ -11,7 +11,7 @@ struct ResponseWriter: Sendable {
     let version: HTTPVersion
     let isHeadOnly: Bool
 
-    /// A whole answer; of a large one no more at once than the client reads.
+    /// Sends a whole answer; a large one in pieces, as fast as the client reads.
     func respond(
         _ status: HTTPResponseStatus,
         _ headers: HTTPHeaders = HTTPHeaders(),
@@ -58,7 +58,7 @@ struct ResponseWriter: Sendable {
 
     /// The head of an answer whose body follows.
     ///
-    /// False when nobody reads any more.
+    /// Returns false once the connection is closed.
     func begin(
         _ status: HTTPResponseStatus,
         _ headers: HTTPHeaders,
@@ -74,7 +74,7 @@ struct ResponseWriter: Sendable {
 
     /// The next piece of the body; returns when the socket has taken it.
     ///
-    /// False when nobody reads any more.
+    /// Returns false once the connection is closed.
     func send(_ bytes: some Collection<UInt8> & Sendable) async -> Bool {
         guard !isHeadOnly else { return channel.isActive }
         return await write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
@@ -137,7 +137,7 @@ final class FieldBytesHandler: ChannelOutboundHandler, RemovableChannelHandler {
 }
 
 extension HTTPHeaders {
-    /// What the daemon is, as every answer tells it (RFC 9110 10.2.4).
+    /// Value of the field `Server`, which every answer has (RFC 9110 10.2.4).
     static let server = "larderd/\(Version.text)"
 
     /// Adds the fields of every answer, apart from those that it has.

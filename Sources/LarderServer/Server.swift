@@ -18,12 +18,12 @@ package final class Server: Sendable {
     /// gives, and finds fewer requests at a time.
     private static var loopCount: Int { System.coreCount > 2 ? System.coreCount : 1 }
 
-    /// Those of the process; origins are asked on others.
+    /// Event loops of the process for clients; requests to origins use other loops.
     package static let eventLoops: any EventLoopGroup = MultiThreadedEventLoopGroup(
         numberOfThreads: loopCount
     )
 
-    /// Reads the configuration again; where it is taken, the function hears what the server goes by.
+    /// Reads the configuration again, and calls `take` with the new settings if nothing failed.
     package typealias Reload =
         @Sendable (_ take: @escaping @Sendable (ServerStanding) -> Void) async -> ReloadReport
 
@@ -32,10 +32,9 @@ package final class Server: Sendable {
         package var path: String
         package var mode: UInt32
         package var administrators: Administrators
-        /// A socket that listens already and belongs to somebody else, to be served in place of
-        /// one at the path.
+        /// A listening socket of the process that started the daemon; replaces one at `path`.
         package var inherited: Int32?
-        /// What status tells of the daemon's configuration.
+        /// Configuration that status reports.
         package var told: ConfigurationStatus?
         /// Memory for answers that are ready to be sent, over all event loops.
         package var readyBytes = ByteSize(bytes: 8 << 20)
@@ -43,7 +42,7 @@ package final class Server: Sendable {
         package var takesPlainReads = true
         /// How many files the process may have open, which bounds the connections.
         package var filesMax = Int.max
-        /// What reads the configuration again.
+        /// Function that reads the configuration again.
         package var reload: Reload?
         /// Whether a loop stays awake for a moment after a hit of its only client.
         package var spins = false
@@ -131,7 +130,7 @@ package final class Server: Sendable {
 
     private typealias Loops = [ObjectIdentifier: LoopPlace]
 
-    /// What is known of an event loop outside of it.
+    /// Parts of an event loop that code outside of the loop uses.
     private struct LoopPlace {
         let loop: NIOLoopBoundBox<ServerLoop>
         /// That of its ``LoopSpin``.

@@ -40,7 +40,7 @@ final class ServerContext: Sendable {
 
     var administrators: Administrators { standing.withLock { $0.administrators } }
 
-    /// What status tells of the configuration.
+    /// Configuration that status reports.
     var configuration: ConfigurationStatus? { standing.withLock { $0.configuration } }
 
     /// Has the configuration read again; nil where it cannot be.
@@ -53,10 +53,10 @@ final class ServerContext: Sendable {
     }
 }
 
-/// What a server goes by of the configuration that is in force.
+/// Settings of a server that come from the configuration in force.
 package struct ServerStanding: Sendable {
     package var administrators: Administrators
-    /// What status tells of it.
+    /// Configuration that status reports.
     package var configuration: ConfigurationStatus?
 
     package init(

@@ -2,10 +2,10 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// The socket at a path: made for this daemon alone, and taken away at its end.
+/// The socket at a path: made for this daemon alone, and removed at its end.
 ///
-/// A socket that somebody answers on is never taken over; a dead one is removed. Two daemons that
-/// start at once are kept apart by a lock on a file beside it.
+/// The daemon never takes over a socket that a process listens on. It removes a dead socket. A lock
+/// on a file next to the socket keeps apart two daemons that start at the same time.
 struct SocketFile: Sendable {
     let path: String
     private let mode: mode_t
@@ -79,10 +79,9 @@ struct SocketFile: Sendable {
         return path.isEmpty ? nil : path
     }
 
-    /// Takes the socket's file away, unless another stands there by now; connections that are open
-    /// go on.
+    /// Removes the socket's file, unless another file has its path; open connections go on.
     ///
-    /// The lock's file stays: two that made it anew at once would hold two locks.
+    /// The lock's file stays. Two daemons that each created it again would hold two locks.
     func remove() {
         if let identity, Identity(of: path) == identity { unlink(path) }
         close(lock)
@@ -112,7 +111,7 @@ struct SocketFile: Sendable {
         guard probe >= 0 else { return true }
         defer { close(probe) }
         guard let result = withAddress(path, { connect(probe, $0, $1) }) else { return false }
-        // EAGAIN: its backlog is full, so somebody listens.
+        // EAGAIN: the backlog is full, so a process listens.
         return result == 0 || errno == EAGAIN || errno == EACCES
     }
 
@@ -120,8 +119,8 @@ struct SocketFile: Sendable {
         let kind = Int32(SOCK_STREAM.rawValue) | O_CLOEXEC
         let descriptor = socket(AF_UNIX, kind, 0)
         guard descriptor >= 0 else { throw .failed(path) }
-        // Nobody gets in before the rights are as they should be: Linux gives the file those of the
-        // socket. The process's umask would be that of every thread.
+        // No client can connect before the mode is right: Linux gives the file the mode of the
+        // socket. A umask would change the mode of files that other threads create.
         let isClosed = fchmod(descriptor, 0o600) == 0
         guard let bound = withAddress(path, { bind(descriptor, $0, $1) }) else {
             close(descriptor)
@@ -180,7 +179,7 @@ package enum ServerError: Error, Equatable {
 enum ListeningSocket {
     /// Made by the daemon at a path, and taken away by it.
     case own(SocketFile)
-    /// Opened by whoever started the daemon: its file is theirs.
+    /// Opened by the process that started the daemon, which owns the file.
     case inherited(descriptor: Int32)
 
     init(_ configuration: Server.Configuration) throws(ServerError) {
@@ -200,15 +199,15 @@ enum ListeningSocket {
 
     /// Gives clients the longest queue that the kernel grants.
     ///
-    /// To be called once SwiftNIO has the socket: it listens on it anew, with room for 128, and
-    /// whatever option says otherwise.
+    /// Call it once SwiftNIO has the socket. SwiftNIO calls listen(2) again with room for 128
+    /// clients, whatever its option says.
     func lengthenQueue() throws(ServerError) {
         guard listen(descriptor, SOMAXCONN) == 0 else {
             throw .cannotListen(path: "the socket", reason: String(cString: strerror(errno)))
         }
     }
 
-    /// What clients do not find any more.
+    /// Socket whose file clients no longer find.
     enum Fault {
         case own(SocketFile)
         case inherited(path: String)

@@ -6,16 +6,17 @@ import Synchronization
 
 /// A few threads, where every task of the process runs that belongs to no event loop.
 ///
-/// libdispatch wakes up each second for good, to count its threads, once a task has run on them; these
-/// wake up for tasks alone, and one for each task, where `NIOThreadPool` wakes all of its threads. Tasks
-/// inherit it from the one that began them (SE-0417). It lives as long as the process.
+/// Once a task has run on libdispatch, libdispatch wakes up each second, permanently, to count its
+/// threads. The threads here wake up only for tasks, one thread for each task. `NIOThreadPool`
+/// would wake all of its threads. Tasks inherit the executor from the task that began them
+/// (SE-0417). The executor lives as long as the process.
 package final class ThreadPoolExecutor: TaskExecutor {
     private let jobs = Mutex(Deque<UnownedJob>())
     /// Counts the jobs.
     private let isThere = DispatchSemaphore(value: 0)
     private let threads: NIOThreadPool
 
-    /// One thread for each processor, two at least, so that a long piece of work leaves one free.
+    /// Starts a thread for each processor, at least two, so that a long task leaves one free.
     package init() {
         let count = max(2, System.coreCount)
         threads = NIOThreadPool(numberOfThreads: count)

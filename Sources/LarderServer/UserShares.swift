@@ -3,9 +3,9 @@ import LarderModel
 import NIOCore
 import Synchronization
 
-/// What requests and answers hold, counted by users: each holds it for as long as its client pleases.
+/// Amounts that requests and answers hold, counted by user.
 ///
-/// Guarded by a lock.
+/// A client decides how long its requests hold their amounts. A lock guards the counts.
 final class UserShares: Sendable {
     fileprivate let taken: Mutex<Shares<UInt32>>
 

@@ -41,7 +41,9 @@ struct ModifierRoutes {
         )
     }
 
-    /// What it is once it is settled or the time is over; it was accepted, also when the daemon ends.
+    /// The report of a modifier once it is settled or the time is over.
+    ///
+    /// If the daemon stops first, the client gets the present state, as the modifier was accepted.
     private func settled(
         _ id: ModifierID,
         _ scope: ScopeKey,

@@ -3,7 +3,7 @@ import LarderModel
 import LarderWire
 import NIOHTTP1
 
-/// `/v1/pins`: what is kept for good.
+/// `/v1/pins`: marks that keep entries permanently.
 struct PinRoutes {
     let exchange: Exchange
     private var engine: Engine { exchange.engine }

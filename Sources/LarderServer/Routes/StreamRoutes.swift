@@ -196,7 +196,7 @@ struct RawRoutes {
         case .answer(let answer): await send(answer)
         case .problem(let problem, let fields):
             await exchange.respond(problem, HTTPHeaders(fields))
-        // Nobody reads any more.
+        // The client has hung up.
         case nil: await writer.abort()
         }
     }
