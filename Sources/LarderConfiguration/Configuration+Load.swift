@@ -6,21 +6,22 @@ package typealias TLSCheck = @Sendable (TLSSettings) -> TLSFault?
 extension Configuration {
     /// Reads the configuration of a process.
     ///
-    /// A flag counts more than the environment, that more than the file, that more than a default.
-    /// Origins come from the file, from `origins.d` beside it, and from `origins.d` in the state
-    /// directory, where the daemon keeps those that were added while it ran.
+    /// A flag overrides the environment, which overrides the file, which overrides a default.
+    /// Origins come from the file, from `origins.d` in its folder, and from `origins.d` in the
+    /// state directory. The daemon keeps origins in the state directory that were added while it
+    /// ran.
     ///
     /// - Parameters:
-    ///   - file: What `--config` names; it must be there. Nil takes the file at the standard
-    ///     place, where none is no error.
+    ///   - file: Path from `--config`; the file must exist. Nil means the standard path, where the
+    ///     file may be missing.
     ///   - environment: All variables of the process; those that are not Larder's are passed over.
     ///   - uid: The effective user.
     ///   - home: That user's home, an absolute path.
     ///   - flags: Values from the command line.
-    ///   - checkTLS: What looks into certificates and keys.
-    /// - Returns: What counts in the end.
-    /// - Throws: Everything that is wrong, not only the first. What is wrong in the state
-    ///   directory is none of it: it is left out and told in ``warnings``.
+    ///   - checkTLS: Function that checks certificates and keys.
+    /// - Returns: The configuration in force.
+    /// - Throws: All problems, not only the first. A problem in the state directory does not
+    ///   throw: the origin is left out, and ``warnings`` reports it.
     package static func load(
         file: String?,
         environment: [String: String],
@@ -76,10 +77,9 @@ extension Configuration {
 }
 
 extension ConfigurationReader {
-    /// What was read, unless something was wrong with it.
+    /// The configuration; throws if the reader found problems.
     ///
-    /// What is wrong is told in the order in which a person reads: file by file from its top,
-    /// then the rest as it came.
+    /// The error lists problems in reading order: each file from its top, then the others as found.
     func result() throws(ConfigurationError) -> Configuration {
         guard !findings.isEmpty else { return configuration }
         var ranks: [String: Int] = [:]
@@ -95,7 +95,7 @@ extension ConfigurationReader {
         throw .invalid(sorted.map(\.element), log: configuration.log)
     }
 
-    /// Looks at the paths that nobody set; what was set was looked at when it was read.
+    /// Checks the default paths; the reader has checked the paths that were set.
     fileprivate mutating func checkPaths() {
         for key in [ConfigurationKey.socketsAPI, .storageCacheDirectory, .storageStateDirectory] {
             let setting = Setting(text: configuration.text(of: key), place: .standard(key))
@@ -115,7 +115,7 @@ extension ConfigurationPlace {
 }
 
 extension NormalizeRules {
-    /// Reads a file that holds what stands under an origin's `normalize`.
+    /// Reads a file that holds the value of an origin's `normalize`.
     ///
     /// - Throws: Everything that is wrong with it, not only the first.
     package static func load(file: String) throws(ConfigurationError) -> NormalizeRules {

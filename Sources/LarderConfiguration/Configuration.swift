@@ -17,7 +17,7 @@ package struct Configuration: Equatable, Sendable {
     /// Of the file and of the folders of origins, sorted by name.
     package var origins: [OriginSettings] = []
     package var originSources: [OriginName: OriginSource] = [:]
-    /// What was left out of the state directory's folder of origins, one sentence each.
+    /// Problems of origins that were left out of the state directory's folder, one sentence each.
     package var warnings: [String] = []
 
     /// The defaults, for a process that lives in `places`.
@@ -68,11 +68,11 @@ extension Configuration {
         package var maxBytes = ByteSize(bytes: 1 << 30)
     }
 
-    /// What the modifier queue may hold; 0 of either of its first two lets nothing be accepted.
+    /// Limits of the modifier queue, which accepts no modifier if one of the first two is 0.
     package struct Queue: Equatable, Sendable {
         /// Modifiers that are not settled, and dead letters.
         package var maxModifiers = 100_000
-        /// What these hold, with the bases of their targets.
+        /// Bytes of these modifiers and dead letters, with the bases of their targets.
         package var maxBytes = ByteSize(bytes: 256 << 20)
         /// Settled modifiers that are remembered.
         package var history = 10_000
@@ -82,7 +82,7 @@ extension Configuration {
         /// The group, by name or number, whose members are administrators besides root and the
         /// daemon's own user; one that does not exist has no members.
         package var adminGroup = standardAdminGroup
-        /// What is meant where nobody names one.
+        /// Name of the group where the configuration names none.
         package static let standardAdminGroup = "larder-admin"
         /// The part of the queue and of the pins that one user may fill while another uses them, and
         /// the part of the cache above which a user loses own rows first; 0.01 to 1.
@@ -112,7 +112,7 @@ extension Configuration {
     package enum LogFormat: String, Sendable, CaseIterable {
         /// journald's own protocol where stderr is the journal, lines of text elsewhere.
         case auto
-        /// One JSON object a line.
+        /// A JSON object in each line.
         case json
     }
 }

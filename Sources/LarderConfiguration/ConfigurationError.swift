@@ -36,7 +36,7 @@ package struct ConfigurationFinding: Error, Equatable, CustomStringConvertible {
         self.isUnknownKey = isUnknownKey
     }
 
-    /// One line: `/etc/larder/larder.yaml:3:5: there is no key 'cahce' (did you mean 'cache'?)`.
+    /// Example: `/etc/larder/larder.yaml:3:5: there is no key 'cahce' (did you mean 'cache'?)`.
     package var description: String { "\(place): \(words)" }
 
     package var words: String {
@@ -49,7 +49,7 @@ package enum ConfigurationPlace: Hashable, Sendable, CustomStringConvertible {
     case file(String, line: Int, column: Int)
     case environment(variable: String)
     case flag(ConfigurationKey)
-    /// Nobody set it: it was made of the user's directories.
+    /// Default path, made from the user's directories.
     case standard(ConfigurationKey)
 
     package var description: String {

@@ -12,7 +12,7 @@ struct FileFault: Error, Equatable {
 
 /// Reads the file as it is; nil when there is none.
 func fileBytes(of file: String, bytesMax: Int) throws(FileFault) -> [UInt8]? {
-    // Not to wait where somebody put a pipe.
+    // O_NONBLOCK: open(2) must not wait where the path is a pipe.
     let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
         let code = errno
@@ -79,7 +79,7 @@ func names(inFolder path: String) throws(FileFault) -> [String] {
     return names.sorted()
 }
 
-/// Where things are when nobody says where: systemd's directories, else root's or the user's own.
+/// Default places of files: systemd's directories, else root's or the user's own.
 ///
 /// `LARDER_CONFIG` names another configuration file, which need not be there. Sources:
 /// systemd.exec(5), `StateDirectory=`; the XDG Base Directory Specification, which has a relative
@@ -111,7 +111,7 @@ package struct StandardPlaces: Equatable, Sendable {
             state = (absolute("XDG_STATE_HOME") ?? "\(home)/.local/state") + "/larder"
             cache = (absolute("XDG_CACHE_HOME") ?? "\(home)/.cache") + "/larder"
             let runtime = absolute("XDG_RUNTIME_DIR") ?? Self.runtimeDirectory(of: uid)
-            // Not /tmp: anybody could have made the folder there first.
+            // Not in /tmp: another user could have made the folder there first.
             apiSocket = (runtime.map { "\($0)/larder" } ?? cache) + "/api.sock"
         }
         if let named = absolute("LARDER_CONFIG") { configurationFile = named }

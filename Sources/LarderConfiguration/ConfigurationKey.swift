@@ -26,7 +26,7 @@ package enum ConfigurationKey: String, Sendable, CaseIterable {
         "LARDER_" + rawValue.uppercased().split(separator: ".").joined(separator: "_")
     }
 
-    /// What stands after the section: `max_bytes`.
+    /// Part of the key after the section: `max_bytes`.
     var name: String {
         String(rawValue.drop(while: { $0 != "." }).dropFirst())
     }
@@ -52,7 +52,7 @@ package enum ConfigurationKey: String, Sendable, CaseIterable {
     }
 }
 
-/// What stands at the top of the file.
+/// Top-level key of the file.
 enum ConfigurationSection: String, CaseIterable {
     case sockets
     case storage

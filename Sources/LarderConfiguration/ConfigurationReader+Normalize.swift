@@ -1,7 +1,7 @@
 import LarderModel
 
 extension ConfigurationReader {
-    /// Reads what stands under an origin's `normalize`; null is none.
+    /// Reads the value of an origin's `normalize`; nil for null.
     mutating func normalizeRules(_ part: Item) -> NormalizeRules? {
         guard !isNull(part) else { return nil }
         let count = findings.count
@@ -23,7 +23,7 @@ extension ConfigurationReader {
                 },
             ]
         )
-        // The places below are those of what was read as it stands there.
+        // The reader leaves out invalid rules, so places match the nodes only without findings.
         guard findings.count == count else { return rules }
         do throws(ModelError) {
             try rules.validate()
@@ -200,8 +200,7 @@ private enum ListRuleWord: String, CaseIterable {
 }
 
 extension YAMLNode {
-    /// What stands at the place of a rule, such as `types[2].key`, or else the last thing on the
-    /// way there.
+    /// Node at the place of a rule, such as `types[2].key`, or the last node on the way there.
     fileprivate func descendant(at place: String) -> YAMLNode {
         var node = self
         for part in place.split(whereSeparator: { ".[]".contains($0) }) {

@@ -34,7 +34,7 @@ extension ConfigurationReader {
                 "modifiers": { $0.read($2, into: &$1.modifiers) },
             ]
         )
-        // It would stand in place of each modifier's own key.
+        // This header would replace each modifier's own key.
         let header = origin.modifiers.idempotency.header
         if origin.headers[header] != nil {
             report(
@@ -205,7 +205,7 @@ extension ConfigurationReader {
         )
     }
 
-    /// One rule, or a list of them.
+    /// Reads one rule, or a list of them.
     private mutating func refusalRules(_ part: Item) -> [RefusalRule] {
         var nodes = [part.value]
         if case .sequence(let sequence) = part.value.kind { nodes = sequence }

@@ -35,7 +35,7 @@ extension ConfigurationReader {
 
     // MARK: Folders
 
-    /// Reads the folder of origins beside the configuration file.
+    /// Reads the folder of origins next to the configuration file.
     mutating func readOrigins(inFolder folder: String) {
         for (name, file) in originFiles(in: folder) {
             readOrigin(name, of: file, from: .file(file))
@@ -94,7 +94,7 @@ extension ConfigurationReader {
 
     private mutating func readOrigin(_ name: String, of file: String, from source: OriginSource) {
         do throws(FileFault) {
-            // It may have been taken away since the folder was read.
+            // The file may have been removed since the folder was read.
             guard let text = try configurationText(of: file) else { return }
             readOrigin(name, text: text, file: file, from: source)
         } catch {
@@ -102,7 +102,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Reads what stands under an origin's name, as the whole of a text.
+    /// Reads a text that holds the settings of one origin.
     mutating func readOrigin(
         _ name: String,
         text: String,

@@ -1,12 +1,12 @@
 import LarderModel
 
-/// Turns what was written into a configuration and collects all that is wrong with it.
+/// Turns settings into a configuration and collects all problems with them.
 ///
-/// What is wrong leaves the value that was there before, so that reading goes on.
+/// An invalid setting leaves the previous value, so that reading goes on.
 struct ConfigurationReader {
     var configuration: Configuration
     private(set) var findings: [ConfigurationFinding] = []
-    /// The origins that were read, right or not, and where they stand.
+    /// Origins that were read, valid or not, with their places.
     var originPlaces: [String: ConfigurationPlace] = [:]
     /// Which origin has an address.
     var addresses: [String: (name: OriginName, place: ConfigurationPlace)] = [:]
@@ -222,7 +222,7 @@ extension ConfigurationReader {
         setting(item).flatMap { collect(read($0)) }
     }
 
-    /// Looks for the key that was meant among those that may stand here, then everywhere.
+    /// Reports an unknown key and suggests a similar one: from `names`, else from all keys.
     mutating func reportUnknown(_ item: Item, among names: [String]) {
         let elsewhere = ConfigurationKey.allCases.first {
             $0.name == item.name || $0.rawValue == item.name

@@ -45,7 +45,7 @@ package struct OriginFolder: Sendable {
     /// Refuses what its file could not give back.
     private func checkFile(of origin: OriginSettings) throws(Problem) {
         var origin = origin
-        // Its files have been read, and may be others by now.
+        // The TLS files have been read, and may have changed since.
         origin.tls = TLSSettings()
         let text = text(of: origin)
         guard text.utf8.count <= Limits.configurationFileBytesMax else {

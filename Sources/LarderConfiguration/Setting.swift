@@ -2,7 +2,7 @@ import LarderJSON
 import LarderModel
 import LarderWire
 
-/// One value as somebody wrote it, and where.
+/// A value as it was written, with its place.
 struct Setting {
     let text: String
     let place: ConfigurationPlace
@@ -175,7 +175,7 @@ extension Setting {
         return bytes
     }
 
-    /// What a file holds instead of the value itself, without the end of its line.
+    /// Content of the file that holds the value, without the end of its line.
     func secretFile() throws(ConfigurationFinding) -> Setting {
         let path = try path()
         let bytes = try contents(of: path, bytesMax: Limits.requestHeaderBytesMax)
@@ -192,7 +192,7 @@ extension Setting {
         try model { () throws(ModelError) in try OriginName(text) }
     }
 
-    /// Where something stands in an object, as a JSON pointer.
+    /// Place of a value in an object, as a JSON pointer.
     func memberPath() throws(ConfigurationFinding) -> MemberPath {
         do throws(JSONPointerError) {
             return MemberPath(tokens: try JSONPointer(text).tokens)
@@ -257,8 +257,9 @@ private let framingHeaders: Set = [
     "upgrade",
 ]
 
-/// What the daemon, a client or an account's credential says to an origin by a field of its own,
-/// besides those whose names begin with `Content-`, `If-` and `Proxy-`.
+/// Headers with another meaning to an origin, which cannot carry a modifier's key.
+///
+/// Headers that begin with `Content-`, `If-` and `Proxy-` cannot either.
 private let meaningfulHeaders: Set = [
     "accept", "accept-encoding", "accept-language", "authorization", "cache-control", "cookie",
     "date", "expect", "forwarded", "origin", "pragma", "prefer", "range", "referer", "user-agent",

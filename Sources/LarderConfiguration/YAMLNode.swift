@@ -5,7 +5,7 @@ import LarderJSON
 struct YAMLNode: Sendable {
     struct Scalar: Sendable {
         let text: String
-        /// Whether it stands without quotes, so that `null` is nothing and not a word.
+        /// Whether the text is unquoted, so that `null` means no value and not a word.
         let isPlain: Bool
     }
 
@@ -14,7 +14,7 @@ struct YAMLNode: Sendable {
     enum Kind: Sendable {
         case scalar(Scalar)
         case sequence([YAMLNode])
-        /// In the order of the file; a key may stand in it twice.
+        /// In the order of the file; a key may occur twice.
         case mapping([Pair])
     }
 
@@ -36,7 +36,7 @@ extension YAMLNode {
     /// A value of JSON as YAML would have it, but of any size and with any characters, and without
     /// members that are null.
     ///
-    /// All of it stands at the beginning.
+    /// All nodes have line 1 and column 1.
     init(_ json: JSONValue) {
         switch json {
         case .null: self.init(plain: "null")
@@ -60,7 +60,7 @@ extension YAMLNode {
     }
 }
 
-/// A file's text as a tree of YAML nodes that know where they stand.
+/// A file's text as a tree of YAML nodes with their lines and columns.
 struct ConfigurationDocument {
     let file: String
     /// Nil for a file that says nothing.

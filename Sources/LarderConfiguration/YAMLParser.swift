@@ -3,7 +3,7 @@ import LarderModel
 
 /// Reads a text as one YAML 1.1 document, by libyaml's events (https://pyyaml.org/wiki/LibYAML).
 ///
-/// A key that stands twice in a mapping is kept twice. An alias is what its anchor names.
+/// The parser keeps both of two equal keys of a mapping. An alias becomes the node of its anchor.
 struct YAMLParser: ~Copyable {
     private enum Event {
         case streamStart
@@ -141,7 +141,7 @@ struct YAMLParser: ~Copyable {
         name.map { String(cString: $0) }
     }
 
-    // MARK: What is wrong
+    // MARK: Faults
 
     private static func fault(
         _ message: String,

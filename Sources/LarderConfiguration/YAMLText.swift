@@ -65,7 +65,7 @@ func quoted(_ text: String) -> String {
     for scalar in text.unicodeScalars {
         switch scalar {
         case "\"", "\\": quoted += "\\\(scalar)"
-        // What YAML refuses as it is, or takes for a line's end (YAML 1.1, 4.1 and 4.2).
+        // Characters that YAML refuses unescaped, or reads as a line's end (YAML 1.1, 4.1 and 4.2).
         case "\u{00}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}", "\u{FEFF}",
             "\u{FFFE}", "\u{FFFF}":
             let digits = String(scalar.value + 0x1_0000, radix: 16).dropFirst()
@@ -97,8 +97,10 @@ private func isPlainText(_ text: String) -> Bool {
 }
 
 extension Configuration {
-    /// The whole configuration as YAML that reads back to the same value, but for the values of
-    /// origins' headers and the user of a proxy: they may be secrets and are printed as `***`.
+    /// The whole configuration as YAML that reads back to the same value, except for secrets.
+    ///
+    /// The values of origins' headers and the user of a proxy may be secrets and are printed as
+    /// `***`.
     package func printed() -> String {
         var lines: [String] = []
         for section in ConfigurationSection.allCases where section != .origins {
@@ -118,8 +120,7 @@ extension Configuration {
 }
 
 extension OriginSettings {
-    /// What stands under the origin's name, as YAML that reads back to the same value unless its
-    /// secrets are covered.
+    /// The origin's settings as YAML that reads back to the same value unless secrets are covered.
     package func yamlLines(coversSecrets: Bool) -> [String] {
         let keys = APIEncoder().encode(OriginDefinition(self, coversSecrets: coversSecrets))
         // Our own encoder's.
