@@ -29,7 +29,7 @@ func wireArgument<Value: WireEnum>(_ text: String) throws -> Value {
     throw ValidationError("'\(text)' is none of \(known.joined(separator: ", "))\(meant)")
 }
 
-/// What a person types to name an entry: with `://` a URL, else an id.
+/// An entry as a user names it: a URL if the text has `://`, else an id.
 enum EntryArgument: Equatable {
     case url(String)
     case id(String)

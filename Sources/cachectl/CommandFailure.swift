@@ -25,7 +25,7 @@ struct CommandFailure: Error, Equatable {
         self.hint = hint
     }
 
-    /// Nobody reads stdout any more; nothing is said about it.
+    /// The reader of stdout is gone; the command prints no message about it.
     static let stdoutClosed = CommandFailure(.failed, "")
 
     static func noTerminal(_ hint: String) -> CommandFailure {
@@ -113,7 +113,7 @@ extension CommandFailure {
         }
     }
 
-    /// What to do here: some hints of the daemon are for those that speak to its socket.
+    /// A hint for users of cachectl; some of the daemon's hints are for programs on its socket.
     private static func hint(_ problem: Problem) -> String {
         switch problem.kind {
         case .miss: "See what is cached: cachectl ls    Ask the network: cachectl get URL"

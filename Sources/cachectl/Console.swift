@@ -21,7 +21,7 @@ struct Console: Sendable {
         isTerminalOut = isatty(descriptor) == 1
     }
 
-    /// Writes data; fails when nobody reads it any more or the disk is full.
+    /// Writes data; fails when the reader is gone or the disk is full.
     func write(_ bytes: some Collection<UInt8>) throws(CommandFailure) {
         var rest = Array(bytes)[...]
         while !rest.isEmpty {
@@ -58,7 +58,7 @@ struct Console: Sendable {
         if !isQuiet { note(line: "cachectl: \(text)") }
     }
 
-    /// A line on stderr; where that cannot be written there is nobody left to tell.
+    /// Writes a line to stderr; ignores a failure, as no other place is left to report it.
     func note(line text: String) {
         let bytes = Array((TerminalText.escaped(text) + "\n").utf8)
         _ = bytes.withUnsafeBytes { writeSome($0, to: STDERR_FILENO) }

@@ -82,7 +82,7 @@ extension Doctor {
         }
     }
 
-    /// What can be seen without the daemon, around what it tells.
+    /// Adds findings of local checks, which need no daemon, around the daemon's own findings.
     private func seen(
         _ socket: String?,
         _ inForce: ConfigurationStatus?,
@@ -93,7 +93,7 @@ extension Doctor {
             + surroundings.socketFindings(inForce: inForce) + told + surroundings.lingerFindings
     }
 
-    // MARK: What the daemon says
+    // MARK: Findings of the daemon
 
     private static func findings(_ status: StatusReport) -> [Finding] {
         var findings: [Finding] = []
@@ -145,7 +145,7 @@ extension Doctor {
             ]
         }
         do throws(LarderError) {
-            // What status warns of has been told.
+            // The findings of status are in the list already.
             findings += try await client.check().filter { $0.subject != "status" }
         } catch {
             findings.append(Finding("files", .skipped, error.description))
@@ -157,7 +157,7 @@ extension Doctor {
         var findings: [Finding] = []
         for file in usage.files {
             let log = "\(file.name) has a log of \(Words.size(file.walBytes))"
-            // The writer begins anew at 16 MB, and every reader lets it within a moment.
+            // The writer restarts the log at 16 MB, and every reader permits that within a moment.
             if file.walBytes > Int64(4 * Limits.walPagesMax * 4_096) {
                 findings.append(
                     Finding(

@@ -118,7 +118,7 @@ struct Evict: AsyncParsableCommand {
         return [command]
     }
 
-    /// How many ways to select are given, of which --origin is none beside --key.
+    /// Number of selections given; with --key, --origin only says whose key it is.
     private var selectionCount: Int {
         let given = [
             !ids.isEmpty, prefix != nil, !key.isEmpty, origin != nil && key.isEmpty,

@@ -2,8 +2,9 @@ import LarderClient
 
 /// Decides which answer of a fetch is printed, and when.
 ///
-/// A snapshot of the network is the last word. One of the cache is it too, unless there is time to
-/// wait for the network's; then it is held, and shown meanwhile where somebody looks at it.
+/// A snapshot of the network is the last word. A snapshot of the cache is the last word, too,
+/// unless there is time to wait for the network. Then the plan holds it, and shows it meanwhile if
+/// ``showsHeld`` is true.
 struct GetPlan {
     enum Step {
         case wait
@@ -14,9 +15,9 @@ struct GetPlan {
         case fail(CommandFailure)
     }
 
-    /// What the network said of a snapshot.
+    /// Result of the network for a snapshot.
     enum Word {
-        /// It is the network's, or the network was not asked.
+        /// The snapshot is the network's, or the network was not asked.
         case given
         case confirmed
         case networkFailed(String)
@@ -27,7 +28,7 @@ struct GetPlan {
         case holding(Snapshot)
     }
 
-    /// What is asked for, as messages name it.
+    /// Name of the entry in messages.
     let name: String
     /// Whether an answer of the cache is held until the network had its say.
     let waitsForNetwork: Bool

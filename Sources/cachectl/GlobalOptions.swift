@@ -4,7 +4,7 @@ import LarderJSON
 import LarderModel
 import Synchronization
 
-/// What every subcommand takes, before or after its name.
+/// Options of every subcommand, before or after its name.
 struct GlobalOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The socket of the daemon.", valueName: "path"))
     var socket: String?
@@ -94,7 +94,7 @@ struct GlobalOptions: ParsableArguments {
     }
 }
 
-/// Whose entries or writes a command is about; others' are for administrators.
+/// Users whose entries or writes a command selects; other users' are for administrators.
 struct ScopeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -127,7 +127,7 @@ struct ScopeOptions: ParsableArguments {
 }
 
 extension GlobalOptions {
-    /// The rows of a user, or one's own.
+    /// The rows of a user; without one, the caller's own.
     func scope(ofUser uid: UInt32?) -> EntryScope {
         uid.map { .user($0, account: account) } ?? .own
     }

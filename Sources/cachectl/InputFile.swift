@@ -40,7 +40,7 @@ final class InputFile: AsyncSequence, Sendable {
     }
 
     struct Iterator: AsyncIteratorProtocol {
-        /// A copy of this size is short beside the system call.
+        /// A copy of this size takes little time compared with the system call.
         private static let chunkBytes = 65_536
         let file: InputFile
 
@@ -80,7 +80,7 @@ extension InputFile {
 
 /// Where `-o` writes: a file that takes its place once it is whole, so that nothing half is there.
 ///
-/// What is no ordinary file (a pipe, `/dev/null`) is written to as it is.
+/// A path that is not a regular file (a pipe, `/dev/null`) is written to directly.
 final class OutputFile {
     let descriptor: Int32
     private let path: String
@@ -108,7 +108,7 @@ final class OutputFile {
 
     deinit {
         if descriptor > STDERR_FILENO { close(descriptor) }
-        // What could not be made is another's.
+        // A file that this process could not create belongs to another process.
         if let temporary, descriptor >= 0, !hasTakenPlace { unlink(temporary) }
     }
 

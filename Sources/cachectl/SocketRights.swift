@@ -6,7 +6,7 @@ import Glibc
 import Musl
 #endif
 
-/// Who may open a daemon's socket, and what to do for whoever may not.
+/// Access rights of a daemon's socket, and advice for users without access.
 struct SocketRights {
     static let systemSocket = "/run/larder/api.sock"
 
@@ -42,7 +42,7 @@ struct SocketRights {
         return name ?? String(gid)
     }
 
-    /// What whoever may not open it can do: a private daemon has no group that one could join.
+    /// Advice for a user without access: a private daemon has no group that the user could join.
     var advice: String {
         guard path == Self.systemSocket else {
             return

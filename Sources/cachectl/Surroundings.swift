@@ -9,7 +9,7 @@ import Glibc
 import Musl
 #endif
 
-/// What can be seen of a daemon without asking it: its configuration, its socket, its session.
+/// Facts about a daemon that need no request to it: its configuration, socket and session.
 struct Surroundings {
     /// The socket that answered, or that should have; nil where none is known.
     let socket: String?
@@ -28,7 +28,7 @@ struct Surroundings {
     /// Whether the file can be read as `larderd --check-config` reads it, and a warning for each file
     /// with secrets that all users can read.
     ///
-    /// What the daemon says that it reads counts; where none answers, the file of its standard place.
+    /// The check uses `given`, else the file that the daemon reports, else the standard file.
     func configuration(file given: String?, inForce: ConfigurationStatus?) -> [Finding] {
         func finding(_ state: FindingState, _ detail: String, fix: String? = nil) -> [Finding] {
             [Finding("configuration", state, detail, fix: fix)]
@@ -89,7 +89,8 @@ struct Surroundings {
 
     // MARK: Socket
 
-    /// Who may open the socket; nothing where there is none, which the daemon's finding says.
+    /// Findings about access to the socket; none without a socket, which the daemon's finding
+    /// reports.
     func socketFindings(inForce: ConfigurationStatus?) -> [Finding] {
         guard let socket, let rights = SocketRights(of: socket) else { return [] }
         guard rights.isSocket else {
@@ -147,7 +148,7 @@ struct Surroundings {
 
 /// Files of a configuration that hold secrets: headers, a proxy's password, a client's key.
 struct SecretFiles {
-    /// What a file holds, by its path.
+    /// Description of the secrets in each file, by path.
     private var contents: [String: String] = [:]
 
     init(of configuration: Configuration) {
@@ -156,7 +157,7 @@ struct SecretFiles {
             if let key = settings.tls.clientKey {
                 contents[key.path] = "the client key of the origin '\(origin.name)'"
             }
-            // Others have no way into the state directory, where the API's are.
+            // The state directory, with the API's origins, is closed to other users.
             guard case .file(let path) = origin.source else { continue }
             if settings.proxy?.credentials != nil {
                 contents[path] = "the proxy's password of the origin '\(origin.name)'"

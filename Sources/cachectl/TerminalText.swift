@@ -63,7 +63,7 @@ extension TerminalText {
     static func rows(_ text: String, columns: Int) -> Int {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let rows = lines.map { max(1, (width($0) + columns - 1) / columns) }
-        // What ends with a line feed has filled one row less.
+        // The empty part after a final line feed fills no row.
         return rows.reduce(0, +) - (text.hasSuffix("\n") ? 1 : 0)
     }
 

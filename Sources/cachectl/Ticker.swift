@@ -13,7 +13,7 @@ struct Ticker {
             let clock = ContinuousClock()
             let began = clock.now
             var isDrawn = false
-            // What takes less than a second needs no words.
+            // Work of less than a second needs no message.
             while (try? await Task.sleep(for: .seconds(1))) != nil {
                 console.draw("\(text), \(Words.span(clock.now - began))")
                 isDrawn = true

@@ -31,7 +31,7 @@ struct ViewDifference {
         }
     }
 
-    /// One object: the id, both views, and an array of the places.
+    /// Encodes one object: the id, both views, and an array of the places.
     func encoded() -> [UInt8] {
         APIEncoder().encode(
             Report(
@@ -73,7 +73,7 @@ extension ViewReport {
 
 /// Where two values differ, as far down as they are of the same kind.
 struct JSONDifference {
-    /// One place at which they do; nil where there is nothing.
+    /// A place at which the values differ; nil for a value that does not exist there.
     struct Place: Equatable {
         let pointer: JSONPointer
         let before: JSONValue?

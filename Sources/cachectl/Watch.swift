@@ -80,7 +80,7 @@ struct Watch: AsyncParsableCommand {
         }
     }
 
-    /// What a line for a person says; nil for what only a program needs.
+    /// Fields of a line for a person; nil for a frame that only a program needs.
     private func fields(_ frame: WatchFrame) -> [String]? {
         let words: [String]
         switch frame {

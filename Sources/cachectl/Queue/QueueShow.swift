@@ -121,7 +121,7 @@ struct ModifierWords {
         case "turn": "others on their way to its server"
         case "answer": "its answer"
         case "confirmation": "the server to show it"
-        // What a later daemon says.
+        // A reason from a later version of the daemon.
         default: [wait.reason, wait.name].compactMap(\.self).joined(separator: " ")
         }
     }
@@ -134,7 +134,7 @@ extension Timestamp {
 }
 
 extension ViewReport {
-    /// What a target shows, its JSON cut off at a length that leaves it on a screen.
+    /// The view of a target; its JSON is cut to a length that fits on a screen.
     var words: String {
         switch state {
         case .deleted: return "it is gone"

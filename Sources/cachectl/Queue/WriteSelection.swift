@@ -75,7 +75,7 @@ extension WriteSelection {
         let results = client.act(action, onModifiersIn: state, of: origin, scope: scope)
         for try await result in results {
             if let problem = result.problem {
-                // It may have left with one that it depended on, or by itself.
+                // The modifier may have left with one that it depended on, or by itself.
                 if problem.kind == .noSuchModifier {
                     gone += 1
                 } else {
