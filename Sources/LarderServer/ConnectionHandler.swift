@@ -224,8 +224,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Takes a plain read with which some bytes begin, ahead of the parser, where no other exchange is
-    /// under way; its length, or nil where the parser is to see it.
+    /// Takes a plain read at the beginning of `bytes` ahead of the parser, if no exchange runs.
+    ///
+    /// Returns the read's length, or nil where the parser is to see the bytes.
     private func takePlainRead(
         _ bytes: ByteBuffer,
         _ raw: ChannelHandlerContext,

@@ -30,9 +30,9 @@
 /// 1. One exchange at a time: a head begins one only in `idle`.
 /// 2. The parts of a request go to its own exchange: none is delivered once the request is whole.
 /// 3. An answer that begins before the end of its request is the connection's last.
-/// 4. An exchange begins only where there is room, so that what waits for a client that does not
-///    read is at most the bound and one answer: `idle` is left behind only with room.
-/// 5. Everything that came before what is no request, or before the client's end, is answered first.
+/// 4. An exchange begins only where there is room: the connection leaves `idle` only with room.
+///    So at most the bound and one answer wait for a client that does not read.
+/// 5. Input before unreadable input, or before the client's end, is answered first.
 /// 6. `closed` is the end.
 struct ConnectionMachine: Equatable {
     enum State: Equatable {
@@ -183,10 +183,10 @@ struct ConnectionMachine: Equatable {
 
     /// The daemon is ending: what runs is still answered.
     ///
-    /// A client that has just connected sends its first request without knowing of the end. Closed
-    /// now, it would see a failure that it cannot repeat: HTTP clients repeat a request only where
-    /// it broke off on a connection that was used before (RFC 9112 9.3.1). `hasWaited` says that
-    /// it has had its time.
+    /// A client that has just connected sends its first request without knowing of the end. An
+    /// immediate close would be a failure for which the client does not repeat the request. HTTP
+    /// clients repeat one only on a connection that was used before (RFC 9112 9.3.1). `hasWaited`
+    /// says that the client has had its time.
     mutating func drainBegan(hasWaited: Bool) -> DrainAction {
         defer { checkInvariants() }
         isLast = true

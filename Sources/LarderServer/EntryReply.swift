@@ -239,8 +239,10 @@ extension HTTPHeaders {
 }
 
 extension EntryReply {
-    /// From a moment to the first one after it at which its Date, its Age or its `ttl` may be the next
-    /// second's, or what is fresh until then may show no more.
+    /// Time in which the bytes of an answer stay the same, starting at `now`.
+    ///
+    /// It ends when Date, Age or `ttl` may show the next second, or the answer may stop being
+    /// fresh.
     fileprivate static func moments(
         from now: Timestamp,
         storedAt: Timestamp,

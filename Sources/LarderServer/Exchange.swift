@@ -117,8 +117,10 @@ struct Exchange: Sendable {
         return problem
     }
 
-    /// Answers with a value of the API; `byteCount` says about how long its JSON is where it may be
-    /// long, and is then encoded off the event loop.
+    /// Answers with a value of the API.
+    ///
+    /// `byteCount` is about the length of JSON that may be long; such JSON is encoded off the event
+    /// loop.
     func respond(
         with value: some Encodable & Sendable,
         byteCount: Int = 0,

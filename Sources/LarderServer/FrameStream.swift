@@ -40,8 +40,9 @@ extension Exchange {
     }
 }
 
-/// The frames of one answer as a JSON array, for a client that reads no stream: it is sent with its
-/// length once the last frame is there, and without heartbeats.
+/// The frames of one answer as a JSON array, for a client that reads no stream.
+///
+/// The array is sent with its length once the last frame is there, and without heartbeats.
 final class FrameArray {
     private let exchange: Exchange
     private let memory: UserShare?

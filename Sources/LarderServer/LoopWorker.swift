@@ -138,12 +138,12 @@ struct ServerLoop {
     let jobs: WorkQueue
 }
 
-/// Keeps an event loop awake for a moment after it has answered the only client that asks at the time,
-/// whose next request is often on its way; used on that loop only.
+/// Keeps an event loop awake for a moment after it has answered its only active client.
 ///
-/// To wake a processor that sleeps takes longer than to answer a hit. Meanwhile a byte goes round in a
-/// pipe, whose handler this is, so that the loop finds something whenever it looks at its sockets. With
-/// two clients there is nothing to gain: it finds the one's request when it has answered the other's.
+/// The next request of such a client is often on its way. To wake a sleeping processor takes longer
+/// than to answer a hit. Meanwhile a byte goes round in a pipe, whose handler this is. So the loop
+/// finds something whenever it looks at its sockets. With two clients there is nothing to gain:
+/// after one's answer, the loop finds the other's request. Only that loop uses the handler.
 final class LoopSpin: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -82,11 +82,11 @@ private struct ASCIISet {
     }
 }
 
-/// A read of an entry in the form in which nearly all come, found in what was read without the parser:
-/// HTTP/1.1, one Host, and no field that could ask for anything but what the target does.
+/// A read of an entry in the form that nearly all clients send, found without the parser.
 ///
-/// It takes no more than what the parser takes, and says the same of it; everything else is left to
-/// the parser.
+/// The form is HTTP/1.1 with one Host, and no field that could change the answer to the target. A
+/// plain read is also valid for the parser, which would read the same. The parser gets every other
+/// request.
 struct PlainRead {
     /// Range of the target, which is in origin form.
     let target: Range<Int>
@@ -182,8 +182,8 @@ extension HTTPRequestHead {
 
     /// Whether no request can follow on the connection.
     ///
-    /// The parser takes no HTTP behind an upgrade (RFC 9110 7.8), which is never granted, and
-    /// clients of HTTP/1.0 find an answer's end at the connection's.
+    /// The parser takes no HTTP after a request for an upgrade (RFC 9110 7.8), though the daemon
+    /// never grants one. For clients of HTTP/1.0, the end of the connection ends the answer.
     func isLast(_ framing: RequestFraming) -> Bool {
         !isKeepAlive || version != .http1_1 || framing.asksForAnotherProtocol
             || framing.isCoded && codingProblem != nil

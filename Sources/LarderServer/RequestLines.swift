@@ -32,8 +32,10 @@ final class RequestLines: ChannelInboundHandler {
     /// Whether the line that the next byte is in has nothing yet.
     private var isBlank = true
 
-    /// Answers a request with which some bytes begin, so that the parser never sees it, by bytes that
-    /// are written to the context; its length, or nil where it is the parser's.
+    /// Answers a request at the beginning of the bytes, which the parser then never sees.
+    ///
+    /// The function writes the answer to the context. It returns the request's length, or nil where
+    /// the request is the parser's.
     var readAhead: (ByteBuffer, ChannelHandlerContext) -> Int? = { _, _ in nil }
 
     /// Whether the parser may be given the next request.

@@ -14,8 +14,10 @@ package final class Server: Sendable {
     /// one for the longer ones.
     package static var readerCount: Int { 2 * loopCount }
 
-    /// How many event loops serve best: on two processors a second one takes from the clients what it
-    /// gives, and finds fewer requests at a time.
+    /// Number of event loops that serves best.
+    ///
+    /// On two processors, a second loop takes processor time from the clients, and finds fewer
+    /// requests at a time.
     private static var loopCount: Int { System.coreCount > 2 ? System.coreCount : 1 }
 
     /// Event loops of the process for clients; requests to origins use other loops.

@@ -222,8 +222,9 @@ struct RawRoutes {
         }
     }
 
-    /// Sends a body that comes piece by piece, no faster than it is read; one that breaks off cuts
-    /// the answer off, as its head has been sent.
+    /// Sends a body that comes piece by piece, no faster than the client reads it.
+    ///
+    /// If the body breaks off, so does the answer, as its head has been sent.
     private func copy(
         _ status: HTTPResponseStatus,
         _ headers: HTTPHeaders,
