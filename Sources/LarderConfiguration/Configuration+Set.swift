@@ -54,8 +54,9 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// The keys, origins aside, that have other values than in `old`: those that can be put in force
-    /// while the daemon runs, and those that need a restart.
+    /// The keys, except for origins, whose values differ from those in `old`.
+    ///
+    /// The daemon can put `taken` in force while it runs; `needingRestart` needs a restart.
     package func changes(
         from old: Configuration
     ) -> (taken: [ConfigurationKey], needingRestart: [ConfigurationKey]) {

@@ -84,8 +84,10 @@ extension Configuration {
         package var adminGroup = standardAdminGroup
         /// Name of the group where the configuration names none.
         package static let standardAdminGroup = "larder-admin"
-        /// The part of the queue and of the pins that one user may fill while another uses them, and
-        /// the part of the cache above which a user loses own rows first; 0.01 to 1.
+        /// Part of each limit for one user; 0.01 to 1.
+        ///
+        /// A user may fill this part of the queue and of the pins while another user has some. A
+        /// user with more than this part of the cache loses own rows first.
         package var userShare = 0.5
     }
 

@@ -42,8 +42,9 @@ extension ConfigurationReader {
         }
     }
 
-    /// Reads the folder in the state directory; what is wrong in it is left out, as the daemon is
-    /// not to stay down for what it has written itself.
+    /// Reads the folder in the state directory, without what is invalid in it.
+    ///
+    /// The daemon must be able to start with files that it has written itself.
     mutating func readKeptOrigins(inFolder folder: String) {
         var before = self
         let files = originFiles(in: folder)

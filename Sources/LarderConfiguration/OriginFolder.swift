@@ -7,8 +7,9 @@ import Glibc
 import Musl
 #endif
 
-/// The folder of the state directory in which the daemon keeps the origins that were added while
-/// it ran: a file for each, which ``Configuration`` reads at the next start.
+/// The folder of the state directory for origins that were added while the daemon ran.
+///
+/// Each has a file, which ``Configuration`` reads at the next start.
 package struct OriginFolder: Sendable {
     package let path: String
     private let checkTLS: TLSCheck
