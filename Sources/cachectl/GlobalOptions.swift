@@ -144,9 +144,10 @@ extension EntryOwner {
     }
 }
 
-/// Asks while a command waits whether the daemon still answers, and ends the command if not: one
-/// that hangs takes connections and is silent, like one that cannot start and whose socket systemd
-/// keeps.
+/// Checks while a command waits whether the daemon still answers, and ends the command if not.
+///
+/// A daemon that hangs takes connections and is silent. The same is true of a daemon that cannot
+/// start while systemd keeps its socket.
 final class DaemonCheck: Sendable {
     /// How long a command waits before it asks whether the daemon still answers.
     private static let pause = Duration.seconds(10)

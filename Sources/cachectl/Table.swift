@@ -56,8 +56,10 @@ struct Column<Item> {
 }
 
 extension Console {
-    /// Prints a list while its items come, and returns how many there were: with `asJSON` as the daemon
-    /// sent them, in a pipe fields with tabs between them, and on a terminal a table for each page.
+    /// Prints a list while its items come, and returns their number.
+    ///
+    /// With `asJSON`, the items are as the daemon sent them. In a pipe, tabs separate their fields.
+    /// On a terminal, each page is a table.
     func list<Item>(
         _ items: Pages<Item>,
         upTo most: Int? = nil,

@@ -41,8 +41,10 @@ struct TerminalText: ExpressibleByStringInterpolation {
 }
 
 extension TerminalText {
-    /// The text with each character that a terminal obeys or does not show as `\u{202E}`: control
-    /// characters, bidirectional and other format characters, and those of no width.
+    /// The text with hidden characters escaped, as in `\u{202E}`.
+    ///
+    /// Hidden are control characters, which a terminal obeys, format characters (bidirectional and
+    /// others), and characters without width.
     static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isHidden) else { return text }
         return text.unicodeScalars.reduce(into: "") { escaped, scalar in
