@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What a client takes of time and chance: the system's, or a test's.
+/// The client's source of pauses and of random numbers; tests replace it.
 package struct ClientTime: Sendable {
     /// Returns after a pause; throws only when the calling task is cancelled.
     package let pause: @Sendable (Duration) async throws(CancellationError) -> Void
@@ -28,7 +28,7 @@ package struct ClientTime: Sendable {
 }
 
 extension ClientTime {
-    /// A name that nobody else draws: a UUID of version 4 (RFC 9562 5.4).
+    /// A random unique name: a UUID of version 4 (RFC 9562 5.4).
     func drawnName() -> String {
         var bytes = (0..<16).map { _ in UInt8(chance() * 256) }
         bytes[6] = bytes[6] & 0x0F | 0x40

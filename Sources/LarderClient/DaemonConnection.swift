@@ -10,10 +10,10 @@ import Glibc
 import Musl
 #endif
 
-/// The HTTP client behind a ``LarderClient``, and the socket that it talks to.
+/// The HTTP client of a ``LarderClient``, and the socket that it connects to.
 ///
-/// Which socket that is is decided once (``SocketChoice``); one whose backlog is full is tried
-/// again for a while, before a byte of the request was sent.
+/// ``SocketChoice`` decides the socket once. If the backlog of the socket is full, the connection
+/// tries again for ``Limits/socketConnectTime``, before it sends a byte of the request.
 final class DaemonConnection: Sendable {
     private let http: HTTPClient
     private let choice: SocketChoice
@@ -24,7 +24,7 @@ final class DaemonConnection: Sendable {
     /// - Parameters:
     ///   - paths: The sockets to choose from, in this order.
     ///   - name: The client's name, checked with each request.
-    ///   - time: What the pauses are taken of.
+    ///   - time: Source of the pauses.
     init(paths: [String], name: String, time: ClientTime) {
         self.name = name
         choice = SocketChoice(paths)
@@ -41,14 +41,14 @@ final class DaemonConnection: Sendable {
     }
 
     deinit {
-        // Done already if somebody waited for it.
+        // Fails if `shutdown()` ran before, which does not matter.
         http.shutdown { _ in }
     }
 
     var socketInUse: String? { choice.path }
 
     func shutdown() async {
-        // It fails only where it was done before.
+        // Fails only if the HTTP client is already shut down.
         try? await http.shutdown()
     }
 
@@ -171,7 +171,7 @@ final class DaemonConnection: Sendable {
 }
 
 extension LarderError {
-    /// What broke an exchange after its connection was there.
+    /// The error of an exchange that failed after the client was connected.
     init(_ error: any Error) {
         switch error {
         case let error as LarderError: self = error

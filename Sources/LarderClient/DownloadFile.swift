@@ -7,14 +7,15 @@ import Glibc
 import Musl
 #endif
 
-/// A file on its way to a path, written beside it; gone when it does not take the place.
+/// A temporary file in the folder of a path, renamed to the path when it is complete.
 ///
-/// Used by one task at a time. What blocks runs on threads for that.
+/// An instance that is released before ``takePlace()`` succeeds removes its file. One task uses the
+/// file at a time. Blocking calls run on a thread pool.
 final class DownloadFile: Sendable {
     private let path: String
     private let temporary: String
     private let descriptor: Int32
-    /// Whether nothing is under the name beside the path any more.
+    /// Whether the temporary name is already renamed or removed.
     // Relaxed: one task at a time, and the last reference, look at it.
     private let hasLeft = Atomic<Bool>(false)
 
@@ -26,7 +27,7 @@ final class DownloadFile: Sendable {
         guard !name.isEmpty, name != ".", name != ".." else {
             throw .fileFailed(path: path, reason: "it names no file")
         }
-        // The name of a file that a process of the same number left behind is passed over.
+        // Skips the names of files that an earlier process with the same pid has left.
         for _ in 0..<Self.namesMax {
             let number = Self.names.wrappingAdd(1, ordering: .relaxed).newValue
             let temporary = "\(folder).\(name.prefix(Self.nameLettersMax)).\(getpid()).\(number)"
@@ -77,7 +78,7 @@ final class DownloadFile: Sendable {
         try await offTheCaller { [self] in
             guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
                 let failure = Self.failure(path)
-                // At once: this thread may let go of the file after who hears of it.
+                // The caller may get the failure before this thread releases the file in `deinit`.
                 remove()
                 return failure
             }

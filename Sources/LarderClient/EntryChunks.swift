@@ -29,7 +29,7 @@ public struct EntryChunks: AsyncSequence, Sendable {
         }
     }
 
-    /// What is still to come.
+    /// Iterator over the remaining chunks.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate enum State {
             case bytes([UInt8])

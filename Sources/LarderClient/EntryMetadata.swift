@@ -1,27 +1,27 @@
 import AsyncHTTPClient
 import LarderModel
 
-/// What is known of an entry without its bytes.
+/// Metadata of an entry, without its bytes.
 public struct EntryMetadata: Equatable, Sendable {
-    /// The text that it is found by.
+    /// Id of the entry.
     public let id: String
-    /// Its Content-Type.
+    /// Content-Type of the bytes.
     public let mediaType: String?
-    /// How many bytes it has; nil where the daemon did not say.
+    /// Number of bytes; nil if the daemon did not say.
     public let byteCount: Int?
     /// The origin's ETag, or one that the daemon made.
     public let etag: String?
     /// The origin's Last-Modified, as it spelled it.
     public let lastModified: String?
-    /// How long ago it was given or confirmed, in whole seconds.
+    /// Time since the origin gave or confirmed the entry, in whole seconds.
     public let age: Duration?
     /// The daemon's number of the step that last changed the bytes.
     public let revision: Int64?
-    /// How many unsent changes of this device it shows.
+    /// Number of unsent changes of this device that the entry shows.
     public let pending: Int
-    /// How many changes of this device failed on it.
+    /// Number of changes of this device that failed on the entry.
     public let failed: Int
-    /// Whether nothing of it was evicted.
+    /// Whether all parts of the entry are still cached.
     public let isComplete: Bool
     /// The Cache-Status field (RFC 9211).
     public let cacheStatus: String?
@@ -41,26 +41,26 @@ public struct EntryMetadata: Equatable, Sendable {
     }
 }
 
-/// An entry whole.
+/// An entry with all its bytes in memory.
 public struct CachedEntry: Equatable, Sendable {
-    /// What is known of it.
+    /// Metadata of the entry.
     public let metadata: EntryMetadata
-    /// Its exact bytes.
+    /// Exact bytes of the entry.
     public let bytes: [UInt8]
 }
 
-/// An entry whose bytes are still coming.
+/// An entry whose bytes arrive as a stream.
 public struct StreamedEntry: Sendable {
-    /// What is known of it.
+    /// Metadata of the entry.
     public let metadata: EntryMetadata
-    /// Its exact bytes, to be iterated once.
+    /// Exact bytes of the entry; iterate them once.
     public let chunks: EntryChunks
 }
 
-/// A decoded entity, and what is known of it.
+/// A decoded entity with its metadata.
 public struct TypedEntity<Value: Sendable>: Sendable {
     /// The value.
     public let value: Value
-    /// All else that is known of it.
+    /// Metadata of the entity.
     public let metadata: EntryMetadata
 }

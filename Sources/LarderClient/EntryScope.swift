@@ -1,24 +1,24 @@
 import LarderModel
 import LarderWire
 
-/// Whose entries a list, an inspection or an eviction is about.
+/// The users whose rows a request reads or changes.
 ///
-/// Other than ``own`` and ``shared`` is for administrators of the daemon; others get
-/// ``LarderError/notPermitted(_:)``. Each such use is written into the daemon's log.
+/// ``user(_:account:)`` and ``all`` are for administrators of the daemon; other users get
+/// ``LarderError/notPermitted(_:)``. The daemon logs each such use.
 public enum EntryScope: Hashable, Sendable {
-    /// This user's, of the client's account.
+    /// Rows of this user, in the client's account.
     case own
-    /// Those that every user of the daemon sees.
+    /// Rows that every user of the daemon sees.
     case shared
-    /// Another user's: of one account, or without one of all.
+    /// Rows of another user: of one account, or of all accounts if it is nil.
     case user(UInt32, account: String? = nil)
-    /// Everybody's.
+    /// Rows of all users.
     case all
 }
 
-/// Who sees an entry.
+/// The user who sees an entry, or every user.
 public enum EntryOwner: Hashable, Sendable {
-    /// One account of one user.
+    /// The user with this uid, in this account.
     case user(UInt32, account: String)
     /// Every user of the daemon.
     case everybody

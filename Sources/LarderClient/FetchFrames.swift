@@ -15,7 +15,7 @@ public struct FetchFrames: AsyncSequence, Sendable {
         AsyncIterator(lines: lines.makeAsyncIterator(), client: lines.client)
     }
 
-    /// One request's updates.
+    /// Iterator over the updates of one request.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private var lines: FrameLines.Iterator
         private let client: LarderClient
@@ -42,27 +42,27 @@ public struct FetchFrames: AsyncSequence, Sendable {
     }
 }
 
-/// One step of a fetch.
+/// A step of a fetch.
 ///
 /// A fetch has one snapshot or two, or in place of the second ``unchanged``, ``deleted`` or
 /// ``failed(_:)``, and then ``end(_:)``.
 public enum FetchUpdate: Sendable {
-    /// What is known of the URL now: first what was cached, then what the network says.
+    /// The state of the URL: first the cached answer, then the answer of the network.
     case snapshot(Snapshot)
     /// The network has what the snapshot before showed.
     case unchanged
-    /// It is gone: its origin says or has said so (404 or 410), or a change that waits to be sent.
+    /// The URL is gone: the origin said so (404 or 410), or an unsent change deletes it.
     case deleted
     /// The network failed after the cached answer, which stays.
     case failed(Problem)
-    /// The origin is in another state; told where the URL is followed.
+    /// The state of the origin has changed; only a followed URL gets this update.
     case origin(OriginFrame)
-    /// The last update, with how it went.
+    /// The last update, with the outcome of the fetch.
     case end(FetchOutcome)
 }
 
 extension FetchUpdate {
-    /// Nil for a heartbeat, of which no program hears.
+    /// Nil for a heartbeat or an unknown frame, which programs do not get.
     package init?(_ frame: FetchFrame, client: LarderClient) {
         switch frame {
         case .snapshot(let snapshot): self = .snapshot(Snapshot(snapshot, client: client))

@@ -1,9 +1,9 @@
 import LarderModel
 
-/// Decides what one that follows an entry tells its program, and when it connects again.
+/// Decides which updates a follower passes to its program, and when it connects again.
 ///
-/// What was told before a break is not told again behind it. The first break of a stream that had
-/// something to say is healed in silence; one that lasts is told once.
+/// After a break, the follower skips the updates that the program already has. It does not report
+/// the first break of a stream that gave an update. It reports an outage that lasts once.
 struct FollowPlan: Equatable {
     enum UpdateStep: Equatable {
         case tell
@@ -16,11 +16,11 @@ struct FollowPlan: Equatable {
         case giveUp
     }
 
-    /// What the program was shown last.
+    /// Revision of the last snapshot that the program got.
     private var shown: Int64?
-    /// Whether the last word was that it is gone.
+    /// Whether the last update was a deletion.
     private var isDeleted = false
-    /// Attempts in a row that came to nothing.
+    /// Attempts that failed in a row.
     private var failures = 0
     private var wasConnected = false
     private var isOutageTold = false

@@ -14,10 +14,10 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
         AsyncIterator(self)
     }
 
-    /// One follower.
+    /// Iterator that holds the connection of one follower.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private enum State {
-            /// There is no stream; one is begun after the pause.
+            /// There is no stream; the iterator connects after the pause.
             case apart(pause: Duration?)
             case reading(FetchFrames.AsyncIterator)
             case over
@@ -72,7 +72,7 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// What the program hears of an update; nil where it is nothing.
+        /// The update as the program gets it; nil if the program does not get it.
         private mutating func tell(
             _ update: FetchUpdate
         ) async throws(LarderError) -> FollowUpdate<Value>? {
@@ -101,7 +101,7 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// What the program hears of a broken stream; throws what no second try can heal.
+        /// The update for a broken stream, if the program gets one; throws permanent errors.
         private mutating func broke(
             _ error: LarderError
         ) throws(LarderError) -> FollowUpdate<Value>? {
@@ -117,20 +117,20 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// One step of an entry that is followed; see ``LarderClient/follow(_:options:)``.
+/// An update of a followed URL; see ``LarderClient/follow(_:options:)``.
 public enum FollowUpdate<Value: Sendable>: Sendable {
-    /// What is known of the URL now; each view once.
+    /// The current value of the URL; each revision comes once.
     case value(Value)
     /// The network has what the value before showed.
     case unchanged
     /// The origin says that it is gone; it may come back.
     case deleted
-    /// The network failed; what was shown stays, and the stream goes on.
+    /// The network failed; the last value stays valid, and the stream goes on.
     case failed(Problem)
-    /// The origin is in another state; what was shown stays.
+    /// The state of the origin has changed; the last value stays valid.
     case origin(OriginFrame)
-    /// The daemon does not answer; it is tried again, and what was shown stays.
+    /// The daemon does not answer; the last value stays valid, and the client tries again.
     ///
-    /// It comes once, until the daemon is back.
+    /// This update comes once in each outage.
     case disconnected(LarderError)
 }

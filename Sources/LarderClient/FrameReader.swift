@@ -63,9 +63,9 @@ extension HTTPClientResponse.Body.AsyncIterator {
 /// Cuts a stream of bytes into its lines; blank ones are left out.
 struct LineSplitter {
     private var bytes: [UInt8] = []
-    /// What of `bytes` was given out already.
+    /// Index of the first byte that `next()` has not returned.
     private var start = 0
-    /// Up to where there is no line feed after `start`.
+    /// Index up to which `bytes` has no line feed after `start`.
     private var searched = 0
 
     mutating func append(_ chunk: some Collection<UInt8>) {

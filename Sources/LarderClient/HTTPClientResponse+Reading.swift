@@ -13,7 +13,7 @@ extension HTTPClientResponse {
         }
     }
 
-    /// What an answer says whose status is none of the good ones.
+    /// The error of an answer with a status from 300 on.
     func refusal(of request: SocketRequest) async throws(LarderError) -> LarderError {
         let status = Int(status.code)
         guard request.method != .HEAD else { return Self.refusal(toHEAD: status) }

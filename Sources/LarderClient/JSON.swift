@@ -11,9 +11,9 @@ public struct JSON: Equatable, Sendable {
         self.value = value
     }
 
-    /// What a value of Swift encodes to.
+    /// Encodes a Swift value.
     ///
-    /// - Throws: ``LarderError/invalid(_:)`` where it cannot be encoded.
+    /// - Throws: ``LarderError/invalid(_:)`` if the encoder fails.
     public init(
         encoding value: some Encodable,
         by encoder: JSONEncoder = JSONEncoder()
@@ -29,7 +29,7 @@ public struct JSON: Equatable, Sendable {
 
     /// Reads a text of JSON (RFC 8259).
     ///
-    /// - Throws: ``LarderError/invalid(_:)`` where it is none.
+    /// - Throws: ``LarderError/invalid(_:)`` if the text is not JSON.
     public init(text: String) throws(LarderError) {
         try self.init(Array(text.utf8))
     }
@@ -68,7 +68,7 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
     /// A number with a fraction, as Swift spells it; decimals of many digits are read by
     /// ``init(text:)``.
     public init(floatLiteral value: Double) {
-        // What Swift spells is JSON but for what is infinite.
+        // Swift's text of a finite number is JSON; infinity and NaN become null.
         self.init((try? JSONValue(parsing: Array("\(value)".utf8))) ?? .null)
     }
 
