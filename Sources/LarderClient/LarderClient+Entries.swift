@@ -6,31 +6,31 @@ import NIOCore
 import NIOHTTP1
 
 extension LarderClient {
-    /// The bytes under an id, whole in memory, and what is known of them.
+    /// Reads an entry with its metadata, all bytes in memory.
     ///
     ///     let note = try await larder.entry("notes/today")
     ///     print(String(decoding: note.bytes, as: UTF8.self))
     ///
-    /// - Throws: ``LarderError/miss(_:)`` where there is nothing, ``LarderError/deleted(_:)`` where
-    ///   the origin said that it is gone.
+    /// - Throws: ``LarderError/miss(_:)`` if nothing is cached under the id,
+    ///   ``LarderError/deleted(_:)`` if the origin said that it is gone.
     public func entry(_ id: String) async throws(LarderError) -> CachedEntry {
         let id = try entryID(id)
         return try await entry(id, at: try entryTarget(id))
     }
 
-    /// The same as a stream, for large ones; hangs up when its chunks are let go.
+    /// Reads an entry as a stream; releasing its chunks closes the connection.
     ///
     ///     let film = try await larder.entryStream("films/1")
     ///     for try await chunk in film.chunks { try file.write(contentsOf: chunk) }
     ///
-    /// - Throws: As ``entry(_:)``; its chunks throw ``LarderError/cutOff`` where the bytes end too
+    /// - Throws: As ``entry(_:)``; the chunks throw ``LarderError/cutOff`` if the bytes end too
     ///   early.
     public func entryStream(_ id: String) async throws(LarderError) -> StreamedEntry {
         let id = try entryID(id)
         return try await entryStream(id, at: try entryTarget(id))
     }
 
-    /// What is known of the bytes under an id.
+    /// Reads the metadata of an entry.
     ///
     /// - Throws: As ``entry(_:)``.
     public func metadata(_ id: String) async throws(LarderError) -> EntryMetadata {
@@ -55,8 +55,8 @@ extension LarderClient {
         }
     }
 
-    /// A condition of a write (RFC 9110 13.1); if the entry does not meet it, the daemon refuses the
-    /// write with `urn:larder:precondition-failed`.
+    /// A condition of a write (RFC 9110 13.1); if the entry does not meet it, the daemon refuses
+    /// the write with `urn:larder:precondition-failed`.
     public enum WriteCondition: Hashable, Sendable {
         /// Nothing (`If-None-Match: *`).
         case absent
@@ -82,13 +82,14 @@ extension LarderClient {
     ///   - id: 1 to 8,192 bytes without control characters, not under an origin's base URL.
     ///   - bytes: The bytes.
     ///   - mediaType: Their Content-Type.
-    ///   - ttl: How long they are there; nil: until they are evicted or removed.
-    ///   - isPinned: Whether they are pinned as well, both or neither; see ``pin(_:waitingFor:)``.
-    ///   - condition: What there must be under the id.
-    /// - Returns: Whether it is new, with its tag and revision.
+    ///   - ttl: Lifetime of the bytes; nil: until they are evicted or removed.
+    ///   - isPinned: Whether the write also pins the bytes; see ``pin(_:waitingFor:)``. If the
+    ///     daemon cannot pin them, it does not store them.
+    ///   - condition: Condition that the entry must meet; nil: none.
+    /// - Returns: Whether the entry is new, with its tag and revision.
     /// - Throws: ``LarderError/tooLarge(_:)`` above the daemon's limit for one entry,
-    ///   ``LarderError/invalid(_:)`` for an id that cannot be taken, ``LarderError/unavailable(_:)``
-    ///   where there is no room.
+    ///   ``LarderError/invalid(_:)`` for an invalid id, ``LarderError/unavailable(_:)`` if there is
+    ///   no room.
     @discardableResult
     public func put(
         _ id: String,
@@ -101,19 +102,21 @@ extension LarderClient {
         try await put(id, body: .bytes(bytes), mediaType: mediaType, ttl: ttl, isPinned, condition)
     }
 
-    /// The same from a sequence of chunks, of which only a few are in memory at once.
+    /// Stores a program's own bytes from a sequence of chunks, with only a few chunks in memory.
     ///
     /// - Parameters:
     ///   - id: 1 to 8,192 bytes without control characters, not under an origin's base URL.
-    ///   - chunks: The bytes. What it throws becomes ``LarderError/bodyFailed(_:)``, and nothing
-    ///     is stored.
-    ///   - byteCount: Their number, if it is known; it must be right.
+    ///   - chunks: The bytes. If the sequence throws, the daemon stores nothing, and the call
+    ///     throws ``LarderError/bodyFailed(_:)``.
+    ///   - byteCount: Exact number of bytes, if it is known.
     ///   - mediaType: Their Content-Type.
-    ///   - ttl: How long they are there; nil: until they are evicted or removed.
-    ///   - isPinned: Whether they are pinned as well, both or neither; see ``pin(_:waitingFor:)``.
-    ///   - condition: What there must be under the id.
-    /// - Returns: Whether it is new, with its tag and revision.
-    /// - Throws: As ``put(_:bytes:mediaType:ttl:isPinned:only:)``, and ``LarderError/bodyFailed(_:)``.
+    ///   - ttl: Lifetime of the bytes; nil: until they are evicted or removed.
+    ///   - isPinned: Whether the write also pins the bytes; see ``pin(_:waitingFor:)``. If the
+    ///     daemon cannot pin them, it does not store them.
+    ///   - condition: Condition that the entry must meet; nil: none.
+    /// - Returns: Whether the entry is new, with its tag and revision.
+    /// - Throws: As ``put(_:bytes:mediaType:ttl:isPinned:only:)``, and
+    ///   ``LarderError/bodyFailed(_:)``.
     @discardableResult
     public func put<Chunks: AsyncSequence & Sendable>(
         _ id: String,
@@ -129,15 +132,15 @@ extension LarderClient {
         return try await put(id, body: body, mediaType: mediaType, ttl: ttl, isPinned, condition)
     }
 
-    /// Removes a program's own bytes, forgets an origin's answer, or marks an entity as deleted at its
-    /// server.
+    /// Removes a program's own bytes, forgets an origin's answer, or marks an entity as deleted at
+    /// its server.
     ///
     /// - Parameters:
     ///   - id: The id.
-    ///   - scope: Whose.
-    ///   - condition: What there must be under the id.
+    ///   - scope: Rows in which to remove it.
+    ///   - condition: Condition that the entry must meet; nil: none.
     /// - Returns: The revision of the removal.
-    /// - Throws: ``LarderError/miss(_:)`` where there is nothing.
+    /// - Throws: ``LarderError/miss(_:)`` if nothing is cached under the id.
     @discardableResult
     public func remove(
         _ id: String,
@@ -185,7 +188,7 @@ extension LarderClient {
         return CachedEntry(metadata: stream.metadata, bytes: bytes)
     }
 
-    /// A path of the daemon's own may leave the account to the one who asks.
+    /// Adds the account to a path without a query, as a path from the daemon may lack it.
     func entryStream(_ id: EntryID, at path: String) async throws(LarderError) -> StreamedEntry {
         let path = path.contains("?") ? path : socketTarget(path, try accountQuery())
         let response = try await connection.send(SocketRequest(.GET, path))
@@ -218,8 +221,8 @@ extension LarderClient {
 
 /// The normalized cache: objects that are in several answers and are kept once.
 ///
-/// An entity has an id as entries have, for ``LarderClient/entry(_:)``, ``LarderClient/remove(_:from:)``
-/// and all else that takes ids.
+/// An entity has an id as entries have, for ``LarderClient/entry(_:)``,
+/// ``LarderClient/remove(_:from:)`` and all else that takes ids.
 extension LarderClient {
     /// The id of an entity: `entity:ORIGIN/TYPE:KEY`.
     ///
@@ -236,8 +239,9 @@ extension LarderClient {
     ///     let author = try await larder.entity("entity:shop/User:7", as: Author.self)
     ///     show(author.value.name)
     ///
-    /// The network is not asked. The value has every member that any answer brought; where it refers
-    /// to another entity, it has the key of that one, up to `depth` references deep the entity itself.
+    /// The network is not asked. The value has every member that any answer brought; where it
+    /// refers to another entity, it has the key of that one, up to `depth` references deep the
+    /// entity itself.
     ///
     /// - Parameters:
     ///   - id: Id of the entity; see ``entityID(_:of:)``.
@@ -317,7 +321,7 @@ extension LarderClient {
 }
 
 extension LarderClient {
-    /// What is cached under several ids, all of it as it was at one moment; nobody else is asked.
+    /// Reads the cached entries of several ids as of one moment, without the network.
     ///
     ///     let batch = try await larder.batch(urls, as: Article.self)
     ///     show(batch.found.map(\.value))
@@ -325,11 +329,11 @@ extension LarderClient {
     ///
     /// - Parameters:
     ///   - ids: 1 to 1,000, none of them twice; the id of a fetched entry is its URL.
-    ///   - type: What the bodies are.
+    ///   - type: Type of the bodies.
     ///   - decoder: How dates, keys and the like are spelled.
-    /// - Returns: What is there, and of which ids nothing is.
-    /// - Throws: The problem, such as `urn:larder:bad-request`; ``LarderError/decoding(id:reason:)``
-    ///   where a body is something else.
+    /// - Returns: The cached entries, and the ids without one.
+    /// - Throws: The problem, such as `urn:larder:bad-request`;
+    ///   ``LarderError/decoding(id:reason:)`` if a body has another type.
     public func batch<Value: Decodable & Sendable>(
         _ ids: [String],
         as type: Value.Type,
@@ -343,13 +347,13 @@ extension LarderClient {
         return BatchResult(found: found, missed: batch.missed, deleted: batch.deleted)
     }
 
-    /// The same with the bodies as they are.
+    /// Reads the cached entries of several ids, with their bodies as bytes.
     ///
-    /// Those that do not come with the answer, being too large for it, are asked for by
-    /// ``Snapshot/body()`` and are what is there then.
+    /// The answer leaves out large bodies. ``Snapshot/body()`` reads such a body later, as it is
+    /// then.
     ///
     /// - Parameter ids: 1 to 1,000, none of them twice.
-    /// - Returns: What is there, and of which ids nothing is.
+    /// - Returns: The cached entries, and the ids without one.
     /// - Throws: The problem, such as `urn:larder:bad-request`.
     public func batch(_ ids: [String]) async throws(LarderError) -> BatchResult<Snapshot> {
         for id in ids { _ = try entryID(id) }
@@ -377,9 +381,9 @@ extension LarderClient {
     }
 }
 
-/// What is cached under several ids, as it was at one moment.
+/// The cached entries of several ids, as of one moment.
 public struct BatchResult<Found: Sendable>: Sendable {
-    /// What is there, in the order of the ids.
+    /// The cached entries, in the order asked.
     public let found: [Found]
     /// The ids under which nothing is cached, in the order asked.
     public let missed: [String]

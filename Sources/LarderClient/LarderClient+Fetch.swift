@@ -4,17 +4,18 @@ import LarderModel
 import NIOHTTP1
 
 extension LarderClient {
-    /// What is known of a URL: what is cached at once, and what the network says after it.
+    /// Fetches a URL: the cached answer immediately, then the answer of the network.
     ///
-    /// What the network fails with after a cached answer is an update, ``FetchUpdate/failed(_:)``;
-    /// with nothing cached it is thrown, as ``LarderError/offline(_:)``,
-    /// ``LarderError/originFailed(_:)`` or ``LarderError/deleted(_:)``. A URL that no origin has is
+    /// If the network fails after a cached answer, the failure is an update,
+    /// ``FetchUpdate/failed(_:)``. If nothing is cached, the iteration throws
+    /// ``LarderError/offline(_:)``, ``LarderError/originFailed(_:)`` or
+    /// ``LarderError/deleted(_:)``. For a URL without an origin it throws
     /// ``LarderError/unknownOrigin(_:)``.
     ///
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
-    ///   - options: What differs from the origin's settings.
-    /// - Returns: The updates; nothing is asked before they are iterated.
+    ///   - options: Options that override the origin's settings.
+    /// - Returns: The updates; the iteration sends the request.
     public func fetch(_ url: String, options: FetchOptions = FetchOptions()) -> FetchFrames {
         FetchFrames(lines: frameLines(url, options: options))
     }
@@ -23,10 +24,10 @@ extension LarderClient {
     ///
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
-    ///   - type: What the body is.
-    ///   - options: What differs from the origin's settings.
+    ///   - type: Type of the body.
+    ///   - options: Options that override the origin's settings.
     ///   - decoder: How dates, keys and the like are spelled.
-    /// - Returns: The updates; nothing is asked before they are iterated.
+    /// - Returns: The updates; the iteration sends the request.
     public func fetch<Value: Decodable & Sendable>(
         _ url: String,
         as type: Value.Type,
@@ -36,14 +37,14 @@ extension LarderClient {
         TypedUpdates(frames: fetch(url, options: options), decoder: decoder)
     }
 
-    /// The lines as they come, for those that pass them on.
+    /// The lines of a fetch as the daemon sends them, for programs that pass them on.
     package func frameLines(_ url: String, options: FetchOptions) -> FrameLines {
         FrameLines(client: self, url: url, options: options)
     }
 }
 
 extension LarderClient {
-    /// What changes in the cache, whoever brings it.
+    /// Watches changes in the cache, by any client, the daemon or an origin.
     ///
     ///     var command = WatchCommand()
     ///     command.prefixes = ["https://api.example.com/articles/"]
@@ -51,12 +52,12 @@ extension LarderClient {
     ///         if case .frame(.put(let change)) = event { reload(change.id) }
     ///     }
     ///
-    /// It connects again by itself, with the last revision that it has seen, so that what changes
-    /// meanwhile is told then. A program that takes its events slowly is told of several changes of
-    /// one id as one. Each watch holds a connection, of which a client has a hundred.
+    /// After a break the watch connects again with the last revision that it has seen, so the
+    /// daemon sends the changes since then. For a slow program the daemon merges several changes of
+    /// one id into one. Each watch holds one of the client's 100 connections.
     ///
-    /// - Parameter command: What the watch is about; without it everything, from now on.
-    /// - Returns: The events; nothing is asked before they are iterated.
+    /// - Parameter command: Selection of the watch; the default is all changes from now on.
+    /// - Returns: The events; the iteration sends the request.
     public func watch(_ command: WatchCommand = WatchCommand()) -> WatchEvents {
         WatchEvents(lines: watchLines(command))
     }
@@ -67,8 +68,7 @@ extension LarderClient {
 }
 
 extension LarderClient {
-    /// What is known of a URL, now and whenever it changes: what is cached, what the network says,
-    /// and after that each new view of it, whoever brought it.
+    /// Follows a URL: the cached answer, the answer of the network, then each later change.
     ///
     ///     for try await update in larder.follow("https://api.example.com/42", as: Article.self) {
     ///         switch update {
@@ -78,17 +78,19 @@ extension LarderClient {
     ///         }
     ///     }
     ///
+    /// A change may come from any client, the daemon or the origin.
+    ///
     /// Following asks the network once for each connection, by the policy; it does not ask again by
-    /// itself. The entry is not evicted meanwhile, within its user's share of the cache. Each
-    /// holds a connection, of which a client has a hundred.
+    /// itself. Meanwhile the daemon does not evict the entry, within its user's share of the cache.
+    /// Each follower holds one of the client's 100 connections.
     ///
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
-    ///   - type: What the body is.
-    ///   - options: What differs from the origin's settings. `timeout` is for the network's first
-    ///     answer.
+    ///   - type: Type of the body.
+    ///   - options: Options that override the origin's settings. `timeout` is for the network's
+    ///     first answer.
     ///   - decoder: How dates, keys and the like are spelled.
-    /// - Returns: The updates; nothing is asked before they are iterated.
+    /// - Returns: The updates; the iteration sends the request.
     public func follow<Value: Decodable & Sendable>(
         _ url: String,
         as type: Value.Type,
@@ -101,12 +103,12 @@ extension LarderClient {
         }
     }
 
-    /// The same with the bodies as they are.
+    /// Follows a URL, with the bodies as bytes.
     ///
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
-    ///   - options: What differs from the origin's settings.
-    /// - Returns: The updates; nothing is asked before they are iterated.
+    ///   - options: Options that override the origin's settings.
+    /// - Returns: The updates; the iteration sends the request.
     public func follow(
         _ url: String,
         options: FetchOptions = FetchOptions()
@@ -116,23 +118,24 @@ extension LarderClient {
         }
     }
 
-    /// The value behind a URL, now and each new one, whoever brought it: ``follow(_:as:options:decoder:)``
-    /// for a program that shows one thing.
+    /// Observes the value of a URL: its current state, then each new one.
+    ///
+    /// This is ``follow(_:as:options:decoder:)`` for a program that shows one value.
     ///
     ///     for try await article in larder.observe(url, as: Article.self) {
     ///         show(article.value, isStale: article.isStale)
     ///         banner.text = article.error.map { "\($0)" }
     ///     }
     ///
-    /// Each element is all that is known then, so that nothing has to be kept beside it: when the
-    /// network or the daemon fails, the value before comes again, with the error.
+    /// Each element is the complete state, so a program does not keep the element before. When the
+    /// network or the daemon fails, the last value comes again, with the error.
     ///
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
-    ///   - type: What the body is.
-    ///   - options: What differs from the origin's settings.
+    ///   - type: Type of the body.
+    ///   - options: Options that override the origin's settings.
     ///   - decoder: How dates, keys and the like are spelled.
-    /// - Returns: What is known; nothing is asked before it is iterated.
+    /// - Returns: The states; the iteration sends the request.
     public func observe<Value: Decodable & Sendable>(
         _ url: String,
         as type: Value.Type,
@@ -148,22 +151,21 @@ extension LarderClient {
 }
 
 extension LarderClient {
-    /// One answer to a URL as a stream: the network's, or what is cached where that fails.
+    /// Streams one answer to a URL: the network's, or the cached one if the network fails.
     ///
     ///     let answer = try await larder.stream("https://api.example.com/map.bin")
     ///     for try await chunk in answer.chunks { use(chunk) }
     ///
-    /// An answer that is larger than the daemon keeps comes through it all the same, as fast as
-    /// the chunks are taken. Letting go of the chunks hangs up.
+    /// The daemon also passes on an answer that is too large for its cache, as fast as the program
+    /// takes the chunks. Releasing the chunks closes the connection.
     ///
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
-    ///   - options: What differs from the origin's settings. Without a policy it is
-    ///     `networkFirst`; with
-    ///     `cacheThenNetwork` the answer is the network's if it has one.
-    /// - Returns: The answer, once its head is there.
-    /// - Throws: ``LarderError/deleted(_:)`` where the origin says that it is gone,
-    ///   ``LarderError/originFailed(_:)`` where it refused, with ``Problem/originStatus``.
+    ///   - options: Options that override the origin's settings. The default policy is
+    ///     `networkFirst`. With `cacheThenNetwork` the answer is the network's if it has one.
+    /// - Returns: The answer, as soon as its head has arrived.
+    /// - Throws: ``LarderError/deleted(_:)`` if the origin says that the URL is gone,
+    ///   ``LarderError/originFailed(_:)`` if it refused, with ``Problem/originStatus``.
     public func stream(
         _ url: String,
         options: FetchOptions = FetchOptions()
@@ -188,7 +190,7 @@ extension LarderClient {
         }
     }
 
-    /// The bytes of ``stream(_:options:)``, whole in memory.
+    /// The bytes of ``stream(_:options:)``, all in memory.
     ///
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
@@ -204,18 +206,19 @@ extension LarderClient {
         return bytes
     }
 
-    /// Brings an answer into a file, with a few chunks of it in memory at a time.
+    /// Downloads an answer into a file, with only a few chunks in memory.
     ///
-    /// The bytes go into a hidden file beside `path`, which takes its place, in one step and
-    /// synced, when all are there. When it fails, or the task is cancelled, what was at `path`
-    /// stays, and nothing else is left. Nothing is resumed.
+    /// The client writes the bytes to a hidden file in the folder of `path`. When all bytes are
+    /// synced, it renames the file to `path` and syncs the folder. If the download fails or the
+    /// task is cancelled, `path` keeps its file, and the client removes the hidden file. A later
+    /// download starts again from the first byte.
     ///
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
-    ///   - path: Where to; a file that is there is replaced.
+    ///   - path: Path of the file; an existing file is replaced.
     ///   - options: As for ``stream(_:options:)``.
-    ///   - progress: Called after each chunk, on whatever task downloads.
-    /// - Returns: How far it came, which is all.
+    ///   - progress: Called after each chunk, on the task that downloads.
+    /// - Returns: The final progress, with all bytes.
     /// - Throws: As ``stream(_:options:)``, and ``LarderError/fileFailed(path:reason:)``.
     @discardableResult
     public func download(
@@ -239,7 +242,7 @@ extension LarderClient {
         return received
     }
 
-    /// The answer to which the daemon's refusal to keep it led.
+    /// Streams an answer that the daemon refused to store, through its raw route.
     package func stream(
         passedThrough path: String,
         options: FetchOptions
@@ -251,10 +254,10 @@ extension LarderClient {
         if let account = try accountParameter() {
             request.headers.add(name: "Larder-Account", value: account)
         }
-        // It is known that it is not kept, so that the daemon need not try.
+        // The daemon has already refused to store this answer, so it need not try again.
         request.headers.add(name: "Cache-Control", value: "no-store")
         let response = try await connection.send(request)
-        // Only what is cached has a revision.
+        // Only a cached answer has a revision.
         let isCached = response.text("Larder-Rev") != nil
         return StreamedAnswer(
             source: isCached ? .cache : .network,
@@ -267,7 +270,7 @@ extension LarderClient {
         )
     }
 
-    /// The snapshot that a fetch comes to.
+    /// The final snapshot of a fetch.
     private func lastWord(
         on url: String,
         _ options: FetchOptions
@@ -293,29 +296,29 @@ extension LarderClient {
     }
 }
 
-/// One answer to a URL, whose bytes are still coming.
+/// An answer to a URL whose bytes arrive as a stream.
 public struct StreamedAnswer: Sendable {
-    /// Whether it was cached or the origin gave it now.
+    /// Whether the answer is cached or came from the network.
     public let source: AnswerSource
-    /// Whether it is past its lifetime.
+    /// Whether the answer is past its lifetime.
     public let isStale: Bool
-    /// How long ago the origin gave or confirmed it.
+    /// Time since the origin gave or confirmed the answer.
     public let age: Duration
     /// The status of the origin's answer.
     public let status: Int
-    /// Its Content-Type.
+    /// Content-Type of the bytes.
     public let mediaType: String?
-    /// How many bytes it has; nil where nobody said.
+    /// Number of bytes; nil if it is unknown.
     public let byteCount: Int64?
-    /// Its exact bytes, to be iterated once.
+    /// Exact bytes of the answer; iterate them once.
     public let chunks: EntryChunks
 }
 
-/// How far a download has come.
+/// Progress of a download.
 public struct DownloadProgress: Equatable, Sendable {
-    /// The bytes that are in the file.
+    /// Number of bytes in the file.
     public let receivedBytes: Int64
-    /// How many there will be; nil where nobody said.
+    /// Number of bytes of the complete file; nil if it is unknown.
     public let totalBytes: Int64?
 
     package init(receivedBytes: Int64, totalBytes: Int64?) {

@@ -8,25 +8,25 @@ extension LarderClient {
     ///     let url = "https://api.example.com/articles/42"
     ///     try await larder.write(Modifier(.merge(["liked": true]), on: url))
     ///
-    /// When it returns, the modifier is on disk, and its changes show wherever its targets are
-    /// read. The daemon sends it as soon as it can, in its turn, whether or not the program still
-    /// runs. If the server refuses it, its targets show what the server said last, and what else is
-    /// to be sent; it is then ``ModifierState/dead``.
+    /// When the call returns, the modifier is on disk, and every read of its targets shows its
+    /// changes. The daemon sends the modifier as soon as it can, in order, whether or not the
+    /// program still runs. If the server refuses the modifier, its state is ``ModifierState/dead``.
+    /// Its targets then show the server's last answer with the other unsent changes.
     ///
-    /// - Parameter modifier: What to change and to send.
-    /// - Returns: Its name, and how it stands with it.
-    /// - Throws: ``LarderError/unknownOrigin(_:)`` for a request to a host that the daemon has no
-    ///   origin for, ``LarderError/invalid(_:)`` for what cannot be, ``LarderError/unavailable(_:)``
-    ///   where there is no room for it. Nothing was written then.
+    /// - Parameter modifier: The changes and the request.
+    /// - Returns: Id and state of the modifier.
+    /// - Throws: ``LarderError/unknownOrigin(_:)`` for a request to a host without an origin,
+    ///   ``LarderError/invalid(_:)`` for an invalid modifier, ``LarderError/unavailable(_:)`` if
+    ///   there is no room. The daemon then wrote nothing.
     @discardableResult
     public func write(_ modifier: Modifier) async throws(LarderError) -> ModifierReceipt {
         try await submit(modifier.of(try accountName(), time))
     }
 
-    /// The same for several: all of them are accepted, in this order, or none.
+    /// Writes several modifiers: the daemon accepts all of them, in this order, or none.
     ///
     /// - Parameter modifiers: 1 to 1,000.
-    /// - Returns: One for each, in their order.
+    /// - Returns: A receipt for each, in their order.
     /// - Throws: As ``write(_:)``.
     @discardableResult
     public func write(all modifiers: [Modifier]) async throws(LarderError) -> [ModifierReceipt] {
@@ -36,14 +36,13 @@ extension LarderClient {
         return receipts.items
     }
 
-    /// Writes, and waits a while for what comes of it.
+    /// Writes, and waits for the modifier to settle.
     ///
     /// - Parameters:
-    ///   - modifier: What to change and to send.
-    ///   - wait: How long to wait until it is settled, an hour at most.
-    /// - Returns: How it stands with it, settled or not.
-    /// - Throws: As ``write(_:)``: only where it was not accepted. What the server
-    ///   refused is returned.
+    ///   - modifier: The changes and the request.
+    ///   - wait: Longest wait until the modifier is settled, at most an hour.
+    /// - Returns: The modifier, settled or not. If the server refused it, the report says so.
+    /// - Throws: As ``write(_:)``, only if the daemon did not accept the modifier.
     public func write(
         _ modifier: Modifier,
         waitingFor wait: Duration
@@ -51,14 +50,16 @@ extension LarderClient {
         try await submit(modifier.of(try accountName(), time), waitingFor: wait)
     }
 
-    /// How it stands with a modifier, and what it changes.
+    /// Reads the state and the changes of a modifier.
+    ///
+    /// The daemon keeps a modifier for some time after it is settled.
     ///
     /// - Parameters:
-    ///   - id: Its name.
-    ///   - wait: How long to wait until it is settled, an hour at most; nil does not.
-    ///   - scope: Whose it is; ``EntryScope/all`` names no one's and is refused.
-    /// - Returns: What is known of it, also for some time after it was settled.
-    /// - Throws: ``LarderError/miss(_:)`` where there is none of this name.
+    ///   - id: Id of the modifier.
+    ///   - wait: Longest wait until the modifier is settled, at most an hour; nil: no wait.
+    ///   - scope: User of the modifier; ``EntryScope/all`` is refused, as it names no single user.
+    /// - Returns: The modifier.
+    /// - Throws: ``LarderError/miss(_:)`` if there is no modifier of this id.
     public func modifier(
         _ id: String,
         waitingFor wait: Duration? = nil,
@@ -67,21 +68,21 @@ extension LarderClient {
         let path = PercentCoding.modifierPath(try modifierID(id))
         var query = ModifierQuery()
         (query.wait, query.rows) = (wait, try rows(of: scope))
-        // While it waits, the daemon keeps the deadline.
+        // The daemon ends the wait, so the client sets no time limit.
         let timeLimit = wait == nil ? Limits.reportTime : nil
         let target = socketTarget(path, query)
         return try await connection.send(SocketRequest(.GET, target, timeLimit: timeLimit))
     }
 
-    /// Modifiers in the order in which they were accepted, asked for page by page.
+    /// Lists modifiers in the order in which the daemon accepted them, page by page.
     ///
     ///     for try await modifier in larder.modifiers() { show(modifier) }
     ///
     /// - Parameters:
-    ///   - selection: Which.
-    ///   - lane: Only those of a lane: `name:NAME`, `id:ID`.
-    ///   - scope: Whose.
-    /// - Returns: All of them; nothing is asked before they are iterated.
+    ///   - selection: States of the modifiers.
+    ///   - lane: Only modifiers of this lane: `name:NAME`, `id:ID`.
+    ///   - scope: Users of the modifiers.
+    /// - Returns: All of them; the iteration sends the requests.
     public func modifiers(
         _ selection: ModifierSelection = .open,
         lane: String? = nil,
@@ -99,14 +100,14 @@ extension LarderClient {
         }
     }
 
-    /// One page of modifiers.
+    /// Lists one page of modifiers.
     ///
     /// - Parameters:
-    ///   - selection: Which.
-    ///   - lane: Only those of a lane: `name:NAME`, `id:ID`.
+    ///   - selection: States of the modifiers.
+    ///   - lane: Only modifiers of this lane: `name:NAME`, `id:ID`.
     ///   - limit: Modifiers in the page, 1 to 1,000.
     ///   - cursor: `next` of the page before.
-    ///   - scope: Whose.
+    ///   - scope: Users of the modifiers.
     /// - Returns: The page.
     /// - Throws: ``LarderError/notPermitted(_:)`` for others' modifiers.
     public func modifiers(
@@ -125,8 +126,9 @@ extension LarderClient {
 }
 
 extension LarderClient {
-    /// Writes under the names that all of them have; where the answer is cut off once more, which
-    /// the daemon takes for the same write.
+    /// Posts modifiers, and posts them a second time if the answer is cut off.
+    ///
+    /// Each modifier has an id, so the daemon accepts the repeated write only once.
     private func submit<Answer: Decodable & Sendable>(
         _ command: some Encodable,
         waitingFor wait: Duration? = nil
@@ -151,7 +153,7 @@ extension LarderClient {
         var query = query
         query.rows = try rows(of: scope)
         let path = socketTarget("/v1/modifiers", query)
-        // While it waits, the daemon keeps the deadline.
+        // The daemon ends the wait, so the client sets no time limit.
         let timeLimit = query.wait == nil ? Limits.reportTime : nil
         return try await connection.send(SocketRequest(.GET, path, timeLimit: timeLimit))
     }
@@ -164,13 +166,14 @@ extension LarderClient {
 extension LarderClient {
     /// Waits until nothing is left to be sent or answered.
     ///
-    /// What failed for good is not waited for; what waits for a person is.
+    /// The call ignores modifiers that failed permanently. It waits for modifiers that need a
+    /// decision of a person.
     ///
     /// - Parameters:
-    ///   - limit: How long at most; nil: as long as it takes.
-    ///   - scope: Whose modifiers.
+    ///   - limit: Longest wait; nil: no limit.
+    ///   - scope: Users of the modifiers.
     /// - Returns: Whether nothing is left.
-    /// - Throws: Why there is no answer.
+    /// - Throws: The reason why there is no answer.
     public func waitUntilSent(
         within limit: Duration? = nil,
         scope: EntryScope = .own
@@ -191,12 +194,12 @@ extension LarderClient {
     /// Retries, cancels, drops or discards a modifier.
     ///
     /// - Parameters:
-    ///   - action: What is done.
+    ///   - action: The action.
     ///   - id: Id of the modifier.
-    ///   - scope: Whose it is.
-    /// - Returns: Its state then; nil if it is forgotten.
-    /// - Throws: ``LarderError/tooLate(_:)`` where bytes of it may have left, or it is settled;
-    ///   ``LarderError/miss(_:)`` where there is none of this id.
+    ///   - scope: User of the modifier.
+    /// - Returns: State after the action; nil if the daemon has removed the modifier.
+    /// - Throws: ``LarderError/tooLate(_:)`` if the daemon may have sent bytes of the modifier, or
+    ///   if it is settled; ``LarderError/miss(_:)`` if there is no modifier of this id.
     @discardableResult
     public func act(
         _ action: ModifierAction,
@@ -214,11 +217,11 @@ extension LarderClient {
     /// Retries, cancels, drops or discards all modifiers in a state.
     ///
     /// - Parameters:
-    ///   - action: What is done.
-    ///   - state: Which.
-    ///   - origin: Only those that go to this origin.
-    ///   - scope: Whose.
-    /// - Returns: The result for each, page by page; nothing is done before they are iterated.
+    ///   - action: The action.
+    ///   - state: State of the modifiers.
+    ///   - origin: Only modifiers that go to this origin.
+    ///   - scope: Users of the modifiers.
+    /// - Returns: The result for each, page by page; the iteration sends the requests.
     public func act(
         _ action: ModifierAction,
         onModifiersIn state: LarderAPI.ModifierState,
@@ -239,7 +242,7 @@ extension LarderClient {
     ) async throws(LarderError) -> Page<ModifierActionResult> {
         var command = command
         command.rows = try rows(of: scope)
-        // Each is on disk before the daemon answers.
+        // No time limit: the daemon answers when each action is on disk.
         let path = "/v1/modifiers/actions"
         return try await connection.send(
             SocketRequest(posting: command, to: path)
@@ -250,8 +253,8 @@ extension LarderClient {
     ///
     /// - Parameters:
     ///   - lane: `name:NAME` or `id:ID`.
-    ///   - isPaused: Whether nothing of it is sent.
-    ///   - scope: Whose.
+    ///   - isPaused: Whether the daemon stops sending modifiers of the lane.
+    ///   - scope: User of the lane.
     /// - Throws: ``LarderError/notPermitted(_:)`` for others' lanes.
     public func setLane(
         _ lane: String,
@@ -268,9 +271,9 @@ extension LarderClient {
         _ = try await connection.report(request)
     }
 
-    /// The lanes that are paused.
+    /// Lists the paused lanes.
     ///
-    /// - Parameter scope: Whose.
+    /// - Parameter scope: Users of the lanes.
     /// - Returns: Each lane with its user and account.
     /// - Throws: ``LarderError/notPermitted(_:)`` for others' lanes.
     public func pausedLanes(scope: EntryScope = .own) async throws(LarderError) -> [LaneItem] {
@@ -279,15 +282,15 @@ extension LarderClient {
     }
 }
 
-/// Which modifiers a list is of.
+/// The states of the modifiers that a list contains.
 public enum ModifierSelection: Equatable, Sendable {
-    /// Those that are to be sent or answered, and those that failed for good.
+    /// Modifiers that wait to be sent or answered, and modifiers that failed permanently.
     case open
-    /// Those that are to be sent or answered.
+    /// Modifiers that wait to be sent or answered.
     case unsettled
-    /// The history, the latest first.
+    /// Settled modifiers, the latest first.
     case settled
-    /// Those in one state.
+    /// Modifiers in this state.
     case state(LarderAPI.ModifierState)
 }
 
