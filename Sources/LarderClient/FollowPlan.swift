@@ -3,7 +3,7 @@ import LarderModel
 /// Decides which updates a follower passes to its program, and when it connects again.
 ///
 /// After a break, the follower skips the updates that the program already has. It does not report
-/// the first break of a stream that gave an update. It reports an outage that lasts once.
+/// the first break of a stream that gave an update. It reports a longer outage once.
 struct FollowPlan: Equatable {
     enum UpdateStep: Equatable {
         case tell

@@ -3,29 +3,34 @@ import LarderJSON
 import LarderModel
 
 extension LarderClient {
-    /// Changes what a URL shows: here at once, and on the server by a PATCH of what differs
-    /// (RFC 7396), as soon as that can be sent.
+    /// Changes the value of a URL locally, and on the server by a merge patch (RFC 7396).
     ///
     ///     try await larder.modify(url, as: Article.self) { $0.liked = true }
     ///
-    /// What is cached is read, with what is still to be sent, and nobody is asked. Only members
-    /// that `change` alters are sent; what the type does not know stays as it is. What a merge
-    /// cannot say is refused: a member that becomes null, and a change of an array whose elements
-    /// have members that the type does not know, as an array is sent as a whole.
+    /// The local value changes immediately. The daemon sends the patch as soon as it can.
     ///
-    /// A number is sent as it is after the change. To have the server's counted on, write a
+    /// The client reads the cached value with the unsent changes, without the network. It sends
+    /// only members that `change` alters; members that the type does not know stay. It refuses two
+    /// changes that a merge cannot express:
+    ///
+    /// - a member that becomes null;
+    /// - a change of an array whose elements have members that the type does not know, as a merge
+    ///   replaces an array as a whole.
+    ///
+    /// The client sends a number as its new value. To add to the server's number, write a
     /// ``Modifier`` with ``Modifier/Effect/add(_:)``.
     ///
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
-    ///   - type: What the body is.
+    ///   - type: Type of the body.
     ///   - decoder: How dates, keys and the like are spelled.
-    ///   - encoder: The same for what is sent; both must spell alike.
+    ///   - encoder: The same for the sent value; both must spell alike.
     ///   - change: Changes the value.
-    /// - Returns: What was written, as by ``write(_:)``; nil where nothing was changed.
-    /// - Throws: ``LarderError/miss(_:)`` where nothing is cached, ``LarderError/deleted(_:)`` where
-    ///   it is gone, ``LarderError/decoding(id:reason:)`` where the body is something else,
-    ///   ``LarderError/invalid(_:)`` for what a merge cannot say, and what ``write(_:)`` throws.
+    /// - Returns: The receipt of ``write(_:)``; nil if `change` altered nothing.
+    /// - Throws: ``LarderError/miss(_:)`` if nothing is cached, ``LarderError/deleted(_:)`` if the
+    ///   URL is gone, ``LarderError/decoding(id:reason:)`` if the body has another type,
+    ///   ``LarderError/invalid(_:)`` for a change that a merge cannot express, and the errors of
+    ///   ``write(_:)``.
     @discardableResult
     public func modify<Value: Codable>(
         _ url: String,
@@ -58,15 +63,15 @@ extension LarderClient {
     }
 }
 
-/// How a value that a program changed differs from what it was, as a merge says it (RFC 7396).
+/// The difference between a value before and after a change, as a merge patch (RFC 7396).
 ///
-/// What is shown may have members that the program's type does not know. A merge leaves them as
-/// they are, but for those within arrays, which it replaces as a whole: such a change is refused.
+/// The cached value may have members that the program's type does not know. A merge keeps them,
+/// except in arrays, which it replaces as a whole. So a change that would lose them is refused.
 struct ValueDifference {
     let shown: JSONValue
-    /// What the type makes of it.
+    /// The value before the change, encoded from the type.
     let before: JSONValue
-    /// The same after the change.
+    /// The value after the change, encoded from the type.
     let after: JSONValue
 
     /// The merge; nil where nothing differs.
@@ -94,7 +99,7 @@ struct ValueDifference {
         )
     }
 
-    /// A place within an array that differs where more is shown than the type knows.
+    /// A place in a changed array with a member that the type does not know.
     private static func loss(
         _ shown: JSONValue,
         _ before: JSONValue,
@@ -115,7 +120,7 @@ struct ValueDifference {
         return nil
     }
 
-    /// A place that is shown and not known; null counts as nothing.
+    /// A place in the cached value that the type does not know; null members do not count.
     private static func unknown(
         in shown: JSONValue,
         knownAs known: JSONValue,

@@ -2,25 +2,26 @@ import LarderModel
 import NIOHTTP1
 
 extension LarderClient {
-    /// The servers that the daemon may ask, in the order of their names.
+    /// Lists the origins of the daemon, in the order of their names.
     ///
-    /// - Returns: Those of the configuration, those that were added, and the public hosts that
-    ///   the user of a daemon of one's own asked lately.
-    /// - Throws: Why there is no answer.
+    /// - Returns: The origins of the configuration and the added origins. A user's own daemon also
+    ///   lists the public hosts that the user asked recently.
+    /// - Throws: The reason why there is no answer.
     public func origins() async throws(LarderError) -> [OriginReport] {
         let request = SocketRequest(.GET, "/v1/origins", timeLimit: Limits.reportTime)
         return try await connection.send(request, answer: Page<OriginReport>.self).items
     }
 
-    /// Adds an origin, which stays over the daemon's end; for administrators.
+    /// Adds an origin, which stays across restarts of the daemon; for administrators.
     ///
     /// - Parameters:
     ///   - name: 1 to 64 letters, digits, `.`, `_` and `-`.
     ///   - definition: The keys of the origin.
-    ///   - replacing: Whether one of the same name that was added before is replaced.
+    ///   - replacing: Whether the call replaces an added origin of the same name.
     /// - Returns: The origin as the daemon has it.
-    /// - Throws: `urn:larder:origin-exists` where the address is another's, and
-    ///   `urn:larder:precondition-failed` where there is one of the name.
+    /// - Throws: `urn:larder:origin-exists` if another origin has the address, and
+    ///   `urn:larder:precondition-failed` if an origin of this name exists and `replacing` is
+    ///   false.
     @discardableResult
     public func addOrigin(
         _ name: String,
@@ -37,13 +38,11 @@ extension LarderClient {
         return try await connection.send(request)
     }
 
-    /// Takes away an origin that was added; what is cached of it stays.
+    /// Removes an added origin and keeps its cached entries; for administrators.
     ///
-    /// For administrators.
-    ///
-    /// - Parameter name: Its name.
-    /// - Throws: `urn:larder:no-such-origin`, or `urn:larder:origin-in-file` for one that stands
-    ///   in a file of the configuration.
+    /// - Parameter name: Name of the origin.
+    /// - Throws: `urn:larder:no-such-origin`, or `urn:larder:origin-in-file` for an origin of a
+    ///   configuration file.
     public func removeOrigin(_ name: String) async throws(LarderError) {
         let path = originPath(try originName(name))
         _ = try await connection.report(
@@ -51,15 +50,15 @@ extension LarderClient {
         )
     }
 
-    /// Sets an origin offline, so that nothing leaves for it, or online again; for administrators.
+    /// Sets an origin offline, so that the daemon sends it nothing, or online; for administrators.
     ///
-    /// It holds over the daemon's end, until it is taken back.
+    /// The setting stays across restarts of the daemon.
     ///
     /// - Parameters:
-    ///   - name: Its name.
-    ///   - isOffline: Which of the two.
+    ///   - name: Name of the origin.
+    ///   - isOffline: Whether the origin is set offline.
     /// - Returns: The origin.
-    /// - Throws: `urn:larder:no-such-origin` where there is none of this name.
+    /// - Throws: `urn:larder:no-such-origin` if there is no origin of this name.
     @discardableResult
     public func setOrigin(
         _ name: String,
@@ -74,19 +73,22 @@ extension LarderClient {
         return try await connection.send(request)
     }
 
-    /// Has the daemon ask an origin now, whatever its state, and store nothing; for
+    /// Makes the daemon send a request to an origin, without storing the answer; for
     /// administrators.
     ///
+    /// The daemon also asks an origin whose state is unreachable.
+    ///
     /// - Parameters:
-    ///   - name: Its name.
-    ///   - path: Where on its host, under its base URL; nil asks for that itself.
-    /// - Returns: What came of it, also where the origin did not answer.
-    /// - Throws: `urn:larder:no-such-origin`, or `urn:larder:offline` for one that was set offline.
+    ///   - name: Name of the origin.
+    ///   - path: Path under the base URL of the origin; nil: the base URL.
+    /// - Returns: The result, also if the origin did not answer.
+    /// - Throws: `urn:larder:no-such-origin`, or `urn:larder:offline` for an origin that was set
+    ///   offline.
     public func checkOrigin(
         _ name: String,
         path: String? = nil
     ) async throws(LarderError) -> OriginCheckReport {
-        // The origin's own timeout is the daemon's to keep.
+        // No time limit: the daemon applies the origin's timeout.
         let request = SocketRequest(
             posting: OriginCheckCommand(path: path),
             to: originPath(try originName(name)) + "/check"

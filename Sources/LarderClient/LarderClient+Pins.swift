@@ -4,20 +4,20 @@ import LarderWire
 import NIOHTTP1
 
 extension LarderClient {
-    /// Keeps an entry for good: it is never evicted, and outlives the loss of the cache.
+    /// Pins an entry: the daemon never evicts it, and it survives the loss of the cache.
     ///
-    /// What is cached is kept at once, and each later answer takes its place. What is not cached is
-    /// fetched now, or as soon as its origin is back.
+    /// A cached entry is pinned immediately, and each later answer replaces its bytes. The daemon
+    /// fetches an entry that is not cached now, or as soon as its origin is back.
     ///
     /// - Parameters:
     ///   - id: The URL of an origin's answer, or the id of bytes of the program's own.
-    ///   - wait: How long to wait while the origin does not answer, an hour at most; nil: as long
+    ///   - wait: Longest wait while the origin does not answer, at most an hour; nil: as long
     ///     as a request to it may take.
-    /// - Returns: The pin that waits for its origin, and goes on waiting without anybody; nil if its
-    ///   bytes are held.
-    /// - Throws: ``LarderError/miss(_:)`` for an id that no origin can give and nothing is cached
-    ///   under; ``LarderError/unavailable(_:)`` where there is no room, or what the origin refused
-    ///   it with: in both cases the pin stays and says why.
+    /// - Returns: Nil if the pin has its bytes; else the pin, which waits for its origin also after
+    ///   the client has gone.
+    /// - Throws: ``LarderError/miss(_:)`` for an id without an origin and without a cached entry;
+    ///   ``LarderError/unavailable(_:)`` if there is no room; the error of the origin's refusal. In
+    ///   the last two cases the pin stays and has the reason.
     @discardableResult
     public func pin(
         _ id: String,
@@ -32,16 +32,16 @@ extension LarderClient {
         return try DaemonConnection.read(bytes)
     }
 
-    /// Lets a pinned entry be an ordinary one again.
+    /// Removes a pin; the entry stays cached and can be evicted.
     ///
-    /// - Throws: ``LarderError/miss(_:)`` where it was not pinned.
+    /// - Throws: ``LarderError/miss(_:)`` if the entry was not pinned.
     public func unpin(_ id: String) async throws(LarderError) {
         let path = PercentCoding.pinPath(try entryID(id))
         let request = SocketRequest(.DELETE, socketTarget(path, try accountQuery()))
         _ = try await connection.report(request)
     }
 
-    /// All pins of this user, in the order of their ids, asked for page by page.
+    /// Lists all pins of this user in the order of their ids, page by page.
     public func pins() -> Pages<PinItem> {
         Pages { cursor throws(LarderError) in
             let page = try await self.pins(limit: Limits.pageRowsMax, cursor: cursor)
@@ -49,13 +49,13 @@ extension LarderClient {
         }
     }
 
-    /// One page of the pins.
+    /// Lists one page of the pins.
     ///
     /// - Parameters:
     ///   - limit: Pins in the page, 1 to 1,000.
     ///   - cursor: `next` of the page before.
     /// - Returns: The page.
-    /// - Throws: The problem with what was asked for.
+    /// - Throws: The problem, such as `urn:larder:bad-request`.
     public func pins(
         limit: Int,
         cursor: String? = nil

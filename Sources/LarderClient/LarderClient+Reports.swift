@@ -3,18 +3,18 @@ import LarderWire
 import NIOHTTP1
 
 extension LarderClient {
-    /// One page of the entries that this user sees, or of entities with a prefix of theirs.
+    /// Lists one page of entries, or of entities if `prefix` begins with `entity:`.
     ///
     /// - Parameters:
     ///   - prefix: Only ids that begin with it, such as `entity:shop/User:`.
-    ///   - origin: Only those of this origin.
+    ///   - origin: Only entries of this origin.
     ///   - sort: Their order; nil: by id.
     ///   - limit: Rows in the page, 1 to 1,000; nil: 100.
-    ///   - cursor: the `next` of the page before.
-    ///   - scope: Whose entries.
+    ///   - cursor: `next` of the page before.
+    ///   - scope: Users whose entries are listed.
     /// - Returns: The page.
-    /// - Throws: ``LarderError/notPermitted(_:)`` for others' entries, ``LarderError/invalid(_:)`` for
-    ///   what cannot be asked.
+    /// - Throws: ``LarderError/notPermitted(_:)`` for others' entries, ``LarderError/invalid(_:)``
+    ///   for an invalid selection.
     public func entries(
         prefix: String? = nil,
         origin: String? = nil,
@@ -30,7 +30,7 @@ extension LarderClient {
         return try await connection.send(SocketRequest(getting: "/v1/entries", query))
     }
 
-    /// All entries of this user, or of whom `scope` names, page by page.
+    /// Lists all entries of this user, or of the users in `scope`, page by page.
     ///
     ///     for try await entry in larder.allEntries(sort: .size) {
     ///         print(entry.byteCount, entry.id)
@@ -54,13 +54,13 @@ extension LarderClient {
         }
     }
 
-    /// Everything that is known of one entry.
+    /// Reads everything that the daemon knows of an entry, except its bytes.
     ///
     /// - Parameters:
-    ///   - id: The text that it is found by.
-    ///   - scope: Whose it is; ``EntryScope/all`` names no one row and is refused.
-    /// - Returns: All but its bytes.
-    /// - Throws: ``LarderError/miss(_:)`` where there is nothing.
+    ///   - id: Id of the entry.
+    ///   - scope: User of the row; ``EntryScope/all`` is refused, as it names no single row.
+    /// - Returns: The explanation.
+    /// - Throws: ``LarderError/miss(_:)`` if nothing is cached under the id.
     public func explain(
         _ id: String,
         scope: EntryScope = .own
@@ -69,7 +69,7 @@ extension LarderClient {
         return try await connection.send(SocketRequest(getting: path, rows(of: scope)))
     }
 
-    /// Drops entries, of which nothing is known afterwards.
+    /// Evicts entries, with all that the daemon knows of them.
     ///
     ///     var command = EvictCommand()
     ///     command.prefix = "https://api.example.com/articles/"
@@ -77,10 +77,10 @@ extension LarderClient {
     ///
     /// - Parameters:
     ///   - command: The entries, selected in one way.
-    ///   - scope: Whose entries.
-    /// - Returns: What went.
-    /// - Throws: ``LarderError/notPermitted(_:)`` for others' entries, ``LarderError/invalid(_:)`` for
-    ///   a selection that cannot be.
+    ///   - scope: Users whose entries are evicted.
+    /// - Returns: The evicted entries.
+    /// - Throws: ``LarderError/notPermitted(_:)`` for others' entries, ``LarderError/invalid(_:)``
+    ///   for an invalid selection.
     @discardableResult
     public func evict(
         _ command: EvictCommand,
@@ -91,41 +91,41 @@ extension LarderClient {
         return try await connection.send(SocketRequest(posting: command, to: "/v1/evict"))
     }
 
-    /// One screen on the daemon's health.
+    /// Reads a summary of the daemon's health.
     ///
-    /// - Throws: ``LarderError/unreachable(_:)`` where no daemon runs.
+    /// - Throws: ``LarderError/unreachable(_:)`` if no daemon runs.
     public func status() async throws(LarderError) -> StatusReport {
         try await connection.send(SocketRequest(.GET, "/v1/status", timeLimit: Limits.reportTime))
     }
 
-    /// Counts and times since the daemon's start.
+    /// Reads counts and times since the daemon's start.
     public func stats() async throws(LarderError) -> StatsReport {
         try await connection.send(SocketRequest(.GET, "/v1/stats", timeLimit: Limits.reportTime))
     }
 
-    /// Where the bytes are.
+    /// Reads how much space the entries use.
     ///
-    /// - Parameter scope: Whose entries are added up.
-    /// - Returns: The sums, and how the daemon's files and disk are.
+    /// - Parameter scope: Users whose entries are added up.
+    /// - Returns: The sums, and the state of the daemon's files and disk.
     /// - Throws: ``LarderError/notPermitted(_:)`` for others' entries.
     public func usage(scope: EntryScope = .own) async throws(LarderError) -> UsageReport {
         try await connection.send(SocketRequest(getting: "/v1/usage", rows(of: scope)))
     }
 
-    /// Has the daemon look at its files, their permissions and its clock; for administrators.
+    /// Makes the daemon check its files, their permissions and its clock; for administrators.
     ///
-    /// It may take half a minute; one runs at a time.
+    /// A check may take half a minute; the daemon runs one at a time.
     package func check() async throws(LarderError) -> [Finding] {
         let request = SocketRequest(.POST, "/v1/check", timeLimit: Limits.reportTime)
         return try await connection.send(request, answer: Page<Finding>.self).items
     }
 
-    /// Has the daemon read its configuration again; for administrators.
+    /// Makes the daemon read its configuration again; for administrators.
     package func reload() async throws(LarderError) -> ReloadReport {
         try await connection.send(SocketRequest(.POST, "/v1/reload", timeLimit: Limits.reportTime))
     }
 
-    /// Has the daemon take away all that it keeps of a user; for administrators.
+    /// Makes the daemon remove all that it keeps of a user; for administrators.
     ///
     /// The call has no time limit, as a purge of many rows takes long.
     package func purge(_ scope: EntryScope) async throws(LarderError) -> PurgeReport {
@@ -133,7 +133,7 @@ extension LarderClient {
         return try await connection.send(SocketRequest(.POST, target))
     }
 
-    /// The socket that took a connection; nil before.
+    /// The socket that the client uses; nil before the client has chosen one.
     package var socketInUse: String? { connection.socketInUse }
 
     func originName(_ text: String) throws(LarderError) -> OriginName {

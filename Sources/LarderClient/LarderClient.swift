@@ -1,7 +1,7 @@
 @_exported public import LarderAPI
 package import LarderModel
 
-/// A program's way to the daemon: one for each program is enough, and any task may use it.
+/// A client of the daemon; one per program is enough, and any task may use it.
 ///
 ///     let larder = LarderClient()
 ///     for try await update in larder.fetch("https://api.example.com/42", as: Article.self) {
@@ -9,14 +9,16 @@ package import LarderModel
 ///     }
 ///     await larder.shutdown()
 ///
-/// Which daemon that is, the user's own or the system's, is decided by the first request that finds
-/// one listening, and stays. No redirect is followed, and nothing is tried again but a write whose
-/// answer was cut off, under the same name, and what ``follow(_:options:)`` connects anew.
-/// Connections are kept open between requests.
+/// The first request that finds a daemon decides whether the client uses the user's own daemon or
+/// the system's. The client keeps this choice, and keeps connections open between requests.
+///
+/// The client does not follow redirects. It repeats a ``write(_:)`` once if the answer was cut off,
+/// with the same modifier id. ``follow(_:options:)``, ``observe(_:as:options:decoder:)`` and
+/// ``watch(_:)`` connect again after a break. The client repeats no other request.
 public final class LarderClient: Sendable {
-    /// Whose credential and whose rows the requests use; `default` unless another is named.
+    /// Account whose credential and rows the requests use; `default` unless another is named.
     public let account: String
-    /// The name under which the client changes and watches.
+    /// Name of the client in its changes and watches.
     ///
     /// A watch marks the changes made under its own name (``ChangeFrame/isOwn``).
     public let name: String
@@ -27,10 +29,10 @@ public final class LarderClient: Sendable {
     ///
     /// - Parameters:
     ///   - socket: Where the daemon listens.
-    ///   - account: 1 to 64 letters, digits, `.`, `_`, `@` and `-`; any other is refused by the
-    ///     first request.
-    ///   - name: 1 to 64 visible ASCII characters, any other is refused by the first request; nil
-    ///     draws a UUID.
+    ///   - account: 1 to 64 letters, digits, `.`, `_`, `@` and `-`. If it is invalid, the requests
+    ///     that use it throw.
+    ///   - name: 1 to 64 visible ASCII characters; nil: a random UUID. If it is invalid, each
+    ///     request throws.
     public convenience init(
         socket: SocketLocation = .found,
         account: String = "default",
@@ -39,7 +41,7 @@ public final class LarderClient: Sendable {
         self.init(trying: socket.candidates, account: account, name: name)
     }
 
-    /// A client of the first of several sockets on which somebody listens.
+    /// A client of the first of several sockets on which a daemon listens.
     package init(
         trying sockets: [String],
         account: String = "default",
@@ -52,9 +54,9 @@ public final class LarderClient: Sendable {
         connection = DaemonConnection(paths: sockets, name: self.name, time: time)
     }
 
-    /// Closes every connection and returns when that is done; streams under way are cut off.
+    /// Closes every connection, also of open streams, and returns when all are closed.
     ///
-    /// Without it the connections close when nobody holds the client any more.
+    /// A client that is released without this call closes its connections in the background.
     public func shutdown() async {
         await connection.shutdown()
     }

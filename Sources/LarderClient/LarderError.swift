@@ -16,34 +16,35 @@ public enum LarderError: Error, Equatable, Sendable {
 
     /// No daemon answers: each socket that was tried, and why not.
     case unreachable([SocketFailure])
-    /// The daemon's socket may not be opened by this user.
+    /// This user has no permission to open the daemon's socket.
     case socketRefused(path: String)
 
     // The daemon says no, or has nothing.
 
-    /// Nothing is there under the id, or was cached of the URL; there is no such modifier.
+    /// Nothing is cached under the id or URL, or there is no modifier of this id.
     case miss(Problem)
     /// The origin said that it is gone (404 or 410).
     case deleted(Problem)
-    /// No origin that the daemon knows has the URL, or the name.
+    /// The daemon has no origin for the URL, or none of the name.
     case unknownOrigin(Problem)
     /// Only an administrator of the daemon may do it.
     case notPermitted(Problem)
-    /// The network or the origin's server did not answer, or not in time, and nothing is cached:
-    /// the same may go well later.
+    /// The network or the origin did not answer in time, and nothing is cached; a later try may
+    /// work.
     case offline(Problem)
     /// The origin's server answered with a refusal or with something that cannot be used.
     case originFailed(Problem)
     /// The bytes are more than the daemon takes.
     case tooLarge(Problem)
-    /// What was asked for cannot be: a mistake of the program, which the problem names.
+    /// The request is invalid; the problem names the program's mistake.
     case invalid(Problem)
-    /// The modifier was sent or settled before it could be taken back, given up or sent again.
+    /// The modifier was already sent or settled, so the action came too late.
     case tooLate(Problem)
-    /// The daemon cannot do it now: it is ending, overloaded, or its disk, cache or queue is full.
+    /// The daemon is ending or overloaded, or its disk, cache or queue is full.
     case unavailable(Problem)
-    /// The daemon says no with a type of problem that this version does not know, or, to a request
-    /// whose answer has no body, with nothing but a status.
+    /// The daemon refused with a problem type that this version does not know.
+    ///
+    /// A refused HEAD request also gives this case for most statuses, as its answer has no problem.
     case other(Problem)
 
     // The way to the daemon and back.
@@ -54,11 +55,12 @@ public enum LarderError: Error, Equatable, Sendable {
     case timedOut
     /// The connection ended in the middle of an answer.
     case cutOff
-    /// What came is no answer that this version of the client understands.
+    /// This version of the client does not understand the answer.
     case badAnswer(String)
-    /// The body of the entry is not the type that was asked for.
+    /// The body of the entry does not decode as the requested type.
     case decoding(id: String, reason: String)
-    /// The sequence that gave the bytes to be stored failed.
+    /// The bytes to store could not be read: the sequence or the encoder failed, or the length is
+    /// wrong.
     case bodyFailed(String)
     /// A file cannot be written.
     case fileFailed(path: String, reason: String)
@@ -70,7 +72,7 @@ public enum LarderError: Error, Equatable, Sendable {
 public struct SocketFailure: Hashable, Sendable {
     /// The path.
     public let path: String
-    /// Words for people, such as `connection refused`.
+    /// Text for people, such as `there is no socket`.
     public let reason: String
 
     package init(path: String, reason: String) {
@@ -80,7 +82,7 @@ public struct SocketFailure: Hashable, Sendable {
 }
 
 extension LarderError: CustomStringConvertible {
-    /// One sentence for people.
+    /// Description for people, in one sentence.
     public var description: String {
         switch self {
         case .unreachable(let failures):
@@ -104,7 +106,7 @@ extension LarderError: CustomStringConvertible {
 }
 
 extension LarderError {
-    /// What the daemon said; nil where it was not the daemon.
+    /// The daemon's problem; nil for errors that the daemon did not send.
     public var problem: Problem? {
         switch self {
         case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
@@ -118,7 +120,7 @@ extension LarderError {
         }
     }
 
-    /// The case that a problem belongs to.
+    /// The error of the case that a problem belongs to.
     public static func problem(_ problem: Problem) -> LarderError {
         switch ProblemKind(type: problem.type) {
         case nil: .other(problem)

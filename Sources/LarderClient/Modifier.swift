@@ -2,15 +2,16 @@ import LarderJSON
 import LarderModel
 import LarderWire
 
-/// A write: what it changes here, at once, and the request that changes it on the server, as soon
-/// as that can be sent.
+/// A write: the local changes, and the request that makes them on the server.
 ///
 ///     let like = Modifier(.merge(["liked": true]), on: "https://api.example.com/articles/42")
 ///     try await larder.write(like)
 ///
-/// Modifiers of the same target, or of the same lane, are sent in the order in which they were
-/// accepted. Without an `id` each write draws one. The same modifier under the same id is accepted
-/// once, so what was cut off can be given again.
+/// The local changes show immediately. The daemon sends the request as soon as it can. It sends
+/// modifiers of the same target or lane in the order in which it accepted them.
+///
+/// Without an `id`, each write uses a random one. The daemon accepts the same modifier with the
+/// same id once, so a program can repeat a write whose answer was cut off.
 public typealias Modifier = LarderAPI.ModifierCommand
 
 extension LarderAPI.ModifierCommand {
@@ -23,9 +24,9 @@ extension LarderAPI.ModifierCommand {
     /// A write of one change of an entry or an entity, by its id.
     ///
     /// - Parameters:
-    ///   - effect: How it alters; an entity stays a JSON object.
-    ///   - id: A URL, an entity's id, or a program's own.
-    ///   - request: What is sent; nil: what follows from the effect.
+    ///   - effect: How the value changes; an entity stays a JSON object.
+    ///   - id: A URL, an entity's id, or a program's own id.
+    ///   - request: The request; nil: the daemon derives it from the effect.
     public init(_ effect: Effect, on id: String, request: ModifierRequestCommand? = nil) {
         self.init(changes: [.init(effect, on: id)], request: request)
     }
@@ -70,10 +71,10 @@ extension ModifierRequestCommand {
 }
 
 extension LarderAPI.ModifierCommand {
-    /// How a target's value alters.
+    /// How a target's value changes.
     ///
-    /// One that does not fit what is there changes nothing here, and is sent all the same. Places
-    /// are JSON pointers (RFC 6901), such as `/tags/0`.
+    /// An effect that does not fit the cached value changes nothing locally; the daemon still sends
+    /// its request. Places are JSON pointers (RFC 6901), such as `/tags/0`.
     public enum Effect: Equatable, Sendable {
         /// The value becomes this one.
         case put(JSON)
@@ -99,16 +100,16 @@ extension LarderAPI.ModifierCommand {
     public struct ListChange: Equatable, Sendable, ExpressibleByArrayLiteral {
         /// The values.
         public var values: [JSON]
-        /// The member by which objects are told apart; nil: by all of them.
+        /// Member that identifies an object of the list; nil: all members do.
         public var key: String?
 
-        /// Values that are told apart by `key`.
+        /// Values whose objects are identified by `key`.
         public init(_ values: [JSON], by key: String? = nil) {
             self.values = values
             self.key = key
         }
 
-        /// Values that are told apart by what they are.
+        /// Values without a key.
         public init(arrayLiteral elements: JSON...) {
             self.init(elements)
         }

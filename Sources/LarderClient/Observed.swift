@@ -1,22 +1,20 @@
-/// What is known of a URL that is observed, as of now; see
-/// ``LarderClient/observe(_:as:options:decoder:)``.
+/// The current state of an observed URL; see ``LarderClient/observe(_:as:options:decoder:)``.
 public struct Observed<Value: Sendable>: Sendable {
-    /// The value; nil where nothing is known of it, or the origin has deleted it.
+    /// The value; nil if nothing is known yet, or if the origin has deleted it.
     public let value: Value?
-    /// Whether the origin has deleted it.
+    /// Whether the origin has deleted the value.
     public let isDeleted: Bool
     /// Whether the value is past its lifetime.
     public let isStale: Bool
-    /// Why nothing newer can be had at the moment: the network, the origin or the daemon; nil while
-    /// all is well.
+    /// Failure of the network, the origin or the daemon that prevents an update; nil: none.
     public let error: LarderError?
-    /// How many unsent changes of this device the value shows.
+    /// Number of unsent changes of this device that the value shows.
     public let pending: Int
-    /// How many changes of this device failed on it.
+    /// Number of changes of this device that failed on the value.
     public let failed: Int
 }
 
-/// Makes one state after the other of what a follower is told.
+/// Turns the updates of a follower into states.
 struct ObservedState<Value: Sendable> {
     private var shown: TypedSnapshot<Value>?
     private var isDeleted = false
@@ -25,7 +23,7 @@ struct ObservedState<Value: Sendable> {
 
     init() {}
 
-    /// What is to be said now; nil where that was said before.
+    /// The new state after an update; nil if the update changes nothing.
     mutating func updateArrived(
         _ update: FollowUpdate<TypedSnapshot<Value>>
     ) -> Observed<Value>? {
@@ -71,9 +69,9 @@ struct ObservedState<Value: Sendable> {
     }
 }
 
-/// What is known of one URL, now and after each change, for as long as it is iterated.
+/// The states of one URL: the current one, then one after each change.
 ///
-/// It connects again as ``FollowedUpdates`` does, and ends as that does.
+/// The iteration connects again and ends like ``FollowedUpdates``.
 public struct ObservedValues<Value: Sendable>: AsyncSequence, Sendable {
     let updates: FollowedUpdates<TypedSnapshot<Value>>
 
@@ -82,7 +80,7 @@ public struct ObservedValues<Value: Sendable>: AsyncSequence, Sendable {
         AsyncIterator(updates.makeAsyncIterator())
     }
 
-    /// One observer.
+    /// Iterator that holds the connection of one observer.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private var updates: FollowedUpdates<TypedSnapshot<Value>>.AsyncIterator
         private var state = ObservedState<Value>()
@@ -91,7 +89,7 @@ public struct ObservedValues<Value: Sendable>: AsyncSequence, Sendable {
             self.updates = updates
         }
 
-        /// What is known then; it waits until that is something else.
+        /// Waits for the next state.
         public mutating func next() async throws(LarderError) -> Observed<Value>? {
             while let update = try await updates.next() {
                 if let observed = state.updateArrived(update) { return observed }

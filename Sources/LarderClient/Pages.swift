@@ -17,7 +17,7 @@ public struct Pages<Item: Sendable>: AsyncSequence, Sendable {
         AsyncIterator(load: load)
     }
 
-    /// One way through the pages.
+    /// Iterator over the items of all pages.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let load: Load
         private var page: ArraySlice<Item> = []

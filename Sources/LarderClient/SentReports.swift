@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The JSON of the reports that a client reads, for a program that passes it on as the daemon sent it.
+/// The JSON of the reports that a client reads, for a program that passes it on as the daemon sent
+/// it.
 ///
 /// A report type has the members that this version knows; a newer daemon may send more.
 package final class SentReports: Sendable {
@@ -24,7 +25,7 @@ package final class SentReports: Sendable {
     /// The last report that was read.
     package var last: RawJSON { state.withLock { RawJSON(quoting: $0.last) } }
 
-    /// The next item of the page that was read last; nil behind the last one.
+    /// The next item of the page that was read last; nil after the last item.
     package func nextItem() throws(LarderError) -> RawJSON? {
         try state.withLock { state throws(LarderError) in
             if state.items == nil {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import LarderModel
 
-/// A frame that says what is known of a URL at one moment, and the way to its body.
+/// A frame with the state of a URL at one moment, and access to its body.
 ///
 /// Members of the frame and of its entry are members of the snapshot: `snapshot.stale`,
 /// `snapshot.mediaType`.
@@ -29,29 +29,28 @@ public struct Snapshot: Sendable {
     /// How long ago the origin gave or confirmed it.
     public var age: Duration { .milliseconds(frame.ageMs) }
 
-    /// The body if it came with the snapshot: text of JSON up to 1 MiB and other bytes up to
-    /// 64 KiB do; nil leaves it to ``body()``.
+    /// The body if it came with the snapshot; nil: read it with ``body()``.
     ///
-    /// The bytes are the origin's, but that line ends between the tokens of JSON are spaces and
-    /// nothing stands around it; ``exactBody()`` has all.
+    /// JSON text up to 1 MiB and other bytes up to 64 KiB come with the snapshot. The bytes are the
+    /// origin's, except that JSON has spaces in place of line ends between tokens, and no space
+    /// around it. ``exactBody()`` has the original bytes.
     public var inlineBody: [UInt8]? {
         frame.entry.body?.bytes ?? frame.entry.bodyB64.flatMap { Base64.decode($0) }
     }
 
-    /// The body, asked of the daemon where it did not come with the snapshot.
+    /// The body, read from the daemon if it did not come with the snapshot.
     ///
-    /// The daemon gives what is under the id then: a later answer if one came meanwhile, and a
-    /// problem if it is gone.
+    /// The daemon gives the current bytes under the id: a later answer if one came meanwhile, and a
+    /// problem if the entry is gone.
     public func body() async throws(LarderError) -> [UInt8] {
         if let inlineBody { return inlineBody }
         return try await client.entry(try client.entryID(self.id), at: path).bytes
     }
 
-    /// The body with the origin's own line ends and the space around it, which JSON that came with
-    /// the snapshot has not.
+    /// The body with the origin's own line ends and the space around it, read from the daemon.
     ///
-    /// It is asked of the daemon. Where it has another answer by now, or did not keep this one,
-    /// it is ``body()``.
+    /// If the daemon has another answer by now, or did not store this one, the result is
+    /// ``body()``.
     public func exactBody() async throws(LarderError) -> [UInt8] {
         guard let inline = frame.entry.body?.bytes else { return try await body() }
         do throws(LarderError) {
@@ -63,8 +62,9 @@ public struct Snapshot: Sendable {
         }
     }
 
-    /// Whether JSON in a frame came of these bytes: line ends are spaces in it, and what stands
-    /// around it is not part of it.
+    /// Whether `inline`, the JSON of a frame, is made from the bytes of `exact`.
+    ///
+    /// The frame's JSON has spaces in place of line ends, and no space around it.
     private static func isInline(_ inline: [UInt8], of exact: [UInt8]) -> Bool {
         func isSpace(_ byte: UInt8) -> Bool {
             byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
@@ -76,12 +76,12 @@ public struct Snapshot: Sendable {
         return zip(start, inline).allSatisfy { $0 == $1 || ($1 == 0x20 && isLineEnd($0)) }
     }
 
-    /// The same in chunks, for large bodies: not more than one of them is in memory.
+    /// The exact body in chunks, for large bodies, with at most one chunk in memory.
     public func bodyChunks() async throws(LarderError) -> EntryChunks {
         try await openBody().chunks
     }
 
-    /// The same with their number of bytes; nil where the daemon did not say.
+    /// The exact body in chunks, with its number of bytes; nil if the daemon did not say.
     func openBody() async throws(LarderError) -> (byteCount: Int?, chunks: EntryChunks) {
         if inlineBody != nil {
             let bytes = try await exactBody()
@@ -102,7 +102,7 @@ public struct Snapshot: Sendable {
 }
 
 extension Snapshot {
-    /// The body decoded from JSON, with all else that is known.
+    /// The body decoded from JSON, with this snapshot.
     func decoded<Value: Decodable & Sendable>(
         as type: Value.Type,
         by decoder: JSONDecoder

@@ -8,10 +8,10 @@ import Glibc
 import Musl
 #endif
 
-/// Which of several sockets a client talks to: the first on which somebody listens, decided once.
+/// The choice of one socket: the first on which a daemon listens.
 ///
-/// Another daemon is another cache and another queue, so it is never changed, whatever becomes of
-/// the one that was chosen.
+/// Another daemon has another cache and another queue. So the client keeps its choice, even if the
+/// chosen daemon ends.
 final class SocketChoice: Sendable {
     private let paths: [String]
     private let chosen: Mutex<String?>
@@ -21,10 +21,10 @@ final class SocketChoice: Sendable {
         chosen = Mutex(paths.count == 1 ? paths[0] : nil)
     }
 
-    /// The socket that was chosen; nil while nobody has listened on any.
+    /// The chosen socket; nil before a daemon was found.
     var path: String? { chosen.withLock { $0 } }
 
-    /// The socket to talk to; throws where nobody listens on any, and nothing is decided then.
+    /// Chooses a socket if none is chosen; throws and chooses none if no daemon listens.
     func decide() throws(LarderError) -> String {
         let verdict = chosen.withLock { chosen -> Result<String, LarderError> in
             if let chosen { return .success(chosen) }
@@ -50,10 +50,10 @@ final class SocketChoice: Sendable {
 enum SocketRefusal: Equatable, Sendable {
     case denied
     case nobodyThere(String)
-    /// Somebody listens, and as many as may wait to be accepted.
+    /// A daemon listens, and its backlog is full.
     case busy
 
-    /// Nil for what says nothing of who listens.
+    /// Nil for an error that does not say whether a daemon listens.
     init?(errno code: Int32) {
         switch code {
         case EACCES, EPERM: self = .denied
@@ -66,10 +66,10 @@ enum SocketRefusal: Equatable, Sendable {
         }
     }
 
-    /// Nil where a connection is taken; connects for a moment and sends nothing.
+    /// Connects, sends nothing and closes; nil if the connection was accepted.
     ///
-    /// It does not wait: `connect` to a Unix socket says at once what comes of it, EAGAIN where
-    /// the backlog is full (unix(7)).
+    /// `connect` to a Unix socket returns immediately, with EAGAIN if the backlog is full
+    /// (unix(7)).
     fileprivate init?(probing path: String) {
         guard path.utf8.count <= Limits.socketPathBytesMax else {
             self.init(errno: ENAMETOOLONG)
@@ -77,7 +77,7 @@ enum SocketRefusal: Equatable, Sendable {
         }
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_UNIX, kind | Int32(SOCK_CLOEXEC.rawValue), 0)
-        // Without a descriptor the request says what is wrong.
+        // Without a descriptor the probe knows nothing; the request reports the error.
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var address = sockaddr_un()
@@ -96,15 +96,17 @@ enum SocketRefusal: Equatable, Sendable {
 
 /// Where the daemon's socket is.
 public enum SocketLocation: Hashable, Sendable {
-    /// `$LARDER_SOCKET` if it is set, else the first of ``user`` and ``system`` on which somebody
-    /// listens when the client is first used.
+    /// `$LARDER_SOCKET` if it is set, else the first of ``user`` and ``system`` on which a daemon
+    /// listens at the client's first request.
     case found
     /// The socket at this path and no other.
     case path(String)
-    /// That of the user's own daemon: `$XDG_RUNTIME_DIR/larder/api.sock`, or in `/run/user/UID`
-    /// or the cache directory where that is not set. Root's own daemon is the system's.
+    /// Socket of the user's own daemon: `$XDG_RUNTIME_DIR/larder/api.sock`.
+    ///
+    /// If the variable is not set, the socket is in `/run/user/UID` or in the cache directory. For
+    /// root it is the socket of the system's daemon.
     case user
-    /// That of the system's daemon: `/run/larder/api.sock`.
+    /// Socket of the system's daemon: `/run/larder/api.sock`.
     case system
 
     /// The paths to try, in this order.
@@ -117,7 +119,7 @@ public enum SocketLocation: Hashable, Sendable {
         )
     }
 
-    /// The same of what is given: where `larderd` binds for the same user and environment.
+    /// The paths for this user and environment, where `larderd` binds for the same ones.
     package func candidates(
         environment: [String: String],
         uid: UInt32,

@@ -13,7 +13,7 @@ public struct TypedUpdates<Value: Decodable & Sendable>: AsyncSequence, Sendable
         AsyncIterator(frames: frames.makeAsyncIterator(), decoder: decoder)
     }
 
-    /// One request's updates.
+    /// Iterator over the updates of one request.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private var frames: FetchFrames.AsyncIterator
         private let decoder: JSONDecoder
@@ -47,9 +47,9 @@ public struct TypedUpdates<Value: Decodable & Sendable>: AsyncSequence, Sendable
     }
 }
 
-/// One step of a fetch whose bodies are decoded.
+/// A step of a fetch, with the body decoded.
 public enum TypedUpdate<Value: Sendable>: Sendable {
-    /// What is known of the URL now.
+    /// The current value of the URL: first the cached one, then the network's.
     case value(TypedSnapshot<Value>)
     /// The network has what the value before showed.
     case unchanged
@@ -59,17 +59,17 @@ public enum TypedUpdate<Value: Sendable>: Sendable {
     case failed(Problem)
 }
 
-/// A decoded body, and what is known of it.
+/// A decoded body with its snapshot.
 public struct TypedSnapshot<Value: Sendable>: Sendable {
     /// The body.
     public let value: Value
-    /// All else.
+    /// The snapshot that the body belongs to.
     public let snapshot: Snapshot
 
-    /// Whether it is what was cached or what the network said.
+    /// Whether the body is cached or came from the network.
     public var source: AnswerSource { snapshot.source }
-    /// Whether it is past its lifetime.
+    /// Whether the body is past its lifetime.
     public var isStale: Bool { snapshot.stale }
-    /// How long ago the origin gave or confirmed it.
+    /// Time since the origin gave or confirmed the body.
     public var age: Duration { snapshot.age }
 }

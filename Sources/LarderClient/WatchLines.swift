@@ -1,14 +1,16 @@
 import LarderWire
 import NIOHTTP1
 
-/// The frames of a watch, one a line, over as many connections as the watch needs; frames of types
-/// that this version does not know are passed over.
+/// The frames of a watch, one a line, without frame types that this version does not know.
 ///
-/// It comes back with the last revision that it has seen, so nothing is missed; where the daemon
-/// does not know that far back any more, that is told. Told again is only what a break has cut in
-/// two: a step behind a frame with `more`, and a list of what there is before its `initial_done`.
+/// After a break the iterator connects with the last revision that it has seen, so no change is
+/// missed. If the daemon no longer has the changes since that revision, the iterator gives
+/// ``WatchEvent/lost``. Frames come again only after a break in two places:
+///
+/// - within a step, after a frame with `more`;
+/// - within the initial list, before `initial_done`.
 package struct WatchLines: AsyncSequence, Sendable {
-    /// An event, and of a frame the line that it came on.
+    /// An event, with the line of its frame; the line is empty for an event without a frame.
     package typealias Element = (event: WatchEvent, line: [UInt8])
 
     let client: LarderClient
@@ -20,7 +22,7 @@ package struct WatchLines: AsyncSequence, Sendable {
 
     package struct Iterator: AsyncIteratorProtocol {
         private enum State {
-            /// There is no stream; one is begun after the pause.
+            /// There is no stream; the iterator connects after the pause.
             case apart(pause: Duration?)
             case reading(FrameReader<WatchFrame>)
             case over
@@ -73,7 +75,7 @@ package struct WatchLines: AsyncSequence, Sendable {
             state = .reading(try await FrameReader(request, of: lines.client))
         }
 
-        /// The next frame; nil where the stream has said its end.
+        /// The next frame; nil after `lagged`, when the iterator must connect again.
         private mutating func read(
             _ open: FrameReader<WatchFrame>
         ) async throws(LarderError) -> Element? {
@@ -99,7 +101,7 @@ package struct WatchLines: AsyncSequence, Sendable {
             }
         }
 
-        /// What is told of a broken stream; throws what no second try can heal.
+        /// The event for a broken stream, if the program gets one; throws permanent errors.
         private mutating func broke(_ error: LarderError) throws(LarderError) -> Element? {
             if error.problem?.kind == .sinceTooOld {
                 command.since = nil
@@ -117,7 +119,7 @@ package struct WatchLines: AsyncSequence, Sendable {
     }
 }
 
-/// What changes, for as long as it is iterated; see ``LarderClient/LarderClient/watch(_:)``.
+/// The events of a watch; see ``LarderClient/LarderClient/watch(_:)``.
 public struct WatchEvents: AsyncSequence, Sendable {
     let lines: WatchLines
 
@@ -126,7 +128,7 @@ public struct WatchEvents: AsyncSequence, Sendable {
         AsyncIterator(lines: lines.makeAsyncIterator())
     }
 
-    /// One watcher.
+    /// Iterator that holds the connection of one watch.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var lines: WatchLines.Iterator
 
@@ -144,13 +146,15 @@ public struct WatchEvents: AsyncSequence, Sendable {
     }
 }
 
-/// What a watch tells.
+/// An event of a watch.
 public enum WatchEvent: Sendable {
-    /// A change, or `bookmark`: everything up to its revision was told.
+    /// A change, or `bookmark`: the watch has given everything up to its revision.
     case frame(WatchFrame)
-    /// The daemon does not know any more what has changed since the last event: whatever the program
-    /// holds may be old. It goes on from now.
+    /// The daemon no longer has the changes since the last event, so the program's state may be
+    /// old.
+    ///
+    /// The watch goes on from now.
     case lost
-    /// There is no daemon at the moment; told once, and the watch goes on by itself.
+    /// The daemon does not answer; this comes once in each outage, and the watch tries again.
     case disconnected(LarderError)
 }
