@@ -97,7 +97,7 @@ struct AcceptedTypes {
 
     var isEmpty: Bool { ranges.isEmpty }
 
-    /// What the most exact range says that covers a media type in lower case.
+    /// The match of the most exact range that covers `mediaType`, which is in lower case.
     func match(_ mediaType: String) -> Match {
         let kind = mediaType.prefix(while: { $0 != "/" })
         for (exactness, range) in [(3, mediaType), (2, "\(kind)/*"), (1, "*/*")] {
@@ -139,8 +139,8 @@ struct AcceptedTypes {
 
 /// Lists in header values (RFC 9110 5.6.1).
 enum HeaderList {
-    /// The parts between separators that stand outside quotes, without the space around them;
-    /// empty ones are left out.
+    /// The parts between separators outside quotes, without the space around them and without empty
+    /// parts.
     static func split(_ value: String, at separator: UInt8) -> [String] {
         var parts: [String] = []
         var part: [UInt8] = []

@@ -141,7 +141,7 @@ extension ModifierCommand {
             }
         }
         json.endArray()
-        // Without a URL it is derived again, by whoever reads this.
+        // A reader of this JSON derives a request without a URL again.
         if let url = request.url { json.member("request") { request.write(to: &$0, url) } }
         if account != .default { json.member("account", account.text) }
         if let lane { json.member("lane", lane.text) }
@@ -199,7 +199,7 @@ extension ModifierCommand.Request {
         let entry = try request.bodyEntry.map { text throws(Problem) in
             try EntryID(command: text, of: "body_entry")
         }
-        // Its type is the entry's own.
+        // The media type is that of the entry, so `type` is nil.
         if let entry { given.append(("body_entry", .entry(entry), nil)) }
         guard given.count <= 1 else {
             let names = given.map(\.name).joined(separator: " and ")

@@ -1,8 +1,8 @@
 package import LarderJSON
 package import LarderModel
 
-/// One modifier, as `POST /v1/modifiers` takes it: the changes that it makes here, and the request
-/// that makes them on the server.
+/// A modifier of `POST /v1/modifiers`: its local changes, and the request that makes them on the
+/// server.
 package struct ModifierCommand: Equatable, Sendable {
     package struct Change: Equatable, Sendable {
         package var target: EntryID
@@ -14,7 +14,7 @@ package struct ModifierCommand: Equatable, Sendable {
         }
     }
 
-    /// Nil has the daemon name it.
+    /// Nil: the daemon chooses an id.
     package var id: ModifierID?
     /// 0 to ``Limits/modifierChangesMax``.
     package var changes: [Change]
@@ -23,13 +23,13 @@ package struct ModifierCommand: Equatable, Sendable {
     package var lane: LaneName?
     /// 0 to ``Limits/modifierDependenciesMax``.
     package var dependsOn: [ModifierID] = []
-    /// How long it may be taken back before it is sent: 0 to ``Limits/modifierTimeMax``.
+    /// Time in which the client may cancel it before it is sent: 0 to ``Limits/modifierTimeMax``.
     package var hold: Duration?
-    /// How long it may wait for its first attempt: 1 ms to ``Limits/modifierTimeMax``.
+    /// Longest wait for its first attempt: 1 ms to ``Limits/modifierTimeMax``.
     package var expires: Duration?
-    /// Counted attempts before it is dead; nil: without a bound.
+    /// Counted attempts before it is dead; nil: no limit.
     package var attemptsMax: Int?
-    /// Nil leaves it to the origin's rule.
+    /// Nil: the origin's rule applies.
     package var afterUnknown: ModifierRules.UnknownRule?
 
     package init(changes: [Change], request: Request) {
@@ -37,9 +37,9 @@ package struct ModifierCommand: Equatable, Sendable {
         self.request = request
     }
 
-    /// The request that a single change makes by itself, where its effect says which; else nil.
+    /// The request that follows from the effect of a single change; nil if there is none.
     ///
-    /// It goes to the target's own URL, which for an entity is left open.
+    /// The request goes to the target's own URL; for an entity its URL is nil.
     package static func derivedRequest(for changes: [Change]) -> Request? {
         guard changes.count == 1, let change = changes.first else { return nil }
         let url = try? WebURL(change.target.text)
@@ -67,13 +67,13 @@ package struct ModifierCommand: Equatable, Sendable {
     }
 }
 
-/// What `POST /v1/modifiers` asks for: one modifier, or several of which all are accepted or none.
+/// The body of `POST /v1/modifiers`: one modifier, or a list of which all are accepted or none.
 package struct ModifiersCommand: Equatable, Sendable {
     /// 1 to ``Limits/modifiersPerCommandMax``, of one account.
     package var modifiers: [ModifierCommand]
-    /// Whether they came in a list, so that the answer is one.
+    /// Whether the client gave a list, so that the answer is a list.
     package var isList: Bool
-    /// What the client gave, to tell the same command given again from another one.
+    /// The account of all modifiers of the command.
     package var account: AccountName { modifiers.first?.account ?? .default }
 
     package init(_ modifier: ModifierCommand) {
@@ -99,7 +99,7 @@ extension ModifierCommand {
 
         /// A token of RFC 9110 9.1, in upper case; neither GET, HEAD, CONNECT nor TRACE.
         package var method: String
-        /// Nil where it follows from a change of an entity: its own, which the rule of its type says.
+        /// Nil for a request derived from an entity; the rule of the entity's type gives the URL.
         package var url: WebURL?
         /// Checked by ``RequestHeaderRules``; with the Content-Type of the body, if there is one.
         package var headers: HeaderFields

@@ -1,7 +1,7 @@
 import LarderAPI
 package import LarderModel
 
-/// What `GET /v1/modifiers` asks for.
+/// The query of `GET /v1/modifiers`.
 package struct ModifierListCommand: Equatable, Sendable {
     /// Which modifiers: `state=`.
     package enum Selection: Equatable, Sendable {
@@ -16,7 +16,7 @@ package struct ModifierListCommand: Equatable, Sendable {
         }
 
         private static let all = ModifierState.allCases.map(Self.one) + [.settled, .unsettled]
-        /// What ``init(text:)`` takes.
+        /// All texts that ``init(text:)`` takes.
         package static let texts = all.map(\.text)
 
         package var text: String {

@@ -1,15 +1,15 @@
 package import LarderModel
 
-/// What `GET` and `HEAD /o/{origin}/path?query` ask for.
+/// The request of `GET` and `HEAD /o/{origin}/path?query`.
 ///
-/// The query is the origin's, so whose credential is used stands in the header
-/// `Larder-Account`; without it the default account is meant.
+/// The query goes to the origin. So the header `Larder-Account` names the account whose credential
+/// is used; without the header it is the default account.
 package struct RawCommand: Equatable, Sendable {
     package var origin: OriginName
-    /// Path and query as they were sent, behind the origin's name: empty, or from `/` or `?` on.
+    /// Path and query after the origin's name, as sent: empty, or from `/` or `?` on.
     package var target: String
     package var account = AccountName.default
-    /// What goes to the origin.
+    /// The header fields that go to the origin.
     package var headers = HeaderFields()
 
     package static let pathPrefix = "/o/"
@@ -25,7 +25,7 @@ package struct RawCommand: Equatable, Sendable {
         self.headers = try RequestHeaderRules.forwarded(headers)
     }
 
-    /// Reads what is meant and for whom, and nothing else.
+    /// Reads the origin, the account and the target, but no header fields for the origin.
     init(placeIn uri: String, _ headers: HeaderFields) throws(Problem) {
         let rest = uri.utf8.dropFirst(Self.pathPrefix.utf8.count)
         let name = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
@@ -40,8 +40,9 @@ package struct RawCommand: Equatable, Sendable {
         target = String(Substring(rest.dropFirst(name.count)))
     }
 
-    /// The URL that is meant: the origin's base URL with the path and the query behind it, byte for
-    /// byte, but for what no URL may contain.
+    /// The URL of the request: the origin's base URL, then the path and the query.
+    ///
+    /// Path and query are copied byte for byte, except bytes that a URL may not contain.
     package func url(under base: WebURL) throws(Problem) -> WebURL {
         guard !target.utf8.contains(UInt8(ascii: "#")) else {
             throw Problem(.badURL, "the path contains '#'", hint: "Encode it as %23.")
@@ -61,7 +62,7 @@ package struct RawCommand: Equatable, Sendable {
         return url
     }
 
-    /// Whether a URL is what is meant, under whatever base URL the origin had.
+    /// Whether `url` has the path and query of the request, under any base URL of the origin.
     package func names(_ url: WebURL) -> Bool {
         guard let base = try? WebURL("https://x/x"), let meant = try? self.url(under: base) else {
             return false
@@ -70,7 +71,7 @@ package struct RawCommand: Equatable, Sendable {
         return url.pathAndQuery.utf8.suffix(end.count).elementsEqual(end)
     }
 
-    /// Where the exact bytes of `url`, which lies under `base`, are passed through.
+    /// The path of the raw route for `url`, which must be under `base`.
     package static func path(of url: WebURL, origin: OriginName, base: WebURL) -> String {
         var path = base.path
         if path.utf8.last == UInt8(ascii: "/") { path = path.dropLast() }

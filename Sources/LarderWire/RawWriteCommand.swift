@@ -1,13 +1,14 @@
 import LarderJSON
 package import LarderModel
 
-/// What `POST`, `PUT`, `PATCH` and `DELETE /o/{origin}/path?query` ask for: the request itself, to
-/// be sent to the origin as a modifier.
+/// The request of `POST`, `PUT`, `PATCH` and `DELETE /o/{origin}/path?query`.
+///
+/// The daemon sends the request to the origin as a modifier.
 package struct RawWriteCommand: Equatable, Sendable {
-    /// Where to, and for whom.
+    /// The origin, the account and the target.
     package let place: RawCommand
     package let method: String
-    /// What goes to the origin, the Content-Type of the body with it.
+    /// The header fields that go to the origin, with the Content-Type of the body.
     package let headers: HeaderFields
     /// Whether the client says that it does not wait for the origin's answer (RFC 7240 4.1).
     package let prefersAsync: Bool
@@ -57,15 +58,15 @@ package struct RawWriteCommand: Equatable, Sendable {
         )
         let effect = try effect(of: body)
         let change = ModifierCommand.Change(target: target, effect: effect)
-        // What changes nothing has the target all the same: it is sent in its order.
+        // An effect that changes nothing also has the target, so the daemon sends it in order.
         var command = ModifierCommand(changes: [change], request: request)
         command.id = try id(under: keyHeader)
         command.account = place.account
         return command
     }
 
-    /// The key that the client gives under the origin's name for it: as it is, or as the string that
-    /// a structured field has it in (RFC 9651 3.3.3).
+    /// The key that the client gives under the origin's name for it: as it is, or as the string
+    /// that a structured field has it in (RFC 9651 3.3.3).
     package func id(under header: String) throws(Problem) -> ModifierID? {
         guard let text = headers[header] else { return nil }
         var key = text[...]

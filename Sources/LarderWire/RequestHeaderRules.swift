@@ -1,10 +1,13 @@
 package import LarderJSON
 package import LarderModel
 
-/// Which header fields a client may give for a fetch, and with a body.
+/// Decides which header fields a client may give for a fetch and for a write.
 package enum RequestHeaderRules {
-    /// What the daemon sets by itself, or what holds for one connection only (RFC 9110 7.6.1), or
-    /// what would make the answer another one than the URL's whole body.
+    /// Fields that a client may not give for a fetch or a modifier; a raw request does not pass
+    /// them on.
+    ///
+    /// The daemon sets the field itself, or the field is for one connection only (RFC 9110 7.6.1),
+    /// or the field would make the answer something else than the URL's whole body.
     private static let refused: Set<String> = [
         "accept-encoding", "connection", "content-length", "expect", "host", "if-match",
         "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "keep-alive",
@@ -12,20 +15,23 @@ package enum RequestHeaderRules {
         "transfer-encoding", "upgrade",
     ]
 
-    /// What besides is the client's affair with the daemon, or says only what is sent without it.
+    /// Further fields that a raw request does not pass on: they are for the daemon or add nothing.
     ///
-    /// A User-Agent would tell one program's requests from another's, which are then not asked once.
+    /// Requests that differ only in User-Agent must be equal, so that the daemon asks the origin
+    /// once.
     private static let notForwarded: Set<String> = [
         "cache-control", "content-type", "pragma", "prefer", "user-agent",
     ]
 
-    /// What a write says of the state that it expects, which is between its client and the origin.
+    /// Preconditions of a write, which the origin checks, not the daemon.
     private static let preconditions: Set<String> = [
         "if-match", "if-modified-since", "if-none-match", "if-unmodified-since",
     ]
 
-    /// What of a request's own head goes on to the origin: all but what is refused elsewhere, what
-    /// the connection is named to keep for itself, and what is said to the daemon.
+    /// The header fields of a raw request that go to the origin.
+    ///
+    /// These fields do not go to the origin: `refused`, `notForwarded`, the fields that
+    /// `Connection` names, and the fields for the daemon.
     static func forwarded(_ headers: HeaderFields) throws(Problem) -> HeaderFields {
         try bounded(
             without(refused.union(notForwarded), headers).filter { field in
@@ -34,14 +40,16 @@ package enum RequestHeaderRules {
         )
     }
 
-    /// The same of a request that becomes a modifier: its preconditions and the type of its body
-    /// go with it, and what no modifier may have is refused.
+    /// The header fields of a raw write that go to the origin, with its preconditions and
+    /// Content-Type.
+    ///
+    /// Throws for a field that no modifier may have.
     static func queued(_ headers: HeaderFields) throws(Problem) -> HeaderFields {
         try refuse(["Authorization", "Cookie"], in: headers)
         return try bounded(without(refused.subtracting(preconditions).union(["prefer"]), headers))
     }
 
-    /// Refuses a body that is not what is to be kept: coded, or a part of it.
+    /// Refuses a body with a content coding, and a part of a body.
     package static func refusePart(
         _ headers: HeaderFields,
         status: Int? = nil
@@ -156,7 +164,7 @@ package enum RequestHeaderRules {
                 "headers: '\(member.name)' is \(member.value.kindText), a string is needed"
             )
         }
-        // A tab may stand inside of a value (RFC 9110 5.5); line ends would begin another field.
+        // A value may contain a tab (RFC 9110 5.5); a line end would begin another field.
         guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
             throw Problem(
                 .badRequest,

@@ -1,9 +1,9 @@
 package import LarderModel
 
-/// Whose rows a list, an inspection or an eviction is about: `scope=own|shared|user:N|all`.
+/// The rows that a request reads or changes: `scope=own|shared|user:N|all`.
 ///
-/// `account` says which account within `own`, where it is the default one without it, and within
-/// `user:N`, where without it all of them count. Other than `own` and `shared` is for administrators.
+/// `account` selects an account within `own` and `user:N`. Without it, `own` uses the default
+/// account and `user:N` all accounts. `user:N` and `all` are for administrators.
 package enum ScopeSelection: Equatable, Sendable {
     case own(AccountName)
     case shared
