@@ -52,7 +52,7 @@ final class DaemonConnection: Sendable {
         try? await http.shutdown()
     }
 
-    /// Sends the request and returns the answer's head; a status from 300 on is thrown.
+    /// Sends the request and returns the answer's head; throws for a status from 300 on.
     func send(_ request: SocketRequest) async throws(LarderError) -> HTTPClientResponse {
         let response = try await exchange(request)
         guard response.status.code >= 300 else { return response }
@@ -84,7 +84,7 @@ final class DaemonConnection: Sendable {
         }.get()
     }
 
-    /// Sends the request and reads its answer, of which a newer daemon may say more.
+    /// Sends the request and decodes its answer, ignoring members of a newer daemon.
     func send<Value: Decodable & Sendable>(
         _ request: SocketRequest,
         answer: Value.Type = Value.self
@@ -94,7 +94,7 @@ final class DaemonConnection: Sendable {
         return try Self.read(json)
     }
 
-    /// Reads an answer, of which a newer daemon may say more.
+    /// Decodes an answer, ignoring members of a newer daemon.
     static func read<Value: Decodable>(_ json: [UInt8]) throws(LarderError) -> Value {
         do throws(APIDecodingError) {
             return try APIDecoder(.lenient).decode(from: json)
@@ -144,7 +144,7 @@ final class DaemonConnection: Sendable {
         }
     }
 
-    /// Why a request came to no connection; nil for what happened after it was there.
+    /// The reason why no connection was made; nil for an error on a connection.
     private static func refusal(_ error: any Error) -> SocketRefusal? {
         (error as? IOError).flatMap { SocketRefusal(errno: $0.errnoCode) }
     }
@@ -240,7 +240,7 @@ where Chunks.Element == [UInt8] {
     }
 }
 
-/// The caller's sequence threw; its error, told apart from those of the connection.
+/// An error that the caller's sequence threw, as distinct from an error of the connection.
 struct BodyFailure: Error {
     let reason: String
 }

@@ -16,10 +16,10 @@ final class DownloadFile: Sendable {
     private let temporary: String
     private let descriptor: Int32
     /// Whether the temporary name is already renamed or removed.
-    // Relaxed: one task at a time, and the last reference, look at it.
+    // Relaxed: only one task at a time, or `deinit`, reads it.
     private let hasLeft = Atomic<Bool>(false)
 
-    /// Makes the file that will take the place of `path`.
+    /// Creates the temporary file for `path`.
     init(for path: String) throws(LarderError) {
         self.path = path
         let end = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
@@ -43,10 +43,10 @@ final class DownloadFile: Sendable {
         throw .fileFailed(path: path, reason: "too many unfinished files lie beside it")
     }
 
-    // Relaxed: each number is only ever taken once, and orders nothing.
+    // Relaxed: the numbers must be unique, and order no other memory.
     private static let names = Atomic<Int>(0)
     private static let namesMax = 1_000
-    /// With the rest a name has at most 255 bytes, as file systems want it.
+    /// Keeps the temporary name within the 255 bytes that file systems allow.
     private static let nameLettersMax = 40
 
     deinit {
@@ -73,7 +73,7 @@ final class DownloadFile: Sendable {
         }
     }
 
-    /// Syncs the bytes, gives the file its name, and syncs that.
+    /// Syncs the file, renames it to `path` and syncs the folder.
     func takePlace() async throws(LarderError) {
         try await offTheCaller { [self] in
             guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {

@@ -1,9 +1,9 @@
 import AsyncHTTPClient
 
-/// The bytes of one entry as they come, in chunks of any size.
+/// The bytes of an entry as they arrive, in chunks of any size.
 ///
-/// They can be iterated once. Leaving the loop hangs up. An entry that ends too early throws
-/// ``LarderError/cutOff``.
+/// Iterate them once. Leaving the loop closes the connection. The iteration throws
+/// ``LarderError/cutOff`` if the entry ends too early.
 public struct EntryChunks: AsyncSequence, Sendable {
     private enum Source: Sendable {
         case bytes([UInt8])
@@ -20,7 +20,7 @@ public struct EntryChunks: AsyncSequence, Sendable {
         source = .response(body, client)
     }
 
-    /// To be called once.
+    /// Call this once.
     public func makeAsyncIterator() -> AsyncIterator {
         switch source {
         case .bytes(let bytes): AsyncIterator(.bytes(bytes))

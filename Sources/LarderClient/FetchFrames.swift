@@ -4,8 +4,8 @@ import LarderModel
 ///
 ///     for try await update in larder.fetch("https://api.example.com/42") { … }
 ///
-/// Each iteration is a request of its own. Leaving the loop hangs up; the daemon may finish what
-/// the fetch began, for its cache. A stream that ends without ``FetchUpdate/end(_:)`` throws
+/// Each iteration sends its own request. Leaving the loop closes the connection; the daemon may
+/// finish the fetch for its cache. A stream that ends without ``FetchUpdate/end(_:)`` throws
 /// ``LarderError/cutOff``.
 public struct FetchFrames: AsyncSequence, Sendable {
     let lines: FrameLines
@@ -49,11 +49,11 @@ public struct FetchFrames: AsyncSequence, Sendable {
 public enum FetchUpdate: Sendable {
     /// The state of the URL: first the cached answer, then the answer of the network.
     case snapshot(Snapshot)
-    /// The network has what the snapshot before showed.
+    /// The network confirmed the cached snapshot.
     case unchanged
     /// The URL is gone: the origin said so (404 or 410), or an unsent change deletes it.
     case deleted
-    /// The network failed after the cached answer, which stays.
+    /// The network failed after the cached answer, which stays valid.
     case failed(Problem)
     /// The state of the origin has changed; only a followed URL gets this update.
     case origin(OriginFrame)
@@ -93,7 +93,7 @@ package struct FrameLines: AsyncSequence, Sendable {
         private enum State {
             case unsent(FrameLines)
             case reading(FrameReader<FetchFrame>)
-            /// The `end` frame was given out; what follows belongs to the connection.
+            /// `next()` has returned the `end` frame; the rest of the body still has to be read.
             case ended(FrameReader<FetchFrame>)
             case over
         }

@@ -27,39 +27,39 @@ struct FollowPlan: Equatable {
 
     init() {}
 
-    /// A snapshot has come, over this connection or a new one.
+    /// A snapshot has arrived, over this connection or a new one.
     mutating func snapshotArrived(_ revision: Int64, _ source: AnswerSource) -> UpdateStep {
         streamSpoke()
         if let shown, revision == shown { return .skip }
-        // The cache of before: something newer was shown that is no longer cached.
+        // An older cached snapshot: the program already has a newer one that is no longer cached.
         if let shown, revision < shown, source != .network { return .skip }
         shown = revision
         isDeleted = false
         return .tell
     }
 
-    /// The origin says that it is gone.
+    /// A deletion has arrived.
     mutating func deletionArrived() -> UpdateStep {
         streamSpoke()
         defer { isDeleted = true }
         return isDeleted ? .skip : .tell
     }
 
-    /// The stream has said something else.
+    /// Another update has arrived.
     mutating func streamSpoke() {
         failures = 0
         wasConnected = true
         isOutageTold = false
     }
 
-    /// There is no stream, or no more.
+    /// The stream has ended or could not be opened.
     ///
-    /// `chance` in 0..<1 is what full jitter draws with.
+    /// `chance` in 0..<1 is the random number for full jitter.
     mutating func broke(_ error: LarderError, chance: Double) -> BreakStep {
         let mayHeal: Bool
         switch error {
         case .deleted:
-            // The daemon is there: only the thing is gone, and may come back.
+            // The daemon answers; only the entry is gone, and it may come back.
             let isTold = deletionArrived() == .tell
             failures = 1
             return .tryAgain(after: Limits.followRetryMax, isTold: isTold)

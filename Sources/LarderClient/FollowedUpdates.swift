@@ -1,8 +1,8 @@
-/// The views of one URL, one after the other, for as long as they are iterated.
+/// The updates of a followed URL.
 ///
-/// The connection is made again when it breaks or the daemon restarts, after a pause that grows and
-/// is drawn by chance; what was shown before is not shown again. It ends only by leaving the loop,
-/// by cancelling the task, and by an error that no second try can heal, which is thrown.
+/// When the connection breaks or the daemon restarts, the iteration connects again after a growing
+/// random pause. It does not repeat values that the program already has. It ends when the program
+/// leaves the loop, when the task is cancelled, or by throwing a permanent error.
 public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
     let frames: FetchFrames
     let time: ClientTime
@@ -43,7 +43,7 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
                     state = .over
                     let update: FetchUpdate
                     do throws(LarderError) {
-                        // Without another update the daemon has said its end: it may be back.
+                        // The daemon ended the stream; it may be restarting.
                         guard let next = try await stream.next() else { throw .cutOff }
                         update = next
                     } catch {
@@ -121,9 +121,9 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
 public enum FollowUpdate<Value: Sendable>: Sendable {
     /// The current value of the URL; each revision comes once.
     case value(Value)
-    /// The network has what the value before showed.
+    /// The network confirmed the last value.
     case unchanged
-    /// The origin says that it is gone; it may come back.
+    /// The URL is gone; it may come back.
     case deleted
     /// The network failed; the last value stays valid, and the stream goes on.
     case failed(Problem)

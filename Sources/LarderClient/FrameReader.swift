@@ -12,7 +12,7 @@ package struct FrameLine<Frame: Sendable>: Sendable {
 struct FrameReader<Frame: Decodable & Sendable> {
     private var body: HTTPClientResponse.Body.AsyncIterator
     private var splitter = LineSplitter()
-    /// The answer breaks off if the client goes.
+    /// Kept because the connection closes when the client is released.
     private let client: LarderClient
 
     init(_ request: SocketRequest, of client: LarderClient) async throws(LarderError) {
@@ -20,7 +20,7 @@ struct FrameReader<Frame: Decodable & Sendable> {
         self.client = client
     }
 
-    /// The next frame of any type; an answer that ends has broken off.
+    /// The next frame of any type; throws ``LarderError/cutOff`` if the answer ends.
     mutating func next() async throws(LarderError) -> FrameLine<Frame> {
         while true {
             if let bytes = try splitter.next() {
@@ -38,7 +38,7 @@ struct FrameReader<Frame: Decodable & Sendable> {
 
     /// Reads what follows the last frame, so that the connection can be used again.
     mutating func drain() async {
-        // A connection that breaks now is no loss.
+        // The frames are complete, so an error of the connection does not matter.
         while let chunk = try? await body.nextChunk(), !chunk.isEmpty {}
         withExtendedLifetime(client) {}
     }

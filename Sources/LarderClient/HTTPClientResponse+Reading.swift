@@ -29,7 +29,7 @@ extension HTTPClientResponse {
         }
     }
 
-    /// On the raw routes a refusal may be the origin's, in its own words.
+    /// The error of a raw route, where the refusal may be the origin's own body.
     private func rawRefusal() async throws(LarderError) -> LarderError {
         let bytes = try await wholeBody(upTo: Limits.frameBytesMax)
         if headers.first(name: "Content-Type")?.hasPrefix(Problem.mediaType) == true,
@@ -44,7 +44,7 @@ extension HTTPClientResponse {
         return .problem(problem)
     }
 
-    /// An answer to HEAD has no body, so the status has to say it.
+    /// The error of a HEAD request by its status, as the answer has no body.
     private static func refusal(toHEAD status: Int) -> LarderError {
         switch status {
         case 404: .problem(Problem(.miss, "nothing is cached under the id"))
@@ -91,7 +91,7 @@ struct SocketRequest: Sendable {
     var target: String
     var headers = HTTPHeaders()
     var body: HTTPClientRequest.Body?
-    /// How long the whole exchange may take; nil where the daemon keeps the deadline.
+    /// Longest time of the whole exchange; nil if the daemon limits it.
     var timeLimit: Duration?
 
     init(_ method: HTTPMethod, _ target: String, timeLimit: Duration? = nil) {

@@ -212,7 +212,7 @@ extension LarderClient {
         return query
     }
 
-    /// The account as a parameter; nil where it is the default.
+    /// The account as a parameter; nil for the default account.
     func accountParameter() throws(LarderError) -> String? {
         let account = try accountName()
         return account == .default ? nil : account.text
@@ -234,14 +234,13 @@ extension LarderClient {
         "\(EntryID.entityScheme)\(origin)/\(key)"
     }
 
-    /// An entity as it is known now, whichever answer brought it.
+    /// Reads the current value of an entity, without the network.
     ///
     ///     let author = try await larder.entity("entity:shop/User:7", as: Author.self)
     ///     show(author.value.name)
     ///
-    /// The network is not asked. The value has every member that any answer brought; where it
-    /// refers to another entity, it has the key of that one, up to `depth` references deep the
-    /// entity itself.
+    /// The value has every member that any answer brought. A reference to another entity is its key;
+    /// up to `depth` references deep it is the entity itself.
     ///
     /// - Parameters:
     ///   - id: Id of the entity; see ``entityID(_:of:)``.
@@ -249,8 +248,8 @@ extension LarderClient {
     ///   - type: Type of the value.
     ///   - decoder: How dates, keys and the like are spelled.
     /// - Returns: The value with its metadata.
-    /// - Throws: ``LarderError/miss(_:)`` where nothing is known, ``LarderError/deleted(_:)`` where
-    ///   the origin has deleted it, ``LarderError/decoding(id:reason:)`` for another value.
+    /// - Throws: ``LarderError/miss(_:)`` if the entity is unknown, ``LarderError/deleted(_:)`` if the
+    ///   origin has deleted it, ``LarderError/decoding(id:reason:)`` if the value has another type.
     public func entity<Value: Decodable & Sendable>(
         _ id: String,
         expanding depth: Int = 0,
@@ -262,7 +261,7 @@ extension LarderClient {
         return TypedEntity(value: value, metadata: entity.metadata)
     }
 
-    /// The same as JSON.
+    /// Reads the current value of an entity as JSON, without the network.
     ///
     /// - Parameters:
     ///   - id: Id of the entity; see ``entityID(_:of:)``.
@@ -296,7 +295,7 @@ extension LarderClient {
         try await put(id, bytes: Array(json.utf8), mediaType: MediaType.json)
     }
 
-    /// The same from a value.
+    /// Sets an entity to a value that is encoded as JSON.
     ///
     /// - Parameters:
     ///   - id: Id of the entity; see ``entityID(_:of:)``.

@@ -20,7 +20,7 @@ extension LarderClient {
         FetchFrames(lines: frameLines(url, options: options))
     }
 
-    /// The same with each body decoded from JSON.
+    /// Fetches a URL, with each body decoded from JSON.
     ///
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.

@@ -24,7 +24,7 @@ extension LarderClient {
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
     ///   - type: Type of the body.
     ///   - decoder: How dates, keys and the like are spelled.
-    ///   - encoder: The same for the sent value; both must spell alike.
+    ///   - encoder: Encodes the changed value; it must use the same spelling as `decoder`.
     ///   - change: Changes the value.
     /// - Returns: The receipt of ``write(_:)``; nil if `change` altered nothing.
     /// - Throws: ``LarderError/miss(_:)`` if nothing is cached, ``LarderError/deleted(_:)`` if the
@@ -74,7 +74,7 @@ struct ValueDifference {
     /// The value after the change, encoded from the type.
     let after: JSONValue
 
-    /// The merge; nil where nothing differs.
+    /// The merge; nil if the values are equal.
     func merge() throws(LarderError) -> JSONValue? {
         guard !before.isSame(as: after) else { return nil }
         guard let merge = before.mergePatch(to: after) else {

@@ -51,11 +51,11 @@ public struct TypedUpdates<Value: Decodable & Sendable>: AsyncSequence, Sendable
 public enum TypedUpdate<Value: Sendable>: Sendable {
     /// The current value of the URL: first the cached one, then the network's.
     case value(TypedSnapshot<Value>)
-    /// The network has what the value before showed.
+    /// The network confirmed the cached value.
     case unchanged
-    /// The origin says that it is gone.
+    /// The URL is gone: the origin said so, or an unsent change deletes it.
     case deleted
-    /// The network failed after the cached answer, which stays.
+    /// The network failed after the cached answer, which stays valid.
     case failed(Problem)
 }
 
