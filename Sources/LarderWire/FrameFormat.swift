@@ -1,17 +1,18 @@
 import LarderModel
 
-/// How the frames of a stream travel; in the order in which they are preferred.
+/// Encodings of a stream of frames, in the daemon's order of preference.
 package enum FrameFormat: CaseIterable, Sendable {
     /// JSON Lines: each frame a line, heartbeats too.
     case jsonLines
-    /// The same under its other name.
+    /// JSON Lines under its other media type.
     case ndjson
     /// Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html):
     /// `event` is the type, `id` the revision, `data` the JSON; heartbeats are comments.
     case eventStream
 
-    /// The id of the last event of a stream; a browser that comes back with it gets 204, so that it
-    /// does not come back again.
+    /// Id of the last event of a stream.
+    ///
+    /// A browser that connects again with this id gets 204, so it stops connecting.
     package static let endID = "end"
 
     package var mediaType: String {
@@ -22,10 +23,10 @@ package enum FrameFormat: CaseIterable, Sendable {
         }
     }
 
-    /// The form that a client likes best, by the values of its Accept headers (RFC 9110 12.5.1).
+    /// The format that a client prefers, by the values of its Accept headers (RFC 9110 12.5.1).
     ///
-    /// Of those that it likes equally, the one that it names more exactly, then the first. A client
-    /// that accepts none of them gets JSON Lines all the same: what it cannot use it can say no to.
+    /// Among formats of equal quality, the more exactly named one wins, then the first. A client
+    /// that accepts none of the formats gets JSON Lines and can reject it.
     package init(accepting values: [String]) {
         let accepted = AcceptedTypes(values)
         self = .jsonLines
@@ -37,7 +38,7 @@ package enum FrameFormat: CaseIterable, Sendable {
         }
     }
 
-    /// Whether a client names one of them, and so wants a stream.
+    /// Whether a client names one of the formats, and so wants a stream.
     package static func isNamed(in values: [String]) -> Bool {
         let accepted = AcceptedTypes(values)
         return allCases.contains { accepted.names($0.mediaType) }
@@ -82,7 +83,7 @@ struct AcceptedTypes {
 
     private var ranges: [(type: String, quality: Int)] = []
 
-    /// Reads every value; what is no media range is left out.
+    /// Reads every value and ignores invalid media ranges.
     init(_ values: [String]) {
         for value in values {
             for element in HeaderList.split(value, at: UInt8(ascii: ",")) {

@@ -16,7 +16,7 @@ extension Problem {
         }
     }
 
-    /// The value of a body or a query that is what its route takes.
+    /// Decodes a body or a query; a failure becomes a problem.
     package static func decoding<Value>(
         _ decode: () throws(APIDecodingError) -> Value
     ) throws(Problem) -> Value {
@@ -55,7 +55,7 @@ extension OriginName? {
 }
 
 extension AccountName {
-    /// The name in a command; without one the default account.
+    /// The name in a command; nil: the default account.
     package init(command text: String?) throws(Problem) {
         self = try Problem.checking("account") { () throws(ModelError) in
             try text.map { text throws(ModelError) in try AccountName(text) } ?? .default
@@ -90,7 +90,7 @@ extension PageQuery {
 }
 
 extension Problem {
-    /// A body or a query that is not what its route takes.
+    /// The problem of a body or a query that cannot be decoded.
     package init(_ error: APIDecodingError) {
         let kind: ProblemKind =
             switch error {

@@ -110,7 +110,7 @@ extension ModifierCommand {
             let effect: Effect
             do throws(EffectError) {
                 effect = try Effect(parsing: change.effect.bytes)
-                // That a body which is no JSON takes the target's place, only its PUT can say.
+                // Only a raw PUT can replace the target by a body that is not JSON.
                 if case .replace = effect { throw .unknownType(effect.typeName) }
             } catch {
                 throw Problem(.badRequest, error.message)
@@ -122,7 +122,7 @@ extension ModifierCommand {
         return changes
     }
 
-    /// The command in one spelling, by which a repeated one is recognized.
+    /// The command as canonical JSON, to recognize a repeated command.
     package func encodedJSON() -> [UInt8] {
         var json = JSONWriter()
         json.object { write(to: &$0) }
@@ -154,8 +154,7 @@ extension ModifierCommand {
 }
 
 extension ModifierCommand.Request {
-    /// Reads a request; one that says no body takes that of the `derived` one, if their methods are
-    /// the same.
+    /// Reads a request; one without a body takes the body of `derived` if their methods are equal.
     fileprivate init(
         _ given: ModifierRequestCommand,
         _ derived: ModifierCommand.Request?
@@ -180,7 +179,7 @@ extension ModifierCommand.Request {
         }
     }
 
-    /// Takes the one body that is given; false where none is.
+    /// Takes the body of the request; false if there is none.
     private mutating func takeBody(_ request: ModifierRequestCommand) throws(Problem) -> Bool {
         var given: [(name: String, body: Body, type: String?)] = []
         if let json = request.body {
@@ -228,7 +227,7 @@ extension ModifierCommand.Request {
 }
 
 extension Effect {
-    /// Refuses an effect that makes an entity something else than an object.
+    /// Refuses an effect that makes an entity anything but a JSON object.
     fileprivate func refuseMisfit(of entity: EntryID) throws(Problem) {
         switch self {
         case .put(let value), .merge(let value):
@@ -245,7 +244,7 @@ extension Effect {
 }
 
 extension Problem {
-    /// Two changes of one modifier are of the same target.
+    /// The problem of a modifier with two changes of the same target.
     package static var targetTwice: Problem {
         Problem(
             .badRequest,
@@ -256,7 +255,7 @@ extension Problem {
 }
 
 extension Array {
-    /// The elements that `check` makes of these; a refusal names the place.
+    /// The results of `check` for the elements; a problem names the index of its element.
     package func checkedElements<Value>(
         _ name: String,
         _ check: (Element) throws(Problem) -> Value

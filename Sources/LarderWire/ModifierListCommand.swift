@@ -6,7 +6,7 @@ package struct ModifierListCommand: Equatable, Sendable {
     /// Which modifiers: `state=`.
     package enum Selection: Equatable, Sendable {
         case one(ModifierState)
-        /// The history.
+        /// Settled modifiers.
         case settled
         case unsettled
 
@@ -28,7 +28,7 @@ package struct ModifierListCommand: Equatable, Sendable {
         }
     }
 
-    /// Nil: those that are unsettled, and the dead letters.
+    /// Nil: unsettled and dead modifiers.
     package var selection: Selection?
     package var lane: Lane?
     /// Modifiers in one page: 1 to ``Limits/pageRowsMax``.
@@ -41,7 +41,7 @@ package struct ModifierListCommand: Equatable, Sendable {
 
     package init() {}
 
-    /// Reads the parameters, and refuses every other.
+    /// Reads the parameters, and refuses unknown ones.
     package init(
         query: Substring,
         account: (String?) throws(Problem) -> String? = { $0 }

@@ -21,8 +21,7 @@ package struct RawWriteCommand: Equatable, Sendable {
         self.headers = try RequestHeaderRules.queued(headers)
     }
 
-    /// `respond-async, wait=10`: names are compared without case, and what follows one counts for
-    /// nothing.
+    /// Whether a list such as `respond-async, wait=10` names `respond-async`, in any case.
     private static func namesRespondAsync(_ value: String) -> Bool {
         value.split(separator: ",").contains { preference in
             let name = preference.prefix { $0 != "=" && $0 != ";" }
@@ -30,15 +29,15 @@ package struct RawWriteCommand: Equatable, Sendable {
         }
     }
 
-    /// The most that the body may have: a patch is read as one of `POST /v1/modifiers` is.
+    /// Limit of the body's size; the daemon parses a patch, so it has the limit of a command.
     package var bodyBytesMax: Int {
         method == "PATCH" ? Limits.commandBodyBytesMax : Limits.modifierBodyBytesMax
     }
 
-    /// The modifier that sends it to `url`, which is its target too.
+    /// The modifier that sends the request to `url`, which is also its target.
     ///
-    /// A key that the client gives under `keyHeader`, the origin's name for it, is the modifier's
-    /// id: the same request again is the same modifier.
+    /// If the client gives a key in the header `keyHeader` of the origin, the key is the modifier's
+    /// id. So a repeated request is the same modifier.
     package func modifier(
         to url: WebURL,
         keyHeader: String,
@@ -84,7 +83,7 @@ package struct RawWriteCommand: Equatable, Sendable {
         }
     }
 
-    /// Refuses what would show something else than the origin makes of it.
+    /// Refuses a part of a body, a content coding, and an `If-Match` with a tag of the daemon.
     private func refuseUnreadable() throws(Problem) {
         try RequestHeaderRules.refusePart(headers)
         guard let tags = headers.list("If-Match"), tags.contains("\"larder-") else { return }
@@ -122,7 +121,7 @@ package struct RawWriteCommand: Equatable, Sendable {
     private func put(_ body: [UInt8]) throws(Problem) -> Effect {
         guard MediaType.isAnyJSON(mediaType) else { return .replace }
         guard body.count > Limits.inlineJSONBytesMax else { return .put(try json(body)) }
-        // Too large to be worked on: shown as the bytes that it is.
+        // A body too large for a JSON value replaces the target as bytes.
         guard JSONValidator.accepts(body) else { throw Self.noJSON(mediaType, "it is malformed") }
         return .replace
     }

@@ -100,15 +100,16 @@ package enum RequestHeaderRules {
         return forwarded
     }
 
-    /// A method that a modifier may have: not one that only reads, nor one that is the connection's
-    /// own affair.
+    /// Whether a modifier may have the method: not a reading method, CONNECT or TRACE.
     static func isWritingMethod(_ method: String) -> Bool {
         isToken(method) && method.utf8.count <= Limits.methodBytesMax
             && !["GET", "HEAD", "OPTIONS", "CONNECT", "TRACE"].contains(method.uppercased())
     }
 
-    /// The same as ``fields(_:)`` for a modifier, which outlives the program that gave it: it holds
-    /// no secret, and the key that tells its attempts from other requests is the daemon's.
+    /// The header fields of a modifier: ``fields(_:)`` without credentials and without a key.
+    ///
+    /// A modifier outlives its program, so it stores no secret. The daemon sets the idempotency
+    /// key.
     static func modifierFields(_ members: [JSONMember]) throws(Problem) -> HeaderFields {
         let fields = try fields(members)
         try refuse(["Authorization", "Cookie", "Idempotency-Key"], in: fields)
@@ -188,7 +189,7 @@ package enum RequestHeaderRules {
     }
 }
 
-/// The types by which bodies of writes are told apart.
+/// Media types of the bodies of writes.
 package enum MediaType {
     package static let json = "application/json"
     package static let mergePatch = "application/merge-patch+json"
@@ -200,7 +201,7 @@ package enum MediaType {
     package static func isJSONPatch(_ type: String) -> Bool { essence(of: type) == jsonPatch }
     package static func isJSON(_ type: String) -> Bool { essence(of: type) == json }
 
-    /// JSON by itself or by the suffix of its name (RFC 6839 3.1).
+    /// Whether a type is JSON or has the suffix `+json` (RFC 6839 3.1).
     package static func isAnyJSON(_ type: String) -> Bool {
         let essence = essence(of: type)
         return essence == json || essence.hasSuffix("+json")
