@@ -76,8 +76,10 @@ extension FetchUpdate {
     }
 }
 
-/// The lines of one fetch, to the `end` frame, without heartbeats and without types of frames that
-/// this version does not know; each iterator makes a request of its own.
+/// The lines of one fetch, up to the `end` frame.
+///
+/// Heartbeats and frame types that this version does not know are left out. Each iterator sends its
+/// own request.
 package struct FrameLines: AsyncSequence, Sendable {
     let client: LarderClient
     let url: String

@@ -239,8 +239,8 @@ extension LarderClient {
     ///     let author = try await larder.entity("entity:shop/User:7", as: Author.self)
     ///     show(author.value.name)
     ///
-    /// The value has every member that any answer brought. A reference to another entity is its key;
-    /// up to `depth` references deep it is the entity itself.
+    /// The value has every member that any answer brought. A reference to another entity is its
+    /// key; up to `depth` references deep it is the entity itself.
     ///
     /// - Parameters:
     ///   - id: Id of the entity; see ``entityID(_:of:)``.
@@ -248,8 +248,9 @@ extension LarderClient {
     ///   - type: Type of the value.
     ///   - decoder: How dates, keys and the like are spelled.
     /// - Returns: The value with its metadata.
-    /// - Throws: ``LarderError/miss(_:)`` if the entity is unknown, ``LarderError/deleted(_:)`` if the
-    ///   origin has deleted it, ``LarderError/decoding(id:reason:)`` if the value has another type.
+    /// - Throws: ``LarderError/miss(_:)`` if the entity is unknown, ``LarderError/deleted(_:)`` if
+    ///   the origin has deleted it, ``LarderError/decoding(id:reason:)`` if the value has another
+    ///   type.
     public func entity<Value: Decodable & Sendable>(
         _ id: String,
         expanding depth: Int = 0,

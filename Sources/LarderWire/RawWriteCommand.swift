@@ -64,8 +64,9 @@ package struct RawWriteCommand: Equatable, Sendable {
         return command
     }
 
-    /// The key that the client gives under the origin's name for it: as it is, or as the string
-    /// that a structured field has it in (RFC 9651 3.3.3).
+    /// The key that the client gives in the origin's key header.
+    ///
+    /// The value is the key itself or a string of a structured field (RFC 9651 3.3.3).
     package func id(under header: String) throws(Problem) -> ModifierID? {
         guard let text = headers[header] else { return nil }
         var key = text[...]

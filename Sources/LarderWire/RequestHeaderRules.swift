@@ -6,8 +6,11 @@ package enum RequestHeaderRules {
     /// Fields that a client may not give for a fetch or a modifier; a raw request does not pass
     /// them on.
     ///
-    /// The daemon sets the field itself, or the field is for one connection only (RFC 9110 7.6.1),
-    /// or the field would make the answer something else than the URL's whole body.
+    /// A field is in the set for one of three reasons:
+    ///
+    /// - the daemon sets it;
+    /// - it is for one connection only (RFC 9110 7.6.1);
+    /// - it would make the answer something else than the URL's whole body.
     private static let refused: Set<String> = [
         "accept-encoding", "connection", "content-length", "expect", "host", "if-match",
         "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "keep-alive",
