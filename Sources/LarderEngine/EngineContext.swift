@@ -26,7 +26,6 @@ final class EngineContext: Sendable {
     let offline: Mutex<Set<OriginName>>
     /// Limits how many answers are split at the same time: a device has no more processors.
     let splitting = Turnstile(places: Limits.answersSplitMax)
-    /// Runs work that outlives a request.
     let work = WorkQueue()
     let flights = FlightTable()
     /// Clients that are told when the daemon ends.
@@ -37,13 +36,11 @@ final class EngineContext: Sendable {
     let logger: Logger
     let meter = EngineMeter()
     private let random: Mutex<any RandomNumberGenerator & Sendable>
-    // Relaxed: it is only ever set once, and a flight that reads it late words its failure
-    // differently.
+    // Relaxed: set once; a flight that reads it late words its failure differently.
     private let draining = Atomic<Bool>(false)
-    // Relaxed: it only bounds how many there are.
-    /// Reads that wait for an origin's rest to be over.
+    /// Reads that wait for an origin's rest to end. Relaxed: only a bound on their number.
     let waitingReads = Atomic(0)
-    // Relaxed: counts for people, ordered by nothing.
+    // Relaxed: counters for reports.
     private let hits = Atomic<Int64>(0)
     private let misses = Atomic<Int64>(0)
 
@@ -192,7 +189,6 @@ extension EngineContext {
         do throws(StoreError) {
             return try await store.modifiers.viewers(of: id, in: scope)
         } catch {
-            // The next read is looked at again, and the limit is there.
             noteUnread(error)
             return []
         }

@@ -141,8 +141,8 @@ struct OriginFolderTests {
             warnings == [
                 "an origin is left out: state/origins.d/a.yaml:1:1: origins.a stands in larder.yaml:2:11 already",
                 "an origin is left out: state/origins.d/b.yaml:1:11: origins.b has the base_url of origins.a in larder.yaml:2:25; an address belongs to one origin",
-                "an origin is left out: state/origins.d/c.yaml:2:1: there is no key ",
                 "an origin is left out: state/origins.d/c.yaml:1:11: ",
+                "an origin is left out: state/origins.d/c.yaml:2:1: there is no key ",
             ]
         )
     }

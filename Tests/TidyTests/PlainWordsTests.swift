@@ -7,9 +7,9 @@ import Testing
 enum PlainWordsBaseline {
     static func counts(_ kind: TextKind) -> [Int] {
         switch kind {
-        case .comments: [722, 251, 272, 473, 5]
+        case .comments: [0, 0, 0, 0, 5]
         case .pages: [0, 0, 0, 0, 0]
-        case .testNames: [242, 92, 81, 124, 60]
+        case .testNames: [0, 0, 0, 0, 0]
         case .messages: [19, 12, 25, 60, 0]
         }
     }

@@ -10,7 +10,7 @@ public struct ModifierActionCommand: Codable, Equatable, Sendable {
     @OmittedWhenNil public var origin: String?
     /// The `next` of the answer before, with ``state``.
     @OmittedWhenNil public var cursor: String?
-    /// Whose modifiers.
+    /// Owner of the modifiers.
     @Flattened public var rows: ScopeQuery
 
     /// An action on modifiers by their ids.

@@ -78,7 +78,7 @@ public struct ModifierRequestCommand: Codable, Equatable, Sendable {
     }
 }
 
-/// What is to become of a lane.
+/// New state of a lane.
 public struct LaneCommand: Codable, Equatable, Sendable {
     /// Whether nothing of the lane is sent until it is resumed.
     public var paused: Bool
@@ -116,7 +116,7 @@ public struct ModifierListQuery: Codable, Equatable, Sendable {
     @OmittedWhenNil public var wait: Duration?
     /// Which page.
     @Flattened public var page: PageQuery
-    /// Whose modifiers.
+    /// Owner of the modifiers.
     @Flattened public var rows: ScopeQuery
 
     /// The first page of the client's own modifiers.

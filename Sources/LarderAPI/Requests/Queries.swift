@@ -12,7 +12,7 @@ public struct PageQuery: Codable, Equatable, Sendable {
     public init() {}
 }
 
-/// Whose rows.
+/// Owner of rows.
 public struct ScopeQuery: Codable, Equatable, Sendable {
     /// `own`, `shared`, `user:N` with a number, or `all`; users and all are for administrators.
     ///
@@ -37,7 +37,7 @@ public struct EntryListQuery: Codable, Equatable, Sendable {
     @OmittedWhenNil public var sort: EntryOrder?
     /// Which page.
     @Flattened public var page: PageQuery
-    /// Whose entries.
+    /// Owner of the entries.
     @Flattened public var rows: ScopeQuery
 
     /// The first page of the client's own entries.
@@ -104,7 +104,7 @@ public struct EvictCommand: Codable, Equatable, Sendable {
     ///
     /// - Default: false
     @OmittedWhenNil public var includePinned: Bool?
-    /// Whose entries.
+    /// Owner of the entries.
     @Flattened public var rows: ScopeQuery
 
     /// An eviction that selects nothing yet.

@@ -102,7 +102,7 @@ public struct ModifierQuery: Codable, Equatable, Sendable {
     ///
     /// - Range: 0ms...1h
     @OmittedWhenNil public var wait: Duration?
-    /// Whose modifier.
+    /// Owner of the modifier.
     @Flattened public var rows: ScopeQuery
 
     /// A read of the client's own modifier.

@@ -5,7 +5,7 @@
 package struct Route: Sendable {
     package typealias Wire = any (Codable & Sendable).Type
 
-    /// Who may use a route.
+    /// Callers that may use a route.
     package enum Access: Sendable {
         case anyone
         /// Each client for its own rows; other users' rows are for administrators.
@@ -15,7 +15,7 @@ package struct Route: Sendable {
 
     package enum Body: Sendable {
         case none
-        /// One of several types.
+        /// A value of any of several types.
         case json([Wire], example: String, isRequired: Bool = true)
         case bytes(String, example: String? = nil)
     }
@@ -23,7 +23,7 @@ package struct Route: Sendable {
     package let name: RouteName
     /// `GET`, `PUT`, `POST`, `PATCH` or `DELETE`.
     package let method: String
-    /// Such as `/v1/entries/{id}/explain`.
+    /// For example `/v1/entries/{id}/explain`.
     package let path: String
     package let tag: RouteTag
     /// Nil for a route without parameters.
@@ -80,7 +80,7 @@ package struct Reply: Sendable {
     package enum Content: Sendable {
         case nothing
         case bytes
-        /// One of several types.
+        /// A value of any of several types.
         case json([Route.Wire])
         /// Frames of a type; with `application/json` a document of another, or an array of frames.
         case frames(Route.Wire, document: Route.Wire?)
