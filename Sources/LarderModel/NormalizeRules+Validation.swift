@@ -54,7 +54,7 @@ extension NormalizeRules.TypeMembers {
             )
             for name in names { try NormalizeRules.check(name: name, at: place) }
             try NormalizeRules.check(Set(names).count == names.count, at: place) {
-                "a name stands in it twice"
+                "it has a duplicate name"
             }
         }
     }
@@ -143,7 +143,7 @@ extension EntityKeyRule {
             "at most \(Limits.keyFieldsMax) fields are taken"
         }
         try NormalizeRules.check(Set(fields.map(\.name)).count == fields.count, at: place) {
-            "a field stands in it twice"
+            "it has a duplicate field"
         }
         for field in fields {
             try NormalizeRules.check(name: field.name, at: place)

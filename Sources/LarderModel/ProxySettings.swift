@@ -21,7 +21,7 @@ package struct ProxySettings: Hashable, Sendable {
         let at = authority.lastIndex(of: UInt8(ascii: "@"))
         let place = at.map { authority[authority.index(after: $0)...] } ?? authority
         guard let url = try? WebURL(scheme + String(Substring(place))) else {
-            throw .badProxy(reason: "behind http:// stands a host, and a port")
+            throw .badProxy(reason: "http:// must be followed by a host, and optionally a port")
         }
         guard url.pathAndQuery == "/", !place.contains(UInt8(ascii: "#")) else {
             throw .badProxy(reason: "it has a path, a query or a fragment")

@@ -110,7 +110,7 @@ struct NormalizeReadingTests {
             ("{by_type: {type: kind}}", "29: #.by_type.type is a list, such as [a, b]"),
             ("{by_type: {type: [a, ~]}}", "33: #.by_type.type[1] has no value"),
             ("{by_type: {type: [a, [b]]}}", "33: #.by_type.type[1] is a single value, not a list"),
-            ("{by_type: {id: [a, a]}}", "27: #.by_type.id: a name stands in it twice"),
+            ("{by_type: {id: [a, a]}}", "27: #.by_type.id: it has a duplicate name"),
             ("{by_type: {id: []}}", "27: #.by_type.id: 1 to 16 names are taken"),
             ("{types: {type: A}}", "20: #.types is a list, such as [a, b]"),
             ("{types: [A]}", "21: #.types[0] is a mapping of keys to values, not a single value"),
@@ -131,7 +131,7 @@ struct NormalizeReadingTests {
                 "50: #.types[2].type: 'A' has a rule already"
             ),
             ("{types: [{type: A, key: isbn}]}", "36: #.types[0].key is a list, such as [a, b]"),
-            ("{types: [{type: A, key: [a, a]}]}", "36: #.types[0].key: a field stands in it twice"),
+            ("{types: [{type: A, key: [a, a]}]}", "36: #.types[0].key: it has a duplicate field"),
             (
                 "{types: [{type: A, key: [{a: [b], c: [d]}]}]}",
                 "37: #.types[0].key[0]: a field is NAME or {NAME: [FIELD, ...]}"
