@@ -100,7 +100,7 @@ extension ConfigurationReader {
             (TLSKey.clientCertificate, TLSKey.clientKey), (.clientKey, .clientCertificate),
         ] {
             guard let place = places[key], places[other] == nil else { continue }
-            report(place, "\(part.path).\(key.rawValue) needs \(other.rawValue) beside it")
+            report(place, "\(part.path).\(key.rawValue) needs \(other.rawValue) too")
         }
         if findings.count == count, let fault = checkTLS(tls) {
             report(
@@ -125,7 +125,7 @@ extension ConfigurationReader {
             if headers[name] == nil {
                 headers.append(name, text)
             } else {
-                report(item.place, "'\(name)' stands here a second time; case makes no difference")
+                report(item.place, "duplicate header '\(name)'; case makes no difference")
             }
         }
         return headers

@@ -14,7 +14,7 @@ extension ConfigurationReader {
         }
         let read = origin(item, named: name)
         if let other = originPlaces[item.name] {
-            report(item.place, "origins.\(item.name) stands in \(other) already")
+            report(item.place, "origins.\(item.name) is already defined in \(other)")
             return
         }
         originPlaces[item.name] = item.place

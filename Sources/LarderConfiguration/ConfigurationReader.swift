@@ -158,7 +158,7 @@ extension ConfigurationReader {
                 continue
             }
             guard seen.insert(name).inserted else {
-                report(place, "'\(name)' stands here a second time")
+                report(place, "duplicate key '\(name)'")
                 continue
             }
             let inner = path.isEmpty ? name : "\(path).\(name)"

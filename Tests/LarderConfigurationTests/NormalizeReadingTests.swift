@@ -184,7 +184,7 @@ struct NormalizeReadingTests {
             ),
             (
                 "{types: [{type: A, lists: {/a: append, /a: replace}}]}",
-                "51: '/a' stands here a second time"
+                "51: duplicate key '/a'"
             ),
             ("{paths: [{url: /a, type: A}]}", "21: #.paths[0] needs a url, an at and a type"),
             ("{paths: [{url: /a, at: , type: A}]}", "35: #.paths[0].at has no value"),

@@ -109,7 +109,7 @@ struct OriginFolderTests {
         try folder.write("origins.d/b.yaml", "base_url: https://b.example\n")
         #expect(
             try complaints()
-                == "origins.d/b.yaml:1:1: origins.b stands in larder.yaml:2:11 already"
+                == "origins.d/b.yaml:1:1: origins.b is already defined in larder.yaml:2:11"
         )
     }
 
@@ -139,7 +139,7 @@ struct OriginFolderTests {
         }
         #expect(
             warnings == [
-                "an origin is left out: state/origins.d/a.yaml:1:1: origins.a stands in larder.yaml:2:11 already",
+                "an origin is left out: state/origins.d/a.yaml:1:1: origins.a is already defined in larder.yaml:2:11",
                 "an origin is left out: state/origins.d/b.yaml:1:11: origins.b has the base_url of origins.a in larder.yaml:2:25; an address belongs to one origin",
                 "an origin is left out: state/origins.d/c.yaml:1:11: ",
                 "an origin is left out: state/origins.d/c.yaml:2:1: there is no key ",
@@ -240,7 +240,7 @@ struct KeptOriginTests {
             (
                 #"{"base_url": "https://a.example", "tls": {"client_key": "/no/such"}}"#,
                 .badRequest,
-                "there is no file /no/such; origins.a.tls.client_key needs client_cert beside it"
+                "there is no file /no/such; origins.a.tls.client_key needs client_cert too"
             ),
         ]
         for (json, kind, detail) in cases {

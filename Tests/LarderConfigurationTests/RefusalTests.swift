@@ -145,7 +145,7 @@ struct RefusalTests {
             ),
             (
                 "{base_url: 'http://a.b', headers: {X-A: 1, x-a: 2}}",
-                "2:49: 'x-a' stands here a second time; case makes no difference"
+                "2:49: duplicate header 'x-a'; case makes no difference"
             ),
             (
                 "{base_url: 'http://a.b', fetch: {policy: cache_only}}",
@@ -278,10 +278,10 @@ struct RefusalTests {
             """
         #expect(
             complaints(text) == [
-                "larder.yaml:3:3: 'max_bytes' stands here a second time",
-                "larder.yaml:4:3: 'max_bytes' stands here a second time",
-                "larder.yaml:5:20: 'level' stands here a second time",
-                "larder.yaml:6:1: 'cache' stands here a second time",
+                "larder.yaml:3:3: duplicate key 'max_bytes'",
+                "larder.yaml:4:3: duplicate key 'max_bytes'",
+                "larder.yaml:5:20: duplicate key 'level'",
+                "larder.yaml:6:1: duplicate key 'cache'",
                 "larder.yaml:7:1: there is no key 'nonsense'",
             ]
         )
