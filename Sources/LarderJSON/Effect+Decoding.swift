@@ -61,7 +61,7 @@ extension Effect {
             let wanted = "{\"set\": {\"\(pointer)\": …}}"
             throw .malformed(
                 at: valuePlace,
-                reason: "has pointers, which stand in it so: \(wanted)"
+                reason: "has pointers; write: \(wanted)"
             )
         }
         var reader = try EffectReader(value, at: valuePlace, of: ["set", "unset"])

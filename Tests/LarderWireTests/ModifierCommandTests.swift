@@ -151,7 +151,7 @@ struct ModifierCommandTests {
             ),
             (
                 change(#"{"type":"set","value":{"/a":1}}"#), .badRequest,
-                #"which stand in it so: {"set": {"/a": …}}"#
+                #"write: {"set": {"/a": …}}"#
             ),
             (change(#"{"type":"delete"}"#, #","lanes":"a""#), .unknownMember, "lanes"),
             (change(#"{"type":"rename"}"#), .badRequest, "rename"),
