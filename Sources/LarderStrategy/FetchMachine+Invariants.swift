@@ -10,7 +10,7 @@ extension FetchMachine {
         assert(endings <= 1, "a fetch ends once")
         assert((state == .ended) == (endings == 1 || said.wasHungUp), "an end is said or heard")
         // 3
-        assert(said.refusals == 0 || snapshots == 0, "a refusal stands alone")
+        assert(said.refusals == 0 || snapshots == 0, "a refusal comes without snapshots")
         // 4
         assert(said.cachedSnapshots <= 1 && said.networkSnapshots <= 1, "one snapshot a source")
         let isBehindLastWord = if case .following = state { true } else { state == .ended }

@@ -138,7 +138,7 @@ package struct FlightMachine: Equatable, Sendable {
         }
         switch head.status {
         case 206:
-            return land(.badAnswer("a part, which nobody asked for"))
+            return land(.badAnswer("206 to a request without a range"))
         case 200..<300:
             return succeeded(head)
         case 304:

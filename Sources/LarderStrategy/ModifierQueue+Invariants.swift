@@ -19,7 +19,7 @@ extension ModifierQueue {
             if node.isReady { ready[Int(node.party)] += 1 }
             let unmet = dependencies[number] ?? []
             assert(unmet.count == Int(node.unmetDependencies), "dependencies are counted")
-            assert(unmet.allSatisfy { slots[$0] != nil }, "what is settled is waited for by nobody")
+            assert(unmet.allSatisfy { slots[$0] != nil }, "unmet dependencies are in the queue")
             assert(lanes.closedCount(node.places) == Int(node.closedPlaces), "places are counted")
         }
         // 2
@@ -46,7 +46,7 @@ extension ModifierQueue {
             let element = origins[Int(origin)].parties.elements[Int(partyPositions[party])]
             assert(element.slot == party && element.key == state.ready.first?.key, "by the least")
         }
-        assert(touchedOrigins.isEmpty, "an event ends with everybody sent who may be")
+        assert(touchedOrigins.isEmpty, "an event sends all that may be sent")
         for number in groups.keys { assert(slots[number] != nil, "a group has its leader") }
     }
 

@@ -180,7 +180,7 @@ package struct ModifierQueue: Sendable {
             case .down, .waking, .trying, .setOffline: return
             }
             guard let slot = parties[Int(party)].ready.first?.slot else {
-                preconditionFailure("a party among the ready ones has somebody ready")
+                preconditionFailure("a ready party has a ready modifier")
             }
             let number = nodes[Int(slot)].number
             if let outage { origins[Int(origin)].reach = .trying(outage, number) }

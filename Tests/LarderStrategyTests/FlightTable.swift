@@ -16,7 +16,7 @@ struct FlightTable: Sendable {
     private let pause = FlightScript.pause
     private let refused = FlightFailure.redirectRefused(host: "b.example")
     private let unasked = FlightFailure.badAnswer("304 to a plain request")
-    private let part = FlightFailure.badAnswer("a part, which nobody asked for")
+    private let part = FlightFailure.badAnswer("206 to a request without a range")
     private let quoting = FlightMachine.State.receiving(.refusal(status: 500))
     private let portal = FlightFailure.captive(host: "a.example")
 
