@@ -39,7 +39,7 @@ struct CacheOpening {
             case _: throw error
             }
             (file, contents) = try open()
-            finding = "\(error.message): it was set aside as \(database.path).aside and made anew"
+            finding = "\(error.message): it was set aside as \(database.path).aside and recreated"
         }
     }
 

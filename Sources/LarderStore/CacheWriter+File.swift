@@ -129,7 +129,7 @@ extension CacheWriter {
         close(because: .noFile(reason: reason))
         let now = shared.now()
         guard recreations.allows(at: now) else {
-            let reason = "\(reason); made anew too often, it is left for a while"
+            let reason = "\(reason); it was recreated too often, so the next attempt waits"
             return goWithout(.noFile(reason: reason))
         }
         recreations.recreated(at: now)
@@ -139,10 +139,10 @@ extension CacheWriter {
             try adopt(try makeOpening())
             switch fate {
             case .setAside:
-                let finding = "\(reason): it was set aside as \(database.path).aside and made anew"
+                let finding = "\(reason): it was set aside as \(database.path).aside and recreated"
                 findings.add(finding, statement: statement)
-            case .removed: findings.add("\(reason): it was removed and made anew")
-            case .allowed: findings.tell("\(reason) and is made anew, empty", isWarning: false)
+            case .removed: findings.add("\(reason): it was removed and recreated")
+            case .allowed: findings.tell("\(reason) and is recreated, empty", isWarning: false)
             }
         } catch {
             goWithout(error)

@@ -183,7 +183,7 @@ struct ChangeLog {
         case .evict(_, let told, _): (kind, reason) = (2, told)
         case .modifier(let told): (kind, modifier) = (3, told)
         }
-        precondition(hasModifiers || modifier == nil, "modifiers stand in state.db")
+        precondition(hasModifiers || modifier == nil, "only state.db has changes of modifiers")
         let name = change.id?.text ?? modifier?.id.text ?? ""
         let ids = more.isEmpty ? name : ([name] + more.map(\.text)).joined(separator: "\n")
         let targets = modifier?.targets.map(\.text).joined(separator: "\n")

@@ -32,7 +32,7 @@ final class StateFile: Sendable {
             let saved = try StateSalvage.replace(file)
             started = try Start(file, shared, start.highestRevision)
             let finding =
-                "\(error.message): it was set aside as \(saved.place.asidePath) and made anew; "
+                "\(error.message): it was set aside as \(saved.place.asidePath) and recreated; "
                 + "\(saved.rows) rows of it could be read and were taken over"
             findings = [finding] + saved.findings + Self.snapshot(saved.place)
         }

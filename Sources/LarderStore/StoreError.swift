@@ -53,15 +53,15 @@ package enum StoreError: Error, Equatable {
             "\(Self.words(step)) failed: the file is damaged (\(file))"
         case .tooLarge(let bytes, let limit):
             "the entry has \(bytes) bytes, at most \(limit) are kept"
-        case .noRoom(let bytes): "there is no room for \(bytes) bytes beside protected entries"
-        case .keyTaken: "it cannot be kept beside another entry, whose key has the same hash"
+        case .noRoom(let bytes): "protected entries leave no room for \(bytes) bytes"
+        case .keyTaken: "it cannot be kept: another entry has a key with the same hash"
         case .pinned: "it is pinned"
         case .queueFull(let bound, let limit): "the queue takes \(limit) \(bound)"
         case .modifierExists: "another modifier was accepted under the same id"
         case .conditionFailed: "the entry is not what the request expects"
         case .targeted: "it has changes that are not settled yet"
         case .pinsFull(let bytes, let limit):
-            "\(bytes) bytes do not fit beside the other pins into pins.max_bytes (\(limit))"
+            "\(bytes) bytes and the other pins together exceed pins.max_bytes (\(limit))"
         case .tooManyPins(let limit): "one user can have \(limit) pins"
         case .overloaded: "too many writes are waiting"
         case .tooManyReads: "\(Limits.readsWaitingPerUserMax) reads of this user wait already"

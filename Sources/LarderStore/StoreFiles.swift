@@ -90,13 +90,13 @@ package struct StoreFiles: Sendable {
             if left < Limits.stateSpaceMin {
                 warnings.append(
                     "the disk of \(configuration.stateDirectory) has \(left) bytes left: nothing "
-                        + "new is kept for good or accepted until there is space"
+                        + "new is kept permanently or accepted until there is space"
                 )
             }
         } else if stateReserve !== cacheReserve {
             warnings.append(
                 "the disk of \(configuration.stateDirectory) is full or nearly so: "
-                    + "there is no room for the reserve, nothing new is kept for good"
+                    + "there is no room for the reserve, nothing new is kept permanently"
             )
         }
         if let warning = state.damageWarning { warnings.append(warning) }

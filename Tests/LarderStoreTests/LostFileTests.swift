@@ -66,7 +66,7 @@ struct LostFileTests {
     /// To delete it is allowed: the log tells it once, and status not at all.
     private func checkNews(of store: Store, after harm: Harm) {
         let news = store.files.takeNews()
-        #expect(news.count == 1 && news[0].sentence.contains("made anew"), "\(news)")
+        #expect(news.count == 1 && news[0].sentence.contains("recreated"), "\(news)")
         #expect(news.first?.isWarning == !harm.isDeletion)
         #expect(store.files.findings.count == (harm.isDeletion ? 0 : 1))
     }

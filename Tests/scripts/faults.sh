@@ -113,7 +113,7 @@ case_down() {
     expect_right_or_missing "$name"
     case $fate in
         anew)
-            expect_match "$name: status says that it was made anew" "made anew" \
+            expect_match "$name: status says that it was recreated" "recreated" \
                 "$(status_of '.warnings | join("; ")')"
             expect_equal "$name: the state is degraded" degraded "$(status_of .state)"
             expect_equal "$name: and it begins empty" 0 "$found"
@@ -227,7 +227,7 @@ else
     chmod 0400 "$db"
     start_as_nobody "a read-only file"
     look_at_pins "at the start"
-    expect_match "a read-only file: status says that it was made anew" "made anew" \
+    expect_match "a read-only file: status says that it was recreated" "recreated" \
         "$(status_of '.warnings | join("; ")')"
     expect_going_on "a read-only file"
     expect_pins_kept "a read-only file"
@@ -269,10 +269,10 @@ rm -rf "$work/cache" "$work/state"
 
 start_daemon
 was_made_anew() {
-    (($(grep --count "made anew" "$work/larderd.log") >= $1))
+    (($(grep --count "recreated" "$work/larderd.log") >= $1))
 }
 # case_up NAME COMMAND...: harms the file under the running daemon.
-anew=$(grep --count "made anew" "$work/larderd.log")
+anew=$(grep --count "recreated" "$work/larderd.log")
 case_up() {
     local name=$1
     shift
@@ -281,7 +281,7 @@ case_up() {
     look_at_pins "at once"
     expect_right_or_missing "up: $name"
     anew=$((anew + 1))
-    await 60 was_made_anew "$anew" || not_ok "up: $name: it is made anew" "$anew warnings" \
+    await 60 was_made_anew "$anew" || not_ok "up: $name: it is recreated" "$anew warnings" \
         "$(status_of .warnings)"
     expect_going_on "up: $name"
     expect_pins_kept "up: $name"
