@@ -157,7 +157,7 @@ extension EntryExplanation {
             wholeReason = reason.message
             take(report)
         case .split(let split):
-            wholeReason = "it was stored so, or its id is kept for good"
+            wholeReason = "it was stored whole, or its id is kept permanently"
             take(split.report)
         }
     }

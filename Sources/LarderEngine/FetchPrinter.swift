@@ -44,7 +44,7 @@ enum FetchFailure: Equatable, Sendable {
         switch self {
         case .problem(let problem), .refused(_, let problem): problem
         // A body that is passed on goes to one client, which does not read frames.
-        case .passed: Problem(.internal, "a body was passed on to nobody")
+        case .passed: Problem(.internal, "a body was passed on without a client")
         }
     }
 

@@ -216,7 +216,7 @@ final class ModifierSteps: Sendable {
             return shown
         } catch {
             // The next read is looked at again, and the limit is there.
-            context.note("a modifier was not held against what was read", error)
+            context.note("a modifier was not compared with what was read", error)
             return []
         }
     }

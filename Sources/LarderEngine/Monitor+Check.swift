@@ -44,7 +44,7 @@ extension Finding {
                 file.name,
                 .failed,
                 "the file is damaged: \(file.damage[0])\(more)",
-                fix: "Restart the daemon: what it finds damaged then is set aside and made anew."
+                fix: "Restart the daemon: it sets a damaged file aside and recreates it."
             )
         } else if file.isComplete {
             self.init(file.name, .ok, "the file is sound")
@@ -131,7 +131,7 @@ extension Finding {
             case .unknown: "may or may not have reached the server"
             case .authWait: "must have a credential that the server takes"
             case .failed, .held, .queued, .inFlight, .accepted, .retryWait, .confirmed, .cancelled:
-                "failed for good"
+                "failed permanently"
             }
         let list = "cachectl queue list --state \(state.rawValue)\(whose.option)"
         let retry = "cachectl queue retry --state \(state.rawValue)\(whose.option)"

@@ -169,7 +169,7 @@ package struct Origins: EnginePart {
         case .file(let path):
             throw Problem(
                 .originInFile,
-                "the origin '\(origin.name)' stands in \(path)",
+                "the origin '\(origin.name)' is defined in \(path)",
                 hint: "Change it there, then reload the daemon: cachectl reload."
             )
         case .implicit: throw Problem(.noSuchOrigin, "there is no origin '\(origin.name)'")

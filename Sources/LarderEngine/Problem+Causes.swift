@@ -81,7 +81,7 @@ extension Problem {
             self.init(
                 .redirectRefused,
                 "\(host) redirects from https to http, at '\(target)'",
-                hint: "The origin's server is at fault: what comes over http could be anybody's."
+                hint: "The origin's server is at fault: any server could answer over http."
             )
         case .tooLarge:
             self.init(.entryTooLarge, "the answer of \(host) is larger than an entry may be")
@@ -142,7 +142,7 @@ extension Problem {
         return Problem(
             .overloaded,
             "what was asked of '\(report.id)' is not written down yet",
-            hint: "GET /v1/modifiers/ID says what has become of it; GET /v1/status how the disk is."
+            hint: "See its state with GET /v1/modifiers/ID, and the disk with GET /v1/status."
         )
     }
 

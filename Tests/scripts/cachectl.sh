@@ -220,7 +220,7 @@ write() {
 for name in 1 2 3; do write "refused-$name" ',"lane":"cart"'; done
 run status
 expect_match "status warns of writes that failed, with the commands" \
-    "^1\|.*3 writes failed for good.*queue list --state failed .*queue retry --state failed .*queue drop --state failed" \
+    "^1\|.*3 writes failed permanently.*queue list --state failed .*queue retry --state failed .*queue drop --state failed" \
     "$code|$(tr '\n' ' ' <"$work/out")"
 run doctor --config "$config" --json
 expect_match "doctor finds them, with their command" "^1 cachectl .*See them: cachectl queue list" \
