@@ -91,7 +91,7 @@ extension Problem {
         Problem(
             .overloaded,
             "bodies and answers hold too much memory: at most \(Limits.heldBytesPerUserMax) bytes"
-                + " of one user and \(Limits.heldBytesMax) in all are held at once",
+                + " of one user and \(Limits.heldBytesMax) in all are held at the same time",
             hint: "Send the rest of the other bodies, and read the other answers, first."
         )
     }
@@ -105,7 +105,7 @@ extension Exchange {
             throw Problem(
                 .overloaded,
                 "too many bodies are still coming: at most \(Limits.uploadsPerUserMax) of one user"
-                    + " and \(Limits.uploadsMax) in all are taken at once",
+                    + " and \(Limits.uploadsMax) in all are received at the same time",
                 hint: "Send the rest of the others first."
             )
         }
