@@ -40,7 +40,7 @@ final class DownloadFile: Sendable {
             }
             guard errno == EEXIST else { throw Self.failure(path) }
         }
-        throw .fileFailed(path: path, reason: "too many unfinished files lie beside it")
+        throw .fileFailed(path: path, reason: "its folder has too many unfinished files")
     }
 
     // Relaxed: the numbers must be unique, and order no other memory.

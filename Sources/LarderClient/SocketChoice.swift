@@ -58,7 +58,7 @@ enum SocketRefusal: Equatable, Sendable {
         switch code {
         case EACCES, EPERM: self = .denied
         case ENOENT, ENOTDIR: self = .nobodyThere("there is no socket")
-        case ECONNREFUSED: self = .nobodyThere("nobody listens on it")
+        case ECONNREFUSED: self = .nobodyThere("no process listens on it")
         case ENOTSOCK, EPROTOTYPE: self = .nobodyThere("it is not such a socket")
         case ENAMETOOLONG: self = .nobodyThere("the path is too long for a socket")
         case EAGAIN: self = .busy

@@ -39,7 +39,8 @@ struct SocketTests {
         #expect(tried.map(\.path) == [missing, dead, long])
         #expect(
             tried.map(\.reason) == [
-                "there is no socket", "nobody listens on it", "the path is too long for a socket",
+                "there is no socket", "no process listens on it",
+                "the path is too long for a socket",
             ]
         )
     }
