@@ -13,7 +13,7 @@ import Musl
 struct Cachectl: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cachectl",
-        abstract: "Looks into the cache of larderd and works on it.",
+        abstract: "Look into the cache of larderd and work on it.",
         discussion: """
             Data goes to stdout, messages to stderr. Without --socket, --system or --user the \
             daemon is looked for at $LARDER_SOCKET, then the user's own, then the system's.

@@ -126,7 +126,7 @@ extension CommandFailure {
             "See which there are: cachectl queue list    and which there were: cachectl queue list "
                 + "--settled"
         case .alreadySent:
-            "See how it stands with it: cachectl queue show ID    Give it up, once it waits again: "
+            "See its state: cachectl queue show ID    Give it up, once it waits again: "
                 + "cachectl queue drop --discard ID"
         case .alreadySettled: "Read its result: cachectl queue show ID"
         case .queueFull:

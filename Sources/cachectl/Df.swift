@@ -4,12 +4,12 @@ import LarderModel
 
 struct Df: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Says where the bytes are.",
+        abstract: "Say where the bytes are.",
         discussion: """
-            Entries count with their bodies, ids, headers and the cost of their rows. What is \
-            pinned has a budget of its own and counts apart. What answers in normalized form share \
-            is told in a line of its own. The files hold free pages besides. With -v also by \
-            origin, by user, and the largest entries.
+            Entries count with their bodies, ids, headers and the cost of their rows. Pinned \
+            entries have their own budget and count separately. A separate line shows what answers \
+            in normalized form share. The files also hold free pages. With -v the report also \
+            shows the bytes by origin and by user, and the largest entries.
 
             Example: cachectl df -v
             """
@@ -21,7 +21,10 @@ struct Df: AsyncParsableCommand {
     @OptionGroup(title: "Others' entries")
     var whose: ScopeOptions
 
-    @Flag(name: [.short, .long], help: "Also by origin, by user, and the largest entries.")
+    @Flag(
+        name: [.short, .long],
+        help: "Show also the bytes by origin and by user, and the largest entries."
+    )
     var verbose = false
 
     func validate() throws {
@@ -120,7 +123,7 @@ struct Df: AsyncParsableCommand {
         var origins = Table(alignsRight: [true, true, false])
         origins.add("SIZE", "ENTRIES", "ORIGIN")
         for part in usage.byOrigin {
-            origins.add(part.rows.sizeAndCount + [part.origin ?? "(bytes of one's own)"])
+            origins.add(part.rows.sizeAndCount + [part.origin ?? "(users' own bytes)"])
         }
         var users = Table(alignsRight: [true, true, false])
         users.add("SIZE", "ENTRIES", "USER")
@@ -161,7 +164,7 @@ extension Words {
     fileprivate static func kind(_ name: String?) -> String {
         switch name {
         case "fetched": "origins' answers"
-        case "blob": "bytes of one's own"
+        case "blob": "users' own bytes"
         case "tombstone": "marks of deletion"
         case "variants": "variants of answers"
         case "entity": "entities"

@@ -4,15 +4,16 @@ import LarderModel
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Looks for what is wrong, and says how to put it right.",
+        abstract: "Look for problems, and say how to fix them.",
         discussion: """
-            It looks at the configuration, who can read its secrets, the socket, how the daemon sees you, its files and \
-            their permissions, their logs, the reserves, the disk, the clock, and whether your own \
-            daemon outlives your session. What only an administrator may ask is skipped for others.
+            The command checks the configuration, who can read its secrets, the socket, how the \
+            daemon sees you, its files and their permissions, their logs, the reserves, the disk, \
+            the clock, and whether your own daemon outlives your session. Checks that only an \
+            administrator may ask for are skipped for other users.
 
             Exit codes: 0 nothing was found, 1 something was, 78 among it a configuration that is \
-            refused, 69 no daemon answers (what needs none was looked at), 77 its socket may not be \
-            opened.
+            refused, 69 no daemon answers (what needs none was looked at), 77 its socket may not \
+            be opened.
 
             Example: cachectl doctor --json | jq 'select(.state != "ok")'
             """

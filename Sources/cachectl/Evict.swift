@@ -4,11 +4,11 @@ import LarderModel
 
 struct Evict: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Drops entries from the cache.",
+        abstract: "Drop entries from the cache.",
         discussion: """
             On a terminal it says what goes and asks first. Without one it needs --yes. The ids \
-            that went, or with --dry-run would go, are on stdout, one a line. - stands for ids from \
-            stdin, one a line.
+            that went, or with --dry-run would go, are on stdout, one a line. - stands for ids \
+            from stdin, one a line.
 
             Example: cachectl evict --older-than 7d --dry-run
             """
@@ -21,7 +21,7 @@ struct Evict: AsyncParsableCommand {
     var whose: ScopeOptions
 
     @Argument(
-        help: ArgumentHelp("Those of these ids or URLs; - for those of stdin.", valueName: "id")
+        help: ArgumentHelp("Ids or URLs to evict; - reads them from stdin.", valueName: "id")
     )
     var ids: [String] = []
 
@@ -33,34 +33,38 @@ struct Evict: AsyncParsableCommand {
     )
     var key: [String] = []
 
-    @Option(help: ArgumentHelp("Those whose ids begin with it.", valueName: "text"))
+    @Option(help: ArgumentHelp("Evict entries whose ids begin with this text.", valueName: "text"))
     var prefix: String?
 
-    @Option(help: ArgumentHelp("Those of this origin.", valueName: "name"))
+    @Option(help: ArgumentHelp("Evict entries of this origin.", valueName: "name"))
     var origin: String?
 
     @Option(
-        help: ArgumentHelp("Those stored or confirmed longer ago, 7d.", valueName: "duration"),
+        help: ArgumentHelp(
+            "Evict entries stored or confirmed longer ago, such as 7d.",
+            valueName: "duration"
+        ),
         transform: durationArgument
     )
     var olderThan: Duration?
 
     @Option(
         help: ArgumentHelp(
-            "The least recently used, until no more is left, 500MiB.",
+            "Evict the least recently used entries, until no more than this is left, such as "
+                + "500MiB.",
             valueName: "size"
         ),
         transform: sizeArgument
     )
     var toBytes: Int64?
 
-    @Flag(help: "All of them.")
+    @Flag(help: "Evict all entries.")
     var all = false
 
     @Flag(help: "Say what would go, and let it stay.")
     var dryRun = false
 
-    @Flag(help: "What is pinned as well; it is unpinned.")
+    @Flag(help: "Evict pinned entries too, and unpin them.")
     var includePinned = false
 
     @Flag(help: "Do not ask.")
@@ -173,7 +177,7 @@ struct Evict: AsyncParsableCommand {
 
 struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Takes away all that is kept of a user.",
+        abstract: "Remove all that is kept of a user.",
         discussion: """
             Entries, pins, writes that wait or failed, their history: of every account, or with \
             --account of one. Writes that were not sent are lost. Run it when a user is deleted: \
@@ -189,7 +193,7 @@ struct Purge: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Option(help: ArgumentHelp("Whose.", valueName: "n"))
+    @Option(help: ArgumentHelp("Uid of the user.", valueName: "n"))
     var uid: UInt32
 
     @Flag(help: "Do not ask.")

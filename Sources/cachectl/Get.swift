@@ -12,9 +12,9 @@ import Musl
 
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints what is behind a URL, or what is cached under an id.",
+        abstract: "Print the answer of a URL, or what is cached under an id.",
         discussion: """
-            On a terminal the cached answer comes at once, and the network's takes its place. In \
+            On a terminal the cached answer comes immediately, and the network's replaces it. In \
             a pipe comes one body, the network's if it can be had; stderr says whose it is and \
             how old; one that is too large to be kept comes through as it is. An argument with :// \
             is a URL, any other an id if there is one, else an entity's key.
@@ -22,7 +22,7 @@ struct Get: AsyncParsableCommand {
             Policies: cache-then-network (what is cached, then the network's), cache-first (what \
             is cached while it is fresh, else as network-first), network-first (the network's, \
             and what is cached when that fails or is slow), stale-while-revalidate (what is \
-            cached; the daemon asks the network behind it), cache-only, network-only.
+            cached; the daemon then asks the network), cache-only, network-only.
 
             Exit codes: 0 whenever a body was printed; without one 3 if it is gone or, with \
             cache-only, not cached, 77 for an unknown origin or an address that is refused, 1 if \
@@ -36,7 +36,7 @@ struct Get: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "What to print.")
+    @Argument(help: "URL, id or entity's key to print.")
     var what: String
 
     @OptionGroup(title: "Entities")

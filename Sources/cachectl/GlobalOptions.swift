@@ -98,14 +98,14 @@ struct GlobalOptions: ParsableArguments {
 struct ScopeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Those of that user, of all accounts unless --account names one; for "
+            "Select what this user has, in all accounts unless --account names one; for "
                 + "administrators.",
             valueName: "n"
         )
     )
     var uid: UInt32?
 
-    @Flag(help: "Everybody's; for administrators.")
+    @Flag(help: "Select what all users have; for administrators.")
     var allUsers = false
 
     func validate() throws {

@@ -4,7 +4,7 @@ import LarderModel
 
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Says what is known of one entry or entity.",
+        abstract: "Say what is known of one entry or entity.",
         discussion: """
             With --diff it says in what the view differs from base, which is what the server said \
             last: a line with - for what is there and one with + for what is shown, each with its \

@@ -4,12 +4,13 @@ import LarderModel
 
 struct Ls: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists what is cached.",
+        abstract: "List what is cached.",
         discussion: """
             In a pipe the columns are id, bytes, accounted bytes, time of storing, state (fresh, \
-            stale, own, known, deleted, or unsent: only writes that wait to be sent have made it) and \
-            media type, with tabs between them; with --uid or --all-users whose it is comes last, as \
-            1000/work. With --type, or a prefix that begins with entity:, entities are listed.
+            stale, own, known, deleted, or unsent: only writes that wait to be sent have made it) \
+            and media type, with tabs between them; with --uid or --all-users whose it is comes \
+            last, as 1000/work. With --type, or a prefix that begins with entity:, entities are \
+            listed.
 
             Example: cachectl ls https://api.example.com/ --sort size --limit 20
             """

@@ -4,14 +4,15 @@ import LarderModel
 
 struct Pin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Keeps an entry for good, or lists what is kept.",
+        abstract: "Keep an entry permanently, or list the pins.",
         discussion: """
-            A pinned entry is never evicted and outlives the loss of the cache. What is not cached \
-            is fetched now, or as soon as its origin is back. It waits until the bytes are held, \
-            as long as --wait says; exit code 75 if they are not by then, and the daemon goes on \
-            waiting for them. 77 for an unknown origin or an address that is refused, 1 if the \
-            origin refuses or fails, 3 if nothing is cached under an id. - stands for ids from stdin, one a \
-            line: all of them are pinned, and the code is that of the first that failed.
+            A pinned entry is never evicted and outlives the loss of the cache. If an entry is not \
+            cached, the daemon fetches it now, or as soon as its origin is back. The command waits \
+            until the bytes are held, as long as --wait says; exit code 75 if they are not by \
+            then, and the daemon goes on waiting for them. 77 for an unknown origin or an address \
+            that is refused, 1 if the origin refuses or fails, 3 if nothing is cached under an id. \
+            - stands for ids from stdin, one a line: all of them are pinned, and the code is that \
+            of the first that failed.
 
             With --list the columns are state (held, waiting, too_large, gone or failed), bytes, \
             time of storing, id and reason, with tabs between them in a pipe.
@@ -95,7 +96,7 @@ struct Pin: AsyncParsableCommand {
             throw CommandFailure(
                 kind?.exit ?? .nothingToShow,
                 "\(name) is not held yet\(met): it is fetched as soon as its origin gives it",
-                hint: "See how it stands with: cachectl pin --list"
+                hint: "See its state: cachectl pin --list"
             )
         }
     }
@@ -131,9 +132,9 @@ struct Pin: AsyncParsableCommand {
 
 struct Unpin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lets a pinned entry be an ordinary one again.",
+        abstract: "Let a pinned entry be an ordinary one again.",
         discussion: """
-            It stays cached as long as there is room for it. Exit code 3 if it is not pinned.
+            The entry stays cached as long as there is room for it. Exit code 3 if it is not pinned.
 
             Example: cachectl unpin https://api.example.com/articles/42
             """

@@ -4,9 +4,9 @@ import LarderModel
 
 struct Put: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Stores bytes of your own under an id.",
+        abstract: "Store bytes of your own under an id.",
         discussion: """
-            They are on disk when it returns. Of any size, they are streamed.
+            The bytes are on disk when the command returns. Of any size, they are streamed.
 
             Example: date | cachectl put clock --type text/plain --ttl 7d
             """
@@ -84,7 +84,7 @@ private enum MediaTypes {
 
 struct Rm: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Removes bytes of your own, or forgets what an origin answered.",
+        abstract: "Remove bytes of your own, or forget what an origin answered.",
         discussion: """
             Exit code 3 if there is nothing under the id.
 

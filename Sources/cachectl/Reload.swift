@@ -3,11 +3,11 @@ import LarderClient
 
 struct Reload: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Makes the daemon read its configuration again.",
+        abstract: "Make the daemon read its configuration again.",
         discussion: """
-            All of it is taken, or nothing where anything in it is wrong. Origins, their headers and \
-            TLS files, limits, the administrators' group and the log level change without a restart; \
-            what does not is named. For administrators of the daemon.
+            All of it is taken, or nothing where anything in it is wrong. Origins, their headers \
+            and TLS files, limits, the administrators' group and the log level change without a \
+            restart; what does not is named. For administrators of the daemon.
 
             Exit codes: 0 taken, 78 refused.
 

@@ -46,17 +46,17 @@ struct SocketRights {
     var advice: String {
         guard path == Self.systemSocket else {
             return
-                "It is a daemon of uid \(uid)'s own. Start one for yourself: larderd &    or ask "
-                + "the system's: cachectl --system"
+                "The daemon belongs to uid \(uid). Start one for yourself: larderd &    or ask the "
+                + "system's: cachectl --system"
         }
         guard mode & 0o020 != 0 else {
             return
-                "Its mode is \(modeText), so that no group may. Give it sockets.mode: \"0660\", or "
-                + "in larder.socket SocketMode=0660."
+                "The socket has mode \(modeText), which admits no group. Give it sockets.mode: "
+                + "\"0660\", or in larder.socket SocketMode=0660."
         }
         guard gid != 0 else {
-            return "Its group is root. Give it one for its clients: SocketGroup=larder-clients in "
-                + "larder.socket."
+            return "The socket has the group root. Give it one for its clients: "
+                + "SocketGroup=larder-clients in larder.socket."
         }
         return "Join the socket's group: sudo usermod -aG \(group) \"$USER\"    and log in again."
     }

@@ -4,7 +4,7 @@ import LarderModel
 
 struct Stats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Says what the daemon has counted, and how long it took, since its start.",
+        abstract: "Say what the daemon has counted, and how long it took, since its start.",
         discussion: """
             Times are what half of the requests did not exceed, 90 and 99 in a hundred, and the \
             longest.

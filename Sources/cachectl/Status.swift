@@ -4,7 +4,7 @@ import LarderModel
 
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Says on one screen how the daemon is.",
+        abstract: "Say on one screen how the daemon is.",
         discussion: """
             Exit codes: 0 healthy, 1 degraded, 69 no daemon answers, 77 its socket may not be \
             opened.

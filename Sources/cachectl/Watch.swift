@@ -4,12 +4,12 @@ import LarderModel
 
 struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints what changes in the cache, as it happens.",
+        abstract: "Print what changes in the cache, as it happens.",
         discussion: """
-            A line an event: what, its revision, the id, and why; of a \
-            write its id, state, and what it changes. It goes on by itself when the \
-            daemon was started anew, and ends when it is interrupted. With --since it begins with \
-            what has changed after a revision.
+            Each event is a line: what, its revision, the id, and why; of a write its id, state, \
+            and what it changes. The command goes on by itself after a restart of the daemon, and \
+            ends when it is interrupted. With --since it begins with what has changed after a \
+            revision.
 
             Example: cachectl watch --prefix https://api.example.com/ --json
             """
@@ -26,13 +26,13 @@ struct Watch: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Whose the keys are; needed where several origins have rules.",
+            "Origin of the --key; needed where several origins have rules.",
             valueName: "name"
         )
     )
     var origin: String?
 
-    @Option(help: ArgumentHelp("What ids begin with; may be repeated.", valueName: "prefix"))
+    @Option(help: ArgumentHelp("Prefix of the ids; may be repeated.", valueName: "prefix"))
     var prefix: [String] = []
 
     @Option(help: ArgumentHelp("The last revision that you have seen.", valueName: "revision"))

@@ -50,9 +50,9 @@ advised() {
 }
 
 expect_match "one whose mode shuts all groups out is given another mode" \
-    'Its mode is 0600, so that no group may. .*sockets.mode: "0660".*exit 77' "$(advised 0600 0)"
+    'The socket has mode 0600, which admits no group. .*sockets.mode: "0660".*exit 77' "$(advised 0600 0)"
 expect_match "one whose group is root is given a group" \
-    'Its group is root. .*SocketGroup=.*exit 77' "$(advised 0660 0)"
+    'The socket has the group root. .*SocketGroup=.*exit 77' "$(advised 0660 0)"
 expect_match "else its group is to be joined" \
     'sudo usermod -aG 64090 .*log in again.*exit 77' "$(advised 0660 64090)"
 

@@ -7,11 +7,11 @@ import LarderModel
 struct OriginAdd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Adds a server that the daemon may ask.",
+        abstract: "Add a server that the daemon may ask.",
         discussion: """
-            It is there at once and stays when the daemon is started anew; a file of the state \
-            directory keeps it. A URL on loopback or a private address sets --allow-private. For \
-            administrators of the daemon.
+            The origin is there immediately and stays after a restart of the daemon; a file of the \
+            state directory keeps it. A URL on loopback or a private address sets --allow-private. \
+            For administrators of the daemon.
 
             Example: cachectl origin add api https://api.example.com/v1 --by-type
             """
@@ -20,10 +20,10 @@ struct OriginAdd: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "Its name: 1 to 64 letters, digits, '.', '_', '-'.")
+    @Argument(help: "Name of the origin: 1 to 64 letters, digits, '.', '_', '-'.")
     var name: String
 
-    @Argument(help: "Its base URL: scheme, host, and where needed port and path.")
+    @Argument(help: "Base URL of the origin: scheme, host, and where needed port and path.")
     var url: String
 
     @Flag(help: "Let it live on loopback or a private address.")
@@ -35,12 +35,12 @@ struct OriginAdd: AsyncParsableCommand {
     )
     var redirectHosts: [String] = []
 
-    @Flag(help: "Keep its answers once, for everybody.")
+    @Flag(help: "Keep its answers once, for all users.")
     var shared = false
 
     @Option(
         help: ArgumentHelp(
-            "What its connections go through; @FILE or - reads the URL, as it may hold a password.",
+            "Proxy of its connections; @FILE or - reads the URL, as it may hold a password.",
             valueName: "url"
         )
     )
@@ -58,7 +58,10 @@ struct OriginAdd: AsyncParsableCommand {
     )
     var clientCert: String?
 
-    @Option(help: ArgumentHelp("Its key, in PEM.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("Private key of --client-cert, in PEM.", valueName: "file"),
+        completion: .file()
+    )
     var clientKey: String?
 
     @Option(

@@ -5,9 +5,9 @@ import LarderModel
 struct OriginGroup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "origin",
-        abstract: "Shows and changes the servers that the daemon may ask.",
+        abstract: "Show and change the servers that the daemon may ask.",
         discussion: """
-            Everybody may list them; the rest is for administrators of the daemon.
+            All users may list them; the rest is for administrators of the daemon.
 
             Example: cachectl origin add api https://api.example.com
             """,
@@ -21,10 +21,11 @@ struct OriginGroup: AsyncParsableCommand {
 struct OriginRm: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm",
-        abstract: "Takes a server away that was added.",
+        abstract: "Remove a server that was added.",
         discussion: """
-            What is cached of it stays; `cachectl evict --origin NAME` drops that. One that stands \
-            in a file of the configuration is taken away there. For administrators of the daemon.
+            The cached answers of the origin stay; `cachectl evict --origin NAME` drops them. \
+            Remove an origin that a configuration file defines from that file. For administrators \
+            of the daemon.
 
             Example: cachectl origin rm api
             """
@@ -33,7 +34,7 @@ struct OriginRm: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "Its name.")
+    @Argument(help: "Name of the origin.")
     var name: String
 
     func run() async throws {
@@ -45,10 +46,11 @@ struct OriginRm: AsyncParsableCommand {
 struct OriginCheckUp: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Asks a server now and says what came of it.",
+        abstract: "Ask a server now, and say how it answered.",
         discussion: """
-            It stores nothing. Exit codes: 0 if the server answered, whatever its status, 75 if it \
-            did not or is set offline. For administrators of the daemon.
+            The daemon stores nothing of the answer. Exit codes: 0 if the server answered, \
+            whatever its status, 75 if it did not or is set offline. For administrators of the \
+            daemon.
 
             Example: cachectl origin check api --path /v1/health
             """
@@ -57,10 +59,10 @@ struct OriginCheckUp: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "Its name.")
+    @Argument(help: "Name of the origin.")
     var name: String
 
-    @Option(help: "Where to ask on its host, under its base URL.")
+    @Option(help: "Path to ask for on its host, under its base URL.")
     var path: String?
 
     func run() async throws {
@@ -92,13 +94,13 @@ struct OriginCheckUp: AsyncParsableCommand {
 struct OriginList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the servers that the daemon may ask.",
+        abstract: "List the servers that the daemon may ask.",
         discussion: """
             In a pipe the columns are name, base URL, state (online, unknown, offline, captive, or \
-            offline-by-hand), since when, the file that it stands in, api for one that was added, or \
-            implicit for a public host that was asked, whose its answers are (user or shared), until \
-            when it is to be left alone, as it has told an account to wait, and which account that \
-            is (UID:ACCOUNT, or shared); with tabs between them.
+            offline-by-hand), since when, the file that defines it, api for one that was added, or \
+            implicit for a public host that was asked, whose its answers are (user or shared), \
+            until when it is to be left alone, as it has told an account to wait, and which \
+            account that is (UID:ACCOUNT, or shared); with tabs between them.
 
             Example: cachectl origin list
             """
@@ -142,10 +144,10 @@ struct OriginList: AsyncParsableCommand {
 struct OriginOffline: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "offline",
-        abstract: "Sets a server offline: nothing leaves for it until it is online again.",
+        abstract: "Set a server offline: nothing leaves for it until it is online again.",
         discussion: """
-            What is cached is still shown; it holds when the daemon is started anew, too. For administrators of \
-            the daemon.
+            Cached answers are still shown; the server stays offline after a restart of the \
+            daemon. For administrators of the daemon.
 
             Example: cachectl origin offline api
             """
@@ -154,7 +156,7 @@ struct OriginOffline: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "Its name.")
+    @Argument(help: "Name of the origin.")
     var name: String
 
     func run() async throws {
@@ -170,7 +172,7 @@ struct OriginOffline: AsyncParsableCommand {
 struct OriginOnline: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "online",
-        abstract: "Sets a server online again that was set offline.",
+        abstract: "Set a server online again that was set offline.",
         discussion: """
             Requests to it leave again. For administrators of \
             the daemon.
@@ -182,7 +184,7 @@ struct OriginOnline: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "Its name.")
+    @Argument(help: "Name of the origin.")
     var name: String
 
     func run() async throws {

@@ -5,13 +5,13 @@ import LarderModel
 struct QueueRetry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Has writes sent again that failed or wait.",
+        abstract: "Retry writes that failed or wait.",
         discussion: """
-            One that failed for good shows again, and takes its place behind all others. One that \
-            waits for its next attempt, a decision or a credential is sent when it is its turn. With \
-            --state it is all in that state, of --origin where that is given; it \
-            asks first on a terminal, and without one needs --yes. \
-            Exit code 3 if there is none of this id.
+            A write that failed permanently shows again, and is queued after all others. A write \
+            that waits for its next attempt, a decision or a credential is sent when it is its \
+            turn. With --state the command retries all writes in that state, of --origin where \
+            that is given; it asks first on a terminal, and without one needs --yes. Exit code 3 \
+            if no write has this id.
 
             Example: cachectl queue retry 01JD2Q4W6Z0000000000000000
             """
@@ -49,11 +49,11 @@ struct QueueRetry: AsyncParsableCommand {
 struct QueueCancel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "Takes a write back before it is sent.",
+        abstract: "Take a write back before it is sent.",
         discussion: """
-            Its changes do not show any more, and what depends on it is taken back with it. What \
-            may have reached the server is not; `cachectl queue drop --discard` gives that up. Exit \
-            code 3 if there is none of this id.
+            The changes of the write do not show any more, and what depends on it is taken back \
+            with it. A write that may have reached the server is not taken back; `cachectl queue \
+            drop --discard` gives it up. Exit code 3 if no write has this id.
 
             Example: cachectl queue cancel 01JD2Q4W6Z0000000000000000
             """
@@ -90,13 +90,13 @@ struct QueueCancel: AsyncParsableCommand {
 struct QueueDrop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
-        abstract: "Gives writes up: such as failed for good, or were not sent.",
+        abstract: "Give up writes that failed permanently or were not sent.",
         discussion: """
-            What depends on one that is not settled goes with it, and is named. With --state it is \
-            all in that state, of --origin where that is given; it asks first on a \
-            terminal, and without one needs --yes. What may have reached the server is given up \
-            with --discard only: it becomes one that failed, and what the server has is asked for \
-            again. Exit code 3 if there is none of this id.
+            The writes that depend on a write that is not settled go with it, and are named. With \
+            --state the command drops all writes in that state, of --origin where that is given; \
+            it asks first on a terminal, and without one needs --yes. A write that may have \
+            reached the server is given up with --discard only: it becomes a failed write, and the \
+            daemon asks again for what the server has. Exit code 3 if no write has this id.
 
             Example: cachectl queue drop 01JD2Q4W6Z0000000000000000
             """
@@ -108,7 +108,7 @@ struct QueueDrop: AsyncParsableCommand {
     @OptionGroup
     var which: WriteSelection
 
-    @Flag(help: "Also if bytes of it may have reached the server.")
+    @Flag(help: "Drop a write also if bytes of it may have reached the server.")
     var discard = false
 
     func run() async throws {

@@ -4,11 +4,11 @@ import LarderClient
 struct QueueGroup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue",
-        abstract: "Shows and works on the writes that are to be sent.",
+        abstract: "Show and work on the writes that are to be sent.",
         discussion: """
-            Programs write whether there is a network or not; the daemon sends it when it can, in \
-            order. What the server refuses has failed: nothing of it shows any more, and it is kept \
-            here until it is sent again or dropped.
+            Programs write whether there is a network or not; the daemon sends the writes when it \
+            can, in order. A write that the server refuses has failed: nothing of it shows any \
+            more, and it is kept here until it is sent again or dropped.
 
             Example: cachectl queue list
             """,
@@ -22,10 +22,10 @@ struct QueueGroup: AsyncParsableCommand {
 struct QueueWait: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
-        abstract: "Waits until nothing is left to be sent or answered.",
+        abstract: "Wait until nothing is left to be sent or answered.",
         discussion: """
-            What failed for good is not waited for; what waits for a person is. Exit code 75 if \
-            something is left when the time is over.
+            The command waits for writes that need a person's decision, but not for writes that \
+            failed permanently. Exit code 75 if something is left when the time is over.
 
             Example: cachectl queue wait --timeout 30s
             """
@@ -76,11 +76,11 @@ struct QueueWait: AsyncParsableCommand {
 struct QueuePause: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Sends nothing of a lane until it is resumed.",
+        abstract: "Send nothing of a lane until it is resumed.",
         discussion: """
             A lane that no write has used is paused all the same, and that is said. Writes are \
-            accepted and show all the same; one that is on its way is not called back. It \
-            holds when the daemon is started anew, too.
+            accepted and show all the same; one that is on its way is not called back. The lane \
+            stays paused after a restart of the daemon.
 
             Example: cachectl queue pause name:cart
             """
@@ -124,9 +124,9 @@ struct QueuePause: AsyncParsableCommand {
 struct QueueResume: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Sends what waits in a lane that was paused.",
+        abstract: "Send what waits in a lane that was paused.",
         discussion: """
-            One that is not paused stays as it is.
+            A lane that is not paused stays as it is.
 
             Example: cachectl queue resume name:cart
             """

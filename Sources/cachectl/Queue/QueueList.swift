@@ -5,19 +5,19 @@ import LarderModel
 struct QueueList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the writes that are to be sent, and those that failed for good.",
+        abstract: "List the writes that are to be sent, and those that failed permanently.",
         discussion: """
-            They come in the order in which they were accepted, and with --settled the latest \
-            first.
+            The writes come in the order in which they were accepted, and with --settled the \
+            latest first.
 
             In a pipe the columns are id, state, reason, time of accepting, attempts, method, URL, \
-            what it waits for, until when, and the status that its server last answered, with - for \
-            nothing and tabs between them; with --uid or --all-users whose it is comes last, as \
-            1000/work.
+            what it waits for, until when, and the status that its server last answered, with - \
+            for nothing and tabs between them; with --uid or --all-users whose it is comes last, \
+            as 1000/work.
 
-            With --json each line is an object as GET /v1/modifiers/ID answers: whose (uid, account), \
-            what (request, targets), when (accepted_at, settled_at) and the outcome (state, reason, \
-            answer.status). The history keeps as many as queue.history says.
+            With --json each line is an object as GET /v1/modifiers/ID answers: whose (uid, \
+            account), what (request, targets), when (accepted_at, settled_at) and the outcome \
+            (state, reason, answer.status). The history keeps as many as queue.history says.
 
             Example: cachectl queue list --settled --limit 20
             """
@@ -29,7 +29,7 @@ struct QueueList: AsyncParsableCommand {
     @OptionGroup(title: "Others' writes")
     var whose: ScopeOptions
 
-    @Flag(help: "Those that were confirmed, failed for good or were cancelled.")
+    @Flag(help: "List writes that were confirmed, failed permanently or were cancelled.")
     var settled = false
 
     @Option(
@@ -53,7 +53,7 @@ struct QueueList: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Whose the key is; needed where several origins have rules.",
+            "Origin of the --key; needed where several origins have rules.",
             valueName: "name"
         )
     )

@@ -6,11 +6,11 @@ import LarderModel
 struct QueueShow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Says what is known of one write.",
+        abstract: "Say what is known of one write.",
         discussion: """
-            What is sent, why it waits and until when, what the server answered, and what each \
-            target shows without it, which is what a refusal restores, and with it. Exit code 3 if \
-            there is none of this id.
+            The report says what is sent, why it waits and until when, what the server answered, \
+            and what each target shows without the write and with it. A refusal restores what the \
+            target shows without it. Exit code 3 if no write has this id.
 
             Example: cachectl queue show 01JD2Q4W6Z0000000000000000
             """
@@ -115,7 +115,7 @@ struct ModifierWords {
                 + "it is sent by itself"
         case "decision": "a decision: retry or drop it"
         case "offline": "its server, which does not answer"
-        case "captive": "its server, behind a captive portal"
+        case "captive": "its server, which a captive portal blocks"
         case "set_offline": "its server, which is set offline"
         case "rest": "its server, which has told its account to wait"
         case "turn": "others on their way to its server"

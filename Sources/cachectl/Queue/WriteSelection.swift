@@ -4,12 +4,12 @@ import LarderModel
 
 /// Which writes a command works on: one by its id, or all in a state, perhaps of one origin.
 struct WriteSelection: ParsableArguments {
-    @Argument(help: "Its id, as `cachectl queue list` has it.")
+    @Argument(help: "Id of the write, as `cachectl queue list` has it.")
     var id: String?
 
     @Option(
         help: ArgumentHelp(
-            "All that are in this state: failed, unknown, …",
+            "Select all writes in this state: failed, unknown, …",
             valueName: "state"
         ),
         transform: wireArgument
@@ -145,7 +145,7 @@ extension WriteSelection {
 }
 
 struct OneModifier: ParsableArguments {
-    @Argument(help: "Its id, as `cachectl queue list` has it.")
+    @Argument(help: "Id of the write, as `cachectl queue list` has it.")
     var id: String
 
     @Option(help: ArgumentHelp("That of another user; for administrators.", valueName: "n"))
