@@ -46,7 +46,10 @@ struct TargetRows {
             if aim.isShared { try state.keepers.promote(aim.name.id, base) }
             let name = aim.name
             let isRepeated = aims[..<place].contains { $0.name == name }
-            let mayHaveRow = isRepeated || state.index.covers(name.scope, name.id)
+            // A row that another target refers to is there before the index covers its id.
+            let mayHaveRow =
+                isRepeated || !state.memory.unfilled.isEmpty
+                || state.index.covers(name.scope, name.id)
             let isNew = try target(aim, mayHaveRow: mayHaveRow, base: base, revision)
             // A shared row may have been here before.
             let isKnown = isNew && (base != nil || !aim.isShared)

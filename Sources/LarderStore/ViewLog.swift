@@ -183,7 +183,7 @@ extension Target {
     init?(_ base: NewEntry?, _ change: OpenChange) {
         self.init(changes: [change])
         guard let base else { return }
-        guard case .inline(let bytes) = base.body else { return nil }
+        guard base.form == nil, case .inline(let bytes) = base.body else { return nil }
         (entry, body, isDeleted) = (base.entry, .inline(bytes), base.entry.kind == .tombstone)
     }
 

@@ -53,6 +53,50 @@ struct DurableAnswerTests {
         #expect(try fixture.temporary.target("feed")?.base == Self.renamed)
     }
 
+    @Test(
+        "Changes of rows of which one refers to another are accepted in any order",
+        arguments: [["A:1", "B:1"], ["B:1", "A:1"], ["feed", "B:1"], ["B:1", "feed"]],
+        [true, false]
+    )
+    func related(names: [String], isOneWrite: Bool) async throws {
+        try await fixture.put("feed", Self.feed)
+        let ids = try names.map { name in
+            name == "feed" ? name : EntryID(try fixture.name(name)).text
+        }
+        let writes = isOneWrite ? [ids] : ids.map { [$0] }
+        let new = writes.enumerated().map { number, ids in
+            NewModifier.changing(ids, "write-\(number)", fixture.scope)
+        }
+        let accepted = try await fixture.store.modifiers.accept(new, now: .epoch)
+        #expect(accepted.count == writes.count)
+        for id in ids { #expect(try fixture.temporary.target(id)?.1.count == 1, "\(id)") }
+        // A failed write of these targets can be sent again.
+        for number in accepted.map(\.number) {
+            try await fixture.temporary.end(number, .refused)
+        }
+        try await fixture.store.commits.settle()
+        for number in accepted.map(\.number) { _ = try await fixture.temporary.retry(number) }
+    }
+
+    @Test("The first write to a normalized answer is compared with the whole answer")
+    func comparedWhole() async throws {
+        let fixture = try AnswerFixture { configuration in
+            configuration.viewChange = { _, after, _ in
+                guard case .value(_, let bytes) = after.base else { return nil }
+                return String(decoding: bytes, as: UTF8.self) == Self.feed ? .put : nil
+            }
+        }
+        try await fixture.put("feed", Self.feed)
+        _ = fixture.store.changes.take()
+        try await fixture.temporary.accept("one", "feed")
+        let events = fixture.store.changes.take().changes.map(\.event)
+        #expect(
+            events.contains { event in
+                if case .put(let id, _) = event { id.text == "feed" } else { false }
+            }
+        )
+    }
+
     @Test("An entity to which a pinned answer comes to refer is in state.db from then on")
     func newReference() async throws {
         try await rename(fixture, "Dora")
