@@ -128,7 +128,7 @@ struct Exchange: Sendable {
         status: HTTPResponseStatus = .ok
     ) async throws(Problem) {
         let json = try await work(onBytes: byteCount) {
-            APIEncoder().encode(value, byteCount: byteCount)
+            APIEncoder().encode(value, byteCount: byteCount / 2)
         }
         await respond(json, headers, status: status)
     }
