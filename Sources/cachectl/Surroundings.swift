@@ -72,7 +72,7 @@ struct Surroundings {
             return finding(
                 .warning,
                 "\(file) was changed after larderd had read it, at \(inForce.readAt.text)",
-                fix: "Restart the daemon to apply the change."
+                fix: "Apply the change: cachectl reload"
             ) + secrets
         }
         let isOther = inForce.map { $0.file != file } ?? false
