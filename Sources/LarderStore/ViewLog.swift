@@ -31,6 +31,8 @@ struct ViewLog {
 
     private func isCompared(_ name: TargetName) throws(StoreError) -> Bool {
         guard let row = try state.rows.find(name) else { return true }
+        // The entities of an answer that was promoted just now are not all in the file yet.
+        if row.skeleton != nil, !state.memory.unfilled.isEmpty { return false }
         guard row.isTargeted else { return row.byteCount <= Limits.comparedBytesMax }
         let effects = try state.reader.unsettledEffects(name)
         return effects.count <= Limits.comparedChangesMax
