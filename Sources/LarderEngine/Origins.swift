@@ -61,7 +61,12 @@ package struct Origins: EnginePart {
         let (origin, isNew) = try await changing { () throws(Problem) in
             if let old = context.origins[name] {
                 guard mayReplace else {
-                    throw Problem(.preconditionFailed, "there is an origin '\(name)' already")
+                    throw Problem(
+                        .preconditionFailed,
+                        "there is an origin '\(name)' already",
+                        hint: "Replace it: cachectl origin add --replace NAME URL    or choose "
+                            + "another name."
+                    )
                 }
                 try refuseFixed(old)
             }

@@ -224,7 +224,7 @@ struct PinAttempt: Sendable {
         case .current:
             return try await confirm()
         case .deleted(_, let status):
-            let problem = Problem(.deleted, "the origin answered \(status): it has deleted it")
+            let problem = Problem(.deleted, "the origin answered \(status): it does not have it")
             return try await refuse(problem, .failed)
         case .passed: return .notReached(nil)
         case .failed(let problem), .refused(_, let problem):

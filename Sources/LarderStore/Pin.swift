@@ -192,6 +192,6 @@ extension PinTrouble {
     }
 
     init(deleted status: Int) {
-        self.init(problem: "deleted", reason: "the origin answered \(status): it has deleted it")
+        self.init(problem: "deleted", reason: "the origin answered \(status): it does not have it")
     }
 }

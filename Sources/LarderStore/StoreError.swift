@@ -61,7 +61,7 @@ package enum StoreError: Error, Equatable {
         case .conditionFailed: "the entry is not what the request expects"
         case .targeted: "it has changes that are not settled yet"
         case .pinsFull(let bytes, let limit):
-            "\(bytes) bytes and the other pins together exceed pins.max_bytes (\(limit))"
+            "\(bytes) bytes and the other pins exceed \(limit) bytes, the room in pins.max_bytes"
         case .tooManyPins(let limit): "one user can have \(limit) pins"
         case .overloaded: "too many writes are waiting"
         case .tooManyReads: "\(Limits.readsWaitingPerUserMax) reads of this user wait already"

@@ -23,9 +23,9 @@ package struct ModifierCommand: Equatable, Sendable {
     package var lane: LaneName?
     /// 0 to ``Limits/modifierDependenciesMax``.
     package var dependsOn: [ModifierID] = []
-    /// Time in which the client may cancel it before it is sent: 0 to ``Limits/modifierTimeMax``.
+    /// Time in which the client may cancel it before it is sent: 0 to ``Limits/modifierHoldMax``.
     package var hold: Duration?
-    /// Longest wait for its first attempt: 1 ms to ``Limits/modifierTimeMax``.
+    /// Longest wait for its first attempt: 1 ms to ``Limits/modifierLifetimeMax``.
     package var expires: Duration?
     /// Counted attempts before it is dead; nil: no limit.
     package var attemptsMax: Int?

@@ -10,7 +10,8 @@ struct Pin: AsyncParsableCommand {
             cached, the daemon fetches it now, or as soon as its origin is back. The command waits \
             until the bytes are held, as long as --wait says; exit code 75 if they are not by \
             then, and the daemon goes on waiting for them. 77 for an unknown origin or an address \
-            that is refused, 1 if the origin refuses or fails, 3 if nothing is cached under an id. \
+            that is refused, 1 if the origin refuses or fails, 3 if nothing is cached under an id \
+            or the server answers 404 or 410; a failed pin stays in the list until `unpin`. \
             - stands for ids from stdin, one a line: all of them are pinned, and the code is that \
             of the first that failed.
 

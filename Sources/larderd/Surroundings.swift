@@ -9,7 +9,11 @@ import Musl
 /// Environment, user and working directory of the process.
 enum Surroundings {
     static var environment: [String: String] { ProcessInfo.processInfo.environment }
-    static var home: String { FileManager.default.homeDirectoryForCurrentUser.path }
+    /// The home folder as clients find it: `$HOME`, else that of the password file.
+    static var home: String {
+        if let home = environment["HOME"], home.hasPrefix("/") { return home }
+        return FileManager.default.homeDirectoryForCurrentUser.path
+    }
     static var uid: UInt32 { geteuid() }
 
     static func end(_ code: Int32) -> Never { exit(code) }

@@ -36,8 +36,8 @@ extension Route {
                 ),
             ],
             problems: [
-                .unknownOrigin, .noSuchOrigin, .modifierExists, .noRequest, .unsupported,
-                .queueFull, .diskFull,
+                .unknownOrigin, .noSuchOrigin, .noSuchModifier, .modifierExists, .noRequest,
+                .unsupported, .queueFull, .diskFull,
             ],
             """
             Accepts modifiers, all or none: they show now and are sent as soon as the network allows. \
@@ -154,7 +154,10 @@ extension Route {
             "POST /v1/reload",
             access: .administrators,
             [.json(ReloadReport.self)],
-            "Reads the configuration again, as SIGHUP does. All of it is taken or nothing."
+            """
+            Reads the configuration again, as SIGHUP does. All of it is taken or nothing. The answer \
+            to a refused configuration is 200 too: `state` is `refused`, and `refused` has the reasons.
+            """
         ),
         Route(
             .purge,
