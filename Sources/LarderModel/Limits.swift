@@ -28,6 +28,8 @@ package enum Limits {
     package static let modifierDependenciesMax = 100
     /// A request's method; the longest that is registered has 17 letters.
     package static let methodBytesMax = 32
+    /// How long a modifier may be held, or wait to be sent: ten years.
+    package static let modifierTimeMax = Duration.seconds(315_360_000)
     /// A lane's name: it is part of paths and lists.
     package static let laneNameBytesMax = 128
 
