@@ -6,7 +6,7 @@ import LarderUpstream
 
 /// Asks an origin whether the effects of a modifier are in place.
 ///
-/// It runs after an attempt with an unknown outcome, if the next attempt met a state that it did
+/// The check runs after an attempt with an unknown outcome, if the next attempt met a state that it did
 /// not expect.
 ///
 /// Each target gets a request of its own, because a flight may have started before the write. The

@@ -180,7 +180,7 @@ extension RowCursor {
 extension Entries {
     /// Sends the cached entries of several ids, read at one moment.
     ///
-    /// It sends a frame for each id, in their order, and then `end`.
+    /// The batch sends a frame for each id, in their order, and then `end`.
     ///
     /// Frames are sent as fast as the client takes them, until the daemon ends. A problem that this
     /// function throws is the only reply.

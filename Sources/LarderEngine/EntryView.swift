@@ -91,7 +91,7 @@ extension Engine {
 
     /// Reads the view of an id on the reader's own thread, without a copy; nil for a miss.
     ///
-    /// It counts for the hit rate.
+    /// The read counts for the hit rate.
     package func view<Row>(
         of id: EntryID,
         for scope: ScopeKey,

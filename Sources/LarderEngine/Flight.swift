@@ -79,7 +79,7 @@ final class Flight: Sendable {
 
     /// Whether a shared origin's answer is only for the client that started the flight.
     ///
-    /// It is then stored in the scope of that client.
+    /// The store keeps such an answer in the scope of that client.
     var isPrivate: Bool { hasBecomePrivate.load(ordering: .acquiring) }
 
     func becomePrivate() { hasBecomePrivate.store(true, ordering: .releasing) }

@@ -8,7 +8,7 @@ import Logging
 
 /// Runs one flight from its first attempt to its end.
 ///
-/// It carries out what ``FlightMachine`` decides, one step after the other, in one task.
+/// One task carries out the steps that ``FlightMachine`` decides, one after the other.
 struct FlightRun: ~Copyable {
     private enum Step {
         case ask(FlightMachine.Attempt)
@@ -294,11 +294,10 @@ struct FlightRun: ~Copyable {
         return !context.reads.takesAnswer(of: read, for: id, in: plan.key.scope)
     }
 
-    /// Stores the answer and returns its revision; nil if it is only told.
+    /// Stores the answer and returns its revision; nil if clients get it without being stored, because
+    /// a rule or the room forbids that.
     ///
-    /// It is only told if it may not be stored, or if there is no room.
-    ///
-    /// It gets an id of its own if the request carried a header by which answers vary.
+    /// The answer gets its own id if the request carried a header by which answers vary.
     private func put(
         _ entry: Entry,
         _ taken: BodyIntake.Taken,

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The row is kept only while its bytes fit into the share of its user.
 ///
-/// One task uses it, and it ends when that task drops it.
+/// One task uses the value, and following ends when that task drops it.
 final class Following {
     let id: EntryID
     private let sight: Sight

@@ -18,7 +18,7 @@ package struct Modifiers: EnginePart {
 
     /// Accepts all modifiers of a command, or none; returns their receipts in their order.
     ///
-    /// They are on disk, synced, before this returns (P-01).
+    /// The modifiers are on disk, synced, before this returns (P-01).
     ///
     /// A repeated command with the same id is the same modifier, even if its targets have changed
     /// since.
@@ -253,7 +253,7 @@ package struct Modifiers: EnginePart {
 
     /// Cancels a modifier, gives it up, or drops a dead letter, if the arguments allow that.
     ///
-    /// It is on disk when this returns.
+    /// The change is on disk when this returns.
     ///
     /// Returns true if it was a dead letter, which is now forgotten.
     @discardableResult

@@ -127,7 +127,7 @@ final class ReadsInFlight: Sendable {
 
     /// Notes that an answer was stored as an own row that hides a shared one.
     ///
-    /// It also notes an answer that was told to the user without being stored.
+    /// Notes also an answer that the user got without it being stored.
     func ownStored(_ id: EntryID, in scope: ScopeKey) {
         state.withLock { $0.note { $0.owned[id, default: [:]][scope] = $0.moment } }
     }

@@ -10,7 +10,7 @@ package struct JSONWriter: Sendable {
     /// Whether the next value needs a comma before it.
     private var needsComma = false
 
-    package init(byteCount: Int = 0) { bytes.reserveCapacity(byteCount) }
+    package init() {}
 
     /// A writer whose output is appended to `bytes`.
     package init(appendingTo bytes: consuming [UInt8]) {

@@ -28,8 +28,6 @@ package enum Limits {
     package static let modifierDependenciesMax = 100
     /// A request's method; the longest that is registered has 17 letters.
     package static let methodBytesMax = 32
-    /// How long a modifier may be held, or wait to be sent: ten years.
-    package static let modifierTimeMax = Duration.seconds(315_360_000)
     /// A lane's name: it is part of paths and lists.
     package static let laneNameBytesMax = 128
 
@@ -42,8 +40,6 @@ package enum Limits {
     package static let chunkedBodyBytes = 0...(inlineBodyBytesMax << 20)
     /// A JSON body up to this is inline in a frame; `body_href` names larger ones.
     package static let inlineJSONBytesMax = 1_048_576
-    /// Room that the encoder takes for a report before it writes: that of a page of 1,000 rows.
-    package static let reservedJSONBytesMax = 1_048_576
     /// A body that is not JSON is in a frame as base64 up to this.
     package static let base64BodyBytesMax = 65_536
     /// Bytes of an origin's refusal that a problem quotes.

@@ -127,9 +127,7 @@ struct Exchange: Sendable {
         _ headers: HTTPHeaders = HTTPHeaders(),
         status: HTTPResponseStatus = .ok
     ) async throws(Problem) {
-        let json = try await work(onBytes: byteCount) {
-            APIEncoder().encode(value, byteCount: byteCount / 2)
-        }
+        let json = try await work(onBytes: byteCount) { APIEncoder().encode(value) }
         await respond(json, headers, status: status)
     }
 

@@ -12,9 +12,8 @@ import LarderModel
 package struct APIEncoder {
     package init() {}
 
-    /// Has room for `byteCount` bytes from the start; a longer text grows.
-    package func encode(_ value: some Encodable, byteCount: Int = 0) -> [UInt8] {
-        var json = JSONWriter(byteCount: min(byteCount, Limits.reservedJSONBytesMax))
+    package func encode(_ value: some Encodable) -> [UInt8] {
+        var json = JSONWriter()
         encode(value, to: &json)
         return json.bytes
     }
