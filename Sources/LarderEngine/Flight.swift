@@ -111,6 +111,11 @@ final class Flight: Sendable {
         if let cachedID { store.release(plan.key.scope, cachedID) }
         plan.handover?.finish(isWhole: false)
         isLanding()
+        end(outcome)
+    }
+
+    /// Tells all clients that joined; also of a flight that never ran, which they would wait for.
+    func end(_ outcome: FlightOutcome) {
         for tell in passengers.withLock({ $0.land(outcome) }) { tell(outcome) }
     }
 
@@ -366,10 +371,10 @@ struct FlightBoard: Sendable {
             // The answer is private to another client.
             board(request, scope, cached: nil, isAlone: true, tell)
         }
-        if isNew { send(flight, tell) } else { context.meter.count { $0.flightsJoined += 1 } }
+        if isNew { send(flight) } else { context.meter.count { $0.flightsJoined += 1 } }
     }
 
-    private func send(_ flight: Flight, _ tell: @Sendable (FlightOutcome) -> Void) {
+    private func send(_ flight: Flight) {
         let table = context.flights
         let started = context.clock.monotonic()
         let isTaken = context.work.add { [context] in
@@ -381,7 +386,7 @@ struct FlightBoard: Sendable {
         } else {
             table.remove(flight)
             let problem = Problem(FlightFailure.shuttingDown, url: flight.plan.key.url)
-            tell(.failed(problem))
+            flight.end(.failed(problem))
         }
     }
 }
