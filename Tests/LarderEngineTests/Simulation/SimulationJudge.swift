@@ -71,6 +71,17 @@ struct SimulationJudge {
                 }
         }
 
+        /// The cancel that the engine refused for a write whose attempt reached nobody.
+        fileprivate func refusedCancel(during departure: Departure) -> Int? {
+            guard departure.isTurnedAway, case .write(let sent, _) = departure.what else {
+                return nil
+            }
+            return inputs.firstIndex { input in
+                guard case .notCancelled(let id) = input.event else { return false }
+                return id == sent
+            }
+        }
+
         enum End {
             /// When nothing was left to be done.
             case quiet
@@ -168,6 +179,11 @@ struct SimulationJudge {
             let after = depart(departure, from: queue, isCutOff: isCutOff, now)
             for after in after.flatMap({ $0.ended(at: now) }) {
                 found.formUnion(outcomes(of: rest, in: after, now))
+                // The refusal of a cancel may have come while the attempt went on.
+                guard let refused = rest.refusedCancel(during: departure) else { continue }
+                var others = rest
+                others.inputs.remove(at: refused)
+                found.formUnion(outcomes(of: others, in: after, now))
             }
         }
         for (index, input) in window.inputs.enumerated() {
