@@ -45,6 +45,11 @@ extension LarderAPI.ModifierChange {
     public init(_ effect: Modifier.Effect, on id: String) {
         self.init(target: TargetName(id: id), effect: RawJSON(effect.json))
     }
+
+    /// Several effects on one entry or entity, applied in this order: all of them or none.
+    public init(_ effects: [Modifier.Effect], on id: String) {
+        self.init(target: TargetName(id: id), effects: effects.map { RawJSON($0.json) })
+    }
 }
 
 extension ModifierRequestCommand {

@@ -280,9 +280,20 @@ extension PendingExplanation {
     }
 }
 
+extension Effect {
+    /// The name of the effect, or the names of several.
+    fileprivate var name: String {
+        if case .all(let effects) = self {
+            effects.map(\.typeName).joined(separator: ", ")
+        } else {
+            typeName
+        }
+    }
+}
+
 extension PendingStep {
     fileprivate init(_ id: String, _ state: ModifierState, _ effect: Effect) {
-        self.init(id: id, state: .init(rawValue: state.rawValue), effect: effect.typeName)
+        self.init(id: id, state: .init(rawValue: state.rawValue), effect: effect.name)
     }
 }
 

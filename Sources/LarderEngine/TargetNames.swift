@@ -51,12 +51,8 @@ struct TargetNames: EnginePart {
     ) async throws(Problem) -> EntryID {
         let entity = name(of: id, scope)
         guard entity != id else { return id }
-        switch effect {
         // An entity is an object.
-        case .put(let value) where value.members == nil: return id
-        case .merge(let value) where value.members == nil: return id
-        case _: break
-        }
+        guard !effect.makesOtherThanObject else { return id }
         let (now, places) = (clock.now(), context.sight(scope, entity).scopes)
         return try await context.read { reader throws(StoreError) in
             for place in places {
@@ -92,5 +88,15 @@ struct TargetNames: EnginePart {
             )
         }
         return address
+    }
+}
+
+extension Effect {
+    fileprivate var makesOtherThanObject: Bool {
+        switch self {
+        case .put(let value), .merge(let value): value.members == nil
+        case .all(let effects): effects.contains(where: \.makesOtherThanObject)
+        case .replace, .patch, .set, .add, .listAdd, .listRemove, .delete, .none: false
+        }
     }
 }

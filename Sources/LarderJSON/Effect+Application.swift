@@ -65,6 +65,14 @@ struct EffectFold {
     private mutating func change(by effect: Effect) throws(Inapplicability) {
         switch effect {
         case .none: return
+        case .all(let effects):
+            let before = (content, isComplete)
+            do throws(Inapplicability) {
+                for effect in effects { try change(by: effect) }
+            } catch {
+                (content, isComplete) = before
+                throw error
+            }
         case .replace: become(.opaque)
         case .put(let value):
             try located(nil) { () throws(Inapplicability.Cause) in

@@ -9,7 +9,21 @@ extension Effect {
         } catch {
             throw .notJSON(error)
         }
-        try self.init(value)
+        guard let elements = value.elements, !elements.isEmpty else {
+            try self.init(value)
+            return
+        }
+        guard elements.count <= Limits.effectsMax else {
+            let reason = "has \(elements.count) effects, at most \(Limits.effectsMax) are taken"
+            throw .malformed(at: .whole, reason: reason)
+        }
+        var effects: [Effect] = []
+        for element in elements { effects.append(try Effect(element)) }
+        if let place = effects.firstIndex(of: .replace) {
+            // The value of 'replace' is the request's body, which no other effect can read.
+            throw .malformed(at: .whole, reason: "has 'replace' at \(place), allowed only alone")
+        }
+        self.init(all: effects)
     }
 
     /// Reads `{"type": "merge", "value": {…}}`.

@@ -10,10 +10,15 @@ extension Effect {
 extension JSONWriter {
     /// Writes `{"type": …, "value": …}`.
     package mutating func effect(_ effect: Effect) {
+        if case .all(let effects) = effect {
+            beginArray()
+            for effect in effects { self.effect(effect) }
+            return endArray()
+        }
         object { json in
             json.member("type", effect.typeName)
             switch effect {
-            case .delete, .none, .replace: return
+            case .delete, .none, .replace, .all: return
             case .put(let value), .merge(let value):
                 json.name("value")
                 json.value(value)

@@ -5,6 +5,7 @@ extension Effect {
     package var counts: Bool {
         switch self {
         case .patch, .add: true
+        case .all(let effects): effects.contains(where: \.counts)
         case _: false
         }
     }

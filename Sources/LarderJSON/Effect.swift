@@ -22,8 +22,16 @@ package enum Effect: Equatable, Sendable {
     case delete
     /// Nothing changes: the modifier is only a request.
     case none
+    /// At least two, in this order, of which either all are applied or none.
+    case all([Effect])
 
-    /// Name of the effect on the wire and on disk.
+    /// Several effects as one; those that change nothing are left out.
+    package init(all effects: [Effect]) {
+        let effects = effects.filter { $0 != .none }
+        self = effects.count > 1 ? .all(effects) : effects.first ?? .none
+    }
+
+    /// Name of the effect on the wire and on disk; several are a list there and have no name.
     package var typeName: String {
         switch self {
         case .put: "put"
@@ -36,6 +44,7 @@ package enum Effect: Equatable, Sendable {
         case .listRemove: "list_remove"
         case .delete: "delete"
         case .none: "none"
+        case .all: "all"
         }
     }
 

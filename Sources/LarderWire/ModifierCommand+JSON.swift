@@ -107,14 +107,7 @@ extension ModifierCommand {
         }
         let changes = try list.checkedElements("changes") { change throws(Problem) in
             let target = try EntryID(command: change.target.id, of: "target")
-            let effect: Effect
-            do throws(EffectError) {
-                effect = try Effect(parsing: change.effect.bytes)
-                // Only a raw PUT can replace the target by a body that is not JSON.
-                if case .replace = effect { throw .unknownType(effect.typeName) }
-            } catch {
-                throw Problem(.badRequest, error.message)
-            }
+            let effect = try Effect(of: change)
             if target.isEntity { try effect.refuseMisfit(of: target) }
             return Change(target: target, effect: effect)
         }
@@ -136,7 +129,7 @@ extension ModifierCommand {
         for change in changes {
             json.object { json in
                 json.member("target") { $0.member("id", change.target.description) }
-                json.name("effect")
+                if case .all = change.effect { json.name("effects") } else { json.name("effect") }
                 json.effect(change.effect)
             }
         }
@@ -227,6 +220,30 @@ extension ModifierCommand.Request {
 }
 
 extension Effect {
+    /// Reads the one effect of a change, or its several.
+    fileprivate init(of change: LarderAPI.ModifierChange) throws(Problem) {
+        let bytes: [UInt8]
+        switch (change.effect, change.effects) {
+        case (let effect?, nil): bytes = effect.bytes
+        case (nil, let effects?):
+            let list = effects.map(\.bytes).joined(separator: [UInt8(ascii: ",")])
+            bytes = [UInt8(ascii: "[")] + list + [UInt8(ascii: "]")]
+        case (nil, nil), (.some, .some):
+            throw Problem(.badRequest, "a change has either 'effect' or 'effects'")
+        }
+        // A list is the form of 'effects'.
+        guard change.effects != nil || bytes.first != UInt8(ascii: "[") else {
+            throw Problem(.badRequest, "effect: it is an object", hint: "A list is 'effects'.")
+        }
+        do throws(EffectError) {
+            self = try Effect(parsing: bytes)
+            // Only a raw PUT can replace the target by a body that is not JSON.
+            if case .replace = self { throw .unknownType(typeName) }
+        } catch {
+            throw Problem(.badRequest, error.message)
+        }
+    }
+
     /// Refuses an effect that makes an entity anything but a JSON object.
     fileprivate func refuseMisfit(of entity: EntryID) throws(Problem) {
         switch self {
@@ -238,6 +255,8 @@ extension Effect {
                 status: 422,
                 hint: "Give a JSON object."
             )
+        case .all(let effects):
+            for effect in effects { try effect.refuseMisfit(of: entity) }
         case .replace, .patch, .set, .add, .listAdd, .listRemove, .delete, .none: return
         }
     }
@@ -249,7 +268,7 @@ extension Problem {
         Problem(
             .badRequest,
             "changes: a target is given twice",
-            hint: "Put both changes of it into one effect, or into two modifiers."
+            hint: "Put both into the list 'effects' of one change."
         )
     }
 }

@@ -27,7 +27,7 @@ package struct ModifierCommand: Equatable, Sendable {
     package var hold: Duration?
     /// Longest wait for its first attempt: 1 ms to ``Limits/modifierLifetimeMax``.
     package var expires: Duration?
-    /// Counted attempts before it is dead; nil: no limit.
+    /// Counted attempts before it fails; nil: no limit.
     package var attemptsMax: Int?
     /// Nil: the origin's rule applies.
     package var afterUnknown: ModifierRules.UnknownRule?
@@ -59,7 +59,7 @@ package struct ModifierCommand: Equatable, Sendable {
             body.patch(operations)
         case .delete:
             return Request(method: "DELETE", url: url)
-        case .replace, .set, .add, .listAdd, .listRemove, .none:
+        case .replace, .set, .add, .listAdd, .listRemove, .none, .all:
             return nil
         }
         request.body = .bytes(body.bytes)

@@ -29,6 +29,36 @@ struct EffectCodingTests {
         #expect(Effect.typeNames.contains(effect.typeName))
     }
 
+    @Test("Several effects are a list, without those that change nothing")
+    func several() throws {
+        let text = #"[{"type":"add","value":{"/n":1}},{"type":"delete"}]"#
+        let effect = try Effect(parsing: Array(text.utf8))
+        #expect(String(decoding: effect.bytes, as: UTF8.self) == text)
+        #expect(effect.counts)
+        let one = try Effect(parsing: Array(#"[{"type":"none"},{"type":"delete"}]"#.utf8))
+        #expect(one == .delete)
+        for text in [#"[{"type":"replace"},{"type":"delete"}]"#, #"[[{"type":"delete"}]]"#] {
+            #expect(throws: EffectError.self) { try Effect(parsing: Array(text.utf8)) }
+        }
+        let list = Array(repeating: #"{"type":"none"}"#, count: 101).joined(separator: ",")
+        let many = "[\(list)]"
+        #expect(throws: EffectError.self) { try Effect(parsing: Array(many.utf8)) }
+    }
+
+    @Test("Several effects apply in their order, all or none")
+    func allOrNone() throws {
+        let base = TargetContent.json(try JSONValue(parsing: Array(#"{"n":1}"#.utf8)))
+        func view(_ text: String) throws -> View {
+            View.of(base, [try Effect(parsing: Array(text.utf8))])
+        }
+        let set = #"{"type":"set","value":{"set":{"/n":5}}}"#
+        let add = #"{"type":"add","value":{"/n":1}}"#
+        let both = try view("[\(set),\(add)]")
+        #expect(both.content == .json(try JSONValue(parsing: Array(#"{"n":6}"#.utf8))))
+        let wrong = try view(#"[\#(set),{"type":"add","value":{"/m":1}}]"#)
+        #expect(wrong.content == .base && wrong.leftOut.count == 1)
+    }
+
     @Test(
         "A value that is not an effect is refused with the member and the place",
         arguments: [

@@ -1,3 +1,6 @@
+import LarderJSON
+package import LarderModel
+
 /// A modifier: changes of entries here, and the request that makes them at the origin.
 public struct ModifierCommand: Codable, Equatable, Sendable {
     /// Id of the modifier, which makes a repeated request the same; without it, the daemon's choice.
@@ -45,12 +48,37 @@ public struct ModifierChange: Codable, Equatable, Sendable {
     /// The entry or entity.
     public var target: TargetName
     /// The effect: an object with `type` and the members of that type.
-    public var effect: RawJSON
+    @OmittedWhenNil public var effect: RawJSON?
+    /// Several effects in place of one, applied in this order: all of them or none; 1 to 100.
+    @OmittedWhenNil public var effects: [RawJSON]?
 
     /// An effect on a target.
     public init(target: TargetName, effect: RawJSON) {
         self.target = target
         self.effect = effect
+    }
+
+    /// Several effects on a target, in their order.
+    public init(target: TargetName, effects: [RawJSON]) {
+        self.target = target
+        self.effects = effects
+    }
+
+    /// A change as `state.db` has it.
+    package init(_ id: EntryID, storedEffect bytes: [UInt8]) {
+        let effect = RawJSON(quoting: bytes)
+        self.init(target: TargetName(id: id.description), effect: effect)
+        guard bytes.first == UInt8(ascii: "["),
+            let elements = (try? JSONValue(parsing: bytes))?.elements
+        else { return }
+        self.effect = nil
+        effects = elements.map(RawJSON.init)
+    }
+
+    /// About how long its JSON is.
+    package var byteCount: Int {
+        let effects = (effect.map { [$0] } ?? []) + (effects ?? [])
+        return effects.reduce(target.id.utf8.count) { $0 + $1.bytes.count }
     }
 }
 
