@@ -10,7 +10,7 @@ extension LarderClient {
     ///
     /// When the call returns, the modifier is on disk, and every read of its targets shows its
     /// changes. The daemon sends the modifier as soon as it can, in order, whether or not the
-    /// program still runs. If the server refuses the modifier, its state is ``ModifierState/dead``.
+    /// program still runs. If the server refuses the modifier, its state is ``ModifierState/failed``.
     /// Its targets then show the server's last answer with the other unsent changes.
     ///
     /// - Parameter modifier: The changes and the request.

@@ -150,7 +150,7 @@ extension Problem {
         Problem(.alreadySettled, "'\(report.id)' is \(report.state.rawValue)")
     }
 
-    /// Why a modifier is dead, as watchers are told it.
+    /// Why a modifier failed, as watchers are told it.
     init(deadLetter modifier: StoredModifier, _ reason: ModifierReason, _ answer: StoredAnswer?) {
         let request = "\(modifier.method) \(modifier.url)"
         switch reason {

@@ -106,7 +106,7 @@ struct StateCheck {
         """,
     ]
 
-    /// Marks settled modifiers as dead, and computes impossible sizes again.
+    /// Marks settled modifiers as failed, and computes impossible sizes again.
     ///
     /// Such sizes would fill the queue, or the room of pins. A size is possible up to
     /// 1 MiB plus twice what the row holds.

@@ -28,7 +28,7 @@ package struct ModifierListCommand: Equatable, Sendable {
         }
     }
 
-    /// Nil: unsettled and dead modifiers.
+    /// Nil: unsettled and failed modifiers.
     package var selection: Selection?
     package var lane: Lane?
     /// Modifiers in one page: 1 to ``Limits/pageRowsMax``.
