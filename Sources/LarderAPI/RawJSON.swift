@@ -1,4 +1,5 @@
 package import LarderJSON
+import LarderModel
 
 /// A JSON value as it was written: the spelling of its numbers, the order of its members and its
 /// white space are kept.
@@ -35,6 +36,12 @@ public struct RawJSON: Hashable, Sendable {
         self =
             RawJSON(bytes).map { RawJSON(unchecked: Self.onOneLine($0.bytes)) }
             ?? RawJSON(.string(String(decoding: bytes, as: UTF8.self)))
+    }
+
+    /// The first ``Limits/quotedBodyBytesMax`` bytes of a body; null if it is empty.
+    package init(quotingBody bytes: [UInt8]) {
+        let quoted = Array(bytes.prefix(Limits.quotedBodyBytesMax))
+        self = quoted.isEmpty ? .null : RawJSON(quoting: quoted)
     }
 
     /// JSON without line ends, which occur only between its tokens, and without a byte order mark.

@@ -21,6 +21,8 @@ extension Configuration {
             queue.maxModifiers = try setting.wholeNumber(Limits.queueModifiers)
         case .queueMaxBytes: queue.maxBytes = try setting.size(Limits.configuredBytes)
         case .queueHistory: queue.history = try setting.wholeNumber(Limits.queueHistory)
+        case .queueHistoryBytes:
+            queue.historyBytes = try setting.size(Limits.configuredBytes)
         case .accessAdminGroup: access.adminGroup = try setting.groupName()
         case .accessUserShare: access.userShare = try setting.fraction(0.01...1)
         case .logLevel: log.level = try setting.choice()
@@ -45,6 +47,7 @@ extension Configuration {
         case .queueMaxModifiers: "\(queue.maxModifiers)"
         case .queueMaxBytes: queue.maxBytes.unitText
         case .queueHistory: "\(queue.history)"
+        case .queueHistoryBytes: queue.historyBytes.unitText
         case .accessAdminGroup: access.adminGroup
         case .accessUserShare: "\(access.userShare)"
         case .logLevel: log.level.rawValue

@@ -76,6 +76,8 @@ extension Configuration {
         package var maxBytes = ByteSize(bytes: 256 << 20)
         /// Settled modifiers that are remembered.
         package var history = 10_000
+        /// Bytes of the answers to them that are kept, at most a quarter of ``maxBytes``.
+        package var historyBytes = ByteSize(bytes: 32 << 20)
     }
 
     package struct Access: Equatable, Sendable {

@@ -16,6 +16,7 @@ package enum ConfigurationKey: String, Sendable, CaseIterable {
     case queueMaxModifiers = "queue.max_modifiers"
     case queueMaxBytes = "queue.max_bytes"
     case queueHistory = "queue.history"
+    case queueHistoryBytes = "queue.history_bytes"
     case accessAdminGroup = "access.admin_group"
     case accessUserShare = "access.user_share"
     case logLevel = "log.level"
@@ -41,8 +42,8 @@ package enum ConfigurationKey: String, Sendable, CaseIterable {
             .storageStateDirectory, .cacheMemoryBytes, .logFormat:
             true
         case .cacheMaxBytes, .cacheMaxEntryBytes, .cacheLowWatermark, .cacheMinFreeBytes,
-            .pinsMaxBytes, .queueMaxModifiers, .queueMaxBytes, .queueHistory, .accessAdminGroup,
-            .accessUserShare, .logLevel:
+            .pinsMaxBytes, .queueMaxModifiers, .queueMaxBytes, .queueHistory, .queueHistoryBytes,
+            .accessAdminGroup, .accessUserShare, .logLevel:
             false
         }
     }

@@ -50,20 +50,33 @@ extension ConfigurationReader {
         return (origin, addressPlace)
     }
 
-    private mutating func redirectHosts(_ part: Item) -> [HostPort] {
+    /// The single values of a list.
+    private mutating func settings(_ part: Item) -> [Setting] {
         guard case .sequence(let sequence) = part.value.kind else {
             report(place(of: part.value), "\(part.path) is a list, such as [a, b]")
             return []
         }
-        let settings = sequence.compactMap { node -> Setting? in
+        return sequence.compactMap { node -> Setting? in
             if case .scalar(let scalar) = node.kind {
                 return Setting(scalar, place: place(of: node))
             }
             report(place(of: node), "\(part.path) is a list of single values")
             return nil
         }
+    }
+
+    private mutating func keptHeaders(_ part: Item) -> [String] {
+        let names = settings(part).compactMap { collect($0.keptHeaderName) }
+        guard names.count <= Limits.keptHeadersMax else {
+            report(part.place, "at most \(Limits.keptHeadersMax) names are taken")
+            return []
+        }
+        return names
+    }
+
+    private mutating func redirectHosts(_ part: Item) -> [HostPort] {
         var hosts: [HostPort] = []
-        for setting in settings {
+        for setting in settings(part) {
             guard !setting.isNull else {
                 report(setting.place, "\(part.path): null is no host")
                 continue
@@ -190,6 +203,7 @@ extension ConfigurationReader {
                 ),
                 "stalled_after": Self.member(\.stalledAfter, attempts),
                 "refused_if": { $1.refusedIf = $0.refusalRules($2) },
+                "keep_headers": { $1.keptHeaders = $0.keptHeaders($2) },
             ]
         )
     }

@@ -228,6 +228,15 @@ extension Setting {
         return name
     }
 
+    /// The name of a header that the daemon keeps of answers, so that no secret is one of them.
+    func keptHeaderName() throws(ConfigurationFinding) -> String {
+        let name = try headerName()
+        guard name.lowercased() != "set-cookie", !HeaderFields.holdsSecret(name) else {
+            throw refusal("'\(name)' is not kept: it may carry a secret")
+        }
+        return name
+    }
+
     /// A header's value (RFC 9110 5.5).
     func headerValue() throws(ConfigurationFinding) -> String {
         // The text may be a secret and is not repeated.

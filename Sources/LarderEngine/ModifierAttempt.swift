@@ -138,6 +138,7 @@ struct ModifierAttempt: Sendable {
         } else {
             // The write is done; only the new state of the target is unknown.
             end.verdict = .confirmed(.none)
+            end.answer?.body = Array(body.prefix(Limits.quotedBodyBytesMax))
         }
     }
 

@@ -132,6 +132,7 @@ struct ModifierRecords: Sendable {
         record.isStalled = modifier.isStalled
         record.nextAttemptAt = modifier.nextAttemptAt
         record.mayHaveLeft = modifier.mayHaveLeft
+        record.isPerhapsApplied = modifier.isPerhapsApplied
         return record
     }
 }

@@ -25,7 +25,7 @@ struct ModifierReports: EnginePart {
         _ scope: ScopeKey
     ) async throws(Problem) -> ModifierReport {
         let found = try await storingAll { () async throws(StoreError) -> ModifierReport? in
-            if let whole = try await store.modifiers.whole(number) {
+            if let whole = try await told(number) {
                 return try await report(of: whole, scope)
             }
             return try await store.modifiers.settled(number, of: scope).map { ModifierReport($0) }
@@ -34,12 +34,17 @@ struct ModifierReports: EnginePart {
         return found
     }
 
+    /// A modifier with as much of its request's body as a report has.
+    private func told(_ number: ModifierNumber) async throws(StoreError) -> WholeModifier? {
+        try await store.modifiers.whole(number, bodyBytesMax: Limits.quotedBodyBytesMax)
+    }
+
     private func report(
         of whole: WholeModifier,
         _ scope: ScopeKey
     ) async throws(StoreError) -> ModifierReport {
         var report = await report(of: whole.modifier)
-        report.answer?.quote(whole.answer?.body ?? [])
+        report.tell(whole)
         let told = try await targets(of: whole, scope)
         if !told.isEmpty { report.targets = told }
         if !whole.modifier.state.isSettled {
@@ -97,6 +102,7 @@ struct ModifierReports: EnginePart {
     ) async throws(Problem) -> Page<ModifierReport> {
         let filter = filter(command, scopes)
         var items: [ModifierReport] = []
+        var bytes = 0
         var last = after.map(ModifierNumber.init)
         while items.count < command.limit {
             let (from, limit) = (last, command.limit - items.count)
@@ -104,7 +110,16 @@ struct ModifierReports: EnginePart {
                 await store.modifiers.page(filter, after: from, limit: limit)
             )
             let rows = found.compactMap(\.readable)
-            items += try await storing(await reports(of: rows))
+            let leftOut = try await storing(await inapplicable(among: rows))
+            for row in rows {
+                var report = try await storing(await listed(row))
+                if leftOut.contains(row.number) { report.marks.append(.inapplicable) }
+                items.append(report)
+                bytes += report.byteCount
+                guard bytes < Limits.modifierPageBytesMax else {
+                    return Page(items: items, next: row.number.description)
+                }
+            }
             last = found.last?.number ?? last
             guard found.count == limit else { return Page(items: items) }
         }
@@ -118,32 +133,29 @@ struct ModifierReports: EnginePart {
     ) async throws(Problem) -> Page<ModifierReport> {
         let limit = command.limit
         let found = try await storing(
-            await store.modifiers.history(of: scopes, before: before, limit: limit)
+            await store.modifiers.history(
+                of: scopes,
+                before: before,
+                limit: limit,
+                bytesMax: Limits.modifierPageBytesMax
+            )
         )
         var items = found.map { ModifierReport($0) }
         if case .one(let state) = command.selection { items.removeAll { $0.state != .init(state) } }
         if let lane = lane(of: command, scopes) {
             items.removeAll { !$0.lanes.contains(lane.description) }
         }
-        let next = found.count == limit ? found.last.map { String($0.place) } : nil
+        let bytes = found.reduce(0) { $0 + $1.answerBody.count }
+        let hasMore = found.count == limit || bytes >= Limits.modifierPageBytesMax
+        let next = hasMore ? found.last.map { String($0.place) } : nil
         return Page(items: items, next: next)
     }
 
-    func reports(of rows: [StoredModifier]) async throws(StoreError) -> [ModifierReport] {
-        let leftOut = try await inapplicable(among: rows)
-        let dead = rows.filter { $0.state == .failed }.map(\.number)
-        let answers = try await store.modifiers.answerBodies(
-            of: dead,
-            bytesMax: Limits.toldAnswerBytesMax
-        )
-        var reports: [ModifierReport] = []
-        for row in rows {
-            var report = await report(of: row)
-            if let body = answers[row.number] { report.answer?.quote(body) }
-            if leftOut.contains(row.number) { report.marks.append(.inapplicable) }
-            reports.append(report)
-        }
-        return reports
+    /// A row of a list; a dead letter also says what the user wanted.
+    private func listed(_ row: StoredModifier) async throws(StoreError) -> ModifierReport {
+        var report = await report(of: row)
+        if row.state == .failed, let whole = try await told(row.number) { report.tell(whole) }
+        return report
     }
 
     /// The report of a row; the machine adds what it knows of an unsettled modifier.
@@ -284,6 +296,28 @@ extension ModifierReport {
         }
     }
 
+    /// Adds what a person needs to see or correct the modifier, and the last answer to it.
+    mutating func tell(_ whole: WholeModifier) {
+        let row = whole.modifier
+        answer = whole.answer.map { last in
+            ModifierAnswer(
+                status: last.status,
+                headers: last.headers,
+                body: last.body,
+                at: last.at ?? row.settledAt ?? row.acceptedAt,
+                unclearStatus: row.unclearStatus
+            )
+        }
+        request.headers = NamedValues(row.headers.fields.map { .init($0.name, $0.value) })
+        request.contentType = row.mediaType
+        request.body = RawJSON(quotingBody: whole.body)
+        var bytes = 0
+        changes = whole.changes.prefix { change in
+            bytes += change.effect.count
+            return bytes <= Limits.quotedBodyBytesMax
+        }.map { LarderAPI.ModifierChange($0.id, storedEffect: $0.effect) }
+    }
+
     init(_ row: SettledModifier) {
         self.init(
             id: row.id,
@@ -304,7 +338,12 @@ extension ModifierReport {
         )
         settledAt = .init(row.settledAt)
         answer = row.answerStatus.map { status in
-            ModifierAnswer(status: status, at: row.answeredAt ?? row.settledAt)
+            ModifierAnswer(
+                status: status,
+                headers: row.answerHeaders,
+                body: row.answerBody,
+                at: row.answeredAt ?? row.settledAt
+            )
         }
     }
 }

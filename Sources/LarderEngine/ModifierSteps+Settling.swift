@@ -7,6 +7,8 @@ import LarderWire
 import Logging
 import Synchronization
 
+import struct LarderAPI.APIEncoder
+import struct LarderAPI.ModifierAnswer
 import struct LarderAPI.ModifierStats
 
 extension ModifierSteps {
@@ -87,8 +89,9 @@ extension ModifierSteps {
         var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
         settlement.variants = variantRows(of: whole)
         settlement.isShown = isShownByRead(number)
+        let last = settlement.answer ?? whole.answer
+        settlement.toldAnswer = last.map { $0.told(at: context.clock.now()) } ?? []
         if case .failed(let reason) = outcome {
-            let last = settlement.answer ?? whole.answer
             settlement.problem = Problem(deadLetter: whole.modifier, reason, last).encoded()
         }
         return settlement
@@ -196,6 +199,16 @@ extension ModifierSteps {
         // `Vary` tells which headers the answer belongs to.
         if let names = old.headers.list("Vary") { entry.headers.set("Vary", names) }
         return .put(entry, bytes)
+    }
+}
+
+extension StoredAnswer {
+    /// The answer as watchers are told it.
+    fileprivate func told(at now: Timestamp) -> [UInt8] {
+        let body = Array(body.prefix(Limits.toldAnswerBytesMax))
+        return APIEncoder().encode(
+            ModifierAnswer(status: status, headers: headers, body: body, at: at ?? now)
+        )
     }
 }
 

@@ -28,6 +28,8 @@ final class ModifierSteps: Sendable {
         private var values: [EntryID: JSONValue] = [:]
         var verdict: ModifierVerdict?
         var answer: ModifierAttempt.Answer?
+        /// The fields of the answer that are kept.
+        var keptHeaders = HeaderFields()
         /// Number of a fetch that starts when the answer came; entities in the answer are as new as
         /// that.
         var fetch: Revision?
@@ -133,6 +135,8 @@ final class ModifierSteps: Sendable {
             attempts[number]?.verdict = end.verdict
             // The answer of a portal is not one of the origin.
             attempts[number]?.answer = isPortals ? nil : end.answer
+            let headers = end.answer?.headers.endToEnd ?? HeaderFields()
+            attempts[number]?.keptHeaders = origin.modifiers.kept(headers)
             attempts[number]?.fetch = fetch
         }
         if case .confirmed = end.verdict { fence(whole) }
@@ -286,7 +290,8 @@ final class ModifierSteps: Sendable {
             nextAttemptAt: change.until.map { now.wall.advanced(by: $0 - now.monotonic) },
             attempts: change.attempts,
             answersNotApplied: change.answersNotApplied,
-            isStalled: change.isStalled
+            isStalled: change.isStalled,
+            isPerhapsApplied: change.isPerhapsApplied
         )
         update.answer = answer(to: number)
         let ready = update
@@ -304,10 +309,11 @@ final class ModifierSteps: Sendable {
     }
 
     func answer(to number: ModifierNumber) -> StoredAnswer? {
-        attempts.withLock { $0[number]?.answer }.map { answer in
+        guard let attempted = attempts.withLock({ $0[number] }) else { return nil }
+        return attempted.answer.map { answer in
             StoredAnswer(
                 status: answer.status,
-                headers: answer.headers.endToEnd,
+                headers: attempted.keptHeaders,
                 body: Array(answer.body.prefix(Limits.quotedBodyBytesMax)),
                 at: answer.at
             )

@@ -357,7 +357,7 @@ package struct Modifiers: EnginePart {
         case .failure(.inFlight):
             throw Problem(.alreadySent, "'\(report.id)' is on its way to the origin")
         case .failure(.alreadySent):
-            throw Problem(.alreadySent, "bytes of '\(report.id)' may have left")
+            throw Problem(.alreadySent, "'\(report.id)' may have been applied")
         case .failure(.hasDependants):
             throw Problem(.alreadySent, "others depend on '\(report.id)'")
         case .failure(.nothingToRetry):

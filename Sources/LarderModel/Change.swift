@@ -111,6 +111,8 @@ package struct ModifierChange: Equatable, Sendable {
     package var targets: [EntryID]
     /// Problem of the modifier as JSON, opaque here; empty if there is none.
     package var problem: [UInt8] = []
+    /// Answer to a settled modifier as JSON, opaque here; empty if there is none.
+    package var answer: [UInt8] = []
     /// Tag of the client that queued the modifier, if it sent one.
     package var client: ClientTag?
 

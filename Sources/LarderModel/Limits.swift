@@ -413,7 +413,7 @@ package enum Limits {
     package static let comparedChangesMax: Int64 = 32
     /// The same in bytes of base and effects, which are parsed: four inline bodies.
     package static let comparedBytesMax: Int64 = 262_144
-    /// Bytes that a frame quotes of the answer that failed a modifier; the modifier's id gives all.
+    /// Bytes that a frame quotes of the answer to a modifier; the modifier's id gives all.
     package static let toldAnswerBytesMax = 2_048
     /// Released changes that wait to be told; above it watchers are told that they lagged.
     package static let changesReadyMax = 65_536

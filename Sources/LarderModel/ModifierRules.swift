@@ -11,8 +11,24 @@ package struct ModifierRules: Hashable, Sendable {
     package var refusedIf: [RefusalRule] = []
     /// After so many answers that it was not applied for now, a modifier is marked as stalled.
     package var stalledAfter = 10
+    /// Fields that are kept of an answer besides ``standardKeptHeaders``; never a cookie.
+    package var keptHeaders: [String] = []
+
+    /// Fields that are kept of every answer to a modifier.
+    package static let standardKeptHeaders = ["Content-Type", "Location", "ETag", "Date"]
 
     package init() {}
+
+    /// The fields of an answer that are kept, up to ``Limits/keptHeaderBytesMax``.
+    package func kept(_ headers: HeaderFields) -> HeaderFields {
+        var kept = HeaderFields()
+        for name in Self.standardKeptHeaders + keptHeaders {
+            guard let value = headers.list(name), kept[name] == nil else { continue }
+            kept.append(name, value)
+            if kept.byteCount > Limits.keptHeaderBytesMax { kept.remove(name) }
+        }
+        return kept
+    }
 
     /// Meaning of the body of a 2xx.
     package enum AnswerRule: String, Sendable, CaseIterable {

@@ -40,7 +40,7 @@ struct ChangeLog {
 
     private var size: String {
         var texts = ["scope", "id", "cause", "client"]
-        if hasModifiers { texts += ["targets", "problem", "hidden_from"] }
+        if hasModifiers { texts += ["targets", "problem", "answer", "hidden_from"] }
         let lengths = texts.map { "coalesce(length(CAST(\($0) AS BLOB)), 0)" }
         return (lengths + ["\(Limits.rowOverheadBytes / 2)"]).joined(separator: " + ")
     }
@@ -203,11 +203,13 @@ struct ChangeLog {
             insert.bind(Column.why, modifier?.reason?.rawValue)
             insert.bind(Column.targets, targets)
             insert.bind(Column.problem, modifier?.problem)
+            insert.bind(Column.answer, modifier?.answer)
             insert.bind(Column.hiddenFrom, hidden.isEmpty ? nil : hidden)
         }
         var bytes = Limits.rowOverheadBytes / 2 + change.scope.text.utf8.count + ids.utf8.count
         bytes += (cause?.text?.utf8.count ?? 0) + (change.client?.text.utf8.count ?? 0)
-        bytes += (targets?.utf8.count ?? 0) + (modifier?.problem.count ?? 0) + hidden.utf8.count
+        bytes += (targets?.utf8.count ?? 0) + hidden.utf8.count
+        bytes += (modifier?.problem.count ?? 0) + (modifier?.answer.count ?? 0)
         return Int64(bytes)
     }
 }
@@ -226,11 +228,12 @@ extension Change {
 enum ChangeLogColumn: Int32, TableColumn {
     case change, scope, id, kind, source, reason, cause, client
     /// Columns that only `state.db` has.
-    case state, mark, why, targets, problem, hiddenFrom
+    case state, mark, why, targets, problem, answer, hiddenFrom
 
     static func all(hasModifiers: Bool) -> Set<Self> {
         hasModifiers
-            ? all(but: []) : all(but: [.state, .mark, .why, .targets, .problem, .hiddenFrom])
+            ? all(but: [])
+            : all(but: [.state, .mark, .why, .targets, .problem, .answer, .hiddenFrom])
     }
 }
 
@@ -332,6 +335,7 @@ struct ChangeLogReader {
         change.mark = statement.text(Column.mark).flatMap(ModifierChange.Mark.init(rawValue:))
         change.reason = statement.text(Column.why).flatMap(ModifierReason.init(rawValue:))
         change.problem = Array(statement.bytes(Column.problem))
+        change.answer = Array(statement.bytes(Column.answer))
         change.client = client
         return change
     }

@@ -92,6 +92,7 @@ struct DeadLetters: WriterPart {
                 coalesce(length(after), 0)), 0) FROM change WHERE modifier = \(number)),
                 number = \(next), state = 'queued', reason = NULL, settled_at = NULL,
                 attempts = 0, not_applied = 0, stalled = 0, next_attempt_at = NULL,
+                perhaps_applied = iif(reason = 'refused', 0, perhaps_applied),
                 hold_until = NULL, expires_at = NULL, round = round + 1, answered = 0,
                 depends_on = '\(StoredModifier.text(parents))',
                 answer_status = NULL, answer_at = NULL, unclear_status = NULL, rev = \(revision.number)

@@ -160,6 +160,7 @@ struct ModifierRows {
             (":attempts", change.attempts),
             (":not_applied", change.answersNotApplied),
             (":stalled", change.isStalled),
+            (":perhaps_applied", change.isPerhapsApplied),
             (":round", change.round)
         )
         count(from: row.state, to: change.state, of: row)
@@ -194,7 +195,7 @@ struct ModifierRows {
 
     /// Moves a modifier from the count of one state to that of another.
     ///
-    /// A modifier without a readable state counts as dead, which it is about to be.
+    /// A modifier without a readable state counts as failed, which it is about to be.
     func count(from old: ModifierState?, to new: ModifierState?, of row: QueuedRow) {
         state.memory.count(-1, in: old ?? .failed, of: row.scope)
         if let new { state.memory.count(1, in: new, of: row.scope) }
@@ -243,9 +244,14 @@ struct ModifierRows {
     /// Forgets the settled modifiers of some scopes, their logged changes, and marks that hide rows
     /// from them.
     func forget(_ scopes: RowScopes) throws(StoreError) {
-        let history = try state.connection.prepare("DELETE FROM history WHERE \(scopes.condition)")
+        let history = try state.connection.prepare(
+            """
+            DELETE FROM history WHERE \(scopes.condition)
+            RETURNING scope, \(HistoryColumn.answerSize) AS bytes
+            """
+        )
         scopes.bind(to: history)
-        try history.run()
+        try countForgotten(history)
         try state.rows.removeMarks(of: scopes)
         try state.log.remove(scopes, &state.memory.log)
         try state.log.forgetViews(scopes, &state.memory.log)
@@ -273,18 +279,64 @@ struct ModifierRows {
         _ outcome: ModifierState,
         _ step: Step
     ) throws(StoreError) {
-        try state.queue[.remember].run(
+        let kept = try state.queue(
+            .remember,
             (":number", number.value),
             (":outcome", outcome.rawValue),
             (":settled_at", step.now.milliseconds),
             (":rev", step.revision.number)
-        )
-        let last = state.connection.lastInsertedRow - state.limits.history
-        try state.queue[.forget].run((":last", last))
+        ).first { $0.integer(.only) }
         guard let row = try row(number) else { return }
+        count(answer: kept ?? 0, of: row.scope)
+        let last = state.connection.lastInsertedRow - state.limits.history
+        try countForgotten(state.queue(.forget, (":last", last)))
         try state.queue[.delete].run((":number", number.value))
         count(from: row.state, to: nil, of: row)
         count(bytes: -row.size, rows: -1, of: row)
+        try forgetOldAnswers(of: row.scope)
+    }
+
+    // MARK: Kept answers
+
+    /// Counts the bytes of a settled modifier's answer, which has come or gone.
+    private func count(answer bytes: Int64, of scope: String) {
+        guard bytes != 0, let uid = Scope(text: scope)?.uid else { return }
+        state.memory.queue[uid].bytes += bytes
+        state.memory.queue[uid].answerBytes += bytes
+    }
+
+    /// Runs a statement that deletes rows of the history.
+    private func countForgotten(_ deletion: SQLiteStatement) throws(StoreError) {
+        defer { deletion.reset() }
+        while try deletion.step() {
+            count(answer: -deletion.integer("bytes"), of: deletion.text("scope") ?? "")
+        }
+    }
+
+    /// Forgets the oldest answers of all users, and of one user, above `queue.history_bytes`.
+    private func forgetOldAnswers(of scope: String) throws(StoreError) {
+        let (limits, users) = (state.limits, state.memory.queue.parts.count)
+        while state.memory.queue.total.answerBytes > limits.answerBytesMax {
+            guard try forgetOldestAnswer(after: "", before: ":") else { break }
+        }
+        guard let uid = Scope(text: scope)?.uid else { return }
+        let part = limits.part(of: limits.answerBytesMax, users: users)
+        while state.memory.queue[uid].answerBytes > part {
+            guard try forgetOldestAnswer(after: "\(uid):", before: "\(uid);") else { break }
+        }
+    }
+
+    private func forgetOldestAnswer(
+        after first: String,
+        before end: String
+    ) throws(StoreError) -> Bool {
+        let found = try state.queue(.oldestAnswer, (":first", first), (":end", end)).first {
+            ($0.integer("history"), $0.text("scope") ?? "", $0.integer("bytes"))
+        }
+        guard let (row, scope, bytes) = found else { return false }
+        try state.queue[.forgetAnswer].run((":history", row))
+        count(answer: -bytes, of: scope)
+        return true
     }
 }
 

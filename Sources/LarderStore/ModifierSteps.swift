@@ -8,6 +8,7 @@ package struct ModifierUpdate: Sendable {
     package var attempts: Int
     package var answersNotApplied: Int
     package var isStalled: Bool
+    package var isPerhapsApplied: Bool
     /// Nil leaves the last one.
     package var answer: StoredAnswer?
     /// Nil leaves it.
@@ -19,7 +20,8 @@ package struct ModifierUpdate: Sendable {
         nextAttemptAt: Timestamp?,
         attempts: Int,
         answersNotApplied: Int,
-        isStalled: Bool
+        isStalled: Bool,
+        isPerhapsApplied: Bool = false
     ) {
         self.number = number
         self.state = state
@@ -27,6 +29,7 @@ package struct ModifierUpdate: Sendable {
         self.attempts = attempts
         self.answersNotApplied = answersNotApplied
         self.isStalled = isStalled
+        self.isPerhapsApplied = isPerhapsApplied
     }
 }
 
@@ -37,6 +40,8 @@ package struct Settlement: Sendable {
     package var answer: StoredAnswer?
     /// JSON that tells watchers why the modifier died; opaque here.
     package var problem: [UInt8] = []
+    /// JSON that tells watchers the answer; opaque here.
+    package var toldAnswer: [UInt8] = []
     /// The rows that show its targets although no change names them.
     package var variants: [VariantRows] = []
     package var isShown = false

@@ -29,10 +29,17 @@ struct QueueReader {
         }
     }
 
-    func modifier(_ number: ModifierNumber) throws(StoreError) -> WholeModifier? {
-        try state.inTransaction { () throws(StoreError) in
+    /// A modifier with its request's body, or with the first bytes of it.
+    func modifier(
+        _ number: ModifierNumber,
+        bodyBytesMax: Int? = nil
+    ) throws(StoreError) -> WholeModifier? {
+        let columns = bodyBytesMax.map { bytes in
+            ModifierColumn.list(nil, [.body: "substr(body, 1, \(bytes))"])
+        }
+        return try state.inTransaction { () throws(StoreError) in
             let statement = try connection.statement(
-                "SELECT \(ModifierColumn.whole) FROM modifier WHERE number = :number",
+                "SELECT \(columns ?? ModifierColumn.whole) FROM modifier WHERE number = :number",
                 (":number", number.value)
             )
             guard try statement.step(), var modifier = StoredModifier(statement) else { return nil }
@@ -152,28 +159,13 @@ extension ModifierStore {
         }
     }
 
-    package func answerBodies(
-        of numbers: [ModifierNumber],
-        bytesMax: Int
-    ) async throws(StoreError) -> [ModifierNumber: [UInt8]] {
-        guard !numbers.isEmpty else { return [:] }
-        let sql = """
-            SELECT substr(answer_body, 1, :bytes) FROM modifier
-            WHERE number = :number AND answer_status IS NOT NULL
-            """
-        return try await inQueue { queue throws(StoreError) in
-            var bodies: [ModifierNumber: [UInt8]] = [:]
-            for number in numbers {
-                bodies[number] = try queue.connection
-                    .statement(sql, (":number", number.value), (":bytes", bytesMax))
-                    .first { Array($0.bytes(.only)) }
-            }
-            return bodies
+    package func whole(
+        _ number: ModifierNumber,
+        bodyBytesMax: Int? = nil
+    ) async throws(StoreError) -> WholeModifier? {
+        try await inQueue { queue throws(StoreError) in
+            try queue.modifier(number, bodyBytesMax: bodyBytesMax)
         }
-    }
-
-    package func whole(_ number: ModifierNumber) async throws(StoreError) -> WholeModifier? {
-        try await inQueue { queue throws(StoreError) in try queue.modifier(number) }
     }
 
     /// Id and state of an unsettled modifier or a dead letter, without effects and body.
@@ -257,7 +249,8 @@ extension ModifierStore {
     package func history(
         of scopes: RowScopes,
         before number: Int64?,
-        limit: Int
+        limit: Int,
+        bytesMax: Int = .max
     ) async throws(StoreError) -> [SettledModifier] {
         let sql = """
             SELECT \(HistoryColumn.list) FROM history NOT INDEXED
@@ -267,7 +260,15 @@ extension ModifierStore {
             let statement = try queue.connection.statement(sql)
             scopes.bind(to: statement)
             statement.bind((":before", number ?? .max), (":limit", limit))
-            return try statement.all(SettledModifier.init)
+            defer { statement.reset() }
+            var (rows, bytes): ([SettledModifier], Int) = ([], 0)
+            while try statement.step() {
+                guard let row = SettledModifier(statement) else { continue }
+                rows.append(row)
+                bytes += row.answerBody.count
+                if bytes >= bytesMax { break }
+            }
+            return rows
         }
     }
 }

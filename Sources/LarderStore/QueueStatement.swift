@@ -1,7 +1,7 @@
 enum QueueStatement: Int, PreparedStatement {
     case insert, insertChange, target, otherChange, send, update,
         answer, get, changes, delete, bury, buryChange, remember, forget, markStale,
-        answeredChanges, endChange, answered
+        oldestAnswer, forgetAnswer, answeredChanges, endChange, answered
 
     var sql: String {
         switch self {
@@ -34,7 +34,9 @@ enum QueueStatement: Int, PreparedStatement {
         case .update:
             """
             UPDATE modifier SET
-                \(ModifierColumn.assignments([.state, .nextAttemptAt, .attempts, .notApplied, .stalled])),
+                \(ModifierColumn.assignments([
+                    .state, .nextAttemptAt, .attempts, .notApplied, .stalled, .perhapsApplied,
+                ])),
                 round = coalesce(:round, round)
             WHERE number = :number AND settled_at IS NULL
             """
@@ -66,6 +68,7 @@ enum QueueStatement: Int, PreparedStatement {
             UPDATE modifier SET found_state = CASE WHEN :reason = 'unreadable' THEN state END,
                 state = 'failed', reason = :reason, settled_at = :settled_at, rev = :rev,
                 size = size + :added,
+                perhaps_applied = perhaps_applied OR :reason IN ('attempts', 'discarded'),
                 next_attempt_at = NULL
             WHERE number = :number
             """
@@ -75,18 +78,34 @@ enum QueueStatement: Int, PreparedStatement {
             """
             INSERT INTO history (number, scope, id, origin, method, url, outcome, reason,
                 answer_status, accepted_at, settled_at, rev, digest_high, digest_low, attempts,
-                key, bytes, lane, answer_at, targets)
+                key, bytes, lane, answer_at, answer_headers, answer_body, targets)
             SELECT number, scope, id, origin, method, url, :outcome, reason, answer_status, accepted_at,
                 :settled_at, :rev, digest_high, digest_low, attempts,
                 coalesce(key, id) || CASE WHEN round > 1 THEN '.' || round ELSE '' END,
-                coalesce(length(body), 0), lane, answer_at, (
+                coalesce(length(body), 0), lane, answer_at, answer_headers, answer_body, (
                     SELECT group_concat(id, char(10)) FROM (
                         SELECT id FROM change WHERE modifier = :number ORDER BY position LIMIT 16
                     )
                 )
             FROM modifier WHERE number = :number
+            RETURNING \(HistoryColumn.answerSize)
             """
-        case .forget: "DELETE FROM history WHERE history <= :last"
+        case .forget:
+            """
+            DELETE FROM history WHERE history <= :last
+            RETURNING scope, \(HistoryColumn.answerSize) AS bytes
+            """
+        case .oldestAnswer:
+            """
+            SELECT history, scope, \(HistoryColumn.answerSize) AS bytes
+            FROM history INDEXED BY history_answer
+            WHERE answer_body IS NOT NULL AND scope > :first AND scope < :end
+            ORDER BY history LIMIT 1
+            """
+        case .forgetAnswer:
+            """
+            UPDATE history SET answer_headers = NULL, answer_body = NULL WHERE history = :history
+            """
         case .answeredChanges:
             """
             SELECT \(ChangeColumn.list([.change, .modifier], [.change: "change.change"]))
@@ -110,7 +129,7 @@ enum ModifierColumn: Int32, TableColumn {
     case number, scope, id, origin, state, reason, lane, dependsOn, holdUntil, expiresAt,
         attemptsMax, attempts, notApplied, stalled, nextAttemptAt, afterUnknown, key, round,
         acceptedAt, settledAt, rev, client, digestHigh, digestLow, size, method, url, mediaType,
-        answerStatus, headers, changes, answerAt, unclearStatus, answered
+        answerStatus, headers, changes, answerAt, unclearStatus, answered, perhapsApplied
     case answerHeaders, answerBody, body
     case bodyBytes
 
@@ -118,7 +137,7 @@ enum ModifierColumn: Int32, TableColumn {
 
     static let accepted = all(but: [
         .number, .reason, .nextAttemptAt, .settledAt, .answerStatus, .answerAt, .unclearStatus,
-        .answered, .answerHeaders, .answerBody, .bodyBytes,
+        .answered, .perhapsApplied, .answerHeaders, .answerBody, .bodyBytes,
     ])
     static let whole = list(nil)
     static let withoutBytes = list(all(but: [.answerHeaders, .answerBody, .body]))
@@ -130,7 +149,11 @@ enum ChangeColumn: Int32, TableColumn {
 
 enum HistoryColumn: Int32, TableColumn {
     case history, number, scope, id, origin, method, url, outcome, reason, answerStatus, acceptedAt,
-        settledAt, rev, targets, attempts, key, bytes, lane, answerAt
+        settledAt, rev, targets, attempts, key, bytes, lane, answerAt, answerHeaders, answerBody
 
     static let list = list(nil)
+    /// Bytes of a kept answer, which count in the queue.
+    static let answerSize = """
+        coalesce(length(answer_body), 0) + coalesce(length(CAST(answer_headers AS BLOB)), 0)
+        """
 }

@@ -110,8 +110,10 @@ package struct PinTotals: Equatable, Sendable {
 struct QueueUsage: Equatable {
     struct Part: Equatable {
         var count: Int64 = 0
-        /// Theirs, and that of the rows of `state.db` that pins do not count.
+        /// Theirs, that of the rows of `state.db` that pins do not count, and ``answerBytes``.
         var bytes: Int64 = 0
+        /// Size of the answers that the history keeps.
+        var answerBytes: Int64 = 0
     }
 
     private(set) var parts: [UInt32: Part] = [:]
@@ -126,6 +128,7 @@ struct QueueUsage: Equatable {
             let old = self[uid]
             total.count += newValue.count - old.count
             total.bytes += newValue.bytes - old.bytes
+            total.answerBytes += newValue.answerBytes - old.answerBytes
             parts[uid] = newValue == Part() ? nil : newValue
         }
     }
@@ -171,11 +174,19 @@ struct QueueUsage: Equatable {
             add(bytes: parts.integer("bytes"), of: uid)
             if let uid { self[uid].count += parts.integer("count") }
         }
+        let answers = try connection.prepare(
+            "SELECT scope, sum(\(HistoryColumn.answerSize)) AS bytes FROM history GROUP BY scope"
+        )
+        while try answers.step() {
+            guard let uid = answers.scope("scope")?.uid else { continue }
+            self[uid].bytes += answers.integer("bytes")
+            self[uid].answerBytes += answers.integer("bytes")
+        }
     }
 }
 
 package struct QueueTotals: Equatable, Sendable {
-    /// Unsettled modifiers by state, and dead letters as `dead`; a state without any is left out.
+    /// Unsettled modifiers by state, and dead letters as `failed`; a state without any is left out.
     package var byState: [ModifierState: Int64] = [:]
     /// Modifiers, dead letters, and the bases that are kept for nothing else.
     package var bytes: Int64 = 0

@@ -110,4 +110,7 @@ package struct QueueLimits: Equatable, Sendable {
         return Int64(users > 1 ? part : part.rounded(.up))
     }
     package var history: Int64 = 10_000
+    package var historyBytes: Int64 = 32 << 20
+    /// Bytes of the answers that the history keeps: new writes have the rest of ``maxBytes``.
+    var answerBytesMax: Int64 { min(historyBytes, maxBytes / 4) }
 }

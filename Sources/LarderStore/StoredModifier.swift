@@ -38,6 +38,8 @@ package struct StoredModifier: Equatable, Sendable {
     package let bodyByteCount: Int
     /// Whether the server has confirmed it, and a shared row does not show it yet.
     package private(set) var isAnswered: Bool = false
+    /// Whether an attempt ended without a word that denies that it was applied, or is in flight.
+    package private(set) var isPerhapsApplied: Bool = false
     package internal(set) var targets: [EntryID] = []
     let changeCount: Int
 
@@ -94,6 +96,8 @@ package struct StoredModifier: Equatable, Sendable {
         unclearStatus = numbers.statusOrNil(Column.unclearStatus)
         bodyByteCount = numbers.byteCount(Column.bodyBytes)
         isAnswered = row.isTrue(Column.answered)
+        isPerhapsApplied =
+            row.isTrue(Column.perhapsApplied) || [.inFlight, .unknown, .accepted].contains(state)
         // An unreadable lane or dependency would send the modifier out of order. A dependency on a
         // later modifier would make it wait forever.
         guard numbers.areSound, (lane == nil) == row.isNull(Column.lane),

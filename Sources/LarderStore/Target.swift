@@ -99,6 +99,9 @@ package struct SettledModifier: Equatable, Sendable {
     package let laneName: LaneName?
     /// Nil also of one that was settled by an earlier version.
     package let answeredAt: Timestamp?
+    package let answerHeaders: HeaderFields
+    /// Empty also if it was forgotten, as the oldest are.
+    package let answerBody: [UInt8]
 
     init?(_ row: SQLiteStatement) {
         typealias Column = HistoryColumn
@@ -126,6 +129,8 @@ package struct SettledModifier: Equatable, Sendable {
         bodyByteCount = numbers.byteCount(Column.bytes)
         laneName = row.text(Column.lane).flatMap { try? LaneName($0) }
         answeredAt = numbers.momentOrNil(Column.answerAt)
+        answerHeaders = HeaderFields(lines: row.text(Column.answerHeaders) ?? "")
+        answerBody = Array(row.bytes(Column.answerBody))
         guard numbers.areSound, outcome.isSettled else { return nil }
     }
 }

@@ -150,13 +150,17 @@ struct TargetRows {
         guard !waits else {
             try state.queue[.answered].run((":number", number.value))
             state.modifiers.count(from: row.state, to: .accepted, of: row)
-            return try state.views.logModifier(row, .accepted, revision) { $0.mark = .answered }
+            return try state.views.logModifier(row, .accepted, revision) { told in
+                told.mark = .answered
+                told.answer = settlement.toldAnswer
+            }
         }
         let reason: ModifierReason? =
             if case .failed(let reason, _) = outcome { reason } else { nil }
         try state.views.logModifier(row, outcome.state, revision) { told in
             told.reason = reason
             told.problem = settlement.problem
+            told.answer = settlement.toldAnswer
         }
         if let reason {
             try state.modifiers.bury(row, reason, targets.map(\.fate), step)

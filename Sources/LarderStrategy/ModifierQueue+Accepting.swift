@@ -93,6 +93,7 @@ extension ModifierQueue {
             holds: record.holds,
             mayHaveLeft: record.mayHaveLeft || record.attempts > 0,
             hadLeft: record.mayHaveLeft || record.attempts > 0,
+            isPerhapsApplied: record.isPerhapsApplied,
             isStalled: record.isStalled,
             floor: floor
         )

@@ -31,6 +31,8 @@ extension ModifierQueue {
         package let attempts: Int
         package let answersNotApplied: Int
         package let isStalled: Bool
+        /// Whether it may have been applied: it cannot be cancelled then.
+        package let isPerhapsApplied: Bool
     }
 
     /// How a modifier leaves the queue.
@@ -57,7 +59,7 @@ extension ModifierQueue {
         /// A step of the modifier is being written: ask again after that.
         case notNow
         case inFlight
-        /// Bytes of the modifier may have left: it can only be discarded.
+        /// The modifier may have been applied: it can only be discarded.
         case alreadySent
         /// Modifiers depend on it; all of them are named here.
         case hasDependants([ModifierNumber])

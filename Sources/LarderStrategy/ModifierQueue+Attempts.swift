@@ -58,6 +58,7 @@ extension ModifierQueue {
         let origin = attemptLeft(slot)
         let isOutdated = nodes[Int(slot)].sentWith != origins[Int(origin)].settings
         let verdict = isOutdated ? verdict.underOtherSettings : verdict
+        if verdict.isPerhapsApplied { nodes[Int(slot)].isPerhapsApplied = true }
         noteReach(of: origin, verdict, trial: number, chance, now)
         noteOutage(origin, verdict, chance, now)
         noteRest(slot, verdict, chance, now)
@@ -68,7 +69,7 @@ extension ModifierQueue {
             change(slot, to: .accepted(until: now + rules.acceptedLimit), &actions)
         case .refused:
             settle(slot, .failed(.refused), &actions)
-        case .notNow(let retryAfter, _):
+        case .notNow(let retryAfter, _, _):
             notApplied(slot, retryAfter, rules, chance, now, &actions)
         case .authNeeded:
             nodes[Int(slot)].attempts -= 1

@@ -1,7 +1,7 @@
 package import LarderModel
 
 extension ModifierQueue {
-    /// A user cancels a modifier of which no byte can have left.
+    /// A user cancels a modifier that cannot have been applied (case 18).
     ///
     /// The dependants are cancelled with it; without `withDependants` they make the call fail.
     package mutating func cancelAsked(
@@ -10,7 +10,7 @@ extension ModifierQueue {
         now: Duration
     ) throws(Refusal) -> [Action] {
         let slot = try waiting(number)
-        guard !nodes[Int(slot)].mayHaveLeft else { throw .alreadySent }
+        guard !nodes[Int(slot)].isPerhapsApplied else { throw .alreadySent }
         let others = dependants(of: number)
         guard withDependants || others.isEmpty else { throw .hasDependants(others) }
         return settleByHand(slot, .cancelled, now)
@@ -18,7 +18,7 @@ extension ModifierQueue {
 
     /// A user gives a modifier up, whether or not it has reached the origin.
     ///
-    /// If no byte of it can have left, it is cancelled with its dependants.
+    /// If it cannot have been applied, it is cancelled with its dependants.
     package mutating func discardAsked(
         _ number: ModifierNumber,
         now: Duration
@@ -26,8 +26,8 @@ extension ModifierQueue {
         let slot = try waiting(number)
         // The origin has confirmed the modifier: discarding it only ends its display.
         if nodes[Int(slot)].state == .answered { return settleByHand(slot, .confirmed, now) }
-        let hasLeft = nodes[Int(slot)].mayHaveLeft
-        return settleByHand(slot, hasLeft ? .failed(.discarded) : .cancelled, now)
+        let isPerhapsApplied = nodes[Int(slot)].isPerhapsApplied
+        return settleByHand(slot, isPerhapsApplied ? .failed(.discarded) : .cancelled, now)
     }
 
     private mutating func settleByHand(

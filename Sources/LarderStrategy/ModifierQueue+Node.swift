@@ -51,6 +51,8 @@ extension ModifierQueue {
         var mayHaveLeft: Bool
         /// Whether bytes may have left before the present attempt.
         var hadLeft: Bool
+        /// Whether an attempt ended without a word that denies that it was applied.
+        var isPerhapsApplied: Bool
         var isStalled: Bool
         var isDue = false
         /// The end of the origin's Retry-After; until then only an operator ends the pause.

@@ -48,7 +48,7 @@ extension ModifierQueue {
         _ now: Duration
     ) {
         let node = nodes[Int(slot)]
-        if case .notNow(_, let time?) = verdict { return rest(node.party, until: now + time) }
+        if case .notNow(_, let time?, _) = verdict { return rest(node.party, until: now + time) }
         guard case .trying(node.number) = parties[Int(node.party)].rest else { return }
         switch verdict {
         case .confirmed, .accepted, .refused, .authNeeded:

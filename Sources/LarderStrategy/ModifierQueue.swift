@@ -268,7 +268,8 @@ extension ModifierQueue.Node {
             until: until,
             attempts: Int(attempts),
             answersNotApplied: Int(answersNotApplied),
-            isStalled: isStalled
+            isStalled: isStalled,
+            isPerhapsApplied: isPerhapsApplied
         )
     }
 }

@@ -44,6 +44,8 @@ package struct ModifierRecord: Equatable, Sendable {
     ///
     /// This is so if an attempt was counted, or if an answer is kept.
     package var mayHaveLeft = false
+    /// Whether an attempt ended, or broke off, without a word that denies that it was applied.
+    package var isPerhapsApplied = false
 
     package init(
         number: ModifierNumber,

@@ -134,7 +134,8 @@ package struct ModifierRequest: Equatable, Sendable {
         case 400..<500: return .refused
         case 502, 504: return .unclear(.gateway)
         case 501, 505: return .refused
-        case 503: return .notNow(retryAfter: head.retryAfter, rest: head.rest)
+        case 503:
+            return .notNow(retryAfter: head.retryAfter, rest: head.rest, isSure: false)
         case 500..<600: return .serverFailed(retryAfter: head.retryAfter)
         // RFC 9110 15 allows no such status.
         case _: return .unclear(.gateway)

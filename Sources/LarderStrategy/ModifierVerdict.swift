@@ -10,7 +10,9 @@ package enum ModifierVerdict: Equatable, Sendable {
     /// 202: taken, with no word about the result (case 7).
     case accepted
     /// Not applied for now (case 10); `rest` is how long the account has to wait.
-    case notNow(retryAfter: Duration?, rest: Duration? = nil)
+    ///
+    /// `isSure`: the status denies that the write was applied, so that it may be cancelled.
+    case notNow(retryAfter: Duration?, rest: Duration? = nil, isSure: Bool = true)
     /// A 5xx that does not say whether the write was applied, which is unlikely (case 10).
     case serverFailed(retryAfter: Duration?)
     /// Refused permanently (case 11).
@@ -43,10 +45,18 @@ package enum ModifierVerdict: Equatable, Sendable {
         case refusedRepeat
     }
 
+    /// Whether the write may have been applied, so that it cannot be cancelled (case 18).
+    var isPerhapsApplied: Bool {
+        switch self {
+        case .neverLeft, .captive, .authNeeded, .notNow(_, _, isSure: true): false
+        case .confirmed, .accepted, .serverFailed, .refused, .unclear, .notNow: true
+        }
+    }
+
     /// The same verdict after the origin's settings changed: a Retry-After no longer counts.
     var underOtherSettings: ModifierVerdict {
         switch self {
-        case .notNow: .notNow(retryAfter: nil)
+        case .notNow(_, _, let isSure): .notNow(retryAfter: nil, isSure: isSure)
         case .serverFailed: .serverFailed(retryAfter: nil)
         case .confirmed, .accepted, .refused, .authNeeded, .unclear, .captive, .neverLeft: self
         }

@@ -61,7 +61,9 @@ extension WatchMachine.Notice {
                 id.text.utf8.count + (cause.text?.utf8.count ?? 0)
             case .evict(let id, _, _): id.text.utf8.count
             case .modifier(let modifier):
-                modifier.targets.reduce(modifier.problem.count) { $0 + $1.text.utf8.count }
+                modifier.targets.reduce(modifier.problem.count + modifier.answer.count) {
+                    $0 + $1.text.utf8.count
+                }
             }
         return bytes + Limits.watchNoticeOverheadBytes
     }

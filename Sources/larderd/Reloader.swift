@@ -125,6 +125,7 @@ extension StoreLimits {
         queue.maxModifiers = Int64(configuration.queue.maxModifiers)
         queue.maxBytes = configuration.queue.maxBytes.bytes
         queue.history = Int64(configuration.queue.history)
+        queue.historyBytes = configuration.queue.historyBytes.bytes
         queue.userShare = configuration.access.userShare
     }
 }

@@ -25,7 +25,7 @@ struct ReadingTests {
             cache: {max_bytes: 1GiB, max_entry_bytes: 2KiB, low_watermark: 1, min_free_bytes: 0B,
                     memory_bytes: 3MiB}
             pins: {max_bytes: 2GiB}
-            queue: {max_modifiers: 5, max_bytes: 6MiB, history: 0}
+            queue: {max_modifiers: 5, max_bytes: 6MiB, history: 0, history_bytes: 7MiB}
             access: {admin_group: wheel, user_share: 0.25}
             log: {level: warning, format: json}
             """
@@ -42,6 +42,7 @@ struct ReadingTests {
         expected.queue.maxModifiers = 5
         expected.queue.maxBytes = ByteSize(bytes: 6 << 20)
         expected.queue.history = 0
+        expected.queue.historyBytes = ByteSize(bytes: 7 << 20)
         expected.access.adminGroup = "wheel"
         expected.access.userShare = 0.25
         expected.log = .init(level: .warning, format: .json)
@@ -61,7 +62,7 @@ struct ReadingTests {
                         connect_timeout: 1s, ttl: 7d, store_no_store: true}
                 modifiers: {respond_async: true, idempotency: {header: X-Key, honoured: true},
                             answer: representation, after_unknown: hold, accepted_limit: 1h,
-                            stalled_after: 3}
+                            stalled_after: 3, keep_headers: [X-Total]}
               a: {base_url: https://a.example, fetch: {ttl: ~}}
             """
         )
@@ -86,6 +87,7 @@ struct ReadingTests {
         second.modifiers.afterUnknown = .hold
         second.modifiers.acceptedLimit = .seconds(3_600)
         second.modifiers.stalledAfter = 3
+        second.modifiers.keptHeaders = ["X-Total"]
         let first = OriginSettings(
             name: try OriginName("a"),
             baseURL: try WebURL("https://a.example")
@@ -176,6 +178,7 @@ struct ReadingTests {
                   max_modifiers: 100000
                   max_bytes: 256MiB
                   history: 10000
+                  history_bytes: 32MiB
                 access:
                   admin_group: larder-admin
                   user_share: 0.5

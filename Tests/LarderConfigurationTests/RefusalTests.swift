@@ -197,6 +197,10 @@ struct RefusalTests {
                 "{refused_if: [{pointer: errors}]}",
                 "3:38: origins.a.modifiers.refused_if.pointer: a JSON pointer is empty or begins with '/'"
             ),
+            (
+                "{keep_headers: [Set-Cookie]}",
+                "3:30: 'Set-Cookie' is not kept: it may carry a secret"
+            ),
             ("{created_id: /id}", "3:15: there is no key 'origins.a.modifiers.created_id'"),
         ]
     )

@@ -48,12 +48,42 @@ struct ModifierQueueHandTests {
         #expect(throws: ModifierQueue.Refusal.inFlight) {
             try script.queue.discardAsked(number, now: now)
         }
-        #expect(script.finish(1, .notNow(retryAfter: nil)).isEmpty)
+        #expect(script.finish(1, .notNow(retryAfter: nil, isSure: false)).isEmpty)
         #expect(throws: ModifierQueue.Refusal.alreadySent) {
             try script.queue.cancelAsked(number, withDependants: true, now: now)
         }
         let actions = try script.queue.discardAsked(number, now: now)
         #expect(actions == [script.settle(1, .failed(.discarded), [2])])
+    }
+
+    @Test("A modifier can be cancelled until an answer leaves open if it was applied (case 18)")
+    mutating func cancelAfterAnswers() throws {
+        let now = script.now
+        let denials: [ModifierVerdict] = [
+            .notNow(retryAfter: nil), .authNeeded, .captive, .neverLeft,
+        ]
+        let others: [ModifierVerdict] = [
+            .notNow(retryAfter: nil, isSure: false), .serverFailed(retryAfter: nil),
+            .unclear(.lost), .accepted,
+        ]
+        for (verdicts, mayCancel) in [(denials, true), (others, false)] {
+            for verdict in verdicts {
+                script = try QueueScript()
+                #expect(script.add([try script.record(1)]) == [1])
+                #expect(script.finish(1, verdict).isEmpty)
+                let actions = try? script.queue.cancelAsked(number, withDependants: true, now: now)
+                #expect(actions == (mayCancel ? [script.settle(1, .cancelled)] : nil), "\(verdict)")
+            }
+        }
+        for isPerhapsApplied in [false, true] {
+            script = try QueueScript()
+            var record = try script.record(1)
+            (record.attempts, record.state) = (1, .authWait)
+            record.isPerhapsApplied = isPerhapsApplied
+            _ = script.restore([record])
+            let actions = try? script.queue.cancelAsked(number, withDependants: true, now: now)
+            #expect((actions == nil) == isPerhapsApplied, "after a restart")
+        }
     }
 
     @Test("A held modifier can be cancelled, and is queued when its hold ends (case 18)")

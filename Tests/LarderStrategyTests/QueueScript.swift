@@ -106,7 +106,8 @@ struct QueueScript {
         until: Duration? = nil,
         attempts: Int = 1,
         notApplied: Int = 0,
-        isStalled: Bool = false
+        isStalled: Bool = false,
+        isPerhapsApplied: Bool? = nil
     ) -> Action {
         .changeState(
             ModifierNumber(number),
@@ -115,7 +116,8 @@ struct QueueScript {
                 until: until,
                 attempts: attempts,
                 answersNotApplied: notApplied,
-                isStalled: isStalled
+                isStalled: isStalled,
+                isPerhapsApplied: isPerhapsApplied ?? [.unknown, .accepted].contains(state)
             )
         )
     }

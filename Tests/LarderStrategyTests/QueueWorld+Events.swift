@@ -77,6 +77,13 @@ extension QueueWorld {
     ) -> Expected {
         let attempts = row.record.attempts
         var notApplied = row.record.answersNotApplied
+        let isDenied =
+            switch verdict {
+            case .neverLeft, .captive, .authNeeded: true
+            case .notNow(_, _, let isSure): isSure
+            case .confirmed, .accepted, .serverFailed, .refused, .unclear: false
+            }
+        let isPerhapsApplied = row.record.isPerhapsApplied || !isDenied
         func change(_ state: ModifierState, _ until: Duration?, attempts: Int) -> Expected {
             .change(
                 ModifierQueue.Change(
@@ -84,7 +91,8 @@ extension QueueWorld {
                     until: until,
                     attempts: attempts,
                     answersNotApplied: notApplied,
-                    isStalled: notApplied >= rules.stalledAfter
+                    isStalled: notApplied >= rules.stalledAfter,
+                    isPerhapsApplied: isPerhapsApplied
                 )
             )
         }
@@ -103,10 +111,11 @@ extension QueueWorld {
                     until: nil,
                     attempts: attempts,
                     answersNotApplied: notApplied,
-                    isStalled: row.record.isStalled
+                    isStalled: row.record.isStalled,
+                    isPerhapsApplied: true
                 )
             )
-        case .notNow(let asked, _), .serverFailed(let asked):
+        case .notNow(let asked, _, _), .serverFailed(let asked):
             notApplied += 1
             guard !isLast else { return .settle(.failed(.attempts)) }
             let pause = max(asked ?? .zero, .milliseconds(500), ceiling * chance)
@@ -170,7 +179,7 @@ extension QueueWorld {
         case .notNow, .serverFailed, .unclear, .captive:
             switch verdict {
             case _ where goesToAPerson(verdict, row): break
-            case .notNow(let asked, _), .serverFailed(let asked):
+            case .notNow(let asked, _, _), .serverFailed(let asked):
                 judge.rows[number]?.floor = asked.map { now + $0 } ?? .zero
             case .unclear where row.record.resends: judge.rows[number]?.floor = .zero
             case _: break
@@ -183,7 +192,7 @@ extension QueueWorld {
             rest = .resting(until: now)
         }
         let party = judge.party(row)
-        if case .notNow(_, let time?) = verdict {
+        if case .notNow(_, let time?, _) = verdict {
             restEnds[party] = max(restEnds[party] ?? .zero, now + time)
             return judge.told(party, until: now + time)
         }
@@ -308,7 +317,7 @@ extension QueueWorld {
     private mutating func cancel(_ number: ModifierNumber, withDependants: Bool) {
         var expected = refusal(number)
         let others = judge.dependants(of: number)
-        if expected == nil, judge.rows[number]?.record.mayHaveLeft == true {
+        if expected == nil, judge.rows[number]?.record.isPerhapsApplied == true {
             expected = .alreadySent
         }
         if expected == nil, !others.isEmpty, !withDependants { expected = .hasDependants(others) }

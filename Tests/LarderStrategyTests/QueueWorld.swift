@@ -220,6 +220,7 @@ struct QueueWorld {
             judge.rows[number]?.record.attempts = change.attempts
             judge.rows[number]?.record.answersNotApplied = change.answersNotApplied
             judge.rows[number]?.record.isStalled = change.isStalled
+            judge.rows[number]?.record.isPerhapsApplied = change.isPerhapsApplied
             judge.rows[number]?.record.nextAttemptAt = change.until.map {
                 wall.advanced(by: $0 - now)
             }
@@ -266,7 +267,10 @@ struct QueueWorld {
             // As a store says it.
             let mayHaveLeft = row.record.mayHaveLeft || row.record.attempts > 0
             judge.rows[number]?.record.mayHaveLeft = mayHaveLeft
-            records.append(row.record)
+            if row.record.state == .inFlight {
+                judge.rows[number]?.record.isPerhapsApplied = true
+            }
+            judge.rows[number].map { records.append($0.record) }
             set(number)
             if row.record.state == .authWait {
                 judge.refused[judge.party(row), default: []].insert(number)

@@ -197,6 +197,9 @@ public struct ModifierFrame: FrameMembers, Equatable {
     @OmittedWhenNil public var reverted: [TargetName]?
     /// The problem for which it failed.
     @OmittedWhenNil public var problem: RawJSON?
+    /// The origin's answer as in the report of the modifier, with the first 2 KiB of the body; only
+    /// when it settles.
+    @OmittedWhenNil public var answer: RawJSON?
     /// Whether the watcher changed it itself, by its `Larder-Client` header; omitted if not.
     @OmittedWhenNil public var isOwn: Bool?
     /// Whether more of the revision follows, so that it cannot be used as `since` yet; omitted if
@@ -214,6 +217,7 @@ public struct ModifierFrame: FrameMembers, Equatable {
         case targets
         case reverted
         case problem
+        case answer
         case isOwn = "self"
         case more
     }
@@ -245,6 +249,7 @@ public struct ModifierFrame: FrameMembers, Equatable {
             targets = names
         }
         problem = change.problem.isEmpty ? nil : RawJSON(unchecked: change.problem)
+        answer = change.answer.isEmpty ? nil : RawJSON(unchecked: change.answer)
         (self.isOwn, more) = (isOwn.ifTrue, hasMore.ifTrue)
     }
 }

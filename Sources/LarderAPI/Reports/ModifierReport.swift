@@ -15,6 +15,9 @@ public struct ModifierReport: Codable, Equatable, Sendable {
     public var lanes: [String]
     /// Entries and entities that the modifier changes; in the history the first 16.
     public var targets: [ModifierTarget]
+    /// Changes with their effects, up to 64 KiB of them; omitted in the history, and in lists except
+    /// of failed modifiers.
+    @OmittedWhenNil public var changes: [ModifierChange]?
     /// Request to the origin.
     public var request: ModifierRequest
     /// Number of attempts that count.
@@ -69,7 +72,12 @@ public struct ModifierReport: Codable, Equatable, Sendable {
 
     /// About how long its JSON is.
     package var byteCount: Int {
-        targets.reduce(0) { $0 + ($1.before?.byteCount ?? 0) + ($1.after?.byteCount ?? 0) }
+        let views = targets.reduce(0) { sum, target in
+            sum + (target.before?.byteCount ?? 0) + (target.after?.byteCount ?? 0)
+        }
+        let effects = (changes ?? []).reduce(0) { $0 + $1.byteCount }
+        let bodies = (request.body?.bytes.count ?? 0) + (answer?.body.bytes.count ?? 0)
+        return views + effects + bodies
     }
 }
 
@@ -228,6 +236,13 @@ public struct ModifierRequest: Codable, Equatable, Sendable {
     public var bodyBytes: Int
     /// The key that tells a repeated request from another.
     public var idempotencyKey: String
+    /// Header fields of the request without `Content-Type`; omitted where ``ModifierReport/changes``
+    /// are.
+    @OmittedWhenNil public var headers: NamedValues<String>?
+    /// Media type of the body.
+    @OmittedWhenNil public var contentType: String?
+    /// The first 64 KiB of the body: JSON as it is, anything else as a string; null without a body.
+    @OmittedWhenNil public var body: RawJSON?
 
     package init(method: String, url: String, bodyBytes: Int, idempotencyKey: String) {
         (self.method, self.url, self.bodyBytes) = (method, url, bodyBytes)
@@ -256,6 +271,9 @@ public struct ModifierAnswer: Codable, Equatable, Sendable {
     public var status: Int
     /// Time of the answer.
     public var at: Timestamp
+    /// `Content-Type`, `Location`, `ETag`, `Date` and the fields that the origin's `keep_headers`
+    /// names.
+    public var headers: NamedValues<String>
     /// The first 64 KiB of its body: JSON as it is, anything else as a string.
     public var body: RawJSON
     /// Status of the first answer that left open whether the modifier was applied; null without
@@ -264,17 +282,13 @@ public struct ModifierAnswer: Codable, Equatable, Sendable {
 
     package init(
         status: Int,
+        headers: HeaderFields = HeaderFields(),
         body: [UInt8] = [],
         at: LarderModel.Timestamp,
         unclearStatus: Int? = nil
     ) {
         (self.status, self.at, self.unclearStatus) = (status, Timestamp(at), unclearStatus)
-        self.body = .null
-        quote(body)
-    }
-
-    /// Quotes the first ``Limits/quotedBodyBytesMax`` bytes of the origin's body.
-    package mutating func quote(_ body: [UInt8]) {
-        self.body = RawJSON(quoting: Array(body.prefix(Limits.quotedBodyBytesMax)))
+        self.headers = NamedValues(headers.fields.map { .init($0.name, $0.value) })
+        self.body = RawJSON(quotingBody: body)
     }
 }

@@ -48,6 +48,7 @@ extension OriginModifiers {
         acceptedLimit = rules.acceptedLimit
         stalledAfter = rules.stalledAfter
         refusedIf = rules.refusedIf.map { .init(pointer: $0.pointer, equals: $0.equals) }
+        keepHeaders = rules.keptHeaders
     }
 }
 

@@ -107,6 +107,9 @@ public struct OriginModifiers: Codable, Equatable, Sendable {
     public var stalledAfter: Int?
     /// Rules by which a 2xx with a JSON body is a refusal; at most 16.
     public var refusedIf: [OriginRefusalRule]?
+    /// Names of header fields that are kept of an answer, besides `Content-Type`, `Location`, `ETag`
+    /// and `Date`; at most 16.
+    public var keepHeaders: [String]?
 
     /// Every default.
     public init() {}

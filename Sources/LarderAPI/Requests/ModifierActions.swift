@@ -31,7 +31,7 @@ public struct ModifierAction: WireEnum {
     /// Queues one again that waits or has failed, a failed one at the end of the queue with another
     /// idempotency key.
     public static let retry = ModifierAction(rawValue: "retry")
-    /// Takes one back of which no byte can have left, with those that depend on it.
+    /// Takes one back that cannot have been applied, with those that depend on it.
     public static let cancel = ModifierAction(rawValue: "cancel")
     /// Forgets one that has failed, or takes it back as `cancel` does.
     public static let drop = ModifierAction(rawValue: "drop")

@@ -77,8 +77,8 @@ extension Route {
             [.empty(204)],
             problems: modifierProblems,
             """
-            Drops a modifier: forgets one that has failed, or takes one back of which no byte can have \
-            left, with those that depend on it.
+            Drops a modifier: forgets one that has failed, or takes one back that cannot have been \
+            applied, with those that depend on it.
             """
         ),
         Route(

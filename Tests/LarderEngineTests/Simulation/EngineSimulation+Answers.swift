@@ -129,7 +129,9 @@ extension EngineSimulation {
             reply(request, 202)
         case 46..<57:
             let status = pick([408, 425, 429, 500, 503]) ?? 503
-            put(.attemptEnded(modifier.id, status == 500 ? .serverFailed : .notNow))
+            let verdict: PlainVerdict =
+                status == 500 ? .serverFailed : status == 503 ? .busy : .notNow
+            put(.attemptEnded(modifier.id, verdict))
             let headers = chance(1, of: 2) ? ["Retry-After": "\(draw(0..<20))"] : [:]
             reply(request, status, headers)
         case 57..<61 where mayCheck:

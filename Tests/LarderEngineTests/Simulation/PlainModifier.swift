@@ -48,6 +48,8 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var standing = Standing.waiting
     var mayHaveLeft = false
     var hadLeft = false
+    /// Whether an answer leaves open, however unlikely, that it was applied (case 18).
+    var isPerhapsApplied = false
     /// Whether nobody knows how an attempt of this round ended.
     var mayBeApplied = false
     /// What its targets' bases were when it was sent: by value, as one that is given back is the same.

@@ -142,10 +142,10 @@ struct PlainQueue: Hashable {
         outcomes[id] == "confirmed" || self[id].map { !$0.isDead } ?? false
     }
 
-    /// Whether no byte of it can have left (case 18).
+    /// Whether it cannot have been applied (case 18).
     func mayCancel(_ id: String) -> Bool {
         guard let modifier = self[id], !modifier.isDead else { return false }
-        return !modifier.isUnderWay && !modifier.mayHaveLeft
+        return !modifier.isUnderWay && !modifier.isPerhapsApplied
     }
 
     /// False where it must not be done.
@@ -159,7 +159,7 @@ struct PlainQueue: Hashable {
         guard let modifier = self[id], !modifier.isDead, !modifier.isUnderWay else { return false }
         if modifier.standing == .answered {
             settle(id)
-        } else if modifier.mayHaveLeft {
+        } else if modifier.isPerhapsApplied {
             die(id, "discarded")
         } else {
             leave(id)
@@ -179,6 +179,7 @@ struct PlainQueue: Hashable {
         switch modifier.standing {
         case .failed:
             modifiers.removeAll { $0.id == id }
+            if modifier.standing == .failed("refused") { modifier.isPerhapsApplied = false }
             modifier.round += 1
             modifier.attempts = 0
             modifier.notApplied = 0
@@ -388,6 +389,11 @@ struct PlainQueue: Hashable {
         let id = modifier.id
         let isSpent = modifier.attemptsMax.map { modifier.attempts >= $0 } ?? false
         switch verdict {
+        case .neverLeft, .captive, .authNeeded, .notNow: break
+        case .confirmed, .accepted, .busy, .serverFailed, .refused, .preconditionFailed, .unclear:
+            change(id) { $0.isPerhapsApplied = true }
+        }
+        switch verdict {
         case .confirmed(let told):
             for change in modifier.changes where change.effect != .none {
                 confirmations[change.path] = input
@@ -401,7 +407,7 @@ struct PlainQueue: Hashable {
                 $0.notApplied += 1
                 $0.standing = .unknown
             }
-        case .notNow, .serverFailed:
+        case .notNow, .busy, .serverFailed:
             change(id) { $0.notApplied += 1 }
             if isSpent { die(id, "attempts") } else { change(id) { $0.standing = .retryWait } }
         case .refused(let status):
@@ -566,6 +572,7 @@ struct PlainQueue: Hashable {
             }
             guard modifier.isUnderWay else { continue }
             change(modifier.id) {
+                $0.isPerhapsApplied = true
                 $0.standing = .unknown
                 $0.mayBeApplied = true
             }
@@ -573,7 +580,10 @@ struct PlainQueue: Hashable {
     }
 
     private mutating func die(_ id: String, _ reason: String) {
-        change(id) { $0.standing = .failed(reason) }
+        change(id) {
+            if ["attempts", "discarded"].contains(reason) { $0.isPerhapsApplied = true }
+            $0.standing = .failed(reason)
+        }
         for child in unsettled where child.dependsOn.contains(id) { die(child.id, "parent_failed") }
     }
 

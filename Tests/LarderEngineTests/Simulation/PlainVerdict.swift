@@ -3,6 +3,8 @@ enum PlainVerdict {
     case confirmed((path: String, value: PlainValue)?)
     case accepted
     case notNow
+    /// 503: not applied for now, which its status alone does not prove.
+    case busy
     /// 500: unlikely to be applied.
     case serverFailed
     case refused(Int)
