@@ -93,7 +93,7 @@ extension ModifierQueue {
             holds: record.holds,
             mayHaveLeft: record.mayHaveLeft || record.attempts > 0,
             hadLeft: record.mayHaveLeft || record.attempts > 0,
-            isPerhapsApplied: record.isPerhapsApplied,
+            isPerhapsApplied: record.isPerhapsApplied || record.state == .inFlight,
             isStalled: record.isStalled,
             floor: floor
         )
