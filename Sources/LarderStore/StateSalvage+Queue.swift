@@ -45,6 +45,10 @@ extension StateSalvage {
             let words = "modifiers have lost a part of their changes and cannot be sent"
             findings.append("\(parts) \(words)")
         }
+        // Without its first page, a file of version 15 does not say that it lacks the mark.
+        try new.execute(
+            "UPDATE modifier SET perhaps_applied = 1 WHERE attempts > 0 OR state = 'unknown'"
+        )
         try keepTargets()
         try takeNumbers()
         // Sweeps rows that no row names any more, and chunks without a body.

@@ -122,7 +122,8 @@ struct ReadingTests {
             .cacheMaxEntryBytes: "8MiB",
             .cacheLowWatermark: "0.5", .cacheMinFreeBytes: "7MiB", .cacheMemoryBytes: "6MiB",
             .pinsMaxBytes: "5MiB", .queueMaxModifiers: "4", .queueMaxBytes: "3MiB",
-            .queueHistory: "2", .accessAdminGroup: "keepers", .accessUserShare: "0.75",
+            .queueHistory: "2", .queueHistoryBytes: "1MiB", .accessAdminGroup: "keepers",
+            .accessUserShare: "0.75",
             .logLevel: "error", .logFormat: "json",
         ]
         let text = try #require(other[key])

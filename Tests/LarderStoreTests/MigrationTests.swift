@@ -226,6 +226,11 @@ struct MigrationTests {
             DROP INDEX claim_released;
             DROP INDEX claim_keeper;
             ALTER TABLE claim DROP COLUMN payer;
+            DROP INDEX history_answer;
+            ALTER TABLE history DROP COLUMN answer_headers;
+            ALTER TABLE history DROP COLUMN answer_body;
+            ALTER TABLE change_log DROP COLUMN answer;
+            ALTER TABLE modifier DROP COLUMN perhaps_applied;
             ALTER TABLE modifier DROP COLUMN answered;
             ALTER TABLE change_log DROP COLUMN hidden_from;
             ALTER TABLE claim RENAME COLUMN claim TO kept;

@@ -178,7 +178,10 @@ struct SettlingTests {
         #expect(try reader.targets.deadLetters(scope, named("a")) == 0)
         #expect(store.modifiers.totals.byState == [.queued: 1])
         let bytes = try temporary.stateInteger(
-            "SELECT (SELECT sum(size) FROM modifier) + (SELECT sum(size) FROM claim)"
+            """
+            SELECT (SELECT sum(size) FROM modifier) + (SELECT sum(size) FROM claim)
+                + (SELECT sum(length(answer_body)) FROM history)
+            """
         )
         #expect(store.modifiers.totals.bytes == bytes)
     }

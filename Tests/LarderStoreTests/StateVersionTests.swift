@@ -126,7 +126,7 @@ struct StateVersionTests {
             lost += try [1] + pages.children(of: 1)
             for page in lost {
                 // Without its first page, a file does not say whether it is of this one or the next.
-                if page == 1, version == 5 { continue }
+                if page == 1, [5, 15].contains(version) { continue }
                 let temporary = try await store(of: version, isGrown: isGrown)
                 try StatePages(path: temporary.statePath).write(.noise(StatePages.bytes), at: page)
                 let found = try await said(temporary, of: version)

@@ -112,7 +112,7 @@ struct ModifierVerdictTests {
                 case 408, 425, 429: .notNow(retryAfter: nil)  // 10
                 case 300..<500: .refused  // 11, and 409, 412, 428 as it
                 case 501, 505: .refused  // 11
-                case 503: .notNow(retryAfter: nil)  // 10
+                case 503: .notNow(retryAfter: nil, isSure: false)  // 10, 18
                 case 502, 504: .unclear(.gateway)  // 22
                 case 511: .captive  // 25
                 case 500..<600: .serverFailed(retryAfter: nil)  // 10
@@ -204,7 +204,12 @@ struct ModifierVerdictTests {
             let headers = fields(["Retry-After": text])
             for status in [429, 503] {
                 let rest = expected.flatMap { $0 > .zero ? $0 : nil }
-                let meant = ModifierVerdict.notNow(retryAfter: expected, rest: rest)
+                let isSure = status == 429
+                let meant = ModifierVerdict.notNow(
+                    retryAfter: expected,
+                    rest: rest,
+                    isSure: isSure
+                )
                 #expect(verdict(request("POST"), status, headers) == meant, "\(text)")
             }
         }
@@ -234,7 +239,8 @@ struct ModifierVerdictTests {
         #expect(verdict(request("PUT"), 200, page) == .captive)
         #expect(verdict(request("PUT", baseIsJSON: false), 200, page) == .confirmed(.none))
         #expect(verdict(request("POST"), 413, page) == .refused)
-        #expect(verdict(request("POST"), 503, page) == .notNow(retryAfter: nil))
+        let busy = ModifierVerdict.notNow(retryAfter: nil, isSure: false)
+        #expect(verdict(request("POST"), 503, page) == busy)
     }
 
     @Test("Repeatable requests are sent again automatically (case 22)")

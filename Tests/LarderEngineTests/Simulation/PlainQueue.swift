@@ -590,9 +590,7 @@ struct PlainQueue: Hashable {
     private mutating func leave(_ id: String) {
         modifiers.removeAll { $0.id == id }
         outcomes[id] = "cancelled"
-        for child in unsettled where child.dependsOn.contains(id) {
-            leave(child.id)
-        }
+        for child in unsettled where child.dependsOn.contains(id) { leave(child.id) }
     }
 
     private mutating func change(_ id: String, _ body: (inout PlainModifier) -> Void) {
