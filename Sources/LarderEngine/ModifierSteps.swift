@@ -168,6 +168,7 @@ final class ModifierSteps: Sendable {
         case .notNow, .serverFailed: fate = "put off"
         case .refused: fate = "refused"
         case .authNeeded: fate = "refused for its credential"
+        case .noCredential: fate = "without its credential"
         case .unclear: fate = "without a clear answer"
         case .captive: fate = "answered by a captive portal"
         }

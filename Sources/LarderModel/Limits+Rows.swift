@@ -2,6 +2,14 @@
 extension Limits {
     /// Paused lanes of a user, in all accounts.
     package static let pausedLanesMax = 1_000
+    /// Credentials of a user, in all accounts at all origins.
+    package static let credentialsPerUserMax = 1_000
+    /// The value of a credential: it is one header field, and the largest tokens have a few KiB.
+    package static let credentialBytesMax = 16_384
+    /// The name of a credential's header field.
+    package static let credentialHeaderBytesMax = 128
+    /// Refusals of a credential in a row after which none of its account's writes is sent.
+    package static let credentialRefusalsMax = 3
 
     /// Part of the queue and of the pins that one user alone may have.
     package static let aloneShare = 0.9

@@ -8,7 +8,8 @@ extension ModifierQueue {
     /// - `acceptedLimit`: how long a 202 of an origin is shown.
     /// - `restEnd`: until when an origin has told an account to wait, if it has.
     ///
-    /// A row in `in_flight` becomes `unknown`, as the end of its attempt is lost. A stored moment
+    /// An account with a row in `auth_wait` waits for ``credentialChanged(at:of:now:)``. A row in
+    /// `in_flight` becomes `unknown`, as the end of its attempt is lost. A stored moment
     /// counts only within the longest possible wait, as the clock may have been wrong.
     package mutating func restored(
         _ records: [ModifierRecord],
@@ -101,8 +102,8 @@ extension ModifierQueue {
         if record.state != .accepted { enterLanes(slot, record.lanes, owner: owner) }
         depend(slot, on: record.dependsOn)
         if record.state == .authWait {
-            parties[Int(party)].refused = (parties[Int(party)].refused ?? []) + [record.number]
-            refreshParty(party)
+            parties[Int(party)].refused.insert(record.number)
+            setAccess(party, .doubt(refusals: Limits.credentialRefusalsMax, trial: nil))
         }
         refresh(slot)
         if record.state == .inFlight {

@@ -12,6 +12,7 @@ extension ModifierQueue {
         nodes[Int(slot)].mayHaveLeft = true
         let origin = partyKeys[nodes[Int(slot)].party].origin
         nodes[Int(slot)].sentWith = origins[Int(origin)].settings
+        nodes[Int(slot)].sentUnder = parties[Int(nodes[Int(slot)].party)].credential
         refresh(slot)
         return finish([.send(number)], now)
     }
@@ -38,6 +39,7 @@ extension ModifierQueue {
         }
         let party = nodes[Int(slot)].party
         if case .trying(number) = parties[Int(party)].rest { setRest(party, .resting(until: end)) }
+        endTrial(of: party, number)
         refresh(slot)
         return timePassed(now: now)
     }
@@ -62,6 +64,7 @@ extension ModifierQueue {
         noteReach(of: origin, verdict, trial: number, chance, now)
         noteOutage(origin, verdict, chance, now)
         noteRest(slot, verdict, chance, now)
+        let isRefused = noteAccess(slot, verdict, isOutdated: isOutdated)
         switch verdict {
         case .confirmed:
             settle(slot, .confirmed, &actions)
@@ -71,16 +74,10 @@ extension ModifierQueue {
             settle(slot, .failed(.refused), &actions)
         case .notNow(let retryAfter, _, _):
             notApplied(slot, retryAfter, rules, chance, now, &actions)
-        case .authNeeded:
+        case .authNeeded, .noCredential:
             nodes[Int(slot)].attempts -= 1
-            guard !isOutdated else {
-                change(slot, to: .queued, &actions)
-                break
-            }
-            let party = nodes[Int(slot)].party
-            parties[Int(party)].refused = (parties[Int(party)].refused ?? []) + [number]
-            refreshParty(party)
-            change(slot, to: .authWait, &actions)
+            if verdict == .noCredential { nodes[Int(slot)].mayHaveLeft = nodes[Int(slot)].hadLeft }
+            change(slot, to: isRefused ? .authWait : .queued, &actions)
         case .serverFailed(let retryAfter):
             // A write is sent again, but only a limited number of times if a repetition may apply
             // it twice.
@@ -147,6 +144,10 @@ extension ModifierQueue {
         case .confirmed, .accepted, .notNow, .serverFailed, .refused, .authNeeded,
             .unclear(.gateway), .unclear(.refusedRepeat):
             reached(origin, chance, now)
+        case .noCredential:
+            // The origin was not asked, so another modifier becomes the trial.
+            guard case .trying(let outage, trial) = origins[Int(origin)].reach else { return }
+            set(origin, .down(outage, trial: now))
         case .captive:
             notReached(origin, isCaptive: true, trial: trial, chance, now)
         case .neverLeft:

@@ -54,7 +54,7 @@ extension ModifierQueue {
         let origin = partyKeys[party].origin
         switch nodes[Int(slot)].state {
         case .waiting(.authWait):
-            accept(party, &actions)
+            accept(party, isOther: false, &actions)
             // After a restart the refusal may be forgotten; then it holds no modifier back.
             let isStillRefused = nodes[Int(slot)].state == .waiting(.authWait)
             if isStillRefused { change(slot, to: .queued, &actions) }

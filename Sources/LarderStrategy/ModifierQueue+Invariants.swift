@@ -32,8 +32,12 @@ extension ModifierQueue {
             let (state, origin) = (parties[Int(party)], partyKeys[party].origin)
             assert(state.ready.elements.count == ready[Int(party)], "the ready ones are counted")
             let isIn = partyPositions[party] >= 0
-            let isAsked = state.refused == nil && state.rest.admits
-            assert(isIn == (ready[Int(party)] > 0 && isAsked), "parties are in turn")
+            assert(isIn == (ready[Int(party)] > 0 && state.mayBeAsked), "parties are in turn")
+            // 7
+            if case .doubt(_, let number?) = state.access {
+                let isTried = slots[number].map { nodes[Int($0)].isUnderWay } ?? false
+                assert(isTried, "a trial of a credential is under way")
+            }
             // 6
             let timer = Int(partyTimerPositions[party])
             let end = timer < 0 ? nil : partyTimers.elements[timer].key

@@ -59,8 +59,9 @@ extension ModifierQueue {
         var floor = Duration.zero
         /// The number of attempts when another modifier's success ended its pause; -1 for never.
         var wokenAfter: Int32 = -1
-        /// The version of the origin's settings at its attempt.
+        /// The version of the origin's settings at its attempt, and of its party's credential.
         var sentWith: Int32 = 0
+        var sentUnder: Int32 = 0
 
         /// Whether another modifier's success may end its pause.
         ///
@@ -118,11 +119,30 @@ extension ModifierQueue {
     struct Party: Sendable {
         /// The modifiers that may be sent, by their numbers.
         var ready = SlotHeap<ModifierNumber>()
-        /// The modifiers that the origin answered 401 or 407; nil once all of them are settled.
-        ///
-        /// A new credential makes it nil, too.
-        var refused: [ModifierNumber]?
+        /// The modifiers that wait for a credential: the origin refused theirs, or there is none.
+        var refused: Set<ModifierNumber> = []
+        var access = Access.open
+        /// The number of changes of its credential.
+        var credential: Int32 = 0
         var rest = Rest.open
+
+        /// Whether nothing about the party itself keeps its modifiers from being sent.
+        var mayBeAsked: Bool { access.admits && rest.admits }
+    }
+
+    /// How far a party's credential is trusted.
+    enum Access: Equatable, Sendable {
+        case open
+        /// Sends one modifier at a time, after so many refusals in a row; the trial is in flight.
+        case doubt(refusals: Int, trial: ModifierNumber?)
+
+        var admits: Bool {
+            switch self {
+            case .open: true
+            case .doubt(let refusals, let trial):
+                trial == nil && refusals < Limits.credentialRefusalsMax
+            }
+        }
     }
 
     /// How a party respects the time for which an origin told it to wait.

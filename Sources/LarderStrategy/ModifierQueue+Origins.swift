@@ -157,37 +157,4 @@ extension ModifierQueue {
         }
         touch(origin)
     }
-
-    // MARK: Credentials
-
-    /// The account has another credential at the origin, or an operator says that its credential is
-    /// good.
-    ///
-    /// Without a scope this holds for every account at the origin.
-    package mutating func credentialChanged(
-        at name: OriginName,
-        of scope: Scope?,
-        now: Duration
-    ) -> [Action] {
-        var actions: [Action] = []
-        if let scope {
-            if let party = party(of: scope, at: name) { accept(party, &actions) }
-        } else if let origin = originSlots[name] {
-            for party in partyKeys.inUse where partyKeys[party].origin == origin {
-                accept(party, &actions)
-            }
-        }
-        return finish(actions, now)
-    }
-
-    mutating func accept(_ party: Int32, _ actions: inout [Action]) {
-        guard let refused = parties[Int(party)].refused else { return }
-        parties[Int(party)].refused = nil
-        refreshParty(party)
-        for number in refused {
-            guard let slot = slots[number], nodes[Int(slot)].state == .waiting(.authWait)
-            else { continue }
-            change(slot, to: .queued, &actions)
-        }
-    }
 }

@@ -55,7 +55,7 @@ extension ModifierQueue {
             setRest(node.party, .waking(until: now + Limits.wakeTimeMax * chance))
         case .notNow, .serverFailed, .unclear, .captive:
             rest(node.party, until: now + Self.pause(after: node.attempts, chance: chance))
-        case .neverLeft:
+        case .neverLeft, .noCredential:
             setRest(node.party, .due)
         }
     }
@@ -72,6 +72,7 @@ extension ModifierQueue {
         switch verdict {
         case .confirmed, .accepted, .refused, .authNeeded:
             endOutage(origin, chance, now)
+        case .noCredential: break
         case .notNow, .serverFailed, .unclear, .captive, .neverLeft:
             origins[Int(origin)].failing = min(origins[Int(origin)].failing + 1, 2)
         }

@@ -134,18 +134,6 @@ extension ModifierQueue {
         }
     }
 
-    /// Forgets the refusal with the last modifier that waits for a credential.
-    ///
-    /// Then no modifier is left to retry, so the next one shows whether the origin still refuses.
-    private mutating func forgetRefusal(of number: ModifierNumber, _ party: Int32) {
-        guard var refused = parties[Int(party)].refused,
-            let index = refused.firstIndex(of: number)
-        else { return }
-        refused.remove(at: index)
-        parties[Int(party)].refused = refused.isEmpty ? nil : refused
-        refreshParty(party)
-    }
-
     private mutating func forget(_ child: ModifierNumber, under parent: ModifierNumber) {
         guard var known = dependants.removeValue(forKey: parent) else { return }
         known.unsettled -= 1

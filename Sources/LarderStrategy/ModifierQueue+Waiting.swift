@@ -28,7 +28,10 @@ extension ModifierQueue {
         case .paused(let lane): return .pausedLane(lane)
         case nil: break
         }
-        guard parties[Int(node.party)].refused == nil else { return .credential }
+        if case .doubt(_, let trial) = parties[Int(node.party)].access {
+            if trial != nil { return .turn }
+            if !parties[Int(node.party)].access.admits { return .credential }
+        }
         switch parties[Int(node.party)].rest {
         case .open, .due: break
         case .resting(let end), .waking(let end): return .rest(until: end)

@@ -13,6 +13,8 @@ package import LarderModel
 ///   left. A ready modifier is sent as soon as its party and its origin allow.
 /// - *trial*: the one modifier that is sent to an origin that was down, or of a party that rests.
 /// - *rest*: time for which the origin has told a party to wait, in answer to any request.
+/// - *doubt*: the origin refused a party's credential, or the party has a new one that no answer
+///   has confirmed yet.
 /// - *outage*: the origin cannot be reached, or two attempts in a row ended without an effect.
 ///
 /// # States of a modifier
@@ -24,7 +26,8 @@ package import LarderModel
 ///              │           │       │          ├─► retryWait ┤
 ///              │           │       └──────────│──────┘      │
 ///              │           └── unknown ◄──────┤ no answer   │ discarded, expired,
-///              ├────────────── authWait ◄─────┤ 401, 407    │ or with a parent
+///              ├────────────── authWait ◄─────┤ 401, 407;   │ or with a parent
+///              │                              │ no credential
 ///   retried ───┴── unknown, …       └─► accepted ─┘
 ///
 ///   settling ──► answered ──► (none)    of a shared row, once an answer for that has come
@@ -59,18 +62,30 @@ package import LarderModel
 /// While a party rests, another such answer can only move the end later. Only an operator moves it
 /// nearer.
 ///
+/// # Access of a party
+///
+/// ```
+///          a refusal, or a new credential          three refusals in a row
+///    open ────────────────────────────────► doubt ────────────────────────► doubt, stopped
+///     ▲                                     │ ▲ ▲                                │
+///     └── a success ────────────────────────┘ │ └── new credential, retry ───────┘
+///                                             └── one modifier at a time
+/// ```
+///
 /// # Invariants (``checkInvariants()``)
 ///
 /// 1. A modifier is being sent only if no earlier one shares a lane, and it has no dependency
 ///    left. So each lane has one in flight at most.
 /// 2. At most ``Limits/modifiersInFlightMax`` attempts are under way at an origin.
 /// 3. Every ready modifier is in its party's `ready`. The party is in its origin's `parties`,
-///    unless the credential was refused or the party rests.
+///    unless its access or its rest forbids to send.
 /// 4. Each state that ends after a time has its wake time.
 /// 5. A step happens once: a modifier leaves only after its settle step, or once an answer has
 ///    settled it.
 /// 6. A party on trial has one modifier under way that was sent since. A party that rests sends
 ///    none.
+/// 7. A party in doubt sends one modifier at a time, and none after
+///    ``Limits/credentialRefusalsMax`` refusals in a row.
 package struct ModifierQueue: Sendable {
     /// The slot of each unsettled modifier's node.
     var slots: [ModifierNumber: Int32] = [:]
@@ -185,6 +200,7 @@ package struct ModifierQueue: Sendable {
             let number = nodes[Int(slot)].number
             if let outage { origins[Int(origin)].reach = .trying(outage, number) }
             if parties[Int(party)].rest == .due { setRest(party, .trying(number)) }
+            noteTrial(of: party, number)
             origins[Int(origin)].underWay += 1
             var wasUnknown = false
             if case .waiting(.unknown) = nodes[Int(slot)].state { wasUnknown = true }
@@ -216,8 +232,7 @@ package struct ModifierQueue: Sendable {
     /// Sorts a party by its first ready modifier, or removes it from its origin's `parties`.
     mutating func refreshParty(_ party: Int32) {
         let origin = partyKeys[party].origin
-        let isAsked = parties[Int(party)].refused == nil && parties[Int(party)].rest.admits
-        if isAsked, let first = parties[Int(party)].ready.first?.key {
+        if parties[Int(party)].mayBeAsked, let first = parties[Int(party)].ready.first?.key {
             origins[Int(origin)].parties.set(party, first, &partyPositions)
             touch(origin)
         } else {
@@ -245,7 +260,7 @@ package struct ModifierQueue: Sendable {
         nodes[Int(slot)].state = .waiting(written)
         if case .accepted = written { leaveLanes(slot) }
         let refused = parties[Int(nodes[Int(slot)].party)].refused
-        if written == .authWait, refused?.contains(number) != true {
+        if written == .authWait, !refused.contains(number) {
             // The account got another credential meanwhile, even if that was refused, too.
             change(slot, to: .queued, &actions)
         }

@@ -106,7 +106,7 @@ package struct ModifierRequest: Equatable, Sendable {
         switch verdict {
         case .notNow, .serverFailed, .authNeeded, .captive:
             return isOfUpstream ? .unclear(.lost) : verdict
-        case .confirmed, .accepted, .refused, .unclear, .neverLeft: return verdict
+        case .confirmed, .accepted, .refused, .noCredential, .unclear, .neverLeft: return verdict
         }
     }
 

@@ -19,6 +19,8 @@ package enum ModifierVerdict: Equatable, Sendable {
     case refused
     /// 401, 407 (case 23).
     case authNeeded
+    /// Not sent: the modifier was accepted under a credential, and there is none now (case 23).
+    case noCredential
     /// Bytes left, and no clear answer came (case 22).
     case unclear(Unclear)
     /// A captive portal answered in the origin's place (case 25).
@@ -58,7 +60,9 @@ package enum ModifierVerdict: Equatable, Sendable {
         switch self {
         case .notNow(_, _, let isSure): .notNow(retryAfter: nil, isSure: isSure)
         case .serverFailed: .serverFailed(retryAfter: nil)
-        case .confirmed, .accepted, .refused, .authNeeded, .unclear, .captive, .neverLeft: self
+        case .confirmed, .accepted, .refused, .authNeeded, .noCredential, .unclear, .captive,
+            .neverLeft:
+            self
         }
     }
 }

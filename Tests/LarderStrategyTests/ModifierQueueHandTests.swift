@@ -143,10 +143,10 @@ struct ModifierQueueHandTests {
         #expect(script.wait(2) == .decision)
     }
 
-    @Test("A 401 stops its account there uncounted, until a new credential comes (case 23)")
-    mutating func credential() throws {
+    @Test("After a 401, uncounted, other lanes go on one at a time (case 23)")
+    mutating func oneAtATime() throws {
         let foreign = ModifierRecord(
-            number: ModifierNumber(3),
+            number: ModifierNumber(4),
             scope: .own(uid: 1_001, account: .default),
             origin: script.origin,
             lanes: [],
@@ -155,29 +155,75 @@ struct ModifierQueueHandTests {
         #expect(script.add([try script.record(1)]) == [1])
         #expect(script.finish(1, .authNeeded).isEmpty)
         #expect(script.state(1) == .authWait)
-        #expect(script.add([try script.record(2), foreign]) == [3])
         #expect(script.wait(1) == .credential)
-        #expect(script.wait(2) == .credential)
-        var byHand = script
-        let now = script.now
-        let actions = script.queue.credentialChanged(
-            at: script.origin,
-            of: script.scope,
-            now: now
+        let others = [try script.record(2), try script.record(3), foreign]
+        #expect(Set(script.add(others)) == [2, 4])
+        #expect(script.wait(3) == .turn)
+        #expect(script.finish(2, .confirmed(.none)) == [3])
+        #expect(script.state(1) == .authWait)
+    }
+
+    @Test("After three 401 in a row the account's writes wait, a success begins the row again")
+    mutating func threeInARow() throws {
+        #expect(script.add([try script.record(1)]) == [1])
+        #expect(script.finish(1, .authNeeded).isEmpty)
+        #expect(script.add([try script.record(2)]) == [2])
+        #expect(script.finish(2, .refused).isEmpty)
+        let more = try (3...6).map { try script.record($0) }
+        #expect(script.add(more) == [3])
+        #expect(script.finish(3, .authNeeded) == [4])
+        #expect(script.finish(4, .noCredential) == [5])
+        #expect(script.finish(5, .authNeeded).isEmpty)
+        #expect(script.wait(6) == .credential)
+    }
+
+    @Test("Another credential sends one write first, and its success the rest (case 23)")
+    mutating func oneFirst() throws {
+        #expect(Set(script.add(try (1...3).map { try script.record($0) })) == [1, 2, 3])
+        for number in 1...3 { #expect(script.finish(Int64(number), .authNeeded).isEmpty) }
+        let wake = { (script: inout QueueScript) -> [Int64] in
+            script.run(
+                script.queue.credentialChanged(
+                    at: script.origin,
+                    of: script.scope,
+                    now: script.now
+                )
+            )
+        }
+        #expect(wake(&script) == [1])
+        #expect(script.finish(1, .authNeeded) == [2])
+        #expect(wake(&script) == [1])
+        // An answer to the credential before says nothing of this one.
+        #expect(script.finish(2, .authNeeded).isEmpty)
+        #expect(script.state(2) == .queued)
+        #expect(Set(script.finish(1, .confirmed(.none))) == [2, 3])
+    }
+
+    @Test("A write whose credential is gone is not sent, nor counted (case 23)")
+    mutating func missing() throws {
+        #expect(script.add([try script.record(1)]) == [1])
+        #expect(script.finish(1, .noCredential).isEmpty)
+        #expect(script.state(1) == .authWait)
+        let actions = try script.queue.cancelAsked(
+            ModifierNumber(1),
+            withDependants: false,
+            now: script.now
         )
-        #expect(actions.contains(script.change(1, .queued, attempts: 0)))
-        #expect(Set(script.run(actions)) == [1, 2])
-        let retried = try byHand.queue.retryAsked(number, now: now)
-        #expect(Set(byHand.run(retried)) == [1, 2])
+        #expect(actions.count == 1)
     }
 
     @Test("When the last refused write is dropped, the next one tests the credential (case 23)")
     mutating func refusedGivenUp() throws {
-        #expect(script.add([try script.record(1)]) == [1])
-        #expect(script.finish(1, .authNeeded).isEmpty)
-        #expect(script.add([try script.record(2)]).isEmpty)
-        let actions = try script.queue.discardAsked(ModifierNumber(1), now: script.now)
-        #expect(script.run(actions) == [2])
+        #expect(Set(script.add(try (1...3).map { try script.record($0) })) == [1, 2, 3])
+        for number in 1...3 { #expect(script.finish(Int64(number), .authNeeded).isEmpty) }
+        #expect(script.add([try script.record(4)]).isEmpty)
+        for number in 1...2 {
+            let given = ModifierNumber(Int64(number))
+            let actions = try script.queue.discardAsked(given, now: script.now)
+            #expect(script.run(actions).isEmpty)
+        }
+        let actions = try script.queue.discardAsked(ModifierNumber(3), now: script.now)
+        #expect(script.run(actions) == [4])
     }
 
     @Test("A credential that comes while the refusal is being written is not missed (case 23)")

@@ -30,6 +30,8 @@ struct QueueJudge {
         var endedPause: Duration?
         /// Whether its attempt was sent with earlier settings of the origin.
         var isOutdated = false
+        /// Whether its attempt was sent with an earlier credential of its account.
+        var isUnderEarlier = false
         /// The attempts after which another's success has ended its pause.
         var wokenAfter: Int?
 
@@ -64,6 +66,14 @@ struct QueueJudge {
         case waking(from: Duration)
     }
 
+    struct Doubt: Equatable {
+        /// Answers in a row.
+        var refusals = 0
+        var trial: ModifierNumber?
+
+        var admits: Bool { trial == nil && refusals < 3 }
+    }
+
     var rows: [ModifierNumber: Row] = [:]
     /// Those that are not settled, in the order of their numbers.
     private(set) var live: [ModifierNumber] = []
@@ -73,6 +83,8 @@ struct QueueJudge {
     /// Those that were answered 401 or 407, until there is another credential.
     var refused: [Party: Set<ModifierNumber>] = [:]
     var rests: [Party: Rest] = [:]
+    /// Accounts whose credential no answer has confirmed since it was refused; open without it.
+    var doubts: [Party: Doubt] = [:]
     /// Ends of attempts in a row by which nothing was done.
     var failing: [OriginName: Int] = [:]
     private(set) var complaints: [String] = []
@@ -94,9 +106,44 @@ struct QueueJudge {
         live.removeAll { $0 == number }
         // A refusal is forgotten with the last that was refused.
         guard let gone = rows[number].map(party) else { return }
-        refused[gone]?.remove(number)
-        if refused[gone]?.isEmpty == true { refused[gone] = nil }
-        if !isTold(gone) { rests[gone] = nil }
+        if refused[gone]?.remove(number) != nil, refused[gone]?.isEmpty == true {
+            refused[gone] = nil
+            doubts[gone]?.refusals = 0
+        }
+        if !isTold(gone) { (rests[gone], doubts[gone], refused[gone]) = (nil, nil, nil) }
+    }
+
+    /// An account has another credential.
+    ///
+    /// A person who wants a refused one sent again says so, too; the credential is the same then.
+    mutating func credentialChanged(_ party: Party, isOther: Bool = true) {
+        for number in live where rows[number].map({ self.party($0) == party }) == true {
+            if isOther, rows[number]?.step == .attempt { rows[number]?.isUnderEarlier = true }
+        }
+        guard doubts[party] != nil || refused[party] != nil else { return }
+        refused[party] = nil
+        doubts[party] = Doubt()
+    }
+
+    func parties(at origin: OriginName) -> Set<Party> {
+        Set(live.compactMap { rows[$0].map(party) }.filter { $0.origin == origin })
+    }
+
+    /// An attempt has ended; true if it tells that the present credential is refused or missing.
+    mutating func noteAccess(_ verdict: ModifierVerdict, of row: Row) -> Bool {
+        let (number, party) = (row.record.number, party(row))
+        if doubts[party]?.trial == number { doubts[party]?.trial = nil }
+        guard !row.isOutdated, !row.isUnderEarlier else { return false }
+        switch verdict {
+        case .authNeeded, .noCredential:
+            refused[party, default: []].insert(number)
+            doubts[party, default: Doubt()].refusals += 1
+            return true
+        case .confirmed, .accepted: doubts[party] = nil
+        case .refused: doubts[party]?.refusals = 0
+        case .notNow, .serverFailed, .unclear, .captive, .neverLeft: break
+        }
+        return false
     }
 
     /// Whether the machine knows of any of a party.
@@ -145,7 +192,7 @@ struct QueueJudge {
 
     /// An origin has other settings.
     mutating func settingsChanged(at origin: OriginName, _ now: Duration) {
-        refused = refused.filter { $0.key.origin != origin }
+        for party in parties(at: origin) { credentialChanged(party) }
         for (party, rest) in rests where party.origin == origin {
             switch rest {
             case .resting: rests[party] = .resting(until: now)
@@ -202,7 +249,7 @@ struct QueueJudge {
         case .resting(let end), .waking(let end): guard end <= now else { return false }
         case .trying: return false
         }
-        return unmet(row).isEmpty && refused[party(row)] == nil
+        return unmet(row).isEmpty && doubts[party(row)]?.admits ?? true
     }
 
     /// Those that depend on one and are not about to leave, by walking until nothing is added.
@@ -258,6 +305,7 @@ struct QueueJudge {
         case .waking: rests[party(row)] = nil
         case .trying, nil: break
         }
+        if doubts[party(row)] != nil { doubts[party(row)]?.trial = number }
         rows[number]?.step = .send
         rows[number]?.wasUnknown = row.record.state == .unknown
         rows[number]?.hadLeft = row.record.mayHaveLeft

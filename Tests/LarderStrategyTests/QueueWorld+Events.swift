@@ -27,7 +27,7 @@ extension QueueWorld {
         .confirmed(.none), .confirmed(.none), .confirmed(.none), .confirmed(.none), .accepted,
         .notNow(retryAfter: nil), .notNow(retryAfter: .seconds(7)), .refused, .authNeeded,
         .notNow(retryAfter: .seconds(9), rest: .seconds(8)),
-        .unclear(.gateway), .unclear(.lost), .captive, .neverLeft, .neverLeft,
+        .unclear(.gateway), .unclear(.lost), .captive, .neverLeft, .neverLeft, .noCredential,
         .unclear(.refusedRepeat), .serverFailed(retryAfter: nil),
         .serverFailed(retryAfter: .seconds(5)),
     ]
@@ -120,8 +120,9 @@ extension QueueWorld {
             guard !isLast else { return .settle(.failed(.attempts)) }
             let pause = max(asked ?? .zero, .milliseconds(500), ceiling * chance)
             return change(.retryWait, now + pause, attempts: attempts)
-        case .authNeeded:
-            return change(row.isOutdated ? .queued : .authWait, nil, attempts: attempts - 1)
+        case .authNeeded, .noCredential:
+            let isPresent = !row.isOutdated && !row.isUnderEarlier
+            return change(isPresent ? .authWait : .queued, nil, attempts: attempts - 1)
         case .unclear(.refusedRepeat): return change(.unknown, nil, attempts: attempts)
         case .unclear:
             guard row.record.resends else { return change(.unknown, nil, attempts: attempts) }
@@ -152,14 +153,16 @@ extension QueueWorld {
         case .confirmed, .accepted, .notNow, .serverFailed, .refused, .unclear(.gateway),
             .unclear(.refusedRepeat):
             reached(origin, chance)
-        case .authNeeded:
-            reached(origin, chance)
-            if !row.isOutdated { judge.refused[judge.party(row), default: []].insert(number) }
+        case .authNeeded: reached(origin, chance)
+        case .noCredential:
+            if wasTrial { judge.reaches[origin] = .closed(trial: nil) }
+            judge.rows[number]?.record.mayHaveLeft = row.hadLeft
         case .unclear(.lost): if wasTrial { judge.reaches[origin] = .closed(trial: nil) }
         case .captive, .neverLeft:
             wentDown(origin, wasTrial: wasTrial)
             judge.rows[number]?.record.mayHaveLeft = row.hadLeft
         }
+        _ = judge.noteAccess(verdict, of: row)
         if verdict == .unclear(.lost), wasTrial { judge.failing[origin] = 2 }
         noteBackoff(verdict, of: row, chance)
     }
@@ -174,6 +177,7 @@ extension QueueWorld {
         let wake = now + .seconds(1) * chance
         var rest = QueueJudge.Rest.waking(from: wake)
         switch verdict {
+        case .noCredential: rest = .resting(until: now)
         case .confirmed, .accepted, .refused, .authNeeded:
             judge.succeeded(at: origin, wake: wake, now)
         case .notNow, .serverFailed, .unclear, .captive:
@@ -281,8 +285,8 @@ extension QueueWorld {
     private mutating func credentialChanged() {
         let origin = random.pick(origins)
         let scope = roll(2) == 0 ? nil : random.pick(scopes)
-        judge.refused = judge.refused.filter {
-            $0.key.origin != origin || (scope != nil && $0.key.scope != scope)
+        for party in judge.parties(at: origin) where scope == nil || party.scope == scope {
+            judge.credentialChanged(party)
         }
         did(queue.credentialChanged(at: origin, of: scope, now: now))
     }
@@ -337,7 +341,9 @@ extension QueueWorld {
         let states: [ModifierState] = [.retryWait, .unknown, .authWait]
         if expected == nil, let row = judge.rows[number] {
             if !states.contains(row.record.state) { expected = .nothingToRetry }
-            if row.record.state == .authWait { judge.refused[judge.party(row)] = nil }
+            if expected == nil, row.record.state == .authWait {
+                judge.credentialChanged(judge.party(row), isOther: false)
+            }
             if expected == nil, judge.rests[judge.party(row)]?.hasEnd == true {
                 judge.rests[judge.party(row)] = .resting(until: now)
             }
@@ -372,7 +378,7 @@ extension QueueWorld {
         for (scope, lane) in pausedLanes { resume(lane, scope) }
         for origin in origins { wake(origin) }
         for origin in origins {
-            judge.refused = judge.refused.filter { $0.key.origin != origin }
+            for party in judge.parties(at: origin) { judge.credentialChanged(party) }
             did(queue.credentialChanged(at: origin, of: nil, now: now))
         }
         for _ in 0..<10_000 where judge.complaints.isEmpty {

@@ -198,6 +198,11 @@ struct QueueWorld {
         {
             judge.rests[party] = .resting(until: now + pause)
         }
+        if let party = judge.rows[number].map(judge.party),
+            judge.doubts[party]?.trial == number
+        {
+            judge.doubts[party]?.trial = nil
+        }
         did(queue.sendNotCommitted(number, chance: chance, now: now))
     }
 
@@ -211,6 +216,7 @@ struct QueueWorld {
             judge.rows[number]?.record.mayHaveLeft = true
             judge.rows[number]?.step = .attempt
             judge.rows[number]?.isOutdated = false
+            judge.rows[number]?.isUnderEarlier = false
         case .changeState(let number, let change):
             guard judge.rows[number]?.step == .change(change) else { return false }
             judge.rows[number]?.step = nil
@@ -247,6 +253,7 @@ struct QueueWorld {
         wall = wall.advanced(by: .seconds(Int64(roll(200)) - 100))
         queue = ModifierQueue()
         judge.refused = [:]
+        judge.doubts = [:]
         judge.rests = [:]
         judge.failing = [:]
         restEnds = [:]
@@ -274,6 +281,7 @@ struct QueueWorld {
             set(number)
             if row.record.state == .authWait {
                 judge.refused[judge.party(row), default: []].insert(number)
+                judge.doubts[judge.party(row)] = QueueJudge.Doubt(refusals: 3)
             }
         }
         let failed = judge.rows.values.filter {

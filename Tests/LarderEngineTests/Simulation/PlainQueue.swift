@@ -28,10 +28,13 @@ struct PlainQueue: Hashable {
     private(set) var confirmations: [String: Int] = [:]
     private(set) var pinned: Set<String> = []
     /// What pins keep that the origin has deleted.
-    private var kept: [String: PlainValue] = [:]
+    private(set) var kept: [String: PlainValue] = [:]
     /// Pins whose bytes the cache alone has: it could not be read when they were made.
     private var unsaved: Set<String> = []
     private var paused: Set<String> = []
+    /// The answers in a row that refused the credential, and the modifier that tries it; nil for one
+    /// that works (case 23).
+    private var doubt: Doubt?
     var rows: PlainRows
     private let acceptedLimit: Duration
     /// Whether the origin does what carries one key once.
@@ -40,6 +43,11 @@ struct PlainQueue: Hashable {
     let hasEntities: Bool
     /// What answers are there of entities' own URLs.
     private(set) var answers: [String: Answer] = [:]
+
+    struct Doubt: Hashable {
+        var refusals = 0
+        var trial: String?
+    }
 
     enum Answer {
         case entity
@@ -64,46 +72,7 @@ struct PlainQueue: Hashable {
         unsettled.contains { $0.changes.contains { $0.path == path } }
     }
 
-    /// P-04.
-    func shown(_ path: String) -> Shown {
-        let touching = unsettled.filter { !$0.changes(path).isEmpty }
-        let kept = kept[path].map { Base.value($0) }
-        var view = Self.view(touching.isEmpty ? kept ?? base(path) : base(path))
-        for effect in touching.flatMap({ $0.changes(path) }) {
-            view = effect.applied(to: view) ?? view
-        }
-        let failed = modifiers.filter { $0.isDead && !$0.changes(path).isEmpty }.count
-        let isMiss = view == .unknown
-        return Shown(
-            base: kept ?? base(path),
-            view: view,
-            pending: isMiss ? nil : touching.filter { $0.standing != .answered }.map(\.id),
-            failed: isMiss ? 0 : failed
-        )
-    }
-
-    /// What somebody may see of an entity by its own URL: of what has no answer there, only what
-    /// modifiers make of it; nil where there are no entities.
-    func shownAtURL(_ path: String) -> Shown? {
-        guard hasEntities else { return nil }
-        let shown = shown(path)
-        let isGone = answers[path] == .tombstone
-        let base = answers[path] == nil ? .unknown : shown.base
-        if isGone, shown.view == .unknown {
-            return Shown(base: .deleted, view: .deleted, pending: [], failed: 0)
-        }
-        guard answers[path] != nil || isTargeted(path) else {
-            return Shown(base: base, view: .unknown, pending: nil, failed: 0)
-        }
-        return Shown(
-            base: isGone && base == .unknown ? .deleted : base,
-            view: shown.view,
-            pending: shown.pending,
-            failed: shown.failed
-        )
-    }
-
-    private static func view(_ base: Base) -> PlainView {
+    static func view(_ base: Base) -> PlainView {
         switch base {
         case .unknown: .unknown
         case .deleted: .deleted
@@ -127,6 +96,8 @@ struct PlainQueue: Hashable {
     // MARK: Clients
 
     mutating func accept(_ modifier: PlainModifier) {
+        // Nothing is known of an account without modifiers.
+        if unsettled.isEmpty { doubt = nil }
         modifiers.append(modifier)
         for change in modifier.changes {
             unsaved.remove(change.path)
@@ -200,6 +171,7 @@ struct PlainQueue: Hashable {
             for other in modifiers where other.standing == .authWait {
                 change(other.id) { $0.standing = .waiting }
             }
+            doubt = Doubt()
         case .waiting, .inFlight, .checking, .accepted, .answered: return false
         }
         return true
@@ -289,7 +261,10 @@ struct PlainQueue: Hashable {
         where outcomes[parent] != "confirmed" && self[parent]?.standing != .answered {
             return "it depends on \(parent)"
         }
-        return unsettled.contains { $0.standing == .authWait } ? "the credential is refused" : nil
+        guard let doubt else { return nil }
+        if doubt.refusals >= 3 { return "the credential was refused three times" }
+        let isTried = unsettled.contains { $0.id == doubt.trial && $0.isUnderWay }
+        return isTried ? "another one tries the credential" : nil
     }
 
     /// The GET of a target after a 412 sets out; false where nobody needs it (case 22).
@@ -307,6 +282,7 @@ struct PlainQueue: Hashable {
     /// The send step; a row may be in it although nothing was seen to leave.
     mutating func send(_ id: String) {
         let queue = self
+        doubt?.trial = id
         change(id) { modifier in
             modifier.standing = .inFlight(wasUnknown: modifier.standing == .unknown)
             modifier.attempts += 1
@@ -362,7 +338,7 @@ struct PlainQueue: Hashable {
             else { continue }
             switch answer {
             case .notNow: end(modifier, .unclear, input: input, at: now)
-            case .nothing: die(modifier.id, "refused")
+            case .nothing: refuse(modifier.id)
             case .said(let base):
                 found[left.removeFirst()] = base
                 change(modifier.id) { $0.standing = .checking(left, isAsked: false, found: found) }
@@ -371,7 +347,7 @@ struct PlainQueue: Hashable {
                 if isShown {
                     end(modifier, .confirmed(nil), input: input, at: now)
                 } else {
-                    die(modifier.id, "refused")
+                    refuse(modifier.id)
                 }
             }
             return true
@@ -394,6 +370,13 @@ struct PlainQueue: Hashable {
             change(id) { $0.isPerhapsApplied = true }
         }
         switch verdict {
+        case .confirmed, .accepted: doubt = nil
+        case .authNeeded: doubt = Doubt(refusals: (doubt?.refusals ?? 0) + 1)
+        case .notNow, .busy, .serverFailed, .refused, .preconditionFailed, .unclear, .neverLeft,
+            .captive:
+            break
+        }
+        switch verdict {
         case .confirmed(let told):
             for change in modifier.changes where change.effect != .none {
                 confirmations[change.path] = input
@@ -412,7 +395,7 @@ struct PlainQueue: Hashable {
             if isSpent { die(id, "attempts") } else { change(id) { $0.standing = .retryWait } }
         case .refused(let status):
             guard modifier.mayBeApplied, (400..<500).contains(status) else {
-                return die(id, "refused")
+                return refuse(id)
             }
             if status == 409, isHonoured {
                 return end(modifier, .notNow, input: input, at: now)
@@ -424,7 +407,7 @@ struct PlainQueue: Hashable {
         case .preconditionFailed:
             // It may be what an attempt before has done.
             let paths = modifier.mayBeApplied ? modifier.visible.map(\.path) : []
-            guard !paths.isEmpty else { return die(id, "refused") }
+            guard !paths.isEmpty else { return refuse(id) }
             change(id) { $0.standing = .checking(paths, isAsked: false, found: [:]) }
         case .authNeeded:
             change(id) {
@@ -563,6 +546,7 @@ struct PlainQueue: Hashable {
 
     /// The daemon is no more: nobody knows how the attempts under way have ended (case 22).
     mutating func stop() {
+        doubt = unsettled.contains { $0.standing == .authWait } ? Doubt() : nil
         for modifier in modifiers {
             // Nor whether their targets are what they were when they were sent.
             change(modifier.id) { $0.sentOn = [:] }
@@ -579,7 +563,21 @@ struct PlainQueue: Hashable {
         }
     }
 
+    private mutating func refuse(_ id: String) {
+        doubt?.refusals = 0
+        die(id, "refused")
+    }
+
+    /// The last that waits for a credential leaves: the next one shows whether it is still refused.
+    private mutating func forgetRefusal(of id: String) {
+        guard self[id]?.standing == .authWait,
+            !unsettled.contains(where: { $0.id != id && $0.standing == .authWait })
+        else { return }
+        doubt?.refusals = 0
+    }
+
     private mutating func die(_ id: String, _ reason: String) {
+        forgetRefusal(of: id)
         change(id) {
             if ["attempts", "discarded"].contains(reason) { $0.isPerhapsApplied = true }
             $0.standing = .failed(reason)
@@ -588,6 +586,7 @@ struct PlainQueue: Hashable {
     }
 
     private mutating func leave(_ id: String) {
+        forgetRefusal(of: id)
         modifiers.removeAll { $0.id == id }
         outcomes[id] = "cancelled"
         for child in unsettled where child.dependsOn.contains(id) { leave(child.id) }
