@@ -13,6 +13,9 @@ package struct OriginSettings: Equatable, Sendable {
     package var tls = TLSSettings()
     /// Sent with every request to it.
     package var headers = HeaderFields()
+    /// The credential of the account for whose requests these settings are; nil in the settings for
+    /// all users.
+    package var account: AccountCredential?
     package var fetch = FetchSettings()
     /// Which objects in its answers are entities; nil: they are only stored whole.
     package var normalize: NormalizeRules?

@@ -16,6 +16,8 @@ package struct NewModifier: Sendable {
     package var afterUnknown: ModifierRules.UnknownRule?
     /// The idempotency key of its first round.
     package var key: String?
+    /// The kind of credential that its account has at the origin now.
+    package var credential: CredentialNeed?
     package var client: ClientTag?
 
     package init(

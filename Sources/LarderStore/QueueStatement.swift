@@ -129,7 +129,8 @@ enum ModifierColumn: Int32, TableColumn {
     case number, scope, id, origin, state, reason, lane, dependsOn, holdUntil, expiresAt,
         attemptsMax, attempts, notApplied, stalled, nextAttemptAt, afterUnknown, key, round,
         acceptedAt, settledAt, rev, client, digestHigh, digestLow, size, method, url, mediaType,
-        answerStatus, headers, changes, answerAt, unclearStatus, answered, perhapsApplied
+        answerStatus, headers, changes, answerAt, unclearStatus, answered, perhapsApplied,
+        credential
     case answerHeaders, answerBody, body
     case bodyBytes
 

@@ -27,6 +27,7 @@ struct StateCheck {
             "SELECT \(ModifierColumn.withoutBytes) FROM modifier NOT INDEXED WHERE settled_at IS NULL",
             "SELECT scope, id, effect FROM change NOT INDEXED WHERE settled = 0",
             "SELECT scope, lane FROM paused_lane", "SELECT name FROM offline_origin",
+            CredentialRows.all,
             "SELECT one, rev FROM change_log_start",
         ]
         for sql in queue {
@@ -58,7 +59,9 @@ struct StateCheck {
 
     private func checkNumbers() throws(StoreError) {
         let numbers = Limits.foundNumbers
-        for table in ["modifier", "claim", "change", "history", "paused_lane", "body"] {
+        for table in [
+            "modifier", "claim", "change", "history", "paused_lane", "credential", "body",
+        ] {
             let key = table == "modifier" ? "number" : table
             let range = table == "body" ? Limits.foundBodies : numbers
             let ends = "SELECT min(\(key)) AS first, max(\(key)) AS last FROM \(table)"

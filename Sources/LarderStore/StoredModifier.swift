@@ -40,6 +40,8 @@ package struct StoredModifier: Equatable, Sendable {
     package private(set) var isAnswered: Bool = false
     /// Whether an attempt ended without a word that denies that it was applied, or is in flight.
     package private(set) var isPerhapsApplied: Bool = false
+    /// The kind of credential without which it is not sent; nil for none.
+    package let credential: CredentialNeed?
     package internal(set) var targets: [EntryID] = []
     let changeCount: Int
 
@@ -98,10 +100,12 @@ package struct StoredModifier: Equatable, Sendable {
         isAnswered = row.isTrue(Column.answered)
         isPerhapsApplied =
             row.isTrue(Column.perhapsApplied) || [.inFlight, .unknown, .accepted].contains(state)
+        credential = row.text(Column.credential).flatMap(CredentialNeed.init)
         // An unreadable lane or dependency would send the modifier out of order. A dependency on a
-        // later modifier would make it wait forever.
+        // later modifier would make it wait forever. An unknown credential would not be missed.
         guard numbers.areSound, (lane == nil) == row.isNull(Column.lane),
             (afterUnknown == nil) == row.isNull(Column.afterUnknown),
+            (credential == nil) == row.isNull(Column.credential),
             Self.text(dependsOn) == row.text(Column.dependsOn) ?? "",
             (state == .failed) == (settledAt != nil), state == .failed || !state.isSettled,
             settledAt != nil || dependsOn.allSatisfy({ $0.value < number.value })
@@ -123,6 +127,7 @@ package struct StoredModifier: Equatable, Sendable {
         attemptsMax = new.attemptsMax
         afterUnknown = new.afterUnknown
         key = new.key
+        credential = new.credential
         acceptedAt = now
         self.revision = revision
         client = new.client?.text

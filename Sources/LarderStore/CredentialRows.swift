@@ -1,0 +1,124 @@
+package import LarderModel
+
+/// A credential as its user gave it, with the one address to which it may be sent.
+package struct StoredCredential: Equatable, Sendable {
+    package let name: CredentialName
+    /// Scheme, host and port of the origin when the credential was set.
+    package let address: String
+    package let credential: Credential
+
+    package init(_ name: CredentialName, address: String, _ credential: Credential) {
+        self.name = name
+        self.address = address
+        self.credential = credential
+    }
+}
+
+/// The table `credential` of `state.db`: the only place of the secrets that users give.
+struct CredentialRows {
+    let connection: SQLiteConnection
+
+    static let all = """
+        SELECT scope, origin, address, header, value, set_at, expires_at FROM credential
+        """
+
+    /// The rows that can be read; a damaged one is left out, so that nothing wrong is sent.
+    func read() throws(StoreError) -> [StoredCredential] {
+        try connection.statement(Self.all).all { row in
+            var numbers = RowNumbers(row)
+            let (setAt, expires) = (numbers.moment("set_at"), numbers.momentOrNil("expires_at"))
+            guard let scope = row.scope("scope"), scope.uid != nil,
+                let origin = row.text("origin").flatMap({ try? OriginName($0) }),
+                let address = row.text("address"), let header = row.text("header"),
+                let value = row.text("value"), numbers.areSound
+            else { return nil }
+            return StoredCredential(
+                CredentialName(scope, at: origin),
+                address: address,
+                Credential(header: header, value: value, setAt: setAt, expires: expires)
+            )
+        }
+    }
+
+    /// Throws `overloaded` if the user has too many.
+    func set(_ stored: StoredCredential) throws(StoreError) {
+        try remove(stored.name)
+        let uid = stored.name.scope.uid ?? 0
+        let count = try connection.statement(
+            "SELECT count(*) AS count FROM credential WHERE scope > :first AND scope < :end",
+            (":first", "\(uid):"),
+            (":end", "\(uid);")
+        ).first { row in row.integer("count") }
+        guard count ?? 0 < Limits.credentialsPerUserMax else { throw .overloaded }
+        try connection.statement(
+            """
+            INSERT INTO credential (scope, origin, address, header, value, set_at, expires_at)
+            VALUES (:scope, :origin, :address, :header, :value, :set_at, :expires_at)
+            """
+        ).run(
+            (":scope", stored.name.scope.text),
+            (":origin", stored.name.origin.text),
+            (":address", stored.address),
+            (":header", stored.credential.header),
+            (":value", stored.credential.value),
+            (":set_at", stored.credential.setAt.milliseconds),
+            (":expires_at", stored.credential.expires?.milliseconds)
+        )
+    }
+
+    func remove(_ name: CredentialName) throws(StoreError) {
+        try connection.statement(
+            "DELETE FROM credential WHERE scope = :scope AND origin = :origin"
+        ).run((":scope", name.scope.text), (":origin", name.origin.text))
+    }
+
+    func forget(_ scopes: RowScopes) throws(StoreError) {
+        let rows = try connection.prepare("DELETE FROM credential WHERE \(scopes.condition)")
+        scopes.bind(to: rows)
+        try rows.run()
+    }
+}
+
+extension Store {
+    /// All credentials of users; asked once at start, with a connection of its own.
+    package func credentials() throws(StoreError) -> [StoredCredential] {
+        try CredentialRows(connection: stateFile.file.openReader(cacheBytes: 0)).read()
+    }
+
+    /// Saves a credential in place of the one before; synced when it returns.
+    ///
+    /// Throws `overloaded` if the user has ``Limits/credentialsPerUserMax`` others.
+    package func setCredential(_ stored: StoredCredential) async throws(StoreError) {
+        try stateFile.refuseWhileFull("save a credential")
+        try await stateFile.commits.submit { writer throws(StoreError) in
+            try CredentialRows(connection: writer.state.connection).set(stored)
+        }
+    }
+
+    package func removeCredential(_ name: CredentialName) async throws(StoreError) {
+        try await stateFile.settle { writer throws(StoreError) in
+            try CredentialRows(connection: writer.state.connection).remove(name)
+        }
+    }
+}
+
+extension ModifierStore {
+    /// The number of an account's modifiers at an origin that wait to be sent, and of those among
+    /// them whose credential was refused or is missing.
+    package func waitingCounts(
+        _ name: CredentialName
+    ) async throws(StoreError) -> (all: Int, refused: Int) {
+        try await store.read { reader throws(StoreError) in
+            let counts = try reader.stateReader().connection.statement(
+                """
+                SELECT count(*) AS count, coalesce(sum(state = 'auth_wait'), 0) AS refused
+                FROM modifier WHERE settled_at IS NULL AND scope = :scope AND origin = :origin
+                    AND state IN ('held', 'queued', 'retry_wait', 'unknown', 'auth_wait')
+                """,
+                (":scope", name.scope.text),
+                (":origin", name.origin.text)
+            ).first { row in (Int(row.integer("count")), Int(row.integer("refused"))) }
+            return counts ?? (0, 0)
+        }
+    }
+}
