@@ -16,6 +16,7 @@ package final class Engine: Sendable {
     package let monitor: Monitor
     package var entries: Entries { Entries(context: context) }
     package var entities: Entities { Entities(context: context) }
+    package var credentials: Credentials { Credentials(context: context) }
     package var pins: Pins { Pins(context: context) }
     package var modifiers: Modifiers { Modifiers(context: context) }
     package var modifierActions: ModifierActions { ModifierActions(context: context) }

@@ -51,11 +51,11 @@ extension EngineContext {
     }
 
     /// An entity's own URL and the origin of that URL; nil if its type has none.
-    func ownURL(of name: EntityName) -> (url: WebURL, origin: OriginSettings)? {
+    func ownURL(of name: EntityName, _ scope: ScopeKey) -> (url: WebURL, origin: OriginSettings)? {
         let origins = origins
         guard let url = origins.ownURL(of: name), let origin = origins[name.origin]?.settings
         else { return nil }
-        return (url, origin)
+        return (url, credentials.settings(of: origin, for: scope.scope))
     }
 
     func entityRules(of origin: OriginName) -> EntityRules {
@@ -64,7 +64,7 @@ extension EngineContext {
 
     /// The URL and the origin to ask for an id; nil for an id that no origin can give.
     func address(of id: EntryID, in scope: ScopeKey) -> (url: WebURL, origin: OriginSettings)? {
-        if let name = id.entity { return ownURL(of: name) }
+        if let name = id.entity { return ownURL(of: name, scope) }
         guard id.text.hasScheme, let url = try? WebURL(id.text), url.text == id.text,
             let origin = try? origin(of: url, in: scope)
         else { return nil }

@@ -24,6 +24,7 @@ final class EngineContext: Sendable {
     let variants: Variants
     /// Origins that an operator set offline; no request leaves for them.
     let offline: Mutex<Set<OriginName>>
+    let credentials: CredentialTable
     /// Limits how many answers are split at the same time: a device has no more processors.
     let splitting = Turnstile(places: Limits.answersSplitMax)
     let work = WorkQueue()
@@ -62,6 +63,7 @@ final class EngineContext: Sendable {
         sharedScope = store.key(for: .shared)
         let offline = Origins.offlineOrigins(store, logger)
         self.offline = Mutex(offline)
+        credentials = CredentialTable(CredentialTable.stored(store, logger))
         followers = FollowerTable(maxBytes: store.limits.maxBytes.bytes)
         self.random = Mutex(random)
         self.logger = logger
@@ -90,7 +92,7 @@ final class EngineContext: Sendable {
         health.replace(old, with: new, now: clock.now())
         for origin in old.known {
             if new[origin.name] == nil {
-                forget(origin.name)
+                originStates.forget(origin.name)
             } else {
                 originStates.changed(origin.name)
             }
@@ -142,14 +144,15 @@ final class EngineContext: Sendable {
 }
 
 extension EngineContext {
+    /// The origin of a URL, with the credential of the scope's account.
     func origin(of url: WebURL, in scope: ScopeKey) throws(Problem) -> OriginSettings {
         guard let origin = admitted(origins.decide(url, for: scope.scope.uid)) else {
             throw Problem(unknownOriginOf: url)
         }
-        return origin
+        return credentials.settings(of: origin, for: scope.scope)
     }
 
-    /// The origin with a name; a public host's to the daemon's owner only.
+    /// The origin with a name, as it is for all users; a public host's to the daemon's owner only.
     func origin(named name: OriginName, for uid: UInt32?) throws(Problem) -> OriginSettings {
         guard let origin = admitted(origins.origin(named: name, for: uid)) else {
             throw Problem(.noSuchOrigin, "there is no origin '\(name)'")
@@ -162,14 +165,9 @@ extension EngineContext {
         if case .implicit(let origin) = decision,
             let forgotten = health.admit(origin, now: clock.now())
         {
-            forget(forgotten)
+            originStates.forget(forgotten)
         }
         return decision.settings
-    }
-
-    func forget(_ name: OriginName) {
-        watch.forget(name)
-        watchers.originForgotten(name)
     }
 
     /// The origin has said what an entry is now; nil: that it is not there.
@@ -205,10 +203,12 @@ extension EngineContext {
         let (departures, departure) = AsyncStream<Void>.makeStream()
         // Cancelled as this returns.
         async let _: Void = noteSilence(of: request.origin.name, after: departures)
-        return try await upstream.ask(request) {
+        let reply = try await upstream.ask(request) {
             onSent()
             departure.finish()
         }
+        credentials.noteAnswer(reply.status, to: request)
+        return reply
     }
 
     private func noteSilence(of name: OriginName, after departures: AsyncStream<Void>) async {
@@ -264,6 +264,28 @@ extension OriginSettings {
             .badRequest,
             "headers: the origin '\(name)' is configured with a '\(field.name)' of its own",
             hint: "Leave the header out, or use an origin without it."
+        )
+    }
+}
+
+extension OriginSettings {
+    /// Refuses a header of a modifier that may be a secret: a modifier outlives its program, so it
+    /// refers to the credential of its account instead.
+    func refuseSecret(in headers: HeaderFields) throws(Problem) {
+        let key = modifiers.idempotency.header
+        let field = headers.fields.first { field in
+            guard !field.name.isEqual(to: key), !field.name.isEqual(to: "Idempotency-Key") else {
+                return false
+            }
+            return HeaderFields.holdsSecret(field.name)
+                || account?.header.isEqual(to: field.name) == true
+        }
+        guard let field else { return }
+        throw Problem(
+            .badRequest,
+            "headers: '\(field.name)' cannot be given for a modifier, which is sent with the "
+                + "credential of its account",
+            hint: "Leave the header out, and set the credential: cachectl origin login \(name)"
         )
     }
 }

@@ -87,7 +87,9 @@ package struct Entries: EnginePart {
         let own = condition(conditions, of: id, scope, unlessMissing: true)
         let removed = try await storing(await store.delete(scope, id, client: client, if: own))
         if let removed { return removed.revision }
-        guard let shared = context.sharedScope(of: id), shared != scope else { return nil }
+        guard let shared = context.sharedScope(of: id, for: scope), shared != scope else {
+            return nil
+        }
         let now = clock.now()
         let isThere = try await context.read { reader throws(StoreError) in
             try reader.entry(shared, id, now: now) != nil

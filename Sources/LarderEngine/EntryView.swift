@@ -164,7 +164,9 @@ struct EntryReader {
                 overlay.failed = try reader.targets.failures(scope, id)
             }
             var found = try self.row(id, in: scope, overlay, row)
-            if found == nil, let shared = sight.map(\.shared) ?? context.sharedScope(of: id) {
+            if found == nil,
+                let shared = sight.map(\.shared) ?? context.sharedScope(of: id, for: scope)
+            {
                 found = try self.row(id, in: shared, overlay, row)
             }
             // The state of an entity and its modifiers count more than an earlier tombstone of its

@@ -13,6 +13,8 @@ final class Flight: Sendable {
         let url: WebURL
         let headers: HeaderFields
         var normalizes = true
+        /// The number of the account's credential: a new one makes a new request.
+        var credential: Int?
     }
 
     struct Plan: Sendable {
@@ -343,7 +345,8 @@ struct FlightBoard: Sendable {
                 scope: isAlone ? scope : context.place(of: request, scope, cached),
                 url: request.url,
                 headers: request.headers,
-                normalizes: request.normalizes
+                normalizes: request.normalizes,
+                credential: origin.account?.number
             ),
             payer: scope,
             origin: origin,

@@ -166,7 +166,12 @@ struct ModifierReports: EnginePart {
         else { return report }
         if let state = standing.state, !state.isSettled { report.state = .init(state) }
         report.waitingFor = standing.wait.flatMap { wait in
-            ModifierWait(wait, now: clock.now(), monotonic: clock.monotonic())
+            ModifierWait(
+                wait,
+                at: row.origin,
+                now: clock.now(),
+                monotonic: clock.monotonic()
+            )
         }
         // A moment written while the clock was ahead: the queue waits for its duration at most.
         if let end = report.waitingFor?.until {
@@ -350,7 +355,12 @@ extension ModifierReport {
 
 extension ModifierWait {
     /// Nil for what ends in a moment by itself.
-    fileprivate init?(_ wait: ModifierQueue.Wait, now: Timestamp, monotonic: Duration) {
+    fileprivate init?(
+        _ wait: ModifierQueue.Wait,
+        at origin: OriginName,
+        now: Timestamp,
+        monotonic: Duration
+    ) {
         func moment(_ due: Duration) -> Timestamp { now.advanced(by: due - monotonic) }
         switch wait {
         case .hold(let end): self.init(reason: "hold", until: moment(end))
@@ -358,7 +368,7 @@ extension ModifierWait {
         case .pausedLane(let lane): self.init(reason: "paused", name: lane.description)
         case .dependency: self.init(reason: "dependency")
         case .backoff(let end): self.init(reason: "backoff", until: moment(end))
-        case .credential: self.init(reason: "credential")
+        case .credential: self.init(reason: "credential", name: origin.text)
         case .decision: self.init(reason: "decision")
         case .offline(let end): self.init(reason: "offline", until: moment(end))
         case .captive(let end): self.init(reason: "captive", until: moment(end))

@@ -101,6 +101,10 @@ final class ModifierSteps: Sendable {
             // The origin was removed, and may be added again.
             return attemptEnded(number, .neverLeft, ModifierRules())
         }
+        guard whole.modifier.credential?.isMet(by: origin.credentialKind) ?? true else {
+            noteFailure(of: whole.modifier, .noCredential, status: nil)
+            return attemptEnded(number, .noCredential, origin.modifiers)
+        }
         let first = whole.changes.first.flatMap { departing.bases[$0.id] }
         let request = ModifierRequest(whole.modifier, on: first ?? .unknown, context)
         let attempt = ModifierAttempt(

@@ -84,6 +84,7 @@ package struct Modifiers: EnginePart {
     ) async throws(Problem) -> NewModifier {
         let targets = try await names.targets(of: command, scope)
         let (url, origin) = try names.address(of: command.request, targets, scope)
+        try origin.refuseSecret(in: command.request.headers)
         let id = command.id ?? context.modifierID(at: now)
         let (body, mediaType) = try await requestBody(command.request, scope)
         var headers = command.request.headers
@@ -114,6 +115,7 @@ package struct Modifiers: EnginePart {
         new.expiresAt = command.expires.map { now.advanced(by: $0) }
         new.attemptsMax = command.attemptsMax
         new.afterUnknown = command.afterUnknown
+        new.credential = origin.credentialKind
         for parent in command.dependsOn {
             if let number = try await dependency(parent, scope, before) {
                 new.dependsOn.append(number)
@@ -131,7 +133,7 @@ package struct Modifiers: EnginePart {
             NewChange(
                 id: target,
                 effect: effect,
-                isOfSharedRow: context.sharedScope(of: target) != nil,
+                isOfSharedRow: context.sharedScope(of: target, for: scope) != nil,
                 variants: context.variantPlaces(of: target, scope)
             )
         }
@@ -332,7 +334,7 @@ package struct Modifiers: EnginePart {
             await store.modifiers.retry(
                 number,
                 of: scope,
-                sharing: { context.sharedScope(of: $0) != nil },
+                sharing: { context.sharedScope(of: $0, for: scope) != nil },
                 variants: { context.variantPlaces(of: $0, scope) },
                 now: now
             )

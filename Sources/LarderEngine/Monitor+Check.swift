@@ -137,12 +137,11 @@ extension Finding {
         let retry = "cachectl queue retry --state \(state.rawValue)\(whose.option)"
         let discard = state == .failed ? "" : " --discard"
         let drop = "cachectl queue drop --state \(state.rawValue)\(discard)\(whose.option)"
-        // A retry is refused like the attempt before, and another header sends them anyway.
+        // A retry is refused like the attempt before, and another credential sends them anyway.
         let help =
             state == .authWait
-            ? "An administrator replaces the header of the server, which sends \(many): "
-                + "cachectl origin add --replace NAME URL --header @FILE    or in the "
-                + "configuration, then: cachectl reload"
+            ? "Give a credential that the server takes, which sends \(many): cachectl origin login "
+                + "NAME"
             : "Send again: \(retry)"
         self.init(
             "queue",

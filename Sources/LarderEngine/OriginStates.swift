@@ -49,6 +49,11 @@ struct OriginStates: EnginePart {
         for tell in told { tell() }
     }
 
+    func forget(_ name: OriginName) {
+        context.watch.forget(name)
+        context.watchers.originForgotten(name)
+    }
+
     /// The settings of an origin changed: waiting requests are tried with the new ones.
     func settingsChanged(_ name: OriginName, hasOtherRules: Bool) {
         context.health.change(name) { $0.settingsChanged() }

@@ -111,18 +111,17 @@ package struct OriginTable: Sendable {
 
     package var hasSharedOrigins: Bool { !sharedAddresses.isEmpty }
 
-    /// Whether an id is that of an answer of an origin whose answers are shared, or of an entity in
-    /// them.
+    /// The origin whose answers are shared and one of which, or an entity in one, has this id.
     ///
     /// An answer that varies has its URL before a space; no URL has one.
-    package func sharesRow(of id: EntryID) -> Bool {
-        if let entity = id.entity { return byName[entity.origin]?.settings.isShared == true }
+    package func sharingOrigin(of id: EntryID) -> OriginSettings? {
+        if let entity = id.entity { return byName[entity.origin]?.settings.ifShared }
         guard sharedAddresses.contains(where: { id.text.utf8.starts(with: $0.utf8) }) else {
-            return false
+            return nil
         }
         let text = String(Substring(id.text.utf8.prefix { $0 != UInt8(ascii: " ") }))
-        guard let url = try? WebURL(text), url.text == text else { return false }
-        return origin(of: url)?.isShared == true
+        guard let url = try? WebURL(text), url.text == text else { return nil }
+        return origin(of: url)?.ifShared
     }
 
     package func with(_ origin: KnownOrigin) -> OriginTable {
@@ -136,4 +135,8 @@ package struct OriginTable: Sendable {
     private func implicitOrigin(of url: WebURL) -> OriginSettings? {
         ImplicitOrigin.origin(for: url) { byName[$0] != nil }
     }
+}
+
+extension OriginSettings {
+    fileprivate var ifShared: OriginSettings? { isShared ? self : nil }
 }

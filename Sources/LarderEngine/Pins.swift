@@ -70,7 +70,7 @@ package struct Pins: EnginePart {
                 scope,
                 id,
                 origin: attempt?.origin.name,
-                adoptsShared: context.sharedScope(of: id) != nil,
+                adoptsShared: context.sharedScope(of: id, for: scope) != nil,
                 now: clock.now()
             )
         )

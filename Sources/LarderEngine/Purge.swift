@@ -43,6 +43,7 @@ package struct Purge: EnginePart {
             guard evicted.evicted > 0 else { break }
         }
         try await storing(await store.forget(scopes))
+        context.credentials.remove { scopes.covers($0.scope) }
         guard !isInUse, !context.flights.isUsed(by: scopes) else {
             throw Problem(
                 .inUse,

@@ -16,19 +16,19 @@ struct Sight: Sendable {
 extension EngineContext {
     /// The shared scope if the id belongs to an origin whose answers are shared; otherwise nil.
     ///
-    /// This costs nothing while there is no such origin.
-    func sharedScope(of id: EntryID) -> ScopeKey? {
-        guard hasSharedOrigins, origins.sharesRow(of: id) else { return nil }
-        return sharedScope
+    /// An account with its own credential sees its own rows only. Free without such an origin.
+    func sharedScope(of id: EntryID, for scope: ScopeKey) -> ScopeKey? {
+        guard hasSharedOrigins, let origin = origins.sharingOrigin(of: id) else { return nil }
+        return credentials.credential(of: scope.scope, at: origin) == nil ? sharedScope : nil
     }
 
     /// Whether a row of the scope hides a shared one under its id from the user.
     func hidesShared(_ id: EntryID, _ scope: ScopeKey) -> Bool {
-        sharedScope(of: id).map { $0 != scope } ?? false
+        sharedScope(of: id, for: scope).map { $0 != scope } ?? false
     }
 
     func sight(_ scope: ScopeKey, _ id: EntryID) -> Sight {
-        Sight(own: scope, shared: sharedScope(of: id))
+        Sight(own: scope, shared: sharedScope(of: id, for: scope))
     }
 
     /// Where a fetch looks: only in the client's own scope if it carries a credential of the

@@ -79,7 +79,7 @@ struct TargetNames: EnginePart {
         _ scope: ScopeKey
     ) throws(Problem) -> (url: WebURL, origin: OriginSettings) {
         if let url = request.url { return (url, try context.origin(of: url, in: scope)) }
-        guard let name = targets.first?.entity, let address = context.ownURL(of: name)
+        guard let name = targets.first?.entity, let address = context.ownURL(of: name, scope)
         else {
             throw Problem(
                 .noRequest,

@@ -55,7 +55,9 @@ extension WatchSession {
             cursor = page.next
             var heads = page.heads.filter { !told.contains($0.entry.id) }
             if place != scope {
-                let ids = heads.map(\.entry.id).filter { context.sharedScope(of: $0) != nil }
+                let ids = heads.map(\.entry.id).filter {
+                    context.sharedScope(of: $0, for: scope) != nil
+                }
                 heads = try await self.heads(of: ids).filter { $0.place == place }
             }
             if let end = await tell(heads) { return end }
@@ -174,7 +176,8 @@ extension WatchSession {
     private func sharedID(in notice: WatchMachine.Notice) -> EntryID? {
         guard case .change(let change, _) = notice.content, let id = change.id else { return nil }
         if change.scope == .shared { return isWanted(notice) ? id : nil }
-        guard case .evict = change.event, command.wants(.put), context.sharedScope(of: id) != nil
+        guard case .evict = change.event, command.wants(.put),
+            context.sharedScope(of: id, for: scope) != nil
         else { return nil }
         return id
     }

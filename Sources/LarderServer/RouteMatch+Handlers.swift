@@ -10,6 +10,7 @@ extension RouteMatch {
         var modifiers: ModifierRoutes { ModifierRoutes(exchange: exchange) }
         var pins: PinRoutes { PinRoutes(exchange: exchange) }
         var origins: OriginRoutes { OriginRoutes(exchange: exchange) }
+        var credentials: CredentialRoutes { CredentialRoutes(exchange: exchange) }
         var raw: RawRoutes { RawRoutes(exchange: exchange, loop: loop) }
         var administration: AdministrationRoutes {
             AdministrationRoutes(exchange: exchange, loop: loop)
@@ -42,6 +43,9 @@ extension RouteMatch {
         case .checkOrigin: try await origins.check(try origin)
         case .putOrigin: try await origins.put(try origin)
         case .removeOrigin: try await origins.remove(try origin)
+        case .showCredential: try await credentials.show(try origin)
+        case .putCredential: try await credentials.put(try origin)
+        case .removeCredential: try await credentials.remove(try origin)
         case .evict: try await administration.evict()
         case .status: try await administration.status()
         case .stats: try await exchange.respond(with: exchange.stats())

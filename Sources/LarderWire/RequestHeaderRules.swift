@@ -124,7 +124,9 @@ package enum RequestHeaderRules {
             throw Problem(
                 .badRequest,
                 "headers: '\(name)' cannot be given for a modifier, the daemon sets it when it sends",
-                hint: "Leave the header out."
+                hint: HeaderFields.holdsSecret(name) && name != "Idempotency-Key"
+                    ? "Leave the header out, and set the credential: cachectl origin login NAME"
+                    : "Leave the header out."
             )
         }
     }
@@ -176,6 +178,30 @@ package enum RequestHeaderRules {
             )
         }
         return value
+    }
+
+    /// The checked header field of a credential; no problem repeats the value.
+    package static func credential(_ name: String, _ value: String) throws(Problem) {
+        guard isToken(name), name.utf8.count <= Limits.credentialHeaderBytesMax,
+            !refused.contains(name.lowercased()), !name.lowercased().hasPrefix("larder-")
+        else {
+            throw Problem(
+                .badRequest,
+                "header: '\(name)' is not the name of a header that may hold a credential",
+                hint: "Leave it out for Authorization, or give the name that the server asks for."
+            )
+        }
+        guard (1...Limits.credentialBytesMax).contains(value.utf8.count),
+            value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }),
+            value.utf8.first != UInt8(ascii: " "), value.utf8.last != UInt8(ascii: " ")
+        else {
+            throw Problem(
+                .badRequest,
+                "value: it is not the value of a header: 1 to \(Limits.credentialBytesMax) bytes, "
+                    + "no control character, no space at its ends",
+                hint: "Give the whole value, such as 'Bearer TOKEN'."
+            )
+        }
     }
 
     /// RFC 9110 5.6.2.

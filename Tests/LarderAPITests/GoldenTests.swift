@@ -32,6 +32,9 @@ struct GoldenTests {
         for title in ["An origin answers a check", "A check does not reach"] {
             try check(OriginCheckReport.self, file.section(title))
         }
+        for title in ["A credential is set", "A credential is shown", "A credential is removed"] {
+            try check(CredentialReport.self, file.section(title))
+        }
     }
 
     @Test("The names of members that may be left out are told too")

@@ -49,11 +49,11 @@ struct OriginTableTests {
             origins.append(OriginSettings(name: try OriginName(name), baseURL: try WebURL(base)))
         }
         let none = OriginTable(origins)
-        #expect(try !none.hasSharedOrigins && !none.sharesRow(of: EntryID(id)))
+        #expect(try !none.hasSharedOrigins && none.sharingOrigin(of: EntryID(id)) == nil)
         origins[0].isShared = true
         let table = OriginTable(origins)
         #expect(table.hasSharedOrigins)
-        #expect(try table.sharesRow(of: EntryID(id)) == isShared)
+        #expect(try (table.sharingOrigin(of: EntryID(id)) != nil) == isShared)
     }
 
     @Test("An id that is no URL belongs to none", arguments: ["note", "a://b", "https://"])

@@ -114,7 +114,7 @@ struct QueueStatusTests {
         try await write(id, .authWait, isStalled: false)
         let refused = await fixture.engine.monitor.status(connections: 0, for: own)
         let fix = refused.findings[0].fix ?? ""
-        #expect(fix.contains("cachectl origin add --replace NAME URL --header @FILE"))
+        #expect(fix.contains("cachectl origin login NAME"))
         #expect(!fix.contains("retry"), "a retry is refused as well")
         try await write(id, .queued, isStalled: false)
         #expect(await fixture.engine.monitor.status(connections: 0, for: own).warnings == [])

@@ -136,6 +136,40 @@ struct OriginTests {
         }
     }
 
+    @Test("A user sets a credential without an administrator's right, which no answer has")
+    func credential() async throws {
+        try await ServerFixture.run { server in
+            let path = "/v1/origins/example/credential"
+            let value = "Bearer 7f3a9c"
+            let set = #"{"account":"work","header":"X-Key","value":"\#(value)"}"#
+            var response = try await ask(server, "PUT", path, set)
+            #expect(response.status == 200)
+            #expect(!response.text.contains("7f3a9c"))
+            let report = try CredentialReport(decoding: response.body)
+            #expect(report.account == "work" && report.header == "X-Key")
+            #expect(report.source == .user && !report.refused && report.waiting == 0)
+            response = try await ask(server, "GET", path + "?account=work")
+            #expect(try CredentialReport(decoding: response.body) == report)
+            response = try await ask(server, "GET", path)
+            #expect(try CredentialReport(decoding: response.body).source == nil)
+            for body in [
+                #"{"value":"\#(value)"#, #"{"value":["\#(value)"]}"#, #"{"values":"\#(value)"}"#,
+                #"{"value":"\#(value)","header":"Host"}"#, #"{"value":"\#(value) "}"#,
+                #"{"value":"\#(value)","expires":"\#(value)"}"#,
+            ] {
+                response = try await ask(server, "PUT", path, body)
+                #expect(response.status == 400, "\(body)")
+                guard !body.contains("expires") else { continue }
+                #expect(!response.text.contains("7f3a9c"), "\(response.text)")
+            }
+            #expect(
+                try await refusal(server, "GET", "/v1/origins/none/credential").hasPrefix("404")
+            )
+            response = try await ask(server, "DELETE", path + "?account=work")
+            #expect(try CredentialReport(decoding: response.body).source == nil)
+        }
+    }
+
     @Test("A check answers 200 also where the origin does not answer")
     func check() async throws {
         try await ServerFixture.run { server in

@@ -211,6 +211,40 @@ extension Route {
             "Asks an origin now, and stores nothing."
         ),
         Route(
+            .showCredential,
+            "GET /v1/origins/{name}/credential",
+            query: AccountQuery.self,
+            [.json(CredentialReport.self)],
+            problems: [.noSuchOrigin],
+            "Tells which credential the requests of the client's account carry, without its value."
+        ),
+        Route(
+            .putCredential,
+            "PUT /v1/origins/{name}/credential",
+            body: .json(
+                [CredentialCommand.self],
+                example: #"{"value":"Bearer s3cret","expires":"2026-11-20T18:43:27Z"}"#
+            ),
+            [.json(CredentialReport.self)],
+            problems: [.noSuchOrigin, .diskFull, .overloaded],
+            """
+            Sets the credential of the client's account at an origin. From then on what the account \
+            reads there is its own, and writes that waited for a credential are sent, one first. \
+            The value goes to the origin's own scheme, host and port only, and no answer has it.
+            """
+        ),
+        Route(
+            .removeCredential,
+            "DELETE /v1/origins/{name}/credential",
+            query: AccountQuery.self,
+            [.json(CredentialReport.self)],
+            problems: [.noSuchOrigin],
+            """
+            Removes the credential of the client's account. `waiting` modifiers are left; those that \
+            were accepted under a credential of the account wait for another one.
+            """
+        ),
+        Route(
             .showOrigin,
             "GET /v1/origins/{name}",
             [.json(OriginReport.self)],

@@ -16,6 +16,7 @@ struct GoldenBytesTests {
         try await Transcript.check("origins.http", rules: .standard) { said in
             try await Self.changeOrigins(said)
             try await Self.askOrigins(said)
+            try await Self.giveCredential(said)
         }
     }
 
@@ -102,6 +103,25 @@ struct GoldenBytesTests {
             "/v1/fetch?url=https%3A%2F%2Fapi.example.com%2Fbusy"
         )
         try await said.ask("An origin that rests is listed", "GET", "/v1/origins")
+    }
+
+    private static func giveCredential(_ said: Transcript) async throws {
+        let path = "/v1/origins/example/credential"
+        try await said.ask(
+            "A credential is set",
+            "PUT",
+            path,
+            body: #"{"value":"Bearer s3cret","expires":"2023-11-15T00:00:00.000Z"}"#
+        )
+        try await said.ask("A credential is shown", "GET", path)
+        try await said.ask("The head of a credential", "HEAD", path)
+        try await said.ask(
+            "A credential is no header",
+            "PUT",
+            path,
+            body: #"{"header":"Host","value":"Bearer s3cret"}"#
+        )
+        try await said.ask("A credential is removed", "DELETE", path)
     }
 
     @Test("Entities")

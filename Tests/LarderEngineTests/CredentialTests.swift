@@ -1,0 +1,233 @@
+import LarderAPI
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// Credentials that users give for their accounts at an origin (cases 23 and 30).
+@Suite("Credentials of accounts", .timeLimit(.minutes(5)), .engine)
+struct CredentialTests {
+    private let fixture = EngineFixture.running
+    private let origin = "example"
+
+    private var name: OriginName { get throws { try OriginName(origin) } }
+    private let work: Scope
+
+    init() throws {
+        work = .own(uid: 1_000, account: try AccountName("work"))
+    }
+
+    @discardableResult
+    private func set(
+        _ value: String,
+        as scope: Scope = EngineFixture.scope,
+        header: String? = nil
+    ) async throws -> CredentialReport {
+        var command = CredentialCommand(value: value)
+        command.header = header
+        return try await fixture.engine.credentials.set(command, at: name, fixture.key(scope))
+    }
+
+    private func report(_ scope: Scope = EngineFixture.scope) async throws -> CredentialReport {
+        try await fixture.engine.credentials.report(name, fixture.key(scope))
+    }
+
+    /// What the requests carried, in the order in which they left.
+    private func sent(_ method: String, _ header: String = "Authorization") -> [String?] {
+        fixture.upstream.asked.all.filter { $0.method == method }.map { $0.origin.headers[header] }
+    }
+
+    @Test("Reads and writes carry the credential of their own account only (case 30)")
+    func accounts() async throws {
+        let (read, put) = (try fixture.url("/r"), try fixture.url("/w"))
+        try await set("mine")
+        try await set("works", as: work, header: "X-Session")
+        fixture.upstream.answer(read, with: .json("[1]"), .json("[2]"), .json("[3]"))
+        fixture.upstream.answer(put, with: .reply(status: 204), .reply(status: 204))
+        let other = Scope.own(uid: 1_001, account: .default)
+        for scope in [EngineFixture.scope, work, other] { try await fixture.fetch(read, as: scope) }
+        #expect(sent("GET") == ["mine", nil, nil])
+        #expect(sent("GET", "X-Session") == [nil, "works", nil])
+        let first = try await fixture.write(.url(put), .none, "PUT", id: "a")
+        #expect(try await fixture.settled(first).state == .confirmed)
+        let second = try await fixture.write(.url(put), .none, "PUT", id: "b", as: work)
+        #expect(try await fixture.settled(second, fixture.key(work)).state == .confirmed)
+        #expect(sent("PUT") == ["mine", nil])
+        #expect(sent("PUT", "X-Session") == [nil, "works"])
+        #expect(try await report().header == "Authorization")
+        #expect(try await report(work).header == "X-Session")
+        #expect(try await report(other).source == nil)
+    }
+
+    @Test("A user's own credential comes before the origin's headers (case 23)")
+    func order() async throws {
+        let url = try fixture.url("/r")
+        var settings = try #require(fixture.engine.context.origins.origin(of: url))
+        settings.headers.append("Authorization", "everybody's")
+        settings.headers.append("X-Client", "larder")
+        let known = KnownOrigin(settings, from: .file("larder.yaml"))
+        _ = try await fixture.engine.origins.reload { (replace) throws(Problem) in
+            try replace([known])
+        }
+        #expect(try await report().source == .origin)
+        try await set("mine")
+        #expect(try await report().source == .user)
+        fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
+        try await fixture.fetch(url, .networkOnly)
+        _ = try await fixture.engine.credentials.remove(at: name, fixture.scope)
+        try await fixture.fetch(url, .networkOnly)
+        #expect(sent("GET") == ["mine", "everybody's"])
+        #expect(sent("GET", "X-Client") == ["larder", "larder"])
+    }
+
+    @Test("A write that was accepted under a credential is not sent without one (case 23)")
+    func removed() async throws {
+        let url = try fixture.url("/w")
+        fixture.upstream.answer(url, with: .reply(status: 204))
+        try await set("mine")
+        try await fixture.engine.modifiers.setLane(
+            .name(LaneName("slow")),
+            fixture.scope,
+            isPaused: true
+        )
+        let id = try await fixture.write(.url(url), .none, "PUT") {
+            $0.lane = try LaneName("slow")
+        }
+        let removed = try await fixture.engine.credentials.remove(at: name, fixture.scope)
+        #expect(removed.waiting == 1)
+        #expect(removed.source == nil)
+        let watch = try await Watch(fixture) { $0.types = [.auth] }
+        try await fixture.engine.modifiers.setLane(
+            .name(LaneName("slow")),
+            fixture.scope,
+            isPaused: false
+        )
+        #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "auth needed"])
+        #expect(sent("PUT").isEmpty)
+        var waiting = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+        // The queue hears of the written state a moment after the watch does.
+        while waiting.waitingFor == nil {
+            await Task.yield()
+            waiting = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+        }
+        #expect(waiting.state == .authWait)
+        #expect(waiting.attempts == 0)
+        #expect(waiting.waitingFor?.name == origin)
+        #expect(try await report().refused)
+        try await set("mine again")
+        #expect(try await fixture.settled(id).state == .confirmed)
+        #expect(sent("PUT") == ["mine again"])
+    }
+
+    @Test("A new credential sends what waited for it, one write first (case 23)")
+    func renewed() async throws {
+        let urls = try ["/1", "/2"].map { try fixture.url($0) }
+        for url in urls {
+            fixture.upstream.answer(url, with: .reply(status: 401), .reply(status: 204))
+        }
+        try await set("old")
+        let watch = try await Watch(fixture) { $0.types = [.auth] }
+        let first = try await fixture.write(.url(urls[0]), .none, "PUT", id: "a")
+        let second = try await fixture.write(.url(urls[1]), .none, "PUT", id: "b")
+        #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "auth needed"])
+        for id in [first, second] {
+            while try await fixture.engine.modifiers.modifier(id, fixture.scope).state != .authWait
+            {
+                await Task.yield()
+            }
+        }
+        #expect(try await report().refused)
+        #expect(try await report().waiting == 2)
+        try await set("new")
+        #expect(try await fixture.settled(first).state == .confirmed)
+        #expect(try await fixture.settled(second).state == .confirmed)
+        #expect(sent("PUT") == ["old", "old", "new", "new"])
+        #expect(try await report().refused == false)
+    }
+
+    @Test("A restart keeps the credential, and an origin that moved to another host gets none")
+    func restart() async throws {
+        let url = try fixture.url("/r")
+        let stored = StoredCredential(
+            CredentialName(EngineFixture.scope, at: try name),
+            address: url.originText,
+            Credential(header: "Authorization", value: "mine", setAt: fixture.clock.now())
+        )
+        try await set("mine")
+        #expect(try fixture.engine.store.credentials() == [stored])
+        #expect("\(stored)".contains("mine") == false)
+        let table = CredentialTable(try fixture.engine.store.credentials())
+        var moved = try #require(fixture.engine.context.origins.origin(of: url))
+        #expect(table.credential(of: EngineFixture.scope, at: moved)?.value == "mine")
+        moved.baseURL = try WebURL("https://elsewhere.example")
+        #expect(table.credential(of: EngineFixture.scope, at: moved) == nil)
+        #expect(table.settings(of: moved, for: EngineFixture.scope).account == nil)
+    }
+
+    @Test("An account with a credential reads its own row, never the shared one (case 23)")
+    func ownRow() async throws {
+        let url = try fixture.url("/r")
+        var settings = try #require(fixture.engine.context.origins.origin(of: url))
+        settings.isShared = true
+        let known = KnownOrigin(settings, from: .file("larder.yaml"))
+        _ = try await fixture.engine.origins.reload { (replace) throws(Problem) in
+            try replace([known])
+        }
+        fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
+        try await fixture.fetch(url, as: work)
+        #expect(try fixture.view(url, EngineFixture.scope) == "[1]")
+        try await set("mine")
+        #expect(try fixture.view(url, EngineFixture.scope) == nil)
+        #expect(try await fixture.fetch(url, .cacheFirst).lastShown?.text == "[2]")
+        #expect(try fixture.view(url, EngineFixture.scope) == "[2]")
+        #expect(try fixture.view(url, work) == "[1]")
+    }
+
+    @Test("A modifier's header that may be a secret is refused, and the problem names the command")
+    func secretHeader() async throws {
+        try await set("mine", header: "X-Who")
+        let settings = try #require(
+            try? fixture.engine.context.origin(of: try fixture.url("/"), in: fixture.scope)
+        )
+        for header in ["X-Api-Key", "x-csrf-token", "X-Client-Secret", "x-who"] {
+            var headers = HeaderFields()
+            headers.append(header, "s3cret")
+            let problem = #expect(throws: Problem.self) { try settings.refuseSecret(in: headers) }
+            #expect(problem?.hint.contains("cachectl origin login example") == true)
+            #expect(problem?.detail.contains("s3cret") == false)
+        }
+        var headers = HeaderFields()
+        headers.append("Idempotency-Key", "1")
+        try settings.refuseSecret(in: headers)
+    }
+
+    @Test("A value that no header can have is refused, without being repeated")
+    func refusedValue() async throws {
+        for value in ["", "two\nlines", " padded", String(repeating: "x", count: 16_385)] {
+            let problem = await #expect(throws: Problem.self) { try await set(value) }
+            #expect(problem?.kind == .badRequest)
+            if !value.isEmpty { #expect(problem?.detail.contains(value) == false) }
+        }
+        for header in ["Host", "Idempotency-Key", "not a name", "Larder-Account"] {
+            let problem = await #expect(throws: Problem.self) {
+                try await set("s3cret", header: header)
+            }
+            #expect(problem?.detail.contains("s3cret") == false)
+        }
+        #expect(try fixture.engine.store.credentials().isEmpty)
+    }
+
+    @Test("A purge forgets the credentials of its user")
+    func purged() async throws {
+        try await set("mine")
+        try await set("works", as: work)
+        _ = try await fixture.engine.purge.run(.one(fixture.scope))
+        #expect(try fixture.engine.store.credentials().map(\.name.scope) == [work])
+        #expect(try await report().source == nil)
+    }
+}
