@@ -96,7 +96,7 @@ extension LarderClient {
         return try await connection.send(request)
     }
 
-    private func originPath(_ name: OriginName) -> String {
+    func originPath(_ name: OriginName) -> String {
         "/v1/origins/\(PercentCoding.encode(name.text))"
     }
 }

@@ -64,6 +64,12 @@ struct Console: Sendable {
         _ = bytes.withUnsafeBytes { writeSome($0, to: STDERR_FILENO) }
     }
 
+    /// Asks for a line on the terminal, which follows on the same one.
+    func prompt(_ text: String) {
+        let bytes = Array(TerminalText.escaped(text).utf8)
+        _ = bytes.withUnsafeBytes { writeSome($0, to: STDERR_FILENO) }
+    }
+
     /// Says what is worth a person's attention, not a log's.
     func remark(_ text: String) {
         if isTerminalErr { note(text) }

@@ -75,4 +75,30 @@ struct OriginsTests {
             #expect(requests.last?.body == Array(#"{"path":"/x"}"#.utf8))
         }
     }
+
+    @Test("A credential travels with its account, and its report comes back (case 23)")
+    func credential() async throws {
+        try await withDaemon { daemon, client in
+            var report = CredentialReport(account: "default", refused: false, waiting: 3)
+            (report.source, report.header) = (.user, "X-Key")
+            let answer = OriginAnswer.reply(200, body: report.encoded())
+            daemon.answer("/v1/origins/a/credential", with: answer, answer, answer)
+            let expires = LarderAPI.Timestamp(milliseconds: 1_800_000_000_000)
+            let set = try await client.setCredential(
+                "s3cret",
+                as: "X-Key",
+                at: "a",
+                expires: expires
+            )
+            #expect(set == report)
+            #expect(try await client.credential(at: "a") == report)
+            #expect(try await client.removeCredential(at: "a").waiting == 3)
+            let requests = daemon.requests.all
+            #expect(requests.map(\.method) == ["PUT", "GET", "DELETE"])
+            var command = CredentialCommand(value: "s3cret")
+            (command.header, command.expires) = ("X-Key", expires)
+            command.account = try CredentialCommand(decoding: requests[0].body).account
+            #expect(try CredentialCommand(decoding: requests[0].body) == command)
+        }
+    }
 }

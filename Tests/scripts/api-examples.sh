@@ -52,6 +52,10 @@ while read -r method path; do
     target=$(target "$method" "$path" | sed "s|https%3A%2F%2Fapi.example.com|$encoded_origin|g")
     # A DELETE before may have taken it away.
     [[ $path != */entries/"{id}"* ]] || request PUT "$(entry notes/1)" --data-binary hello
+    # A PUT of a path above comes later.
+    [[ $method $path != "PUT "*/credential ]] \
+        || request PUT /v1/origins/files --header 'Content-Type: application/json' \
+            --data '{"base_url":"https://files.example.com"}'
     [[ $path != */modifiers/"{modifier}"* ]] \
         || request POST "/v1/modifiers?wait=60s" --header 'Content-Type: application/json' \
             --data "$modifier"
@@ -146,6 +150,9 @@ check queue resume name:cart
 check watch --initial --count 1
 check df -v
 check doctor --config "$config"
+printf 'Bearer token\n' >"$work/token"
+check origin login example --file "$work/token"
+check origin logout example
 check origin list
 check origin add photos "$origin/photos"
 check origin check photos

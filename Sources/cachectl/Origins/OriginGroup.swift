@@ -7,13 +7,14 @@ struct OriginGroup: AsyncParsableCommand {
         commandName: "origin",
         abstract: "Show and change the servers that the daemon may ask.",
         discussion: """
-            All users may list them; the rest is for administrators of the daemon.
+            All users may list them, and log in and out for themselves; the rest is for \
+            administrators of the daemon.
 
             Example: cachectl origin add api https://api.example.com
             """,
         subcommands: [
             OriginList.self, OriginAdd.self, OriginRm.self, OriginCheckUp.self,
-            OriginOffline.self, OriginOnline.self,
+            OriginOffline.self, OriginOnline.self, OriginLogin.self, OriginLogout.self,
         ]
     )
 }

@@ -111,8 +111,7 @@ struct ModifierWords {
         case "dependency": "what it depends on"
         case "backoff": "its next attempt"
         case "credential":
-            "a credential that its server takes: once an administrator has replaced the header, "
-                + "it is sent by itself"
+            "a credential that its server takes: cachectl origin login \(wait.name ?? "NAME")"
         case "decision": "a decision: retry or drop it"
         case "offline": "its server, which does not answer"
         case "captive": "its server, which a captive portal blocks"
