@@ -15,6 +15,8 @@ struct Conduct {
     private let prefix: String
     /// Nil: any.
     private let method: String?
+    /// The value of `Authorization` that spares a request; nil: none does.
+    private let sparedAuthorization: String?
     /// How many more requests; nil: all.
     private(set) var times: Int?
     let ending: Ending
@@ -24,8 +26,9 @@ struct Conduct {
     let reply: Reply?
     let delayMilliseconds: Int
 
-    func covers(method: String, path: String) -> Bool {
+    func covers(method: String, path: String, authorization: String?) -> Bool {
         path.hasPrefix(prefix) && (self.method == nil || self.method == method)
+            && (sparedAuthorization == nil || sparedAuthorization != authorization)
     }
 
     /// One request less; whether there are more to come.
@@ -41,6 +44,7 @@ extension Conduct {
         var members = try ControlMembers(json)
         prefix = try members.take("prefix") { $0.string } ?? "/"
         method = try members.take("method") { $0.string }
+        sparedAuthorization = try members.take("unless_authorization") { $0.string }
         times = try members.take("times") { $0.integer.flatMap { $0 > 0 ? Int($0) : nil } }
         ending = try members.take("does") { $0.string.flatMap(Ending.init) } ?? .answer
         let status = try members.take("status") { value in

@@ -51,7 +51,9 @@ struct Origin {
     /// A head came; whether its body is to be read.
     mutating func headReceived(method: String, path: String) -> Bool {
         guard !Request.isControl(path),
-            let index = conducts.firstIndex(where: { $0.covers(method: method, path: path) }),
+            let index = conducts.firstIndex(where: {
+                $0.covers(method: method, path: path, authorization: nil)
+            }),
             conducts[index].ending == .refuse
         else { return true }
         use(index)
@@ -63,7 +65,11 @@ struct Origin {
         guard !Request.isControl(request.path) else { return Turn(action: control(request)) }
         note(request)
         let index = conducts.firstIndex {
-            $0.covers(method: request.method, path: request.path)
+            $0.covers(
+                method: request.method,
+                path: request.path,
+                authorization: request.authorization
+            )
         }
         guard let index else { return ordinary(request) }
         let conduct = conducts[index]
@@ -115,6 +121,7 @@ struct Origin {
             json.member("path", request.path)
             json.member("key", request.key)
             json.member("type", request.type)
+            json.member("authorization", request.authorization)
         }
         receivedCount += 1
         if received.count == Self.receivedMax { received.removeFirst(Self.receivedMax / 2) }

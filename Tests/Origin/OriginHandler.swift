@@ -133,6 +133,7 @@ extension Request {
             path: head.uri,
             key: head.headers.first(name: "Idempotency-Key"),
             type: head.headers.first(name: "Content-Type"),
+            authorization: head.headers.first(name: "Authorization"),
             ifNoneMatch: head.headers.first(name: "If-None-Match")
         )
     }

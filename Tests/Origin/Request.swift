@@ -7,6 +7,8 @@ struct Request {
     var key: String?
     /// Of the header `Content-Type`.
     var type: String?
+    /// Of the header `Authorization`.
+    var authorization: String?
     /// Of the header `If-None-Match`.
     var ifNoneMatch: String?
     var body: [UInt8] = []

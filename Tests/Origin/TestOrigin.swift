@@ -27,7 +27,8 @@ struct TestOrigin: AsyncParsableCommand {
               GET /_log          the effects, one JSON line each
               GET /_received     the last requests, one JSON line each
 
-            A command says which requests (prefix; method and times, else all) and what they get: \
+            A command says which requests (prefix; method, times and unless_authorization, \
+            else all) and what they get: \
             status, headers, type and body (JSON) or text instead of the ordinary answer; does: \
             answer, hold (not before /_release), close (once it is read), refuse (close before it \
             is read); applied: true has the effect as well; delay_ms.

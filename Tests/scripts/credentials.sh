@@ -1,0 +1,206 @@
+#!/usr/bin/env bash
+# Credentials that a user gives: which requests carry them, what waits for them, who may see them;
+# and no secret in any output or file except the row of the credential (case 23).
+# `await` and the like call functions by their names.
+# shellcheck disable=SC2317
+# shellcheck source=Tests/scripts/support.sh
+source "$(dirname "$0")/support.sh"
+# shellcheck source=Tests/scripts/modifiers.sh
+source Tests/scripts/modifiers.sh
+
+start_origin --honour-keys
+random() { head -c 18 /dev/urandom | base64 | tr -d '+/='; }
+first="Bearer $(random)"
+second="Bearer $(random)"
+outputs=$work/outputs
+mkdir "$outputs"
+step=0
+
+write_configuration() {
+    configure <<END
+origins:
+  local: {base_url: "$origin", allow_private: true}
+log: {level: debug, format: json}
+END
+}
+
+# keeps NAME COMMAND…: keeps all that a command says, for the search at the end.
+keeps() {
+    step=$((step + 1))
+    "${@:2}" >"$outputs/$step.$1" 2>&1
+}
+cachectl() { "$bin/cachectl" --socket "$socket" "$@"; }
+# login VALUE [options]: by stdin.
+login() {
+    local value=$1
+    shift
+    printf '%s\n' "$value" | cachectl origin login local "$@"
+}
+# credential [FILTER]: what the API says of the credential.
+credential() {
+    api http://larder/v1/origins/local/credential | tee "$outputs/credential.$RANDOM" \
+        | jq --raw-output "$1"
+}
+# Whether the origin was asked with a value; asked METHOD PATH VALUE.
+carried() {
+    # Variables of jq.
+    # shellcheck disable=SC2016
+    received --arg path "$2" --arg method "$1" \
+        'select(.path == $path and .method == $method) | .authorization // "none"' | tail -n 1
+}
+
+write_configuration
+start_daemon
+
+# -- reads and writes carry it
+
+expect_equal "without a credential there is none" "null null false 0" \
+    "$(credential '[.source, .header, .refused, .waiting] | map(tostring) | join(" ")')"
+store /r '{"n": 1}'
+fetch "$origin/r"
+expect_equal "a read carries none then" none "$(carried GET /r)"
+keeps login login "$first"
+expect_equal "it says which header, and not the value" "user Authorization" \
+    "$(credential '[.source, .header] | join(" ")')"
+fetch "$origin/r" --data policy=network-only
+expect_equal "a read carries it" "$first" "$(carried GET /r)"
+keeps fetch cat "$work/body" "$work/head"
+store /w/1 '{"n": 0}'
+merge w-1 /w/1 '{"n": 1}'
+expect_equal "a write is confirmed" confirmed "$(fate w-1)"
+expect_equal "and carries it" "$first" "$(carried PATCH /w/1)"
+
+# -- the server takes it no more: one at a time, and none after three
+
+control "$(jq --null-input --compact-output --arg value "$second" \
+    '{prefix: "/w", method: "PATCH", status: 401, unless_authorization: $value}')"
+api --no-buffer --get --header 'Accept: application/jsonl' --data-urlencode types=auth,modifier \
+    --output "$outputs/watch" --max-time 900 http://larder/v1/watch &
+await 60 grep --quiet '"type":' "$outputs/watch"
+for number in 1 2 3 4 5; do
+    store "/w/$number" '{"n": 0}'
+    merge "x-$number" "/w/$number" '{"n": 1}'
+    ((number > 3)) || has_state "write $number waits for a credential" "x-$number" auth_wait
+done
+has_state "after three refusals the next write is not sent" x-4 queued
+expect_equal "as it waits for a credential of the origin" "credential local" \
+    "$(modifier x-5 '[.waiting_for.reason, .waiting_for.name] | join(" ")')"
+expect_equal "none of them was counted" "0 0 0" \
+    "$(for number in 1 2 3; do modifier "x-$number" .attempts; done | xargs)"
+expect_equal "the credential counts as refused, and five writes wait" "true 5" \
+    "$(credential '[.refused, .waiting] | map(tostring) | join(" ")')"
+keeps status cachectl status
+keeps statusjson cachectl status --json
+expect_match "status names the command" "cachectl origin login" "$(cat "$outputs"/*.status)"
+keeps show cachectl queue show x-1
+expect_match "and so does the write, with its origin" "cachectl origin login local" \
+    "$(cat "$outputs"/*.show)"
+for output in 'queue list' 'queue list --json' 'origin list --json' 'stats --json' doctor; do
+    # The words of a command.
+    # shellcheck disable=SC2086
+    keeps "list" cachectl $output
+done
+keeps metrics api http://larder/v1/stats
+keeps explain cachectl inspect "$origin/w/1"
+keeps check api --request POST http://larder/v1/check
+
+# -- another one sends all
+
+keeps relogin login "$second"
+for number in 1 2 3 4 5; do
+    expect_equal "write $number is sent with the new one" confirmed "$(fate "x-$number")"
+done
+expect_equal "which the last one carried" "$second" "$(carried PATCH /w/5)"
+expect_match "the watch says needed and resumed" 'needed.*resumed' \
+    "$(jq --raw-output 'select(.type == "auth") | .state' "$outputs/watch" | xargs)"
+
+# -- a secret in a write is refused
+
+modify "$(jq --null-input --compact-output --arg id "$origin/w/1" --arg value "$first" \
+    '{id: "bad", changes: [{target: {id: $id}, effect: {type: "merge", value: {n: 2}}}],
+      request: {method: "PATCH", url: $id, headers: {"X-Api-Key": $value}}}')"
+expect_match "a secret header of a write is refused, and names the command" \
+    "^400 .*cachectl origin login local" "$status $(member .hint)"
+keeps refused cat "$work/body"
+request PUT /v1/origins/local/credential --header 'Content-Type: application/json' \
+    --data "{\"value\": \"$first\", \"valu"
+keeps badjson cat "$work/body"
+request PUT /v1/origins/local/credential --header 'Content-Type: application/json' \
+    --data "{\"value\": [\"$first\"]}"
+keeps badtype cat "$work/body"
+
+# -- restart, reload, logout
+
+end_daemon TERM
+start_daemon
+fetch "$origin/r" --data policy=network-only
+expect_equal "a restart keeps it" "$second" "$(carried GET /r)"
+keeps reload cachectl reload --json
+keeps config "$bin/larderd" --print-config --config "$config"
+store /w/6 '{"n": 0}'
+cachectl origin offline local
+merge y-1 /w/6 '{"n": 1}'
+keeps logout cachectl origin logout local
+expect_match "logout says how many writes wait" "local: 1 write waits" "$(cat "$outputs"/*.logout)"
+cachectl origin online local
+has_state "a write is not sent without the credential" y-1 auth_wait
+expect_equal "nothing of it left" none "$(received 'select(.path == "/w/6" and .method == "PATCH") |
+    .method' | grep . || echo none)"
+printf '%s\n' "$second" >"$work/secret"
+keeps filelogin cachectl origin login local --file "$work/secret"
+rm "$work/secret"
+expect_equal "and goes out once the user is logged in again" confirmed "$(fate y-1)"
+
+# -- a terminal is asked, and shows nothing of the answer
+
+if command -v script >/dev/null; then
+    third="Bearer $(random)"
+    mkfifo "$work/keys"
+    script --quiet --return --flush --log-out /dev/null --command \
+        "$(printf '%q ' "$bin/cachectl" --socket "$socket" origin login local)" \
+        >"$outputs/terminal" <"$work/keys" &
+    asked=$!
+    exec 3>"$work/keys"
+    await 60 grep --quiet 'Authorization for local: ' "$outputs/terminal"
+    printf '%s\n' "$third" >&3
+    code=0
+    wait "$asked" || code=$?
+    exec 3>&-
+    expect_equal "login asks on a terminal" "0 user" "$code $(credential .source)"
+    expect_equal "which does not show the answer" 0 \
+        "$(grep --count --fixed-strings "${third#Bearer }" "$outputs/terminal")"
+    fetch "$origin/r" --data policy=network-only
+    expect_equal "that is the credential then" "$third" "$(carried GET /r)"
+    login "$second"
+else
+    skip "login asks on a terminal" "script(1) is not installed"
+fi
+
+# -- another account has its own
+
+keeps worklogout cachectl origin logout local --account work
+fetch "$origin/r" --data policy=network-only --data account=work
+expect_equal "another account carries none" none "$(carried GET /r)"
+
+# -- the secrets are nowhere else
+
+end_daemon TERM
+for secret in "${first#Bearer }" "${second#Bearer }"; do
+    expect_equal "no output has it" "" \
+        "$(grep --recursive --text --files-with-matches --fixed-strings "$secret" "$outputs" \
+            "$work/larderd.log" || :)"
+    expect_equal "no file of the cache has it" "" \
+        "$(grep --recursive --text --files-with-matches --fixed-strings "$secret" "$work/cache" \
+            | grep -v '/state\.db' || :)"
+    expect_equal "of the state only state.db may have it" "" \
+        "$(grep --recursive --text --files-with-matches --fixed-strings "$secret" "$work/state" \
+            | grep -v '/state\.db' || :)"
+done
+if grep --quiet --text --fixed-strings "${second#Bearer }" "$work/state/state.db"; then
+    ok "and state.db has the present one, so the search finds what there is"
+else
+    not_ok "and state.db has the present one" "a match" "none"
+fi
+expect_equal "in its own row alone" 1 "$(sqlite3 "$work/state/state.db" .dump 2>/dev/null \
+    | grep --count --fixed-strings "${second#Bearer }" || :)"
+finish
