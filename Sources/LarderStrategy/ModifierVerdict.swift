@@ -50,7 +50,7 @@ package enum ModifierVerdict: Equatable, Sendable {
     /// Whether the write may have been applied, so that it cannot be cancelled (case 18).
     var isPerhapsApplied: Bool {
         switch self {
-        case .neverLeft, .captive, .authNeeded, .notNow(_, _, isSure: true): false
+        case .neverLeft, .captive, .authNeeded, .noCredential, .notNow(_, _, isSure: true): false
         case .confirmed, .accepted, .serverFailed, .refused, .unclear, .notNow: true
         }
     }

@@ -79,7 +79,7 @@ extension QueueWorld {
         var notApplied = row.record.answersNotApplied
         let isDenied =
             switch verdict {
-            case .neverLeft, .captive, .authNeeded: true
+            case .neverLeft, .captive, .authNeeded, .noCredential: true
             case .notNow(_, _, let isSure): isSure
             case .confirmed, .accepted, .serverFailed, .refused, .unclear: false
             }
