@@ -207,7 +207,7 @@ control "{\"prefix\": \"/page\", \"method\": \"PATCH\", \"times\": 1, \"status\"
     \"type\": \"text/plain\", \"text\": \"$words\"}"
 merge c11-4 /page '{"n": 4}' '' '?wait=30s'
 request GET '/v1/modifiers?state=failed'
-expect_equal "case 11: a list tells of a long answer how it begins" "422 2048" \
+expect_equal "case 11: a list has a long answer whole" "422 3000" \
     "$(member '.items[] | select(.id == "c11-4")
         | "\(.answer.status) \(.answer | .body // .body_text | length)"')"
 expect_equal "case 11: the dead letter has all of it" 3000 \
@@ -404,7 +404,7 @@ merge c23-1 /guarded/a '{"n": 2}'
 has_state "case 23: a refused credential" c23-1 auth_wait
 merge c23-2 /guarded/b '{"n": 2}'
 expect_equal "case 23: lets the other lanes go on" confirmed "$(fate c23-2)"
-expect_equal "case 23: waits for a credential of its origin" "credential local" \
+expect_equal "case 23: waits for a credential of its origin" "credential guarded" \
     "$(modifier c23-1 '[.waiting_for.reason, .waiting_for.name] | join(" ")')"
 expect_equal "case 23: status says so" "degraded 1 true" \
     "$(status_of '"\(.state) \(.queue.states.auth_wait) \(.warnings
