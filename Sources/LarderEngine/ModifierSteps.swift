@@ -28,10 +28,8 @@ final class ModifierSteps: Sendable {
         private var values: [EntryID: JSONValue] = [:]
         var verdict: ModifierVerdict?
         var answer: ModifierAttempt.Answer?
-        /// The fields of the answer that are kept.
         var keptHeaders = HeaderFields()
-        /// Number of a fetch that starts when the answer came; entities in the answer are as new as
-        /// that.
+        /// Number of a fetch that starts when the answer came; its entities are as new as that.
         var fetch: Revision?
         /// Whether base has shown the effect, which the origin then said itself.
         var isShownByRead = false

@@ -44,18 +44,22 @@ struct CredentialTests {
 
     @Test("Reads and writes carry the credential of their own account only (case 30)")
     func accounts() async throws {
-        let (read, put) = (try fixture.url("/r"), try fixture.url("/w"))
+        let read = try fixture.url("/r")
+        let (mine, works) = (try fixture.url("/mine"), try fixture.url("/works"))
         try await set("mine")
         try await set("works", as: work, header: "X-Session")
         fixture.upstream.answer(read, with: .json("[1]"), .json("[2]"), .json("[3]"))
-        fixture.upstream.answer(put, with: .reply(status: 204), .reply(status: 204))
+        // The target of a confirmed write is read again.
+        for url in [mine, works] {
+            fixture.upstream.answer(url, with: .reply(status: 204), .json("[4]"))
+        }
         let other = Scope.own(uid: 1_001, account: .default)
         for scope in [EngineFixture.scope, work, other] { try await fixture.fetch(read, as: scope) }
         #expect(sent("GET") == ["mine", nil, nil])
         #expect(sent("GET", "X-Session") == [nil, "works", nil])
-        let first = try await fixture.write(.url(put), .none, "PUT", id: "a")
+        let first = try await fixture.write(.url(mine), .none, "PUT", id: "a")
         #expect(try await fixture.settled(first).state == .confirmed)
-        let second = try await fixture.write(.url(put), .none, "PUT", id: "b", as: work)
+        let second = try await fixture.write(.url(works), .none, "PUT", id: "b", as: work)
         #expect(try await fixture.settled(second, fixture.key(work)).state == .confirmed)
         #expect(sent("PUT") == ["mine", nil])
         #expect(sent("PUT", "X-Session") == [nil, "works"])

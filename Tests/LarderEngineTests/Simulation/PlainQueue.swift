@@ -364,18 +364,7 @@ struct PlainQueue: Hashable {
     ) {
         let id = modifier.id
         let isSpent = modifier.attemptsMax.map { modifier.attempts >= $0 } ?? false
-        switch verdict {
-        case .neverLeft, .captive, .authNeeded, .notNow: break
-        case .confirmed, .accepted, .busy, .serverFailed, .refused, .preconditionFailed, .unclear:
-            change(id) { $0.isPerhapsApplied = true }
-        }
-        switch verdict {
-        case .confirmed, .accepted: doubt = nil
-        case .authNeeded: doubt = Doubt(refusals: (doubt?.refusals ?? 0) + 1)
-        case .notNow, .busy, .serverFailed, .refused, .preconditionFailed, .unclear, .neverLeft,
-            .captive:
-            break
-        }
+        note(verdict, of: id)
         switch verdict {
         case .confirmed(let told):
             for change in modifier.changes where change.effect != .none {
@@ -394,12 +383,8 @@ struct PlainQueue: Hashable {
             change(id) { $0.notApplied += 1 }
             if isSpent { die(id, "attempts") } else { change(id) { $0.standing = .retryWait } }
         case .refused(let status):
-            guard modifier.mayBeApplied, (400..<500).contains(status) else {
-                return refuse(id)
-            }
-            if status == 409, isHonoured {
-                return end(modifier, .notNow, input: input, at: now)
-            }
+            guard modifier.mayBeApplied, (400..<500).contains(status) else { return refuse(id) }
+            if status == 409, isHonoured { return end(modifier, .notNow, input: input, at: now) }
             change(id) {
                 $0.needsPerson = true
                 $0.standing = .unknown
@@ -427,6 +412,18 @@ struct PlainQueue: Hashable {
                 modifier.mayHaveLeft = modifier.hadLeft
                 modifier.standing = wasUnknown ? .unknown : .waiting
             }
+        }
+    }
+
+    private mutating func note(_ verdict: PlainVerdict, of id: String) {
+        switch verdict {
+        case .neverLeft, .captive, .notNow: break
+        case .authNeeded: doubt = Doubt(refusals: (doubt?.refusals ?? 0) + 1)
+        case .confirmed, .accepted:
+            doubt = nil
+            change(id) { $0.isPerhapsApplied = true }
+        case .busy, .serverFailed, .refused, .preconditionFailed, .unclear:
+            change(id) { $0.isPerhapsApplied = true }
         }
     }
 
