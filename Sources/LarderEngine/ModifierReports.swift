@@ -313,7 +313,9 @@ extension ModifierReport {
                 unclearStatus: row.unclearStatus
             )
         }
-        request.headers = NamedValues(row.headers.fields.map { .init($0.name, $0.value) })
+        // An earlier version took secrets in a write, such as an API key.
+        let shown = row.headers.fields.filter { !HeaderFields.holdsSecret($0.name) }
+        request.headers = NamedValues(shown.map { .init($0.name, $0.value) })
         request.contentType = row.mediaType
         request.body = RawJSON(quotingBody: whole.body)
         var bytes = 0

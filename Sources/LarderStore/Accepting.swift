@@ -23,6 +23,7 @@ struct Accepting: WriterPart {
         let aims = fresh.flatMap { seen[$0.id] ?? [] }
         let found = try promotion.bases(of: aims, now: now)
         guard found.large.isEmpty else { return .needs(found.large) }
+        try state.modifiers.forgetOldAnswers(for: fresh)
         if let error = try state.modifiers.refusal(of: fresh, aims, found) {
             try forget(found)
             return .refused(error)

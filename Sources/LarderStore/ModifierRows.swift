@@ -315,6 +315,14 @@ struct ModifierRows {
         }
     }
 
+    /// Forgets answers above limits that were lowered since the last settlement.
+    ///
+    /// Nothing else would free their bytes while a full queue accepts no modifier.
+    func forgetOldAnswers(for new: [NewModifier]) throws(StoreError) {
+        guard state.memory.queue.total.answerBytes > 0 else { return }
+        for scope in Set(new.map(\.scope.text)) { try forgetOldAnswers(of: scope) }
+    }
+
     /// Forgets the oldest answers of all users, and of one user, above `queue.history_bytes`.
     private func forgetOldAnswers(of scope: String) throws(StoreError) {
         let (limits, users) = (state.limits, state.memory.queue.parts.count)

@@ -148,7 +148,9 @@ struct QueueUsage: Equatable {
         if total.bytes + added.total.bytes > limits.maxBytes {
             return .queueFull(.bytes, limit: limits.maxBytes)
         }
-        let users = Set(parts.keys).union(added.parts.keys).count
+        // A user with nothing but kept answers takes no share from another.
+        let active = parts.filter { $0.value.count > 0 || $0.value.bytes > $0.value.answerBytes }
+        let users = Set(active.keys).union(added.parts.keys).count
         let count = limits.part(of: limits.maxModifiers, users: users)
         let bytes = limits.part(of: limits.maxBytes, users: users)
         for (uid, part) in added.parts {

@@ -65,7 +65,11 @@ extension ModifierQueue {
             return false
         }
         switch (verdict, parties[Int(node.party)].access) {
-        case (.authNeeded, let access), (.noCredential, let access):
+        case (.noCredential, _):
+            // No answer: it says nothing of the credential that others are sent with.
+            parties[Int(node.party)].refused.insert(node.number)
+            return true
+        case (.authNeeded, let access):
             parties[Int(node.party)].refused.insert(node.number)
             switch access {
             case .open: setAccess(node.party, .doubt(refusals: 1, trial: nil))

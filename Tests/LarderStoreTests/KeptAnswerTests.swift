@@ -66,6 +66,18 @@ struct KeptAnswerTests {
         #expect(try await lengths(temporary) == [5_000, 0])
     }
 
+    @Test("A lower limit forgets old answers instead of refusing a write (case 2)")
+    func lowered() async throws {
+        var maxBytes: Int64 = 1 << 20
+        let temporary = try TemporaryStore(configure: { $0.queue.maxBytes = maxBytes })
+        try await settle(temporary, "one", bytes: 60_000)
+        #expect(try await lengths(temporary) == [60_000])
+        maxBytes = 60_000
+        try temporary.crash()
+        try await temporary.accept("two", "a")
+        #expect(try await lengths(temporary) == [0])
+    }
+
     @Test("Whether a modifier was perhaps applied survives a restart (case 18)")
     func perhapsApplied() async throws {
         let temporary = try TemporaryStore()

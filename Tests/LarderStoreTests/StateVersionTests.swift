@@ -52,6 +52,7 @@ struct StateVersionTests {
             """
         ),
         (7, "INSERT INTO secret (one, digest_key) VALUES (1, x'000102030405060708090a0b0c0d0e0f')"),
+        (16, "UPDATE modifier SET perhaps_applied = 1 WHERE attempts > 0"),
     ]
 
     /// A closed store whose state.db is of a version, with rows; one that has grown was of an

@@ -135,7 +135,10 @@ struct QueueJudge {
         if doubts[party]?.trial == number { doubts[party]?.trial = nil }
         guard !row.isOutdated, !row.isUnderEarlier else { return false }
         switch verdict {
-        case .authNeeded, .noCredential:
+        case .noCredential:
+            refused[party, default: []].insert(number)
+            return true
+        case .authNeeded:
             refused[party, default: []].insert(number)
             doubts[party, default: Doubt()].refusals += 1
             return true

@@ -84,7 +84,8 @@ struct QueueTable {
         _ state: ModifierState,
         _ until: Duration? = nil,
         attempts: Int = 1,
-        notApplied: Int = 0
+        notApplied: Int = 0,
+        isPerhapsApplied: Bool? = nil
     ) -> QueueReaction {
         .actions(
             [
@@ -93,7 +94,8 @@ struct QueueTable {
                     state,
                     until: until,
                     attempts: attempts,
-                    notApplied: notApplied
+                    notApplied: notApplied,
+                    isPerhapsApplied: isPerhapsApplied
                 )
             ]
         )
@@ -105,9 +107,10 @@ struct QueueTable {
         case .queued: queued
         case .committingSend: committingSend
         case .inFlight: inFlight
-        case .retryWait: waiting(.retryWait, ends: (send, .inFlight), notApplied: 1)
-        case .unknown: waiting(.unknown, ends: (send, .inFlight))
-        case .doubtful: waiting(.unknown, ends: nil)
+        case .retryWait:
+            waiting(.retryWait, ends: (send, .inFlight), notApplied: 1, isPerhapsApplied: false)
+        case .unknown: waiting(.unknown, ends: (send, .inFlight), isPerhapsApplied: true)
+        case .doubtful: waiting(.unknown, ends: nil, isPerhapsApplied: true)
         case .authWait: authWait
         case .accepted: accepted
         case .changing: changing
@@ -183,16 +186,16 @@ struct QueueTable {
     private func waiting(
         _ state: ModifierState,
         ends: (QueueReaction, ModifierState)?,
-        attempts: Int = 1,
-        notApplied: Int = 0
+        notApplied: Int = 0,
+        isPerhapsApplied: Bool
     ) -> Place {
-        let hasLeft = attempts > 0
+        let retried = change(.queued, notApplied: notApplied, isPerhapsApplied: isPerhapsApplied)
         var reactions: [QueueEvent: (QueueReaction, ModifierState?)] = [
-            .cancelAsked: hasLeft
+            .cancelAsked: isPerhapsApplied
                 ? (.refused(.alreadySent), state) : (settle(.cancelled), .cancelled),
-            .discardAsked: hasLeft
+            .discardAsked: isPerhapsApplied
                 ? (settle(.failed(.discarded)), .failed) : (settle(.cancelled), .cancelled),
-            .retryAsked: (change(.queued, attempts: attempts, notApplied: notApplied), .queued),
+            .retryAsked: (retried, .queued),
         ]
         var quiet = QueueEvent.ends.union(QueueEvent.commits)
         quiet.formUnion([.readConfirmed, .credentialChanged, .acceptedAgain])
@@ -204,8 +207,8 @@ struct QueueTable {
         Place(
             reactions: [
                 .credentialChanged: (change(.queued, attempts: 0), .queued),
-                .cancelAsked: (.refused(.alreadySent), .authWait),
-                .discardAsked: (settle(.failed(.discarded)), .failed),
+                .cancelAsked: (settle(.cancelled), .cancelled),
+                .discardAsked: (settle(.cancelled), .cancelled),
                 .retryAsked: (change(.queued, attempts: 0), .queued),
             ],
             quiet: QueueEvent.ends.union(QueueEvent.commits)

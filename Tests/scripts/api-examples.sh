@@ -53,7 +53,7 @@ while read -r method path; do
     # A DELETE before may have taken it away.
     [[ $path != */entries/"{id}"* ]] || request PUT "$(entry notes/1)" --data-binary hello
     # A PUT of a path above comes later.
-    [[ $method $path != "PUT "*/credential ]] \
+    [[ "$method $path" != "PUT "*/credential ]] \
         || request PUT /v1/origins/files --header 'Content-Type: application/json' \
             --data '{"base_url":"https://files.example.com"}'
     [[ $path != */modifiers/"{modifier}"* ]] \
