@@ -37,7 +37,7 @@ struct CredentialTests {
         try await fixture.engine.credentials.report(name, fixture.key(scope))
     }
 
-    /// What the requests carried, in the order in which they left.
+    /// Values of a header in the sent requests, in the order of sending.
     private func sent(_ method: String, _ header: String = "Authorization") -> [String?] {
         fixture.upstream.asked.all.filter { $0.method == method }.map { $0.origin.headers[header] }
     }

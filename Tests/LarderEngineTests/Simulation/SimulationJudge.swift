@@ -71,7 +71,7 @@ struct SimulationJudge {
                 }
         }
 
-        /// The cancel that the engine refused for a write whose attempt reached nobody.
+        /// Index of the refused cancel of a write whose attempt reached no server.
         fileprivate func refusedCancel(during departure: Departure) -> Int? {
             guard departure.isTurnedAway, case .write(let sent, _) = departure.what else {
                 return nil
