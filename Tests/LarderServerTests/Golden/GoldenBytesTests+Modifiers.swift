@@ -125,13 +125,18 @@ extension GoldenBytesTests {
             "/v1/modifiers?wait=10s",
             body: body("m4", "/44", effect: #"{"type":"put","value":{"n":1}}"#, more: "")
         )
+        // The read after that write takes a revision when it starts.
+        let upstream = said.server.upstream
+        let read = try ServerFixture.url("/44")
+        while !upstream.asked.all.contains(where: { $0.method == "GET" && $0.url == read }) {
+            await Task.yield()
+        }
         try await said.ask(
             "A modifier is sent",
             "POST",
             "/v1/modifiers",
             body: body("m5", "/45", effect: #"{"type":"put","value":{"n":1}}"#, more: "")
         )
-        let upstream = said.server.upstream
         while !upstream.asked.all.contains(where: { $0.url.path == "/45" }) { await Task.yield() }
         try await said.ask("A modifier is under way", "GET", "/v1/modifiers/m5")
         try await said.ask("A modifier under way stays", "DELETE", "/v1/modifiers/m5")
