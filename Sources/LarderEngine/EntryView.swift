@@ -219,8 +219,10 @@ struct EntryReader {
         _ overlay: Overlay,
         _ read: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>?? {
-        let content = { (row: borrowing EntryRow) -> EntryView<Row>.Content? in
-            switch row.kind {
+        var (overlay, source) = (overlay, AnswerSource.cache)
+        func content(_ row: borrowing EntryRow) -> EntryView<Row>.Content? {
+            if !row.isComplete { (overlay, source) = (overlay.adding(.ofPart), .modifier) }
+            return switch row.kind {
             case .blob, .fetched: .row(read(row, overlay))
             case .tombstone: row.entry().map { .deleted($0) }
             case .entity, .variants: nil
@@ -239,7 +241,7 @@ struct EntryReader {
         case nil: return nil
         case .whole(nil)?, .normalized(.missing, _)?: return .some(nil)
         case .whole(let content?)?:
-            return EntryView(content: content, overlay: overlay, source: .cache, place: place)
+            return EntryView(content: content, overlay: overlay, source: source, place: place)
         case .normalized(.deleted(let tombstone, let pending, let isByModifier), _)?:
             return EntryView(
                 content: .deleted(tombstone),
@@ -275,7 +277,7 @@ struct EntryReader {
         let isDeleted = entry.kind == .tombstone
         if !isDeleted, shown.bytes == nil, let place = base.place {
             // The base shows unchanged.
-            return try row(id, in: place, shown.overlay, read) ?? nil
+            return try self.row(id, in: place, shown.overlay, read) ?? nil
         }
         return EntryView(
             content: isDeleted ? .deleted(entry) : .made(entry, shown.bytes ?? []),

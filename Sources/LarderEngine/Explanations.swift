@@ -216,7 +216,7 @@ extension PendingExplanation {
         let changes = target.changes
         let effects = changes.map(\.known)
         let values = TargetValues(known, of: id, effects)
-        var run = ViewRun(values.content)
+        var run = ViewRun(values.content, isPart: known.isPart)
         let base = try ViewReport(run.view, of: known, values, [], reader)
         var room = Limits.explainedViewBytesMax - base.byteCount
         var told: [(place: Int, step: PendingStep)] = []
@@ -244,7 +244,12 @@ extension PendingExplanation {
             guard room > 0, steps > 0, !interest.isGivenUp else { break }
             var others = changes
             others.remove(at: told[index].place)
-            let view = View.of(values.content, others.map(\.known), steps: &steps)
+            let view = View.of(
+                values.content,
+                others.map(\.known),
+                isPart: known.isPart,
+                steps: &steps
+            )
             guard !view.isCut else { break }
             let without = try ViewReport(view, of: known, values, others, reader)
             told[index].step.without = without
@@ -306,7 +311,7 @@ extension ViewReport {
             self = .bytes(row.byteCount)
             return
         }
-        self = .json(row.withBody { Array($0) }, isComplete: true)
+        self = .json(row.withBody { Array($0) }, isComplete: row.isComplete)
     }
 
     /// Reports a view; `row` reports an unchanged row.
@@ -337,9 +342,10 @@ extension ViewReport {
             self = .json(values.bytes(value), isComplete: view.isComplete)
         case .base:
             switch (base, values.content) {
-            case (.value(_, let bytes?), _): self = .json(bytes, isComplete: true)
+            case (.value(_, let bytes?), _): self = .json(bytes, isComplete: view.isComplete)
             case (.value(let entry, nil), _): self = .bytes(entry.body.byteCount)
-            case (.entity, .json(let value)): self = .json(values.bytes(value), isComplete: true)
+            case (.entity, .json(let value)):
+                self = .json(values.bytes(value), isComplete: view.isComplete)
             case (.deleted, _), (.entity, .deleted): self = .deleted
             case (.unknown, _), (.entity, _): self = .unknown
             }

@@ -231,7 +231,8 @@ struct ModifierReports: EnginePart {
     ) throws(StoreError) -> ViewReport {
         let effects = changes.map(\.known)
         let values = TargetValues(base, of: id, effects)
-        return try ViewReport(View.of(values.content, effects), of: base, values, changes, reader)
+        let view = View.of(values.content, effects, isPart: base.isPart)
+        return try ViewReport(view, of: base, values, changes, reader)
     }
 
     /// Unsettled modifiers with an effect that the view leaves out, as it does not fit the present

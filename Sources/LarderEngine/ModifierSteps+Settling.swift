@@ -246,18 +246,20 @@ extension BaseUpdate {
         guard isAsSent || !effect.counts else { return }
         let (modifier, values) = (whole.modifier, TargetValues(base, of: id, [effect]))
         let body: EntityBody?
-        switch effect.applied(to: values.content) {
-        // If nothing is known of a target, a part of it is not a base.
-        case .unchanged, .inapplicable, .json(_, isComplete: false): return
-        case .json(let value, _) where id.isEntity: body = values.body(value)
-        case .json(let value, _):
+        var isWhole = true
+        switch effect.applied(to: values.content, isPart: base.isPart) {
+        case .unchanged, .inapplicable: return
+        case .json(let value, let isComplete) where id.isEntity:
+            (body, isWhole) = (values.body(value), isComplete)
+        case .json(let value, let isComplete):
             let type = base.entry?.mediaType ?? MediaType.json
-            self = .made(id, values.bytes(value), type, base, modifier.origin, now)
+            let bytes = values.bytes(value)
+            self = .made(id, bytes, isComplete, type, base, modifier.origin, now)
             return
         case .body where id.isEntity:
             body = (try? JSONValue(parsing: whole.body)).flatMap(values.body)
         case .body:
-            self = .made(id, whole.body, modifier.mediaType, base, modifier.origin, now)
+            self = .made(id, whole.body, true, modifier.mediaType, base, modifier.origin, now)
             return
         case .deleted where id.isEntity:
             self = BaseUpdate(.deleted(base.held.stamp), id, modifier.origin, now)
@@ -267,17 +269,31 @@ extension BaseUpdate {
             return
         }
         guard let body else { return }
-        self = BaseUpdate(.present(body, base.held.stamp), id, modifier.origin, now)
+        let held = HeldEntity.present(body, base.held.stamp)
+        self = BaseUpdate(held, isComplete: isWhole, id, modifier.origin, now)
     }
 
-    fileprivate init(_ held: HeldEntity, _ id: EntryID, _ origin: OriginName, _ now: Timestamp) {
-        self = held.row(id, of: origin, now).map { .put($0.entry, $0.bytes) } ?? .markStale
+    fileprivate init(
+        _ held: HeldEntity,
+        isComplete: Bool = true,
+        _ id: EntryID,
+        _ origin: OriginName,
+        _ now: Timestamp
+    ) {
+        guard let row = held.row(id, of: origin, now) else {
+            self = .markStale
+            return
+        }
+        var entry = row.entry
+        entry.isComplete = isComplete
+        self = .put(entry, row.bytes)
     }
 
     /// A base that has no validator that the origin knows, and is stale.
     private static func made(
         _ id: EntryID,
         _ bytes: [UInt8],
+        _ isComplete: Bool,
         _ mediaType: String?,
         _ base: TargetBase,
         _ origin: OriginName,
@@ -286,6 +302,7 @@ extension BaseUpdate {
         var entry = Entry(id, base.entry, bytes, mediaType: mediaType, by: [])
         (entry.storedAt, entry.revision, entry.headers) = (now, Revision(0), HeaderFields())
         entry.origin = entry.kind == .blob ? nil : entry.origin ?? origin
+        entry.isComplete = isComplete
         return .put(entry, bytes)
     }
 }

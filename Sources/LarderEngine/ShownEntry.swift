@@ -21,7 +21,8 @@ struct ShownEntry: Sendable {
         _ reader: StoreReader
     ) throws(StoreError) {
         let view = try reader.allowance.viewing { steps in
-            let view = View.of(TargetContent(known), changes.map(\.known), steps: &steps)
+            let (content, effects) = (TargetContent(known), changes.map(\.known))
+            let view = View.of(content, effects, isPart: known.isPart, steps: &steps)
             return (view, view.isCut)
         }
         overlay = Overlay(
@@ -37,7 +38,7 @@ struct ShownEntry: Sendable {
             entry = base
             // A shared row does not tell which views one user's changes showed before.
             if case .value(let row, let known) = known,
-                changes.contains(where: { $0.revision > row.revision })
+                !row.isComplete || changes.contains(where: { $0.revision > row.revision })
             {
                 bytes = known
             } else {
@@ -75,10 +76,11 @@ extension View {
     /// Whether only effects say what is shown, and no server.
     fileprivate func isMade(on base: TargetBase) -> Bool {
         switch (base, content) {
-        case (_, .unknown), (_, .base): false
+        case (_, .unknown): false
+        case (_, .base): base.isPart
         case (_, .deleted): isChanged
         case (.unknown, .json), (.unknown, .body), (.deleted, .json), (.deleted, .body): true
-        case (.value, .json), (.value, .body), (.entity, .json), (.entity, .body): false
+        case (.value, .json), (.value, .body), (.entity, .json), (.entity, .body): base.isPart
         }
     }
 }
@@ -130,6 +132,8 @@ extension Entry {
 /// Facts about an entry besides its bytes, while modifiers touch it.
 package struct Overlay: Equatable, Sendable {
     package static let none = Overlay(pending: [], failed: 0, isComplete: true)
+    /// That of a row which is only a part of its target.
+    static let ofPart = Overlay(pending: [], failed: 0, isComplete: false)
 
     /// The modifiers that are not settled and touch it, in their order.
     package let pending: [ModifierID]

@@ -2,7 +2,7 @@ import LarderModel
 
 /// Result of one effect on a target.
 package enum EffectOutcome: Equatable, Sendable {
-    /// The value after it; `isComplete` is false where it shows on `{}` as nothing else is known.
+    /// The value after it; `isComplete` is false where nothing else is known, or only a part.
     case json(JSONValue, isComplete: Bool)
     /// The body of the modifier's request.
     case body
@@ -13,9 +13,9 @@ package enum EffectOutcome: Equatable, Sendable {
 }
 
 extension Effect {
-    /// Applies it to what the target is.
-    package func applied(to content: TargetContent) -> EffectOutcome {
-        var fold = EffectFold(content, steps: Limits.viewStepsMax)
+    /// Applies it to what the target is, or with `isPart` to a part of the target.
+    package func applied(to content: TargetContent, isPart: Bool = false) -> EffectOutcome {
+        var fold = EffectFold(content, isPart: isPart, steps: Limits.viewStepsMax)
         do throws(Inapplicability) {
             try fold.apply(self)
         } catch {
@@ -42,10 +42,10 @@ struct EffectFold {
     private var budget: EffectBudget
 
     /// The steps are what all effects together may take.
-    init(_ base: TargetContent, steps: Int) {
+    init(_ base: TargetContent, isPart: Bool, steps: Int) {
         content = base
         budget = EffectBudget(steps: steps)
-        isComplete = base != .unknown
+        isComplete = base != .unknown && !isPart
     }
 
     /// Steps left for the next effects.

@@ -36,19 +36,25 @@ package struct View: Equatable, Sendable {
 
     /// Applies the effects in their order.
     ///
-    /// An effect is left out if it does not fit, or if the view has used all its steps.
-    package static func of(_ base: TargetContent, _ effects: some Sequence<Effect>) -> View {
+    /// An effect is left out if it does not fit, or if the view has used all its steps. With
+    /// `isPart`, base is only a part of the target.
+    package static func of(
+        _ base: TargetContent,
+        _ effects: some Sequence<Effect>,
+        isPart: Bool = false
+    ) -> View {
         var steps = Limits.viewStepsMax
-        return of(base, effects, steps: &steps)
+        return of(base, effects, isPart: isPart, steps: &steps)
     }
 
     /// Takes what it needs from `steps`, which may be those of several views.
     package static func of(
         _ base: TargetContent,
         _ effects: some Sequence<Effect>,
+        isPart: Bool = false,
         steps: inout Int
     ) -> View {
-        var run = ViewRun(base, steps: steps)
+        var run = ViewRun(base, isPart: isPart, steps: steps)
         for effect in effects { run.add(effect) }
         steps = run.stepsLeft
         return run.view
@@ -67,9 +73,13 @@ package struct ViewRun {
     private var leftOut: [View.LeftOut] = []
 
     /// The steps are what all effects together may take.
-    package init(_ base: TargetContent, steps: Int = Limits.viewStepsMax) {
+    package init(
+        _ base: TargetContent,
+        isPart: Bool = false,
+        steps: Int = Limits.viewStepsMax
+    ) {
         self.base = base
-        fold = EffectFold(base, steps: steps)
+        fold = EffectFold(base, isPart: isPart, steps: steps)
     }
 
     package var stepsLeft: Int { fold.stepsLeft }

@@ -6,6 +6,8 @@ package struct Entry: Equatable, Sendable {
     package var origin: OriginName?
     /// The status of the origin's answer; 200 for a client's blob.
     package var status: Int
+    /// Whether it is all of its target; false while only confirmed writes have said a part of it.
+    package var isComplete = true
     package var mediaType: String?
     /// The origin's validators, as it spelled them; nil for a client's blob.
     package var etag: String?

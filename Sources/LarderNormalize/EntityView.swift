@@ -19,11 +19,12 @@ package struct EntityView: Sendable {
     package init(
         _ base: HeldEntity,
         stored effects: [[UInt8]],
+        isPart: Bool = false,
         steps: inout Int,
         body: (Int) -> [UInt8]?
     ) {
         let effects = effects.map { (try? Effect(parsing: $0)) ?? .none }
-        self.init(base, effects, steps: &steps, body: body)
+        self.init(base, effects, isPart: isPart, steps: &steps, body: body)
     }
 
     /// `body` gives the bytes of the request that the effect at a place belongs to.
@@ -40,17 +41,18 @@ package struct EntityView: Sendable {
     private init(
         _ base: HeldEntity,
         _ effects: [Effect],
+        isPart: Bool = false,
         steps: inout Int,
         body: (Int) -> [UInt8]?
     ) {
         guard !effects.isEmpty, let values = base.values(for: effects) else {
             held = base
-            isComplete = true
+            isComplete = !isPart
             isCut = false
             isChanged = false
             return
         }
-        let view = View.of(values.content, effects, steps: &steps)
+        let view = View.of(values.content, effects, isPart: isPart, steps: &steps)
         isComplete = view.isComplete
         isCut = view.isCut
         isChanged = view.isChanged

@@ -155,6 +155,8 @@ package struct AnswerReader {
         guard target.entry != nil || !target.changes.isEmpty else { return nil }
         var pending = PendingChanges()
         var held = target.base.held
+        let isPart = target.base.isPart
+        pending.isComplete = !isPart
         var revision = target.entry?.revision ?? Revision(0)
         if case .view = sight, !target.changes.isEmpty {
             let view = try reader.allowance.viewing { steps in
@@ -181,7 +183,7 @@ package struct AnswerReader {
             revision: revision,
             storedAt: target.entry?.storedAt ?? target.changes[target.changes.count - 1].acceptedAt,
             pending: pending,
-            isMade: isMade
+            isMade: isMade || isPart
         )
     }
 

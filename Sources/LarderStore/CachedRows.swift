@@ -13,6 +13,8 @@ struct CachedRows {
         let body: Int64?
         let size: Int64
         let owner: Int64
+        /// Whether its entry is complete; see ``Entry/isComplete``.
+        let isComplete: Bool
         let etag: String?
         let lastModified: String?
         /// The skeleton of a normalized answer, and the checksum of its template.
@@ -28,6 +30,7 @@ struct CachedRows {
             digest = row.digest(EntryColumn.digestHigh, .digestLow)
             body = row.integerOrNil(EntryColumn.body)
             owner = row.integer(RecencyColumn.owner)
+            isComplete = row.isOfCompleteEntry
             etag = row.text(EntryColumn.etag)
             lastModified = row.text(EntryColumn.lastModified)
             skeleton = row.integerOrNil(EntryColumn.skeleton)
@@ -38,7 +41,7 @@ struct CachedRows {
         /// now.
         func matches(_ entry: Entry) -> Bool {
             kind == entry.kind && byteCount == entry.body.byteCount && digest == entry.body.digest
-                && skeleton == nil
+                && skeleton == nil && isComplete == entry.isComplete
         }
     }
 

@@ -13,6 +13,8 @@ package struct DurableRow: Sendable {
     package let size: Int64
     var pin: PinState?
     let pinnedAt: Int64?
+    /// Whether its entry is complete; see ``Entry/isComplete``.
+    let isComplete: Bool
     let etag: String?
     let lastModified: String?
     let origin: String?
@@ -70,6 +72,7 @@ package struct DurableRow: Sendable {
         kind = row.integerOrNil(EntryColumn.kind).map { EntryKind(rawValue: $0) ?? .blob }
         revision = numbers.revision(EntryColumn.rev)
         origin = row.text(EntryColumn.origin)
+        isComplete = row.isOfCompleteEntry
         etag = row.text(EntryColumn.etag)
         lastModified = row.text(EntryColumn.lastModified)
         byteCount = numbers.byteCount(EntryColumn.bytes)
@@ -98,6 +101,7 @@ package struct DurableRow: Sendable {
 
     func matches(_ entry: Entry) -> Bool {
         kind == entry.kind && byteCount == entry.body.byteCount && digest == entry.body.digest
+            && isComplete == entry.isComplete
     }
 }
 

@@ -40,6 +40,7 @@ package struct EntryRow: ~Copyable {
         return numbers.byteCount(EntryColumn.bytes)
     }
     var isJSON: Bool { statement.isTrue(EntryColumn.json) }
+    package var isComplete: Bool { statement.isOfCompleteEntry }
     package var digest: Digest { statement.digest(EntryColumn.digestHigh, .digestLow) }
 
     /// How the bytes are coded; the headers of JSON, which is most reads, are not looked through.
@@ -89,11 +90,12 @@ package struct EntryRow: ~Copyable {
         var entry = Entry(
             id: id,
             kind: kind,
-            status: Int(statement.integer(EntryColumn.status)),
+            status: isComplete ? Int(statement.integer(EntryColumn.status)) : 200,
             storedAt: storedAt,
             revision: revision,
             body: BodySummary(byteCount: byteCount, digest: digest, isJSON: isJSON)
         )
+        entry.isComplete = isComplete
         entry.origin = statement.text(EntryColumn.origin).flatMap { try? OriginName($0) }
         entry.mediaType = mediaType
         entry.etag = statement.text(EntryColumn.etag)
@@ -110,7 +112,7 @@ extension SQLiteStatement {
         bind(confirmed: entry)
         bind(EntryColumn.kind, entry.kind.rawValue)
         bind(EntryColumn.rev, entry.revision.number)
-        bind(EntryColumn.status, entry.status)
+        bind(EntryColumn.status, entry.isComplete ? entry.status : Self.statusOfPart)
         bind(EntryColumn.etag, entry.etag)
         bind(EntryColumn.lastModified, entry.lastModified)
         bind(EntryColumn.bytes, entry.body.byteCount)
@@ -119,6 +121,11 @@ extension SQLiteStatement {
         bind(EntryColumn.body, body.upload?.body)
         bind(EntryColumn.data, body.bytes)
     }
+
+    /// The status in the row of an incomplete entry: no answer with this status is ever stored.
+    private static let statusOfPart = 206
+
+    var isOfCompleteEntry: Bool { integer(EntryColumn.status) != Int64(Self.statusOfPart) }
 
     /// Binds ``EntryColumn/confirmed``.
     func bind(confirmed entry: Entry) {

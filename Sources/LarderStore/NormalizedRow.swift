@@ -45,7 +45,11 @@ extension EntryRow {
     }
 
     var entity: KnownEntity? {
-        held.map { KnownEntity(held: $0, revision: revision, storedAt: storedAt) }
+        held.map { held in
+            var known = KnownEntity(held: held, revision: revision, storedAt: storedAt)
+            (known.pending.isComplete, known.isMade) = (isComplete, !isComplete)
+            return known
+        }
     }
 }
 

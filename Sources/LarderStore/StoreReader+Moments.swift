@@ -98,7 +98,7 @@ extension StoreReader {
             guard try file.find(key, scope, id) else { return false }
             let row = EntryRow(file.get)
             guard row.kind == .blob || row.kind == .fetched, !row.isExpired(at: now),
-                row.skeleton == nil, row.isSound
+                row.skeleton == nil, row.isComplete, row.isSound
             else { return false }
             read(row)
             noteUse(of: key)

@@ -99,7 +99,7 @@ package final class StoreReader {
         let mayExpire = shared.residency.place(scope, id)?.isReleased ?? true
         notes?.add(RowKey(scope, id))
         return try openStateReader().withEntry(scope, id) { row -> Bool in
-            guard row.kind == .blob || row.kind == .fetched, row.isSound,
+            guard row.kind == .blob || row.kind == .fetched, row.isSound, row.isComplete,
                 !mayExpire || !row.isExpired(at: now)
             else { return false }
             // An answer of an origin with rules may show newer entities than were saved with it.

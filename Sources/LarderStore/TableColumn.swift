@@ -82,7 +82,7 @@ enum EntryColumn: Int32, TableColumn {
     ]
     static let deleted = list([.scope, .id, .kind, .body, .skeleton])
     static let found = all(but: [
-        .storedAt, .freshUntil, .status, .mediaType, .headers, .json, .data,
+        .storedAt, .freshUntil, .mediaType, .headers, .json, .data,
     ])
 }
 

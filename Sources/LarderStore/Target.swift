@@ -160,6 +160,14 @@ package enum TargetBase: Sendable {
         return entry.mediaType?.lowercased().hasPrefix("text/html") ?? false
     }
 
+    /// Whether it is only a part of the target, which confirmed writes have said.
+    package var isPart: Bool {
+        switch self {
+        case .unknown, .deleted: false
+        case .value(let entry, _), .entity(let entry, _): !entry.isComplete
+        }
+    }
+
     package var held: HeldEntity { if case .entity(_, let held) = self { held } else { .unknown } }
 }
 

@@ -32,7 +32,8 @@ extension Target {
     }
 
     func entityView(steps: inout Int, _ body: (ModifierNumber) -> [UInt8]?) -> EntityView {
-        EntityView(base.held, stored: changes.map(\.effect), steps: &steps) {
+        let effects = changes.map(\.effect)
+        return EntityView(base.held, stored: effects, isPart: base.isPart, steps: &steps) {
             body(changes[$0].number)
         }
     }
