@@ -18,19 +18,22 @@ extension ModifierSteps {
         _ dependants: [ModifierNumber]
     ) async -> ModifierKeeper.Turn {
         let (store, clock) = (context.store, context.clock)
+        // Modifiers that were answered 202 are settled beneath it.
+        let outcomes = { @Sendable (member: ModifierNumber) -> ModifierQueue.Outcome in
+            dependants.contains(member) ? outcome.ofDependants : outcome
+        }
         var departed: [DepartedModifier] = []
         await context.untilDone("a modifier was not settled") { () async throws(StoreError) in
             departed = try await store.modifiers.settle(
                 [number] + dependants,
                 now: clock.now()
             ) { whole in
-                let isFirst = whole.modifier.number == number
-                return self.settlement(of: whole, isFirst ? outcome : outcome.ofDependants)
+                self.settlement(of: whole, outcomes(whole.modifier.number))
             }
         }
         for departed in departed {
             let modifier = departed.whole.modifier
-            let fate = modifier.number == number ? outcome : outcome.ofDependants
+            let fate = outcomes(modifier.number)
             let cause = ChangeCause(modifier)
             await Variants.tell(
                 departed.variants,
@@ -53,12 +56,25 @@ extension ModifierSteps {
                 if waits { reads.read(target, scope) } else { askAgain(target, scope) }
             }
         }
-        attempts.withLock { $0[number] = nil }
-        let waits = departed.first?.waits == true
+        attempts.withLock { attempts in
+            attempts[number] = nil
+            for departed in departed { attempts[departed.whole.modifier.number] = nil }
+        }
+        let group = Set(dependants + [number])
+        let waiting = Set(departed.filter(\.waits).map(\.whole.modifier.number))
+        let beneath = departed.map(\.whole.modifier.number).filter { !group.contains($0) }
         return { machine, now in
-            waits
-                ? machine.answerCommitted(number, now: now)
-                : machine.settleCommitted(number, now: now)
+            var actions: [ModifierQueue.Action] = []
+            for number in beneath {
+                actions +=
+                    waiting.contains(number)
+                    ? machine.answerCommitted(number, now: now)
+                    : machine.answerShown(number, now: now)
+            }
+            return actions
+                + (waiting.contains(number)
+                    ? machine.answerCommitted(number, now: now)
+                    : machine.settleCommitted(number, now: now))
         }
     }
 
@@ -89,6 +105,7 @@ extension ModifierSteps {
         var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
         settlement.variants = variantRows(of: whole)
         settlement.isShown = isShownByRead(number)
+        settlement.changed = Set(whole.effects?.keys.map { $0 } ?? [])
         let last = settlement.answer ?? whole.answer
         settlement.toldAnswer = last.map { $0.told(at: context.clock.now()) } ?? []
         if case .failed(let reason) = outcome {
@@ -124,7 +141,7 @@ extension ModifierSteps {
                 effect,
                 of: whole,
                 on: base,
-                isAsSent: attempted.isAsSent(base, id),
+                isAsSent: whole.isSent(on: base, id),
                 at: context.clock.now()
             )
         }

@@ -24,8 +24,6 @@ final class ModifierSteps: Sendable {
         /// The modifier to send; nil once it is sent.
         private var departing: DepartingModifier?
         var bases: [EntryID: BodySummary] = [:]
-        /// The values of those that effects count on: what is written otherwise says the same.
-        private var values: [EntryID: JSONValue] = [:]
         var verdict: ModifierVerdict?
         var answer: ModifierAttempt.Answer?
         var keptHeaders = HeaderFields()
@@ -36,19 +34,7 @@ final class ModifierSteps: Sendable {
 
         init(_ departing: DepartingModifier? = nil) {
             self.departing = departing
-            guard let departing else { return }
-            bases = departing.bases.compactMapValues(\.said)
-            for (id, base) in departing.bases where departing.whole.effect(on: id)?.counts ?? false
-            {
-                values[id] = TargetContent(base).json
-            }
-        }
-
-        /// Whether a base says what it said when the modifier was sent.
-        func isAsSent(_ base: TargetBase, _ id: EntryID) -> Bool {
-            if base.said == bases[id] { return true }
-            guard let value = values[id], let now = TargetContent(base).json else { return false }
-            return value.isSame(as: now)
+            bases = departing?.bases.compactMapValues(\.said) ?? [:]
         }
 
         mutating func takeDeparting() -> (DepartingModifier, bases: [EntryID: BodySummary])? {

@@ -67,6 +67,36 @@ extension TargetBase {
     }
 }
 
+extension SentBases {
+    /// Notes base by its value for effects that count on it.
+    package static var byValue: SentBases {
+        var bases = SentBases()
+        bases.areWanted = { (try? Effect(parsing: $0))?.counts ?? false }
+        bases.mark = { $0.mark }
+        return bases
+    }
+}
+
+extension TargetBase {
+    /// Stands for its value, in whatever spelling; empty if nothing is known.
+    fileprivate var mark: [UInt8] {
+        switch TargetContent(self) {
+        case .unknown: []
+        case .deleted: [0]
+        case .json(let value):
+            BodySummary(of: value.canonicalBytes, isJSON: false).digest.text.utf8.map { $0 }
+        case .opaque: [1] + (said?.digest.text.utf8.map { $0 } ?? [])
+        }
+    }
+}
+
+extension WholeModifier {
+    /// Whether no read has changed a target's base since the first send step of the round.
+    func isSent(on base: TargetBase, _ id: EntryID) -> Bool {
+        changes.last { $0.id == id }?.sent == base.mark
+    }
+}
+
 package enum TargetViews {
     /// A ``ViewChange/Comparison``: JSON is compared by value, other bytes by their digest.
     package static func change(

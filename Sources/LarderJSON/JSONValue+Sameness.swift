@@ -52,6 +52,47 @@ extension [JSONMember] {
     }
 }
 
+extension JSONValue {
+    /// Bytes that two values have in common exactly if they are the same in any spelling.
+    ///
+    /// They are stored, so every version has to make the same ones.
+    package var canonicalBytes: [UInt8] {
+        var bytes: [UInt8] = []
+        writeCanonically(to: &bytes)
+        return bytes
+    }
+
+    private func writeCanonically(to bytes: inout [UInt8]) {
+        switch self {
+        case .null: bytes.append(UInt8(ascii: "n"))
+        case .bool(let bool): bytes.append(UInt8(ascii: bool ? "t" : "f"))
+        case .number(let number): Self.write("d", JSONDecimal(number).text, to: &bytes)
+        case .string(let text): Self.write("s", text, to: &bytes)
+        case .array(let elements):
+            Self.write("[", elements.count, to: &bytes)
+            for element in elements { element.writeCanonically(to: &bytes) }
+        case .object(let members):
+            let names = members.lastIndexes.map { (name: Array($0.key.text.utf8), index: $0.value) }
+                .sorted { $0.name.lexicographicallyPrecedes($1.name) }
+            Self.write("{", names.count, to: &bytes)
+            for (_, index) in names {
+                Self.write("s", members[index].name, to: &bytes)
+                members[index].value.writeCanonically(to: &bytes)
+            }
+        }
+    }
+
+    private static func write(_ kind: Unicode.Scalar, _ count: Int, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: kind))
+        bytes += "\(count):".utf8
+    }
+
+    private static func write(_ kind: Unicode.Scalar, _ text: String, to bytes: inout [UInt8]) {
+        write(kind, text.utf8.count, to: &bytes)
+        bytes += text.utf8
+    }
+}
+
 /// A value as a key of a set: two are one if they say the same.
 package struct JSONIdentity: Hashable {
     let value: JSONValue

@@ -97,7 +97,8 @@ struct DeadLetters: WriterPart {
                 depends_on = '\(StoredModifier.text(parents))',
                 answer_status = NULL, answer_at = NULL, unclear_status = NULL, rev = \(revision.number)
             WHERE number = \(number);
-            UPDATE change SET settled = 0, before = NULL, after = NULL WHERE modifier = \(next)
+            UPDATE change SET settled = 0, before = NULL, after = NULL, sent = NULL
+            WHERE modifier = \(next)
             """
         )
         var revived = row

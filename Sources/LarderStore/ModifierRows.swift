@@ -164,6 +164,10 @@ struct ModifierRows {
             (":perhaps_applied", change.isPerhapsApplied),
             (":round", change.round)
         )
+        if change.attempts == 0 || change.round != nil {
+            // Nothing of this round can have been applied.
+            try state.queue[.forgetSent].run((":number", change.number.value))
+        }
         count(from: row.state, to: change.state, of: row)
         state.memory.totals.stalled += (change.isStalled ? 1 : 0) - (row.isStalled ? 1 : 0)
         if let answer = change.answer { try write(answer, row) }

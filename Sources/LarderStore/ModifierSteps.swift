@@ -45,6 +45,8 @@ package struct Settlement: Sendable {
     /// The rows that show its targets although no change names them.
     package var variants: [VariantRows] = []
     package var isShown = false
+    /// The targets on which it has an effect.
+    package var changed: Set<EntryID> = []
 
     package enum Outcome: Sendable {
         /// The new base of each target; called on the writer's thread, once or more often.

@@ -1,7 +1,8 @@
 enum QueueStatement: Int, PreparedStatement {
     case insert, insertChange, target, otherChange, send, update,
         answer, get, changes, delete, bury, buryChange, remember, forget, markStale,
-        oldestAnswer, forgetAnswer, answeredChanges, endChange, answered
+        oldestAnswer, forgetAnswer, answeredChanges, endChange, answered, noteSent, forgetSent,
+        sentChanges, acceptedBefore
 
     var sql: String {
         switch self {
@@ -114,6 +115,22 @@ enum QueueStatement: Int, PreparedStatement {
             WHERE change.id = :id AND change.scope = :scope AND settled = 0 AND answered = 1
             ORDER BY change.modifier
             """
+        case .noteSent: "UPDATE change SET sent = :sent WHERE change = :change"
+        case .forgetSent: "UPDATE change SET sent = NULL WHERE modifier = :number"
+        case .sentChanges:
+            """
+            SELECT \(ChangeColumn.list([.change, .sent])) FROM change INDEXED BY change_target
+            WHERE id = :id AND scope = :scope AND settled = 0 AND sent IS NOT NULL
+            """
+        case .acceptedBefore:
+            """
+            SELECT \(ChangeColumn.list([.modifier]))
+            FROM change INDEXED BY change_target
+                JOIN modifier ON number = change.modifier
+            WHERE change.id = :id AND change.scope = :scope AND settled = 0
+                AND modifier < :number AND state = 'accepted' AND answered = 0
+            ORDER BY change.modifier
+            """
         case .endChange: "UPDATE change SET settled = 2 WHERE change = :change"
         case .answered:
             """
@@ -145,7 +162,7 @@ enum ModifierColumn: Int32, TableColumn {
 }
 
 enum ChangeColumn: Int32, TableColumn {
-    case change, modifier, position, scope, id, settled, effect, before, after
+    case change, modifier, position, scope, id, settled, effect, before, after, sent
 }
 
 enum HistoryColumn: Int32, TableColumn {

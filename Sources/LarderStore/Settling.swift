@@ -15,12 +15,48 @@ struct Settling: WriterPart {
     ) throws(StoreError) -> [DepartedModifier] {
         var departed: [DepartedModifier] = []
         for number in numbers {
-            guard let whole = try state.reader.queue.modifier(number),
-                let (variants, waits) = try settle(deciding(whole), now)
-            else { continue }
-            departed.append(DepartedModifier(whole: whole, variants: variants, waits: waits))
+            let beneath = try acceptedBefore(number, deciding)
+            for number in beneath + [number] {
+                // Each is read after those before it have changed base.
+                guard let whole = try state.reader.queue.modifier(number),
+                    let settled = try settle(deciding(whole), now)
+                else { continue }
+                departed.append(
+                    DepartedModifier(whole: whole, variants: settled.variants, waits: settled.waits)
+                )
+            }
         }
         return departed
+    }
+
+    /// The modifiers that were answered 202 before, and that a confirmed one settles with it.
+    ///
+    /// Their effects go into base beneath its own, so that they never show over it (case 7). Each
+    /// takes those before it along, too.
+    private func acceptedBefore(
+        _ number: ModifierNumber,
+        _ deciding: (WholeModifier) -> Settlement
+    ) throws(StoreError) -> [ModifierNumber] {
+        guard try (state.memory.totals.byState[.accepted] ?? 0) > 0 else { return [] }
+        var found: Set<ModifierNumber> = []
+        var open = [number]
+        while let later = open.popLast() {
+            guard let whole = try state.reader.queue.modifier(later) else { continue }
+            let settlement = deciding(whole)
+            guard settlement.isConfirmed, !settlement.isShown else { continue }
+            let scope = (":scope", shared.key(for: whole.modifier.scope).text)
+            for id in settlement.changed {
+                let rows = try state.queue(
+                    .acceptedBefore,
+                    scope,
+                    (":id", id.text),
+                    (":number", later.value)
+                )
+                let numbers = try rows.all { ModifierNumber($0.integer(ChangeColumn.modifier)) }
+                open += numbers.filter { found.insert($0).inserted }
+            }
+        }
+        return found.sorted()
     }
 
     /// Settles one modifier; returns the variants of its targets, or nil if it was settled before.
@@ -114,7 +150,40 @@ struct Settling: WriterPart {
                 saved.claim.goneStatus.map { .deleted(entry.tombstone($0)) }
                 ?? TargetBase(entry, saved.chunked == nil ? saved.inline : nil)
         }
+        try noteSent(whole, scope)
         return DepartingModifier(whole: whole, bases: bases)
+    }
+
+    /// Notes what base is at the first send step of a round; later ones may be repeats of it.
+    private func noteSent(_ whole: WholeModifier, _ scope: ScopeKey) throws(StoreError) {
+        let bases = shared.configuration.sentBases
+        for change in whole.changes where change.sent == nil && bases.areWanted(change.effect) {
+            // The row of a target is durable, so no expiry counts.
+            let now = Timestamp(milliseconds: 0)
+            let base = try promotion.base(of: TargetName(scope, change.id), now: now)
+            let mark = (":sent", bases.mark(base))
+            try state.queue[.noteSent].run((":change", change.row), mark)
+        }
+    }
+
+    /// Notes that a settled modifier has changed base, for those that were sent on the base before.
+    ///
+    /// They are as they were sent: no read has changed base.
+    private func noteChange(
+        of name: TargetName,
+        from before: TargetBase,
+        to after: TargetBase
+    ) throws(StoreError) {
+        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
+        let sent = try state.queue(.sentChanges, scope, id).all { row in
+            (row.integer(ChangeColumn.change), row.bytesOrNil(ChangeColumn.sent))
+        }
+        guard !sent.isEmpty else { return }
+        let mark = shared.configuration.sentBases.mark
+        let (old, new) = (mark(before), mark(after))
+        for (change, noted) in sent where noted == old {
+            try state.queue[.noteSent].run((":change", change), (":sent", new))
+        }
     }
 
     private func fates(
@@ -133,6 +202,7 @@ struct Settling: WriterPart {
             }
             let (fate, next) = try fate(of: name, base, settlement.outcome, now)
             targets.append((name, fate))
+            if let next { try noteChange(of: name, from: base, to: next) }
             bases[name] = next ?? base
         }
         return targets

@@ -27,6 +27,8 @@ package struct StoreConfiguration: Sendable {
     package var uptime: @Sendable () -> Int64? = { nil }
     /// Decides which change watchers hear of when a step changes a target; by default a put.
     package var viewChange: ViewChange.Comparison = { _, _, _ in .put }
+    /// Notes on base when a modifier is sent.
+    package var sentBases = SentBases()
     /// Largest size of a `state.db` of which every page is read at start.
     package var checkedStateBytes = Limits.checkedStateBytesMax
     /// How old the copy of `state.db` gets before another one is taken; nil for no copies.
@@ -72,6 +74,17 @@ package struct StoreConfiguration: Sendable {
         /// references.
         static let othersMax = Limits.clientReadersMax + 5
     }
+}
+
+/// Notes on a target's base when a change of it is sent, to tell later whether a read has changed
+/// it.
+package struct SentBases: Sendable {
+    /// Whether an effect needs base to be as it was sent on; by default none does.
+    package var areWanted: @Sendable (_ effect: [UInt8]) -> Bool = { _ in false }
+    /// Stands for a base; the same for two that say the same.
+    package var mark: @Sendable (TargetBase) -> [UInt8] = { _ in [] }
+
+    package init() {}
 }
 
 /// How much a store may keep; it can change while the store is open.

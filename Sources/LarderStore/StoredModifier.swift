@@ -186,16 +186,21 @@ package struct WholeModifier: Equatable, Sendable {
 }
 
 package struct StoredChange: Equatable, Sendable {
+    let row: Int64
     package let id: EntryID
     package let effect: [UInt8]
     /// The view without a dead letter's effect; `after` is the view with it.
     package let before: [UInt8]?
     package let after: [UInt8]?
+    /// The ``SentBases/mark`` of base when the change was first sent in its round.
+    package let sent: [UInt8]?
 
     /// Reads a row of the table `change`; nil if its id is invalid.
     init?(_ row: SQLiteStatement) {
         guard let id = row.entryID(ChangeColumn.id) else { return nil }
         self.id = id
+        self.row = row.integer(ChangeColumn.change)
+        sent = row.bytesOrNil(ChangeColumn.sent)
         effect = Array(row.bytes(ChangeColumn.effect))
         before = row.bytesOrNil(ChangeColumn.before)
         after = row.bytesOrNil(ChangeColumn.after)

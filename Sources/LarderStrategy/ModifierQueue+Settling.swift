@@ -75,7 +75,10 @@ extension ModifierQueue {
     ///
     /// The modifier waits for that, and counts as confirmed.
     package mutating func answerCommitted(_ number: ModifierNumber, now: Duration) -> [Action] {
-        guard let slot = slots[number], nodes[Int(slot)].state == .settling(.confirmed) else {
+        guard let slot = slots[number] else { return [] }
+        switch nodes[Int(slot)].state {
+        case .settling(.confirmed), .waiting(.accepted): break
+        case .held, .waiting, .committingSend, .inFlight, .answered, .changing, .settling:
             return []
         }
         var actions: [Action] = []
@@ -86,12 +89,15 @@ extension ModifierQueue {
         return finish(actions, now)
     }
 
-    /// A committed answer has settled the modifier.
+    /// A committed answer has settled the modifier, or a later one that was confirmed.
     ///
     /// The queue may hear of this before it hears of the modifier's own step.
     package mutating func answerShown(_ number: ModifierNumber, now: Duration) -> [Action] {
         guard let slot = slots[number] else { return [] }
-        if nodes[Int(slot)].state == .answered { nodes[Int(slot)].state = .settling(.confirmed) }
+        switch nodes[Int(slot)].state {
+        case .answered, .waiting(.accepted): nodes[Int(slot)].state = .settling(.confirmed)
+        case .held, .waiting, .committingSend, .inFlight, .changing, .settling: break
+        }
         return settleCommitted(number, now: now)
     }
 

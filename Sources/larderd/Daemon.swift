@@ -179,6 +179,7 @@ struct Daemon {
         store.readers = Server.readerCount
         store.uptime = SystemClock.uptime
         store.viewChange = TargetViews.change
+        store.sentBases = .byValue
         store.snapshotAge = Limits.snapshotAge
         return store
     }

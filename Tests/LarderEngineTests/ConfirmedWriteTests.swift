@@ -43,6 +43,80 @@ struct ConfirmedWriteTests {
         #expect(shown?.text == #"{"n":6}"#)
     }
 
+    @Test("A repeat does not add what a read has brought already (case 6)", .honouring)
+    func addedByRepeat() async throws {
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        try await fixture.cache(url, .json(#"{"n":5}"#))
+        let gate = Gate()
+        fixture.upstream.answer(
+            writes,
+            with: .reply(status: 502),
+            ScriptedAnswer.reply(status: 204).held(by: gate)
+        )
+        fixture.upstream.answer(url, with: .json(#"{"n":6}"#), .unreachable)
+        let id = try await fixture.write(.url(url), Self.add(1), "POST", to: writes)
+        _ = try await fixture.upstream.asked.element(1)
+        try await fixture.fetch(url) { $0.policy = .networkOnly }
+        gate.open()
+        #expect(try await fixture.settled(id, wait: .seconds(3_600)).state == .confirmed)
+        #expect(try await fixture.cached(url).lastShown?.text == #"{"n":6}"#)
+    }
+
+    @Test("Additions without a read between them all count (case 6)", .honouring)
+    func addedTogether() async throws {
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        try await fixture.cache(url, .json(#"{"n":5,"m":{"a":1,"b":2}}"#))
+        let no = ScriptedAnswer.reply("no", status: 403)
+        fixture.upstream.answer(url, with: no, no, no)
+        fixture.upstream.answer(
+            writes,
+            with: .reply(status: 204),
+            .reply(status: 202),
+            .reply(status: 204)
+        )
+        var ids: [ModifierID] = []
+        for number in 1...3 {
+            ids.append(try await fixture.write(.url(url), Self.add(number), "POST", to: writes))
+        }
+        for id in ids { #expect(try await fixture.settled(id).state == .confirmed) }
+        let shown = try await fixture.cached(url).lastShown
+        #expect(shown?.text == #"{"n":11,"m":{"a":1,"b":2}}"#)
+        #expect(shown?.pending == 0)
+    }
+
+    @Test("A write answered 202 goes beneath a later one of its target, and ends with it (case 7)")
+    func beneath() async throws {
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        let other = try fixture.url("/b")
+        for url in [url, other] {
+            try await fixture.cache(url, .json(#"{"n":0,"m":0}"#))
+            fixture.upstream.answer(url, with: .reply("no", status: 403))
+        }
+        fixture.upstream.answer(
+            writes,
+            with: .reply(status: 202),
+            .reply(status: 202),
+            .reply(status: 204)
+        )
+        let first = try Effect.json(#"{"type":"merge","value":{"n":1,"m":1}}"#)
+        let second = try Effect.json(#"{"type":"merge","value":{"n":2}}"#)
+        let third = try Effect.json(#"{"type":"merge","value":{"n":3}}"#)
+        // The second takes the first along, with which it shares a target.
+        let ids = [
+            try await fixture.write(.url(other), first, "POST", to: writes),
+            try await fixture.write(.url(url), first, "POST", to: writes) { command in
+                command.changes.append(.init(target: try .url(other), effect: second))
+            },
+            try await fixture.write(.url(url), third, "POST", to: writes),
+        ]
+        for id in ids { #expect(try await fixture.settled(id).state == .confirmed) }
+        #expect(try await fixture.cached(url).lastShown?.text == #"{"n":3,"m":1}"#)
+        let shown = try await fixture.cached(other).lastShown
+        #expect(shown?.text == #"{"n":2,"m":1}"#)
+        #expect(shown?.pending == 0)
+        #expect(fixture.clock.monotonic() == .zero, "no limit has ended them")
+    }
+
     @Test("A 304 to a request that preceded a confirmed write confirms nothing (P-06)")
     func overtakenConfirmation() async throws {
         let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
@@ -63,5 +137,16 @@ struct ConfirmedWriteTests {
         gate.open()
         _ = try await fetch.result()
         #expect(try await fixture.cached(url).lastShown?.text == #"{"n":2}"#)
+    }
+
+    private static func add(_ number: Int) throws -> Effect {
+        try Effect.json(#"{"type":"add","value":{"/n":\#(number)}}"#)
+    }
+}
+
+extension Trait where Self == RunningEngine {
+    /// An engine whose origin does once what carries one key.
+    fileprivate static var honouring: Self {
+        .engine { $0.origin.modifiers.idempotency.isHonoured = true }
     }
 }

@@ -23,6 +23,7 @@ struct JSONSamenessTests {
     func same(left: String, right: String) throws {
         #expect(try json(left).isSame(as: json(right)))
         #expect(try json(right).isSame(as: json(left)))
+        #expect(try json(left).canonicalBytes == json(right).canonicalBytes)
     }
 
     @Test(

@@ -55,6 +55,28 @@ struct SettlingTests {
         #expect(try await temporary.store.modifiers.whole(number) == nil)
     }
 
+    @Test("The base of the first send step outlives repeats and a crash (case 6)")
+    func sentBase() async throws {
+        try await temporary.answer("a", #"{"n":1}"#)
+        let add = #"{"type":"add","value":{"/n":1}}"#
+        let number = try await temporary.accept("one", "a", effect: add)
+        func sent() async throws -> [UInt8]? {
+            _ = try await temporary.store.modifiers.send(number)
+            return try await temporary.store.modifiers.whole(number)?.changes[0].sent
+        }
+        let first = try #require(try await sent())
+        try await temporary.answer("a", #"{"n":2}"#)
+        try temporary.crash()
+        #expect(try await sent() == first)
+        // Nothing was counted, so nothing can have been applied.
+        _ = try await temporary.store.modifiers.update(ModifierUpdate(number, .queued, attempts: 0))
+        let second = try #require(try await sent())
+        #expect(second != first)
+        try await temporary.answer("a", #"{ "n": 1.0 }"#)
+        _ = try await temporary.store.modifiers.update(ModifierUpdate(number, .queued, attempts: 0))
+        #expect(try await sent() == first)
+    }
+
     @Test("Modifiers that wait for a person are counted by user, also after a crash")
     func waitingForPerson() async throws {
         let number = try await temporary.accept("one", "a")

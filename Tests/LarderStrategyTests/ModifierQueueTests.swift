@@ -42,6 +42,19 @@ struct ModifierQueueTests {
         #expect(script.queue.answerCommitted(number, now: script.now).isEmpty)
     }
 
+    @Test("A modifier that was answered 202 leaves with a later one of its target (case 7)")
+    mutating func beneath() throws {
+        #expect(script.add([try script.record(1, ["x"])]) == [1])
+        var child = try script.record(3, ["y"])
+        child.dependsOn = [ModifierNumber(1)]
+        #expect(script.accept([child]).isEmpty)
+        _ = script.end(1, .accepted)
+        _ = script.queue.changeCommitted(ModifierNumber(1), now: script.now)
+        let next = script.queue.answerShown(ModifierNumber(1), now: script.now)
+        #expect(next == [.commitSend(ModifierNumber(3))])
+        #expect(script.queue.state(of: ModifierNumber(1)) == nil)
+    }
+
     @Test("After a start an answered modifier is still answered, and its child is sent (case 29)")
     mutating func answeredBefore() throws {
         var parent = try script.record(1, ["x"])

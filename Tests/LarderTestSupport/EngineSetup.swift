@@ -16,6 +16,7 @@ package struct EngineSetup {
     package init() throws {
         store.reserveBytes = 0
         store.viewChange = TargetViews.change
+        store.sentBases = .byValue
         origin = OriginSettings(
             name: try OriginName("example"),
             baseURL: try WebURL("https://api.example.com")

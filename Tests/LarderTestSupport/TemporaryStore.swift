@@ -46,6 +46,7 @@ package final class TemporaryStore {
         // Thousands of stores are made; who tests the reserve says so.
         configuration.reserveBytes = 0
         configuration.viewChange = TargetViews.change
+        configuration.sentBases = .byValue
         configuration.faults = faults
         configure(&configuration)
         opened = try Store(configuration, now: now, newKeySeed: { 1 })

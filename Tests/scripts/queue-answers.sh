@@ -79,12 +79,19 @@ merge c7-1 /later '{"liked": true}'
 has_state "case 7: 202 is no more than accepted" c7-1 accepted
 expect_equal "case 7: which is shown" '{"liked":true} 1' \
     "$(view /later) $(header Larder-Pending)"
-merge c7-2 /later '{"seen": true}' '' '?wait=30s'
-expect_equal "case 7: and in nobody's way" confirmed "$(member .state)"
+fetch "$origin/later"
 has_state "case 7: a read that does not show it says nothing" c7-1 accepted
-store /later '{"liked":true,"seen":true}'
+store /later '{"liked":true}'
 fetch "$origin/later"
 expect_equal "case 7: a read that does confirms it" confirmed "$(fate c7-1)"
+control '{"prefix": "/later", "method": "PATCH", "times": 1, "status": 202}'
+merge c7-2 /later '{"liked": false, "seen": true}'
+has_state "case 7: another one is accepted" c7-2 accepted
+merge c7-3 /later '{"liked": true}' '' '?wait=30s'
+expect_equal "case 7: which is in nobody's way" confirmed "$(member .state)"
+expect_equal "case 7: which settles it" confirmed "$(fate c7-2)"
+expect_equal "case 7: and it does not show over that one" true \
+    "$(view /later | jq .liked)"
 
 # -- not now
 

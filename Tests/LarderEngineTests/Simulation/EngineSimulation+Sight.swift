@@ -104,7 +104,6 @@ extension EngineSimulation {
         let overlay = found.overlay
         switch found.content {
         case .row(let revision):
-            try require(overlay.isComplete, "\(path): base is shown as a part")
             try checkRevision(path, revision, base.view)
             return PlainQueue.Shown(base, base.view, overlay)
         case .deleted(let entry):
@@ -168,7 +167,7 @@ extension EngineSimulation {
                 let text = "\(id) has \(bytes.count) odd bytes as its base"
                 throw SimulationJudge.Complaint(text: text)
             }
-            return .value(value)
+            return found.overlay.isComplete ? .value(value) : .part(value)
         }
     }
 }
@@ -178,17 +177,11 @@ extension PlainQueue.Base {
         switch view {
         case .unknown: self = .unknown
         case .deleted: self = .deleted
-        case .value(let value, isComplete: _): self = .value(value)
+        case .value(let value, let isComplete): self = isComplete ? .value(value) : .part(value)
         }
     }
 
-    fileprivate var view: PlainView {
-        switch self {
-        case .unknown: .unknown
-        case .deleted: .deleted
-        case .value(let value): .value(value, isComplete: true)
-        }
-    }
+    fileprivate var view: PlainView { PlainQueue.view(self) }
 }
 
 extension PlainQueue.Shown {

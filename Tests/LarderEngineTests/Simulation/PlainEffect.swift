@@ -6,6 +6,8 @@ enum PlainView: Hashable {
     case unknown
     case deleted
     case value(PlainValue, isComplete: Bool)
+
+    var value: PlainValue? { if case .value(let value, _) = self { value } else { nil } }
 }
 
 /// An effect, and what it does by the letter of the design.

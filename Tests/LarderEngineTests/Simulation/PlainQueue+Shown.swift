@@ -3,7 +3,7 @@ extension PlainQueue {
     /// P-04.
     func shown(_ path: String) -> Shown {
         let touching = unsettled.filter { !$0.changes(path).isEmpty }
-        let kept = kept[path].map { Base.value($0) }
+        let kept = kept[path]
         var view = Self.view(touching.isEmpty ? kept ?? base(path) : base(path))
         for effect in touching.flatMap({ $0.changes(path) }) {
             view = effect.applied(to: view) ?? view

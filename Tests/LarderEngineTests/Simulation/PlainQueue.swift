@@ -4,12 +4,6 @@
 /// It was written from the cases of the design and knows nothing of lanes that are waited for,
 /// timers, files or tasks: it says what may be, not when it comes about.
 struct PlainQueue: Hashable {
-    enum Base: Hashable {
-        case unknown
-        case deleted
-        case value(PlainValue)
-    }
-
     /// What somebody may see of a target.
     struct Shown: Hashable {
         let base: Base
@@ -28,7 +22,7 @@ struct PlainQueue: Hashable {
     private(set) var confirmations: [String: Int] = [:]
     private(set) var pinned: Set<String> = []
     /// What pins keep that the origin has deleted.
-    private(set) var kept: [String: PlainValue] = [:]
+    private(set) var kept: [String: Base] = [:]
     /// Pins whose bytes the cache alone has: it could not be read when they were made.
     private var unsaved: Set<String> = []
     private var paused: Set<String> = []
@@ -72,20 +66,12 @@ struct PlainQueue: Hashable {
         unsettled.contains { $0.changes.contains { $0.path == path } }
     }
 
-    static func view(_ base: Base) -> PlainView {
-        switch base {
-        case .unknown: .unknown
-        case .deleted: .deleted
-        case .value(let value): .value(value, isComplete: true)
-        }
-    }
-
     mutating func set(_ path: String, _ base: Base) {
         let old = self.base(path)
         guard old != base else { return }
         // A pin keeps the bytes that it has.
-        if case .value(let value) = old, base == .deleted, pinState(path) == "held" {
-            kept[path] = value
+        if Self.view(old).value != nil, base == .deleted, pinState(path) == "held" {
+            kept[path] = old
         } else {
             kept[path] = nil
         }
@@ -152,7 +138,7 @@ struct PlainQueue: Hashable {
             modifiers.removeAll { $0.id == id }
             if modifier.standing == .failed("refused") { modifier.isPerhapsApplied = false }
             modifier.round += 1
-            modifier.attempts = 0
+            (modifier.attempts, modifier.sentOn) = (0, [:])
             modifier.notApplied = 0
             modifier.needsPerson = false
             modifier.standing = .waiting
@@ -204,7 +190,8 @@ struct PlainQueue: Hashable {
     func pinState(_ path: String) -> String? {
         guard pinned.contains(path) else { return nil }
         if kept[path] != nil { return "gone" }
-        if case .value = base(path), !unsaved.contains(path), !rows.waiting.contains(path) {
+        if Self.view(base(path)).value != nil, !unsaved.contains(path), !rows.waiting.contains(path)
+        {
             return "held"
         }
         return "without bytes"
@@ -288,7 +275,7 @@ struct PlainQueue: Hashable {
             modifier.attempts += 1
             modifier.hadLeft = modifier.mayHaveLeft
             modifier.mayHaveLeft = true
-            for change in modifier.changes {
+            for change in modifier.changes where modifier.sentOn[change.path] == nil {
                 modifier.sentOn[change.path] = queue.base(change.path)
             }
         }
@@ -397,6 +384,7 @@ struct PlainQueue: Hashable {
         case .authNeeded:
             change(id) {
                 $0.attempts -= 1
+                if $0.attempts == 0 { $0.sentOn = [:] }
                 $0.standing = .authWait
             }
         case .unclear:
@@ -409,6 +397,7 @@ struct PlainQueue: Hashable {
         case .neverLeft, .captive:
             change(id) { modifier in
                 modifier.attempts -= 1
+                if modifier.attempts == 0 { modifier.sentOn = [:] }
                 modifier.mayHaveLeft = modifier.hadLeft
                 modifier.standing = wasUnknown ? .unknown : .waiting
             }
@@ -433,27 +422,43 @@ struct PlainQueue: Hashable {
         _ told: (path: String, value: PlainValue)?,
         _ input: Int? = nil
     ) {
+        for path in modifier.visible.map(\.path) {
+            let earlier = unsettled.prefix { $0.id != modifier.id }
+            for before in earlier where before.visible.contains(where: { $0.path == path }) {
+                guard case .accepted = before.standing, self[before.id] != nil else { continue }
+                confirm(before, nil)
+            }
+        }
         let open = modifier.changes.filter { !rows.hasOwn($0.path) }
         self.change(modifier.id) { ($0.changes, $0.standing) = (open, .answered) }
         if open.isEmpty { settle(modifier.id) }
         for change in modifier.changes where rows.hasOwn(change.path) {
             if let input { rows.store(change.path, input) }
             if let told, told.path == change.path {
-                set(change.path, .value(told.value))
+                settle(change.path, on: .value(told.value))
                 continue
             }
-            let isSame = modifier.sentOn[change.path] == base(change.path)
+            let isSame = modifier.sentOn[change.path]?.isSame(as: base(change.path)) ?? false
             switch change.effect {
             case .patch, .add: guard isSame else { continue }
             case _: break
             }
             switch change.effect.applied(to: Self.view(base(change.path))) {
-            case .value(let value, isComplete: true): set(change.path, .value(value))
-            case .deleted: set(change.path, .deleted)
-            // A part of what nobody knows is no base.
-            case .value(_, isComplete: false), .unknown, nil: break
+            case .value(let value, let isComplete):
+                settle(change.path, on: isComplete ? .value(value) : .part(value))
+            case .deleted: settle(change.path, on: .deleted)
+            case .unknown, nil: break
             }
         }
+    }
+
+    /// A confirmed write makes a new base, which is no other one for those that were sent before.
+    private mutating func settle(_ path: String, on new: Base) {
+        let old = base(path)
+        for modifier in unsettled where modifier.sentOn[path]?.isSame(as: old) == true {
+            change(modifier.id) { $0.sentOn[path] = new }
+        }
+        set(path, new)
     }
 
     /// The server's own word on a target (case 3), which settles all that was answered 202 and that
@@ -545,8 +550,6 @@ struct PlainQueue: Hashable {
     mutating func stop() {
         doubt = unsettled.contains { $0.standing == .authWait } ? Doubt() : nil
         for modifier in modifiers {
-            // Nor whether their targets are what they were when they were sent.
-            change(modifier.id) { $0.sentOn = [:] }
             // A refused credential may be another one at the next start.
             if modifier.standing == .unsent || modifier.standing == .authWait {
                 change(modifier.id) { $0.standing = .waiting }
