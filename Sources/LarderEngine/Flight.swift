@@ -199,6 +199,8 @@ struct FlightAnswer: Sendable {
     let status: Int
     /// Whether the store has it: else it is only told.
     var isKept = true
+    /// Whether a confirmed write is newer: what is cached shows instead, if there is anything.
+    var isOvertaken = false
     /// Whether it is kept normalized: what it shows may be newer than its bytes.
     var isNormalized = false
     /// Cookies that the origin sets; only the client that asked gets them, and they are not stored.

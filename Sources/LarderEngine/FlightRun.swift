@@ -80,11 +80,15 @@ struct FlightRun: ~Copyable {
         if let read = read.take() { context.reads.landed(read) }
     }
 
-    private mutating func overtaken() -> Step {
+    /// A write is newer than the answer, of which nothing was stored.
+    private mutating func overtaken(_ outcome: FlightOutcome) -> Step {
         switch machine.overtaken() {
-        case .ask(let attempt): .ask(attempt)
-        case .giveUp(let failure): .land(failed(failure))
-        case .nothing: .land(cutShort())
+        case .ask(let attempt): return .ask(attempt)
+        case .tellCached:
+            guard case .current(var answer) = outcome else { return .land(outcome) }
+            (answer.isOvertaken, answer.isKept) = (true, false)
+            return .land(.current(answer))
+        case .nothing: return .land(cutShort())
         }
     }
 
@@ -223,7 +227,7 @@ struct FlightRun: ~Copyable {
         }
         guard case .store = machine.bodyArrived() else { return .land(cutShort()) }
         let outcome = await store(taken, reply, freshness)
-        if read?.isOvertaken == true { return overtaken() }
+        if read?.isOvertaken == true { return overtaken(outcome) }
         _ = machine.stored()
         if case .current(let answer) = outcome {
             await context.noteAnswer(answer, plan, read?.fence)
@@ -402,11 +406,11 @@ struct FlightRun: ~Copyable {
             if let fence, let name = context.entity(at: id, in: plan.key.scope),
                 fence.covers(plan.key.scope, EntryID(name))
             {
-                return overtaken()
+                return overtaken(unstored(entry))
             }
             let viewers = await context.viewers(of: id, in: plan.key.scope)
             let receipt = try await context.bury(new, plan, number: number, fence: fence, now: now)
-            if read?.isOvertaken == true { return overtaken() }
+            if read?.isOvertaken == true { return overtaken(unstored(entry)) }
             _ = machine.stored()
             for scope in viewers { context.noteRead(of: id, in: scope, nil) }
             return .land(.deleted(receipt.revision, status: status))
@@ -415,6 +419,14 @@ struct FlightRun: ~Copyable {
             noteUnstored(id, error)
             return .land(FlightOutcome(unstoredDeletion: status, context.store))
         }
+    }
+
+    /// A deletion that is told only if nothing is cached.
+    private func unstored(_ tombstone: Entry) -> FlightOutcome {
+        guard plan.cached == nil else {
+            return .current(FlightAnswer(entry: tombstone, bytes: nil, status: tombstone.status))
+        }
+        return FlightOutcome(unstoredDeletion: tombstone.status, context.store)
     }
 
     /// Reports a refusal with the part of its body that arrives; the status is known in any case.

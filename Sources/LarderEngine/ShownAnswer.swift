@@ -161,7 +161,7 @@ struct NetworkLook {
         let (id, scope) = (answer.entry.id, scope)
         let isTargeted = context.isTargeted(scope, id)
         let came = answer.bytes.map { ShownAnswer(answer.entry, $0, in: scope) }
-        if !isTargeted, !answer.isNormalized {
+        if !isTargeted, !answer.isNormalized, !answer.isOvertaken {
             if var came {
                 came.overlay.failed = (try? reader.targets.failures(scope, id)) ?? 0
                 return .current(came)
@@ -171,7 +171,7 @@ struct NetworkLook {
                 return .current(cached)
             }
         }
-        if isTargeted, !answer.isKept, let bytes = answer.bytes {
+        if isTargeted, !answer.isKept, !answer.isOvertaken, let bytes = answer.bytes {
             let view = try await context.store.read(on: reader) { reader throws(StoreError) in
                 try NetworkView(answer.entry, bytes, in: scope, reader)
             }

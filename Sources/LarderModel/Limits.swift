@@ -279,9 +279,9 @@ package enum Limits {
     package static let responseHeadBytesMax = 65_536
     /// Redirects followed for one request, as browsers' order of magnitude and far from a loop.
     package static let redirectsMax = 5
-    /// How often an answer is requested again because a write was settled meanwhile: three such
-    /// writes in a row are rare.
-    package static let overtakesMax = 3
+    /// How often an answer is requested again because a write was confirmed meanwhile: with one
+    /// write after the other no answer would ever be new enough.
+    package static let overtakesMax = 1
     /// How often a request is repeated whose connection was closed before anything was answered.
     ///
     /// Mostly that was one of the pool, idle for too long. Nothing above the upstream repeats it.

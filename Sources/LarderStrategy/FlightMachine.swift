@@ -324,7 +324,8 @@ package struct FlightMachine: Equatable, Sendable {
     package enum OvertakenAction: Equatable, Sendable {
         case nothing
         case ask(Attempt)
-        case giveUp(FlightFailure)
+        /// Tell what is cached: it has the result of the writes (case 8).
+        case tellCached
     }
 
     /// The store refused the answer, as it may be older than a confirmed write.
@@ -335,7 +336,7 @@ package struct FlightMachine: Equatable, Sendable {
         defer { checkInvariants() }
         guard overtakes < Limits.overtakesMax else {
             state = .landed
-            return .giveUp(.badAnswer("it was written to again and again meanwhile"))
+            return .tellCached
         }
         overtakes += 1
         // The cached answer is from before the write, too: a 304 must not confirm it.

@@ -54,7 +54,7 @@ struct FlightObserver {
             expect(overtakes <= Limits.overtakesMax, "overtakes are bounded")
             isConditionLost = true
             asked(attempt, after: .storing)
-        case .overtake(.giveUp): ended(after: [.storing])
+        case .overtake(.tellCached): ended(after: [.storing])
         case .failure(.nothing), .attempt(nil), .body(.nothing), .refresh(.nothing), .told(false),
             .overtake(.nothing):
             return
