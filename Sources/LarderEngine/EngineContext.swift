@@ -39,8 +39,6 @@ final class EngineContext: Sendable {
     private let random: Mutex<any RandomNumberGenerator & Sendable>
     // Relaxed: set once; a flight that reads it late words its failure differently.
     private let draining = Atomic<Bool>(false)
-    /// Reads that wait for an origin's rest to end (relaxed: only a bound on their number).
-    let waitingReads = Atomic(0)
     // Relaxed: counters for reports.
     private let hits = Atomic<Int64>(0)
     private let misses = Atomic<Int64>(0)

@@ -243,16 +243,20 @@ final class FlightTable: Sendable {
     /// Clients may join for the origin's own timeout. Later ones start a new flight, because an old
     /// one may never answer.
     ///
+    /// With `startsNew` it is a new one in any case, which later clients join.
+    ///
     /// No other client may join a flight that hands its body over. A client that does not see the
     /// row may not join a flight that asks to confirm it.
     func join(
         _ plan: Flight.Plan,
+        startsNew: Bool = false,
         now: Duration,
         make: () -> Flight
     ) -> (flight: Flight, isNew: Bool)? {
         let isShared = plan.handover == nil
         return airborne.withLock { airborne in
-            if isShared, let flight = airborne.boarding[plan.key], now < flight.boardingEnds,
+            if isShared, !startsNew, let flight = airborne.boarding[plan.key],
+                now < flight.boardingEnds,
                 plan.takesConfirmation || flight.plan.cached == nil
                     || plan.key.scope.scope != .shared
             {
@@ -285,34 +289,22 @@ final class FlightTable: Sendable {
 struct FlightBoard: Sendable {
     let context: EngineContext
 
-    /// Asks the network for the present answer without a client, once the origin's rest is over.
-    ///
-    /// If too many such requests wait already, it does not ask: the next client that reads the
-    /// entry does.
-    func boardForNobody(_ request: FetchRequest, _ scope: ScopeKey) {
-        let origin = request.origin.name
-        guard let restEnd = context.originStates.restEnd(of: origin, for: scope.scope) else {
-            return board(request, scope, cached: nil, isForNobody: true) { _ in }
-        }
-        let count = context.waitingReads.add(1, ordering: .relaxed).newValue
-        let isTaken =
-            count <= Limits.flightsMax
-            && context.work.add {
-                let isOver = (try? await context.clock.sleep(until: restEnd)) != nil
-                context.waitingReads.subtract(1, ordering: .relaxed)
-                if isOver { boardForNobody(request, scope) }
-            }
-        if !isTaken { context.waitingReads.subtract(1, ordering: .relaxed) }
-    }
-
     /// Asks the network for a request of which nothing is shown, and returns what it says.
+    ///
+    /// With `startsNew` it joins no request that is in flight already.
     func answer(
         to request: FetchRequest,
         _ scope: ScopeKey,
-        isForNobody: Bool = false
+        startsNew: Bool = false
     ) async -> FlightOutcome {
         await withCheckedContinuation { continuation in
-            board(request, scope, cached: nil, isForNobody: isForNobody) {
+            board(
+                request,
+                scope,
+                cached: nil,
+                isForNobody: startsNew,
+                startsNew: startsNew
+            ) {
                 continuation.resume(returning: $0)
             }
         }
@@ -334,6 +326,7 @@ struct FlightBoard: Sendable {
         cached: ShownAnswer?,
         isAlone: Bool = false,
         isForNobody: Bool = false,
+        startsNew: Bool = false,
         handover: BodyHandover? = nil,
         _ tell: @escaping @Sendable (FlightOutcome) -> Void
     ) {
@@ -363,7 +356,7 @@ struct FlightBoard: Sendable {
         let now = context.clock.monotonic()
         let boardingEnds = now + origin.fetch.timeout
         let deadline = max(now + request.timeout, boardingEnds)
-        let boarded = context.flights.join(plan, now: now) {
+        let boarded = context.flights.join(plan, startsNew: startsNew, now: now) {
             Flight(plan, context: context, deadline: deadline, boardingEnds: boardingEnds)
         }
         guard let (flight, isNew) = boarded else {

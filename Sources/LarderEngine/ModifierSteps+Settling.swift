@@ -52,8 +52,7 @@ extension ModifierSteps {
             guard fate != .cancelled, !isShownByRead(modifier.number) else { continue }
             let scope = store.key(for: modifier.scope)
             for target in modifier.targets {
-                let waits = departed.waits && store.keepsShared(scope, target)
-                if waits { reads.read(target, scope) } else { askAgain(target, scope) }
+                reads.read(TargetName(scope, target), since: departed.revision)
             }
         }
         attempts.withLock { attempts in
@@ -105,6 +104,7 @@ extension ModifierSteps {
         var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
         settlement.variants = variantRows(of: whole)
         settlement.isShown = isShownByRead(number)
+        settlement.isReadAgain = outcome != .cancelled && !settlement.isShown
         settlement.changed = Set(whole.effects?.keys.map { $0 } ?? [])
         let last = settlement.answer ?? whole.answer
         settlement.toldAnswer = last.map { $0.told(at: context.clock.now()) } ?? []
@@ -170,13 +170,6 @@ extension ModifierSteps {
         let held = made.isComplete ? made.held : base.held
         let merged = split.merged(number, into: held, fetch: fetch.number)
         return BaseUpdate(merged.held, id, origin, answer.at)
-    }
-
-    /// Asks the origin for the present value of a target; the answer goes into the cache.
-    private func askAgain(_ id: EntryID, _ scope: ScopeKey) {
-        guard let (url, origin) = context.address(of: id, in: scope) else { return }
-        let request = FetchRequest(FetchOrder(url: url), origin: origin)
-        context.board.boardForNobody(request, scope)
     }
 
     /// Updates the variants of the targets after a confirmed write.

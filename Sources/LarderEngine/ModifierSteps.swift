@@ -16,7 +16,7 @@ import struct LarderAPI.ModifierStats
 final class ModifierSteps: Sendable {
     let context: EngineContext
     let records: ModifierRecords
-    let reads: AnsweredReads
+    let reads: ReadsAfterWrites
     /// Attempts in flight, and attempts to be settled; guarded by its lock.
     let attempts = Mutex<[ModifierNumber: Attempted]>([:])
 
@@ -46,7 +46,7 @@ final class ModifierSteps: Sendable {
     init(_ context: EngineContext) {
         self.context = context
         records = ModifierRecords(context: context)
-        reads = AnsweredReads(context, records)
+        reads = ReadsAfterWrites(context)
     }
 
     func perform(_ action: ModifierQueue.Action) async -> ModifierKeeper.Turn? {

@@ -45,6 +45,8 @@ package struct Settlement: Sendable {
     /// The rows that show its targets although no change names them.
     package var variants: [VariantRows] = []
     package var isShown = false
+    /// Whether its targets are to be read again.
+    package var isReadAgain = false
     /// The targets on which it has an effect.
     package var changed: Set<EntryID> = []
 
@@ -98,6 +100,15 @@ package struct DepartedModifier: Sendable {
     package let variants: [VariantRow]
     /// Whether it has not left: it waits for an answer of a shared row.
     package let waits: Bool
+    /// The step that settled it.
+    package let revision: Revision
+}
+
+/// A row that is to be read again, as a write of it has ended.
+package struct WantedRead: Sendable {
+    package let scope: Scope
+    package let id: EntryID
+    package let revision: Revision
 }
 
 /// A modifier of which bytes may leave from now on, and what its targets are without it.

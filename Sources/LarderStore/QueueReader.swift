@@ -112,6 +112,17 @@ extension ModifierStore {
         try await store.read { reader throws(StoreError) in try read(reader.stateReader().queue) }
     }
 
+    package func wantedReads() async throws(StoreError) -> [WantedRead] {
+        try await inQueue { queue throws(StoreError) in
+            let sql = "SELECT scope, id, rev FROM reading ORDER BY rev"
+            return try queue.connection.statement(sql).all { row in
+                var numbers = RowNumbers(row)
+                guard let scope = row.scope("scope"), let id = row.entryID("id") else { return nil }
+                return WantedRead(scope: scope, id: id, revision: numbers.revision("rev"))
+            }
+        }
+    }
+
     package func pausedLanes() async throws(StoreError) -> [(scope: Scope, lane: Lane)] {
         try await inQueue { queue throws(StoreError) in
             try queue.connection.statement("SELECT scope, lane FROM paused_lane").all { row in

@@ -2,7 +2,7 @@ enum QueueStatement: Int, PreparedStatement {
     case insert, insertChange, target, otherChange, send, update,
         answer, get, changes, delete, bury, buryChange, remember, forget, markStale,
         oldestAnswer, forgetAnswer, answeredChanges, endChange, answered, noteSent, forgetSent,
-        sentChanges, acceptedBefore
+        sentChanges, acceptedBefore, wantRead, dropRead, endRead
 
     var sql: String {
         switch self {
@@ -116,6 +116,17 @@ enum QueueStatement: Int, PreparedStatement {
             ORDER BY change.modifier
             """
         case .noteSent: "UPDATE change SET sent = :sent WHERE change = :change"
+        case .wantRead:
+            """
+            INSERT INTO reading (scope, id, rev) VALUES (:scope, :id, :rev)
+            ON CONFLICT (scope, id) DO UPDATE SET rev = :rev
+            """
+        case .dropRead:
+            """
+            DELETE FROM reading WHERE reading IN (SELECT reading FROM reading
+                WHERE scope = :scope ORDER BY rev DESC LIMIT -1 OFFSET :max)
+            """
+        case .endRead: "DELETE FROM reading WHERE scope = :scope AND id = :id AND rev <= :rev"
         case .forgetSent: "UPDATE change SET sent = NULL WHERE modifier = :number"
         case .sentChanges:
             """

@@ -22,7 +22,12 @@ struct Settling: WriterPart {
                     let settled = try settle(deciding(whole), now)
                 else { continue }
                 departed.append(
-                    DepartedModifier(whole: whole, variants: settled.variants, waits: settled.waits)
+                    DepartedModifier(
+                        whole: whole,
+                        variants: settled.variants,
+                        waits: settled.waits,
+                        revision: settled.revision
+                    )
                 )
             }
         }
@@ -67,7 +72,7 @@ struct Settling: WriterPart {
     private func settle(
         _ settlement: Settlement,
         _ now: Timestamp
-    ) throws(StoreError) -> (variants: [VariantRow], waits: Bool)? {
+    ) throws(StoreError) -> (variants: [VariantRow], waits: Bool, revision: Revision)? {
         guard let row = try state.modifiers.row(settlement.number), !row.isSettled else {
             return nil
         }
@@ -95,13 +100,23 @@ struct Settling: WriterPart {
             }
         }
         try forgetTargets(names, step.revision)
-        guard case .failed = settlement.outcome else { return (variants, waits) }
+        if settlement.isReadAgain, !row.isAnswered {
+            for name in names.unique + waiting { try wantRead(name, step.revision) }
+        }
+        guard case .failed = settlement.outcome else { return (variants, waits, step.revision) }
         for name in try targetNames(of: settlement.number, isOpen: false) {
             shared.residency.addDeadLetters(name.scope, name.id, 1)
             onRollBack { [index = shared.residency] in index.addDeadLetters(name.scope, name.id, -1)
             }
         }
-        return (variants, false)
+        return (variants, false, step.revision)
+    }
+
+    /// Notes that a target is to be read; of many the oldest are left to the next client.
+    private func wantRead(_ name: TargetName, _ revision: Revision) throws(StoreError) {
+        let scope = (":scope", name.scope.text)
+        try state.queue[.wantRead].run(scope, (":id", name.id.text), (":rev", revision.number))
+        try state.queue[.dropRead].run(scope, (":max", Limits.wantedReadsMax))
     }
 
     private func forgetTargets(_ names: [TargetName], _ step: Revision) throws(StoreError) {

@@ -28,6 +28,7 @@ struct StateCheck {
             "SELECT scope, id, effect FROM change NOT INDEXED WHERE settled = 0",
             "SELECT scope, lane FROM paused_lane", "SELECT name FROM offline_origin",
             CredentialRows.all,
+            "SELECT scope, id, rev FROM reading",
             "SELECT one, rev FROM change_log_start",
         ]
         for sql in queue {
@@ -60,7 +61,8 @@ struct StateCheck {
     private func checkNumbers() throws(StoreError) {
         let numbers = Limits.foundNumbers
         for table in [
-            "modifier", "claim", "change", "history", "paused_lane", "credential", "body",
+            "modifier", "claim", "change", "history", "paused_lane", "credential", "reading",
+            "body",
         ] {
             let key = table == "modifier" ? "number" : table
             let range = table == "body" ? Limits.foundBodies : numbers

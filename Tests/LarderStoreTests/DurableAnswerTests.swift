@@ -255,6 +255,8 @@ struct DurableAnswerTests {
                 ALTER TABLE change ADD COLUMN inapplicable TEXT;
                 DROP INDEX claim_keeper;
                 ALTER TABLE claim DROP COLUMN payer;
+                DROP TABLE reading;
+                ALTER TABLE change DROP COLUMN sent;
                 DROP TABLE credential;
                 ALTER TABLE modifier DROP COLUMN credential;
                 DROP INDEX history_answer;

@@ -226,6 +226,8 @@ struct MigrationTests {
             DROP INDEX claim_released;
             DROP INDEX claim_keeper;
             ALTER TABLE claim DROP COLUMN payer;
+            DROP TABLE reading;
+            ALTER TABLE change DROP COLUMN sent;
             DROP TABLE credential;
             ALTER TABLE modifier DROP COLUMN credential;
             DROP INDEX history_answer;

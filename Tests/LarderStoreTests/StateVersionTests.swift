@@ -91,7 +91,7 @@ struct StateVersionTests {
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
         #expect(try file.integer("PRAGMA user_version") == Int64(Schema.stateSteps.count))
         var tables = ["revision_block", "claim", "body", "chunk", "offline_origin"]
-        tables += ["modifier", "change", "history", "paused_lane"]
+        tables += ["modifier", "change", "history", "paused_lane", "reading"]
         // An earlier one has none: each file draws its own.
         if version >= 7 { tables.append("secret") }
         var rows: [String] = []

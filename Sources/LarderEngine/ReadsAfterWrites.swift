@@ -1,0 +1,265 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+import Logging
+import Synchronization
+
+/// Reads the targets of writes that have ended, until each has an answer (case 6).
+///
+/// The store keeps which rows these are, so that a restart loses none. A row ends with an answer to
+/// a request that started after the write: a 2xx, a 304, or a refusal that stays. It also ends when
+/// it was evicted. A failed read is repeated after growing pauses. While the origin is away there
+/// are no reads: when it is back, ``begin(at:)`` reads all rows.
+///
+/// A shared row for which confirmed writes wait is read until an answer has ended their wait (case
+/// 29).
+final class ReadsAfterWrites: Sendable {
+    private let context: EngineContext
+    private let state = Mutex(State())
+    /// Keeps the rows of a long queue from using up all requests.
+    private let turns = Turnstile(places: Limits.wantedReadsInFlightMax)
+
+    private struct State {
+        var rows: [TargetName: Row] = [:]
+        var pauseCount = 0
+        /// The turns of each user, so that none waits for the rows of another.
+        var users: [UInt32?: Turnstile] = [:]
+    }
+
+    private struct Row {
+        var reading: Reading
+        /// The step that ended the last write.
+        var revision: Revision
+        /// Whether an answer has not come yet that ends it.
+        var isOpen = true
+        /// Whether a confirmed write waits for the shared row.
+        let isShared: Bool
+    }
+
+    private enum Reading: Equatable {
+        /// Whether another write has ended since the request.
+        case underWay(isAgain: Bool)
+        /// Waits for the next request; the number changes when a later write ends the pause.
+        case pausing(Int)
+    }
+
+    init(_ context: EngineContext) { self.context = context }
+
+    /// Reads the rows of one origin or all: after a start, and once the origin can be asked again.
+    func begin(at origin: OriginName? = nil) async {
+        do throws(StoreError) {
+            for wanted in try await context.store.modifiers.wantedReads() {
+                let name = TargetName(context.store.key(for: wanted.scope), wanted.id)
+                let found = context.address(of: wanted.id, in: name.scope)?.origin.name
+                guard origin == nil || found == origin else { continue }
+                read(name, since: wanted.revision)
+            }
+        } catch {
+            // The next client that reads a row has it read again, as it is stale.
+            context.note("the rows to be read were not listed", error)
+        }
+    }
+
+    /// A write of a row has ended at a revision.
+    func read(_ name: TargetName, since revision: Revision) {
+        let isShared = context.store.keepsShared(name.scope, name.id)
+        let rests = context.address(of: name.id, in: name.scope)
+            .map { rest(of: $0.origin, name) > .zero }
+        let isNew = state.withLock { state in
+            let known = state.rows[name]
+            var row = Row(
+                reading: .underWay(isAgain: false),
+                revision: max(revision, known?.revision ?? revision),
+                isShared: isShared || known?.isShared == true
+            )
+            switch known?.reading {
+            case .underWay: row.reading = .underWay(isAgain: true)
+            // The origin has said itself when.
+            case .pausing(let pause) where rests == true: row.reading = .pausing(pause)
+            case .pausing, nil:
+                // The store keeps the others.
+                guard known != nil || state.rows.count < Limits.wantedReadsMax else { return false }
+                state.rows[name] = row
+                return true
+            }
+            state.rows[name] = row
+            return false
+        }
+        guard isNew else { return }
+        // Refused only when the engine ends.
+        _ = context.work.add { [self] in await run(name) }
+    }
+
+    private func run(_ name: TargetName) async {
+        guard await waitsForRun(name) else { return }
+        var (pause, isFirst) = (Duration.zero, true)
+        while let found = context.address(of: name.id, in: name.scope) {
+            let wait = max(pause, rest(of: found.origin, name))
+            let step = await waits(for: wait, name, found.origin.name)
+            if step == .ended { return }
+            if step == .again, rest(of: found.origin, name) > .zero { continue }
+            // The origin may have other settings now, such as a new credential.
+            guard let (url, origin) = context.address(of: name.id, in: name.scope),
+                let revision = state.withLock({ $0.rows[name]?.revision })
+            else { break }
+            // A row that was evicted is not read again.
+            if !isFirst, await isGone(name) { break }
+            isFirst = false
+            let request = FetchRequest(FetchOrder(url: url), origin: origin)
+            let outcome = await turns(of: name).pass {
+                await turns.pass {
+                    await context.board.answer(to: request, name.scope, startsNew: true)
+                }
+            }
+            guard !Task.isCancelled else { return }
+            if outcome.isFinal { await end(name, upTo: revision) }
+            let next = min(max(pause * 2, Limits.pinRetryBase), Limits.modifierRetryMax)
+            guard let isAgain = isToBeRead(name, origin.name, after: pause) else { return }
+            pause = isAgain ? .zero : next
+        }
+        await end(name, upTo: Revision(.max))
+        state.withLock { $0.rows[name] = nil }
+    }
+
+    /// Waits a short time while other writes of the row follow; false if the task ends here.
+    private func waitsForRun(_ name: TargetName) async -> Bool {
+        while let origin = context.address(of: name.id, in: name.scope)?.origin.name,
+            await hasFurtherWrites(name)
+        {
+            switch await waits(for: Limits.wantedReadDelay, name, origin) {
+            case .again: continue
+            case .over: return true
+            case .ended: return false
+            }
+        }
+        return true
+    }
+
+    private func turns(of name: TargetName) -> Turnstile {
+        let uid = name.scope.scope.uid
+        return state.withLock { state in
+            if let known = state.users[uid] { return known }
+            let turns = Turnstile(places: Limits.wantedReadsPerUserMax)
+            state.users[uid] = turns
+            return turns
+        }
+    }
+
+    private func rest(of origin: OriginSettings, _ name: TargetName) -> Duration {
+        context.originStates.rest(of: origin.name, for: name.scope.scope)
+    }
+
+    // MARK: The row
+
+    /// Whether another write of the row follows soon, whose end comes here, too.
+    private func hasFurtherWrites(_ name: TargetName) async -> Bool {
+        guard context.store.modifiers.isTarget(name.scope, name.id) else { return false }
+        let target = try? await context.store.read { reader throws(StoreError) in
+            try reader.targets.target(name.scope, name.id)
+        }
+        guard let changes = target?.changes else { return false }
+        return changes.contains { $0.state == .queued || $0.state == .inFlight }
+    }
+
+    private func isGone(_ name: TargetName) async -> Bool {
+        let (context, now) = (context, context.clock.now())
+        let isThere = try? await context.store.read { reader throws(StoreError) in
+            let scope = name.scope
+            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+            return try look.head(of: name.id) != nil
+        }
+        return isThere == false
+    }
+
+    /// The row was read, or cannot be.
+    private func end(_ name: TargetName, upTo revision: Revision) async {
+        await context.untilDone("a read was not noted") { () async throws(StoreError) in
+            try await self.context.store.modifiers.readEnded(name, upTo: revision)
+        }
+        state.withLock { state in
+            guard let row = state.rows[name], row.revision <= revision else { return }
+            state.rows[name]?.isOpen = false
+        }
+    }
+
+    // MARK: Pauses
+
+    private enum Wait {
+        case over
+        /// A write has ended since the last look.
+        case again
+        /// Another task makes the next request, or none is needed.
+        case ended
+    }
+
+    /// Waits before the next request for a row.
+    private func waits(
+        for pause: Duration,
+        _ name: TargetName,
+        _ origin: OriginName
+    ) async -> Wait {
+        guard pause > .zero else { return Task.isCancelled ? .ended : .over }
+        let pausing: Reading? = state.withLock { state in
+            if state.rows[name]?.reading == .underWay(isAgain: true) {
+                state.rows[name]?.reading = .underWay(isAgain: false)
+                return nil
+            }
+            state.pauseCount += 1
+            let pausing = Reading.pausing(state.pauseCount)
+            state.rows[name]?.reading = pausing
+            return pausing
+        }
+        guard let pausing else { return .again }
+        let isOver = (try? await context.clock.sleep(for: pause)) != nil
+        return state.withLock { state in
+            guard let row = state.rows[name], row.reading == pausing else { return .ended }
+            let isToBeRead = isOver && isWanted(row, name, origin)
+            if isToBeRead {
+                state.rows[name]?.reading = .underWay(isAgain: false)
+            } else {
+                state.rows[name] = nil
+            }
+            return isToBeRead ? .over : .ended
+        }
+    }
+
+    /// Whether a row is read once more, and then whether without a pause; nil where its task ends.
+    private func isToBeRead(
+        _ name: TargetName,
+        _ origin: OriginName,
+        after pause: Duration
+    ) -> Bool? {
+        state.withLock { state in
+            guard let row = state.rows[name] else { return nil }
+            let isAgain = row.reading == .underWay(isAgain: true)
+            // An answer that has ended no wait was not stored, or its request was too early.
+            let isRepeated = row.isOpen || row.isShared && pause < Limits.pinRetryMax
+            guard isAgain || isRepeated, isWanted(row, name, origin) else {
+                state.rows[name] = nil
+                return nil
+            }
+            state.rows[name]?.reading = .underWay(isAgain: false)
+            return isAgain
+        }
+    }
+
+    private func isWanted(_ row: Row, _ name: TargetName, _ origin: OriginName) -> Bool {
+        guard !context.originStates.isDown(origin) else { return false }
+        return row.isShared ? context.store.modifiers.isTarget(name.scope, name.id) : row.isOpen
+    }
+}
+
+extension FlightOutcome {
+    /// Whether it ends a read after a write.
+    fileprivate var isFinal: Bool {
+        switch self {
+        case .current(let answer): !answer.isOvertaken
+        case .deleted, .passed: true
+        case .refused(let refusal, _):
+            (400..<500).contains(refusal.status)
+                && ![401, 407, 408, 425, 429].contains(refusal.status)
+        case .failed: false
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+@Suite("Reads after writes (case 6)", .timeLimit(.minutes(2)), .engine)
+struct ReadAfterWriteTests {
+    private let fixture = EngineFixture.running
+    private let url = EngineFixture.firstURL
+    private static let liked = #"{"type":"merge","value":{"liked":true}}"#
+
+    private func write(
+        _ fixture: EngineFixture,
+        _ effect: String = liked
+    ) async throws -> ModifierID {
+        let writes = try fixture.url("/w")
+        return try await fixture.write(.url(url), Effect.json(effect), "POST", to: writes)
+    }
+
+    /// Waits until a write is confirmed.
+    private func confirm(_ fixture: EngineFixture) async throws {
+        fixture.upstream.answer(try fixture.url("/w"), with: .reply(status: 204))
+        let id = try await write(fixture)
+        #expect(try await fixture.settled(id).state == .confirmed)
+    }
+
+    private func reads(_ fixture: EngineFixture) -> Int {
+        fixture.upstream.asked.all.filter { $0.method == "GET" }.count
+    }
+
+    private func until(_ isTrue: () async throws -> Bool) async throws {
+        while try await !isTrue() {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    private func wanted(_ fixture: EngineFixture) async throws -> [EntryID] {
+        try await fixture.engine.store.modifiers.wantedReads().map(\.id)
+    }
+
+    @Test("A read is repeated after a failure that may pass", arguments: [401, 408, 425, 429, 500])
+    func repeated(status: Int) async throws {
+        try await fixture.cache(url, .json(#"{"liked":false}"#))
+        fixture.upstream.answer(
+            url,
+            with: .reply("later", status: status),
+            .json(#"{"liked":true,"by":1}"#)
+        )
+        try await confirm(fixture)
+        try await until {
+            fixture.clock.advance(by: .seconds(1))
+            return try await wanted(fixture).isEmpty
+        }
+        #expect(try await fixture.cached(url).lastShown?.text == #"{"liked":true,"by":1}"#)
+        #expect(reads(fixture) == 3)
+    }
+
+    @Test("A refusal that stays ends a read", arguments: [403, 404, 410, 422])
+    func refused(status: Int) async throws {
+        try await fixture.cache(url, .json(#"{"liked":false}"#))
+        fixture.upstream.answer(url, with: .reply("no", status: status))
+        try await confirm(fixture)
+        try await until { try await wanted(fixture).isEmpty }
+        #expect(reads(fixture) == 2)
+    }
+
+    @Test("A read that has failed survives a restart")
+    func restarted() async throws {
+        var left: TemporaryStore?
+        let setup = try EngineSetup.with { _ in }
+        try await EngineFixture.run(setup) { fixture in
+            try await fixture.cache(url, .json(#"{"liked":false}"#))
+            fixture.upstream.answer(url, with: .reply("later", status: 503))
+            try await confirm(fixture)
+            #expect(try await wanted(fixture) == [try .url(url)])
+            left = fixture.temporary
+        }
+        try left?.open()
+        try await EngineFixture.run(setup, on: left) { fixture in
+            fixture.upstream.answer(url, with: .json(#"{"liked":true,"by":1}"#))
+            try await until { try await wanted(fixture).isEmpty }
+            #expect(try await fixture.cached(url).lastShown?.text == #"{"liked":true,"by":1}"#)
+        }
+    }
+
+    @Test("A read joins no request that started before the write was confirmed")
+    func joinsNone() async throws {
+        let gate = Gate()
+        try await fixture.cache(url, .json(#"{"liked":false}"#))
+        fixture.upstream.answer(
+            url,
+            with: ScriptedAnswer.reply("no", status: 403).held(by: gate),
+            .json(#"{"liked":true,"by":1}"#)
+        )
+        let fetch = fixture.start(url, .networkOnly)
+        _ = try await fixture.upstream.asked.element(1)
+        try await confirm(fixture)
+        try await until { try await wanted(fixture).isEmpty }
+        #expect(try await fixture.cached(url).lastShown?.text == #"{"liked":true,"by":1}"#)
+        gate.open()
+        _ = try await fetch.result()
+        #expect(reads(fixture) == 3)
+    }
+
+    @Test("A single request reads the row after a run of its writes")
+    func ofRun() async throws {
+        let writes = try fixture.url("/w")
+        try await fixture.cache(url, .json(#"{"n":0}"#))
+        fixture.upstream.answer(url, with: .json(#"{"n":3}"#))
+        let gate = Gate()
+        fixture.upstream.answer(
+            writes,
+            with: ScriptedAnswer.reply(status: 204).held(by: gate),
+            .reply(status: 204),
+            .reply(status: 204)
+        )
+        var ids: [ModifierID] = []
+        for n in 1...3 {
+            ids.append(try await write(fixture, #"{"type":"merge","value":{"n":\#(n)}}"#))
+        }
+        gate.open()
+        for id in ids { #expect(try await fixture.settled(id).state == .confirmed) }
+        try await until { try await wanted(fixture).isEmpty }
+        #expect(reads(fixture) == 2)
+        #expect(fixture.upstream.asked.all.last?.method == "GET")
+        #expect(fixture.clock.monotonic() == .zero)
+    }
+
+    @Test("The eviction of the row ends a read")
+    func evicted() async throws {
+        try await fixture.cache(url, .json(#"{"liked":false}"#))
+        fixture.upstream.answer(url, with: .reply("later", status: 500))
+        try await confirm(fixture)
+        try await fixture.engine.store.maintain()
+        let order = EvictOrder(.ids([try .url(url)]))
+        _ = try await fixture.engine.eviction.evict(order, .one(fixture.scope))
+        try await until {
+            fixture.clock.advance(by: .seconds(1))
+            return try await wanted(fixture).isEmpty
+        }
+        #expect(reads(fixture) == 2)
+    }
+}
