@@ -129,7 +129,8 @@ extension ModifierSteps {
                     switch attempted.verdict {
                     case .confirmed where id.isEntity:
                         self.entity(id, base, effect, whole, answer, attempted.fetch)
-                    case .confirmed(.representation(id)):
+                    case .confirmed(.representation(id))
+                    where !base.wasRead(since: answer.at, attempted.fetch):
                         origin.flatMap { BaseUpdate(id, representedBy: answer, $0) }
                     case _: nil
                     }

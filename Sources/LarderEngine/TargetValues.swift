@@ -55,6 +55,18 @@ extension TargetBase {
         }
     }
 
+    /// Whether a read was stored after an answer came, at a moment and with a number.
+    ///
+    /// A read in flight then is not stored, so this one started later.
+    func wasRead(since moment: Timestamp, _ number: Revision?) -> Bool {
+        switch self {
+        case .unknown: false
+        case .deleted(let row), .value(let row, _), .entity(let row, _):
+            row.storedAt > moment
+                || row.storedAt == moment && number.map { row.revision > $0 } ?? false
+        }
+    }
+
     /// Summary of the base, to tell whether it still says the same; for an entity, without its
     /// stamp.
     var said: BodySummary? {
