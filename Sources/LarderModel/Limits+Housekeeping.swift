@@ -27,4 +27,13 @@ extension Limits {
     /// How often a purge evicts what the removed writes have released, and how often it reads a page of
     /// writes of which it can remove none.
     package static let purgeRoundsMax = 8
+
+    /// Rows of a user that are to be read after their writes: more are left to the next client.
+    package static let wantedReadsMax = 1_000
+    /// Reads after writes in flight, and those of one user: a long queue must not use up all
+    /// requests.
+    package static let wantedReadsInFlightMax = 8
+    package static let wantedReadsPerUserMax = 4
+    /// How long such a read waits for further writes of its row: one request then reads them all.
+    package static let wantedReadDelay = Duration.seconds(10)
 }

@@ -370,13 +370,6 @@ package enum Limits {
     package static let modifierRetryMin = Duration.milliseconds(500)
     /// The longest of these pauses.
     package static let modifierRetryMax = Duration.seconds(300)
-    /// Rows of a user that are to be read after their writes: more are left to the next client.
-    package static let wantedReadsMax = 1_000
-    /// Such reads in flight, and those of one user: a long queue must not use up all requests.
-    package static let wantedReadsInFlightMax = 8
-    package static let wantedReadsPerUserMax = 4
-    /// How long such a read waits for further writes of its row: one request then reads them all.
-    package static let wantedReadDelay = Duration.seconds(10)
     /// How long a client that cancels or retries a modifier waits for the commit: a disk that takes
     /// longer will not commit soon.
     package static let modifierStepTime = Duration.seconds(30)

@@ -36,6 +36,7 @@ final class SimulatedDaemon {
             stateDirectory: directory.path("state")
         )
         configuration.reserveBytes = 0
+        configuration.sentBases = .byValue
         configuration.faults = faults
         let store = try Store(configuration, now: { clock.now() }, newKeySeed: { 1 })
         self.store = store
