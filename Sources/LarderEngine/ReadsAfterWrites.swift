@@ -35,6 +35,8 @@ final class ReadsAfterWrites: Sendable {
         var isOpen = true
         /// Whether a confirmed write waits for the shared row.
         let isShared: Bool
+        /// When the wait for further writes is over, however fast they follow each other.
+        var runEnd: Duration
     }
 
     private enum Reading: Equatable {
@@ -66,12 +68,14 @@ final class ReadsAfterWrites: Sendable {
         let isShared = context.store.keepsShared(name.scope, name.id)
         let rests = context.address(of: name.id, in: name.scope)
             .map { rest(of: $0.origin, name) > .zero }
+        let runEnd = context.clock.monotonic() + Limits.wantedReadDelay
         let isNew = state.withLock { state in
             let known = state.rows[name]
             var row = Row(
                 reading: .underWay(isAgain: false),
                 revision: max(revision, known?.revision ?? revision),
-                isShared: isShared || known?.isShared == true
+                isShared: isShared || known?.isShared == true,
+                runEnd: known?.runEnd ?? runEnd
             )
             switch known?.reading {
             case .underWay: row.reading = .underWay(isAgain: true)
@@ -92,16 +96,16 @@ final class ReadsAfterWrites: Sendable {
     }
 
     private func run(_ name: TargetName) async {
-        guard await waitsForRun(name) else { return }
         var (pause, isFirst) = (Duration.zero, true)
         while let found = context.address(of: name.id, in: name.scope) {
+            if pause == .zero { guard await waitsForRun(name) else { return } }
             let wait = max(pause, rest(of: found.origin, name))
             let step = await waits(for: wait, name, found.origin.name)
             if step == .ended { return }
             if step == .again, rest(of: found.origin, name) > .zero { continue }
             // The origin may have other settings now, such as a new credential.
             guard let (url, origin) = context.address(of: name.id, in: name.scope),
-                let revision = state.withLock({ $0.rows[name]?.revision })
+                let revision = begun(name)
             else { break }
             // A row that was evicted is not read again.
             if !isFirst, await isGone(name) { break }
@@ -127,13 +131,25 @@ final class ReadsAfterWrites: Sendable {
         while let origin = context.address(of: name.id, in: name.scope)?.origin.name,
             await hasFurtherWrites(name)
         {
-            switch await waits(for: Limits.wantedReadDelay, name, origin) {
+            let end = state.withLock { $0.rows[name]?.runEnd } ?? .zero
+            let left = end - context.clock.monotonic()
+            guard left > .zero else { return true }
+            switch await waits(for: left, name, origin) {
             case .again: continue
             case .over: return true
             case .ended: return false
             }
         }
         return true
+    }
+
+    /// A request begins: returns the step that ended the last write which it comes after.
+    private func begun(_ name: TargetName) -> Revision? {
+        let runEnd = context.clock.monotonic() + Limits.wantedReadDelay
+        return state.withLock { state in
+            state.rows[name]?.runEnd = runEnd
+            return state.rows[name]?.revision
+        }
     }
 
     private func turns(of name: TargetName) -> Turnstile {

@@ -132,6 +132,35 @@ struct ReadAfterWriteTests {
         #expect(fixture.clock.monotonic() == .zero)
     }
 
+    @Test("Writes that go on following each other do not put off the read for ever")
+    func ofEndlessRun() async throws {
+        let writes = try fixture.url("/w")
+        try await fixture.cache(url, .json(#"{"n":0}"#))
+        fixture.upstream.answer(url, with: .json(#"{"n":2}"#))
+        let gates = [Gate(), Gate(), Gate()]
+        fixture.upstream.answer(
+            writes,
+            with: ScriptedAnswer.reply(status: 204).held(by: gates[0]),
+            ScriptedAnswer.reply(status: 204).held(by: gates[1]),
+            ScriptedAnswer.reply(status: 204).held(by: gates[2])
+        )
+        var ids: [ModifierID] = []
+        for n in 1...3 {
+            ids.append(try await write(fixture, #"{"type":"merge","value":{"n":\#(n)}}"#))
+        }
+        for n in 0...1 {
+            gates[n].open()
+            #expect(try await fixture.settled(ids[n]).state == .confirmed)
+            // The second end starts no new delay.
+            try await fixture.clock.sleepers(n + 1, until: Limits.wantedReadDelay)
+            fixture.clock.advance(by: Limits.wantedReadDelay / 2)
+        }
+        try await until { reads(fixture) == 2 }
+        gates[2].open()
+        #expect(try await fixture.settled(ids[2]).state == .confirmed)
+        try await until { try await wanted(fixture).isEmpty }
+    }
+
     @Test("The eviction of the row ends a read")
     func evicted() async throws {
         try await fixture.cache(url, .json(#"{"liked":false}"#))
