@@ -84,7 +84,9 @@ struct CachedAnswers {
     ) throws(StoreError) {
         var step = Step(scope: scope, cause: ChangeCause(.network), now: entry.storedAt)
         let found = try find(name, in: scope, toPut: true)
-        try write(TargetBase(entry, bytes).held, nil, found, &step, at: entry.revision)
+        let held = TargetBase(entry, bytes).held
+        let isComplete = entry.isComplete
+        try write(held, isComplete: isComplete, nil, found, &step, at: entry.revision)
         try makeRoom(for: step)
     }
 
@@ -145,6 +147,7 @@ struct CachedAnswers {
 
     func write(
         _ held: HeldEntity,
+        isComplete: Bool = true,
         _ change: MergedEntity.Change?,
         _ found: CachedEntity,
         _ step: inout Step,
@@ -152,11 +155,13 @@ struct CachedAnswers {
     ) throws(StoreError) {
         guard let row = held.row(found.id, of: found.name.origin, step.now) else { return }
         var entry = row.entry
+        entry.isComplete = isComplete
         let isDeleted = entry.kind == .tombstone
         // An unchanged value is not logged. A row in place of a damaged one counts as new.
         let wasHidden = try cache.hiding.endHiding(found.key, of: step.scope, since: step.start)
         let isOther =
-            change != .nothing || found.row == nil || isDeleted != found.isDeleted || wasHidden
+            change != .nothing || found.row?.isComplete != isComplete
+            || isDeleted != found.isDeleted || wasHidden
         let isTold = isOther && change != nil
         entry.revision = given ?? found.row?.revision ?? Revision(0)
         if isTold { entry.revision = try revision(of: &step) }

@@ -339,7 +339,7 @@ struct DurableRows {
         else { return merged }
         var new = NewEntry(scope: name.scope, entry: entry, body: .inline(bytes))
         let wasHidden = try endHiding(row.claim, since: start)
-        let isOther = merged.change != .nothing || wasHidden
+        let isOther = merged.change != .nothing || row.entry?.isComplete == false || wasHidden
         new.entry.revision = isOther ? step.revision : row.entry?.revision ?? step.revision
         new.client = entities.cause.client
         new.cause = entities.cause.text

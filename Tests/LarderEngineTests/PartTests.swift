@@ -78,4 +78,27 @@ struct PartTests {
         #expect(isComplete == false)
         #expect(try await fixture.cached(url).lastShown?.complete == false)
     }
+
+    @Test("The part of an entity stays incomplete in the cache until it is read", .userEngine)
+    func entityDemoted() async throws {
+        let own = try fixture.url("/users/7")
+        fixture.upstream.answer(own, with: .reply(status: 204), .reply("no", status: 403))
+        let effect = try Effect.json(#"{"type":"merge","value":{"name":"Bea"}}"#)
+        let id = try await fixture.write(.entity("User:7"), effect)
+        #expect(try await fixture.settled(id).state == .confirmed)
+        #expect(try await fixture.upstream.asked.element(1).method == "GET")
+        let name = try EntityName.example("User:7")
+        for _ in 0..<2 {
+            let shown = try await fixture.read(name, as: .view, fixture.scope)
+            #expect(shown?.overlay.isComplete == false)
+            #expect(shown?.source == .modifier)
+            try await fixture.engine.store.maintain()
+        }
+        #expect(!fixture.engine.store.isDurable(fixture.scope, EntryID(name)))
+        fixture.upstream.answer(own, with: .json(#"{"type":"User","id":7,"name":"Bea"}"#))
+        try await fixture.fetch(own) { $0.policy = .networkOnly }
+        let shown = try await fixture.read(name, as: .view, fixture.scope)
+        #expect(shown?.overlay.isComplete == true)
+        #expect(shown?.source == .cache)
+    }
 }
