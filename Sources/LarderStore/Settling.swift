@@ -5,7 +5,7 @@ struct Settling: WriterPart {
     let writer: StoreWriter
 
     func settle(_ settlements: [Settlement], now: Timestamp) throws(StoreError) {
-        for settlement in settlements { _ = try settle(settlement, now) }
+        for settlement in settlements { _ = try settle(settlement, now: now) }
     }
 
     func settle(
@@ -16,10 +16,11 @@ struct Settling: WriterPart {
         var departed: [DepartedModifier] = []
         for number in numbers {
             let beneath = try acceptedBefore(number, deciding)
+            let read = beneath.isEmpty ? [:] : try bases(of: number, now)
             for number in beneath + [number] {
                 // Each is read after those before it have changed base.
                 guard let whole = try state.reader.queue.modifier(number),
-                    let settled = try settle(deciding(whole), now)
+                    let settled = try settle(deciding(whole), read, now: now)
                 else { continue }
                 departed.append(
                     DepartedModifier(
@@ -64,14 +65,28 @@ struct Settling: WriterPart {
         return found.sorted()
     }
 
+    private func bases(
+        of number: ModifierNumber,
+        _ now: Timestamp
+    ) throws(StoreError) -> [TargetName: TargetBase] {
+        var bases: [TargetName: TargetBase] = [:]
+        for name in try targetNames(of: number, isOpen: true) {
+            bases[name] = try promotion.base(of: name, now: now)
+        }
+        return bases
+    }
+
     /// Settles one modifier; returns the variants of its targets, or nil if it was settled before.
+    ///
+    /// `read` is what targets were before others were settled in the same step.
     ///
     /// The store works out each new base from the present one, and the cache shows it if there is a
     /// cache. No 2xx changes a shared row: the modifier then waits for an answer that does (case
     /// 29).
     private func settle(
         _ settlement: Settlement,
-        _ now: Timestamp
+        _ read: [TargetName: TargetBase] = [:],
+        now: Timestamp
     ) throws(StoreError) -> (variants: [VariantRow], waits: Bool, revision: Revision)? {
         guard let row = try state.modifiers.row(settlement.number), !row.isSettled else {
             return nil
@@ -86,7 +101,7 @@ struct Settling: WriterPart {
                 names.append(name)
             }
         }
-        let targets = try fates(of: names, settlement, now)
+        let targets = try fates(of: names, settlement, read, now)
         // Users read the shared row, so a stale mark makes the next read fetch it again.
         for name in waiting { try markStale(shared.sharedName(name.id)) }
         let waits = !waiting.isEmpty
@@ -204,13 +219,15 @@ struct Settling: WriterPart {
     private func fates(
         of names: [TargetName],
         _ settlement: Settlement,
+        _ read: [TargetName: TargetBase],
         _ now: Timestamp
     ) throws(StoreError) -> [(name: TargetName, fate: TargetFate)] {
         var targets: [(name: TargetName, fate: TargetFate)] = []
         var bases: [TargetName: TargetBase] = [:]
         for name in names {
             let known = bases[name]
-            let base = if let known { known } else { try promotion.base(of: name, now: now) }
+            var base = if let known { known } else { try promotion.base(of: name, now: now) }
+            if let read = read[name] { base = base.read(with: read) }
             if settlement.isConfirmed, try sharing.place(of: name) != name {
                 targets.append((name, .keep))
                 continue
@@ -341,12 +358,32 @@ extension Settlement.Outcome {
 }
 
 extension TargetBase {
+    /// With the time and the revision of an earlier one: what settled writes have made of it since
+    /// is no later read.
+    fileprivate func read(with earlier: TargetBase) -> TargetBase {
+        let last = earlier.row
+        func dated(_ row: Entry) -> Entry {
+            var row = row
+            row.storedAt = last?.storedAt ?? Timestamp(milliseconds: 0)
+            row.revision = last?.revision ?? Revision(0)
+            return row
+        }
+        return switch self {
+        case .unknown: .unknown
+        case .deleted(let row): .deleted(dated(row))
+        case .value(let row, let bytes): .value(dated(row), bytes)
+        case .entity(let row, let held): .entity(dated(row), held)
+        }
+    }
+
+    private var row: Entry? {
+        switch self {
+        case .unknown: nil
+        case .deleted(let row), .value(let row, _), .entity(let row, _): row
+        }
+    }
+
     fileprivate func tombstone(_ id: EntryID, _ status: Int, _ now: Timestamp) -> Entry {
-        let origin: OriginName? =
-            switch self {
-            case .unknown: nil
-            case .deleted(let entry), .value(let entry, _), .entity(let entry, _): entry.origin
-            }
-        return Entry(deleted: id, status, of: origin, at: now)
+        Entry(deleted: id, status, of: row?.origin, at: now)
     }
 }

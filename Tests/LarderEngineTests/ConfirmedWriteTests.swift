@@ -121,6 +121,41 @@ struct ConfirmedWriteTests {
         #expect(fixture.clock.monotonic() == .zero, "no limit has ended them")
     }
 
+    @Test("A write answered 202 that changes nothing ends with a later one of its target (case 7)")
+    func beneathRequest() async throws {
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        try await fixture.cache(url, .json(#"{"n":0}"#))
+        fixture.upstream.answer(url, with: .reply("no", status: 403))
+        fixture.upstream.answer(writes, with: .reply(status: 202), .reply(status: 204))
+        let merge = try Effect.json(#"{"type":"merge","value":{"n":1}}"#)
+        let ids = [
+            try await fixture.write(.url(url), Effect.none, "POST", to: writes),
+            try await fixture.write(.url(url), merge, "POST", to: writes),
+        ]
+        for id in ids { #expect(try await fixture.settled(id).state == .confirmed) }
+        #expect(try await fixture.cached(url).lastShown?.text == #"{"n":1}"#)
+        #expect(fixture.clock.monotonic() == .zero, "no limit has ended it")
+    }
+
+    @Test("A body with the target is its base over a write answered 202 before (cases 5, 7)")
+    func representedOverAccepted() async throws {
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        try await fixture.cache(url, .json(#"{"n":0,"m":0}"#))
+        fixture.upstream.answer(url, with: .reply("no", status: 403))
+        fixture.upstream.answer(
+            writes,
+            with: .reply(status: 202),
+            .json(#"{"n":5,"m":7}"#, headers: ["Content-Location": url.text])
+        )
+        let merge = try Effect.json(#"{"type":"merge","value":{"n":1}}"#)
+        let ids = [
+            try await fixture.write(.url(url), merge, "POST", to: writes),
+            try await fixture.write(.url(url), merge, "POST", to: writes),
+        ]
+        for id in ids { #expect(try await fixture.settled(id).state == .confirmed) }
+        #expect(try await fixture.cached(url).lastShown?.text == #"{"n":5,"m":7}"#)
+    }
+
     @Test("A 304 to a request that preceded a confirmed write confirms nothing (P-06)")
     func overtakenConfirmation() async throws {
         let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
