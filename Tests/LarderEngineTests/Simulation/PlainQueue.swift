@@ -424,11 +424,12 @@ struct PlainQueue: Hashable {
     ) {
         for path in modifier.visible.map(\.path) {
             let earlier = unsettled.prefix { $0.id != modifier.id }
-            for before in earlier where before.visible.contains(where: { $0.path == path }) {
+            for before in earlier where !before.changes(path).isEmpty {
                 guard case .accepted = before.standing, self[before.id] != nil else { continue }
                 confirm(before, nil)
             }
         }
+        let modifier = self[modifier.id] ?? modifier
         let open = modifier.changes.filter { !rows.hasOwn($0.path) }
         self.change(modifier.id) { ($0.changes, $0.standing) = (open, .answered) }
         if open.isEmpty { settle(modifier.id) }
