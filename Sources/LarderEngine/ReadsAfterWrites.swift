@@ -178,7 +178,10 @@ final class ReadsAfterWrites: Sendable {
         return changes.contains { $0.state == .queued || $0.state == .inFlight }
     }
 
+    /// Whether the row was evicted; one that a write still waits for cannot be, even if it shows
+    /// nothing.
     private func isGone(_ name: TargetName) async -> Bool {
+        guard !context.store.modifiers.isTarget(name.scope, name.id) else { return false }
         let (context, now) = (context, context.clock.now())
         let isThere = try? await context.store.read { reader throws(StoreError) in
             let scope = name.scope

@@ -136,7 +136,8 @@ struct ReadAfterWriteTests {
     func ofEndlessRun() async throws {
         let writes = try fixture.url("/w")
         try await fixture.cache(url, .json(#"{"n":0}"#))
-        fixture.upstream.answer(url, with: .json(#"{"n":2}"#))
+        let read = ScriptedAnswer.json(#"{"n":3}"#)
+        fixture.upstream.answer(url, with: read, read, read)
         let gates = [Gate(), Gate(), Gate()]
         fixture.upstream.answer(
             writes,
