@@ -32,6 +32,7 @@ static const unsigned char state_steps[] = {
 #embed "../../schema/state-015.sql" suffix(, 0, )
 #embed "../../schema/state-016.sql" suffix(, 0, )
 #embed "../../schema/state-017.sql" suffix(, 0, )
+#embed "../../schema/state-018.sql" suffix(, 0, )
 };
 
 static const unsigned char api_document[] = {

@@ -48,7 +48,8 @@ extension ModifierSteps {
             }
             guard fate != .cancelled, !isShownByRead(modifier.number) else { continue }
             let scope = store.key(for: modifier.scope)
-            for target in modifier.targets {
+            // A read of its documents shows an entity that only effects name.
+            for target in modifier.targets where !modifier.implied.contains(target) {
                 let waits = departed.waits && store.keepsShared(scope, target)
                 if waits { reads.read(target, scope) } else { askAgain(target, scope) }
             }
@@ -83,7 +84,11 @@ extension ModifierSteps {
         let fate: Settlement.Outcome =
             switch outcome {
             case .cancelled: .cancelled
-            case .failed(let reason): .failed(reason, whole.lostView)
+            case .failed(let reason):
+                .failed(reason) { [origins = context.origins] id, base in
+                    let document = origins.document(id, for: whole.modifier.scope.uid)
+                    return whole.lostView(id, base, document)
+                }
             case .confirmed: .confirmed(baseUpdate(for: whole))
             }
         var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
@@ -104,7 +109,8 @@ extension ModifierSteps {
         let context = context
         // Asked without remembering it: this is called on the writer's thread.
         let (url, uid) = (whole.modifier.url, whole.modifier.scope.uid)
-        let origin = context.origins.decide(url, for: uid).settings
+        let origins = context.origins
+        let origin = origins.decide(url, for: uid).settings
         return { id, base in
             let effect = whole.effect(on: id) ?? .none
             if let answer = attempted.answer, answer.mayShowTarget {
@@ -124,6 +130,7 @@ extension ModifierSteps {
                 effect,
                 of: whole,
                 on: base,
+                origins.document(id, for: uid),
                 isAsSent: attempted.isAsSent(base, id),
                 at: context.clock.now()
             )
@@ -149,7 +156,8 @@ extension ModifierSteps {
             let number = split.keys.firstIndex(of: name.key)
         else { return nil }
         // Members that the answer does not have keep the result of the effect.
-        let made = EntityView(base.held, [effect]) { _ in whole.body }
+        let document = DocumentRules(ofEntity: rules)
+        let made = EntityView(base.held, [effect], document) { _ in whole.body }
         let held = made.isComplete ? made.held : base.held
         let merged = split.merged(number, into: held, fetch: fetch.number)
         return BaseUpdate(merged.held, id, origin, answer.at)
@@ -192,6 +200,7 @@ extension ModifierSteps {
             effect,
             of: whole,
             on: base,
+            context.origins.document(id, for: whole.modifier.scope.uid),
             isAsSent: false,
             at: context.clock.now()
         )
@@ -239,14 +248,15 @@ extension BaseUpdate {
         _ effect: Effect,
         of whole: WholeModifier,
         on base: TargetBase,
+        _ document: DocumentRules?,
         isAsSent: Bool,
         at now: Timestamp
     ) {
         self = .markStale
         guard isAsSent || !effect.counts else { return }
-        let (modifier, values) = (whole.modifier, TargetValues(base, of: id, [effect]))
+        let (modifier, values) = (whole.modifier, TargetValues(base, of: id, [effect], document))
         let body: EntityBody?
-        switch effect.applied(to: values.content) {
+        switch values.outcome(of: effect) {
         // If nothing is known of a target, a part of it is not a base.
         case .unchanged, .inapplicable, .json(_, isComplete: false): return
         case .json(let value, _) where id.isEntity: body = values.body(value)

@@ -1,5 +1,6 @@
 import LarderJSON
 import LarderModel
+import LarderNormalize
 import LarderStore
 import LarderStrategy
 import LarderWire
@@ -251,9 +252,16 @@ final class ModifierSteps: Sendable {
             for (other, target) in targets where contents[other] == nil {
                 contents[other] = TargetContent(target.base)
             }
-            guard effects.areShown(in: { contents[$0] ?? .unknown }, before: later) else {
-                continue
-            }
+            let (origins, uid) = (context.origins, scope.scope.uid)
+            let isShown = effects.areShown(
+                in: { contents[$0] ?? .unknown },
+                before: later,
+                view: { id, content, effects in
+                    let document = id.isEntity ? nil : origins.document(id, for: uid)
+                    return document?.view(of: content, effects) ?? View.of(content, effects)
+                }
+            )
+            guard isShown else { continue }
             later.merge(effects) { $1 + $0 }
             shown.append(change.number)
         }

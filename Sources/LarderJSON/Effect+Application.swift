@@ -13,9 +13,9 @@ package enum EffectOutcome: Equatable, Sendable {
 }
 
 extension Effect {
-    /// Applies it to what the target is.
-    package func applied(to content: TargetContent) -> EffectOutcome {
-        var fold = EffectFold(content, steps: Limits.viewStepsMax)
+    /// Applies it to what the target is; `form` is what an unknown target starts from.
+    package func applied(to content: TargetContent, form: JSONValue? = nil) -> EffectOutcome {
+        var fold = EffectFold(content, steps: Limits.viewStepsMax, form: form)
         do throws(Inapplicability) {
             try fold.apply(self)
         } catch {
@@ -40,10 +40,13 @@ struct EffectFold {
     /// Whether the content is all of the target and not only what effects said of it.
     private(set) var isComplete: Bool
     private var budget: EffectBudget
+    /// What effects change where nothing is known.
+    private let form: JSONValue?
 
     /// The steps are what all effects together may take.
-    init(_ base: TargetContent, steps: Int) {
+    init(_ base: TargetContent, steps: Int, form: JSONValue? = nil) {
         content = base
+        self.form = form
         budget = EffectBudget(steps: steps)
         isComplete = base != .unknown
     }
@@ -152,6 +155,9 @@ struct EffectFold {
 }
 
 extension EffectFold {
+    /// Shows another value in place of the one that effects have made.
+    mutating func show(_ value: JSONValue) { content = .json(value) }
+
     private mutating func become(_ content: TargetContent) {
         self.content = content
         isComplete = true
@@ -172,8 +178,8 @@ extension EffectFold {
         case .deleted: throw Inapplicability(.deletedTarget)
         case .opaque: throw Inapplicability(.notJSON)
         case .unknown:
-            guard let empty else { throw Inapplicability(.unknownTarget) }
-            value = empty
+            guard let start = form ?? empty else { throw Inapplicability(.unknownTarget) }
+            value = start
         }
         try located(nil) { () throws(Inapplicability.Cause) in try budget.begin(on: value) }
         try body(&value, &budget)

@@ -26,7 +26,7 @@ package struct StoreConfiguration: Sendable {
     /// Milliseconds since the machine started, which no clock step changes; nil if unknown.
     package var uptime: @Sendable () -> Int64? = { nil }
     /// Decides which change watchers hear of when a step changes a target; by default a put.
-    package var viewChange: ViewChange.Comparison = { _, _, _ in .put }
+    package var viewChange: ViewChange.Comparison = { _, _, _, _ in .put }
     /// Largest size of a `state.db` of which every page is read at start.
     package var checkedStateBytes = Limits.checkedStateBytesMax
     /// How old the copy of `state.db` gets before another one is taken; nil for no copies.

@@ -81,7 +81,7 @@ struct DurableAnswerTests {
     @Test("The first write to a normalized answer counts as a change, as it is not compared")
     func firstWrite() async throws {
         let fixture = try AnswerFixture { configuration in
-            configuration.viewChange = { _, _, _ in nil }
+            configuration.viewChange = { _, _, _, _ in nil }
         }
         try await fixture.put("feed", Self.feed)
         _ = fixture.store.changes.take()
