@@ -1,5 +1,6 @@
 import LarderAPI
 import LarderModel
+import LarderTestSupport
 import Testing
 
 @testable import LarderConfiguration
