@@ -1,16 +1,6 @@
--- state.db, version 18: what targets were when their writes were first sent, and which of them are to be read again.
+-- state.db, version 18: entities that effects put into documents are targets, too.
 
--- Of the present round.
-ALTER TABLE change ADD COLUMN sent BLOB;  -- stands for the value of base; empty where nothing was known; NULL before the sending
-
--- Rows to be read again, as a write of them has ended: an answer to a request that started later ends that.
-CREATE TABLE reading (
-    reading INTEGER PRIMARY KEY,
-    scope   TEXT    NOT NULL,  -- 'UID:ACCOUNT' of the user whose write it was
-    id      TEXT    NOT NULL,
-    rev     INTEGER NOT NULL   -- the step that ended the last write
-);
-CREATE UNIQUE INDEX reading_id ON reading (scope, id);
-INSERT INTO reading (scope, id, rev)
-    SELECT DISTINCT change.scope, change.id, 0 FROM change JOIN modifier ON number = change.modifier
-    WHERE answered = 1 AND settled = 0;
+-- 1: no change of the program's names it, but an effect of the same modifier puts it into a document
+ALTER TABLE change ADD COLUMN implied INTEGER NOT NULL DEFAULT 0;
+-- The ids of the documents into which effects of the same modifier put the target, one a line; NULL: none
+ALTER TABLE change ADD COLUMN parents TEXT;

@@ -12,6 +12,10 @@ public struct Observed<Value: Sendable>: Sendable {
     public let pending: Int
     /// Number of changes of this device that failed on the value.
     public let failed: Int
+    /// Entities in the value on which changes of this device wait or have failed.
+    public let rows: [SnapshotRow]
+    /// Entities that failed changes would have put into the value, as they were written.
+    public let failedRows: [FailedRow]
 }
 
 /// Turns the updates of a follower into states.
@@ -64,7 +68,9 @@ struct ObservedState<Value: Sendable> {
             isStale: isStale,
             error: error,
             pending: shown?.snapshot.pending ?? 0,
-            failed: shown?.snapshot.failed ?? 0
+            failed: shown?.snapshot.failed ?? 0,
+            rows: shown?.snapshot.rows ?? [],
+            failedRows: shown?.snapshot.failedRows ?? []
         )
     }
 }

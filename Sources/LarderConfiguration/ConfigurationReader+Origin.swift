@@ -204,6 +204,7 @@ extension ConfigurationReader {
                 "stalled_after": Self.member(\.stalledAfter, attempts),
                 "refused_if": { $1.refusedIf = $0.refusalRules($2) },
                 "keep_headers": { $1.keptHeaders = $0.keptHeaders($2) },
+                "empty": { $1.empty = $0.emptyForms($2) },
             ]
         )
     }

@@ -18,7 +18,7 @@ package struct EntryView<Row> {
     }
 
     package internal(set) var content: Content
-    package let overlay: Overlay
+    package internal(set) var overlay: Overlay
     /// `modifier` where no server has said what is shown; else `cache`.
     package let source: AnswerSource
     /// The scope of the row; the client's own scope if there is no row.
@@ -150,8 +150,21 @@ struct EntryReader {
         in sight: Sight? = nil,
         row: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
-        if let name = id.entity { return try view(of: name, expanding: depth) }
+        let marks = RowMarks(look: self)
+        if let name = id.entity {
+            return try marks.marked(view(of: name, expanding: depth), of: id)
+        }
         return try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
+            try marks.marked(unmarked(of: id, in: sight, row: row), of: id)
+        }
+    }
+
+    private func unmarked<Row>(
+        of id: EntryID,
+        in sight: Sight?,
+        row: (borrowing EntryRow, Overlay) -> Row
+    ) throws(StoreError) -> EntryView<Row>? {
+        try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
             var overlay = Overlay.none
             if form == .view {
                 if let changes = try reader.targets.changes(ofVariant: id, scope) {
@@ -272,7 +285,7 @@ struct EntryReader {
         on base: Base,
         _ read: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
-        let shown = try ShownEntry(id, base.value, changes, in: scope, reader)
+        let shown = try ShownEntry(id, base.value, changes, self)
         guard let entry = shown.entry else { return nil }
         let isDeleted = entry.kind == .tombstone
         if !isDeleted, shown.bytes == nil, let place = base.place {
@@ -409,7 +422,7 @@ extension EntryReader {
             for place in places {
                 guard let found = try found(key, in: place) else { continue }
                 revision = max(revision, found.revision)
-                pending.add(found.pending)
+                pending.add(found.pending, of: key)
                 return FoundEntity(found.held)
             }
             return .evicted

@@ -101,7 +101,8 @@ extension EntryReader {
         var told = PendingExplanation(base: base, view: .unknown)
         if let target {
             let known = try look.base(of: target).value
-            told = try PendingExplanation(of: target, on: known, id, reader, interest)
+            let document = context.origins.document(id, for: scope.scope.uid)
+            told = try PendingExplanation(of: target, on: known, id, document, reader, interest)
             told.base = base
         }
         if let view { try told.take(view, in: scope, reader) }
@@ -210,20 +211,21 @@ extension PendingExplanation {
         of target: Target,
         on known: TargetBase,
         _ id: EntryID,
+        _ document: DocumentRules?,
         _ reader: StoreReader,
         _ interest: Interest
     ) throws(StoreError) {
         let changes = target.changes
         let effects = changes.map(\.known)
-        let values = TargetValues(known, of: id, effects)
-        var run = ViewRun(values.content, isPart: known.isPart)
+        let values = TargetValues(known, of: id, effects, document)
+        var run = values.run()
         let base = try ViewReport(run.view, of: known, values, [], reader)
         var room = Limits.explainedViewBytesMax - base.byteCount
         var told: [(place: Int, step: PendingStep)] = []
         var isTruncated = changes.count > Limits.toldPendingMax
         for (place, change) in changes.enumerated() {
             guard !interest.isGivenUp else { break }
-            let reason = run.add(effects[place])
+            let reason = run.add(values.resolved(effects[place], on: run.content))
             guard place < Limits.toldPendingMax else { continue }
             var step = PendingStep(change.modifier, change.state, effects[place])
             if change.isAnswered { step.answered = true }
@@ -244,12 +246,7 @@ extension PendingExplanation {
             guard room > 0, steps > 0, !interest.isGivenUp else { break }
             var others = changes
             others.remove(at: told[index].place)
-            let view = View.of(
-                values.content,
-                others.map(\.known),
-                isPart: known.isPart,
-                steps: &steps
-            )
+            let view = values.view(others.map(\.known), steps: &steps)
             guard !view.isCut else { break }
             let without = try ViewReport(view, of: known, values, others, reader)
             told[index].step.without = without

@@ -112,7 +112,8 @@ extension FetchSession {
         guard let entry = row?.entry else { return .missing }
         switch entry.kind {
         case .fetched:
-            return .entry(entry.revision, isAsTold: entry.body == shown?.body)
+            let isAsTold = entry.body == shown?.body && row?.overlay == shownOverlay
+            return .entry(entry.revision, isAsTold: isAsTold)
         case .tombstone: return .tombstone(entry.revision)
         // A kind that no fetch stores: only another configuration can have left it there.
         case .blob, .variants, .entity: return .missing

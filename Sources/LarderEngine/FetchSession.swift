@@ -18,6 +18,8 @@ struct FetchSession<Printer: FetchPrinter> {
     var cached: ShownAnswer?
     /// The id and the bytes of the last snapshot; no bytes once it was told that they are gone.
     var shown: (id: EntryID, body: BodySummary?)?
+    /// The modifiers that the last snapshot told.
+    var shownOverlay = Overlay.none
     /// The last deletion that was told, while no snapshot was shown after it.
     var toldDeletion: DeletedFrame?
     /// The revision that the client knows, once it was told the last word.
@@ -227,6 +229,7 @@ struct FetchSession<Printer: FetchPrinter> {
         _ occasion: FetchWord.Occasion
     ) async {
         shown = (answer.entry.id, answer.entry.body)
+        shownOverlay = answer.overlay
         toldDeletion = nil
         await say(.shown(answer, body, occasion))
     }

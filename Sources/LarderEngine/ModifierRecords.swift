@@ -153,6 +153,7 @@ extension ModifierRequest {
             url: modifier.url,
             headers: modifier.typedHeaders,
             targets: modifier.targets,
+            implied: modifier.implied,
             baseIsJSON: base.isJSON,
             baseIsHTML: base.isHTML,
             redirectHosts: origin?.redirectHosts ?? [],

@@ -1,6 +1,7 @@
 import LarderAPI
 import LarderJSON
 import LarderModel
+import LarderNormalize
 import LarderStore
 import LarderStrategy
 import LarderWire
@@ -214,10 +215,11 @@ struct ModifierReports: EnginePart {
                 let base = try look.base(of: target).value
                 let before = Array(target.changes.prefix { $0.number < number })
                 let through = Array(target.changes.prefix { $0.number <= number })
+                let document = context.origins.document(id, for: scope.scope.uid)
                 return ModifierTarget(
                     id,
-                    before: try Self.view(of: id, base, before, reader),
-                    after: try Self.view(of: id, base, through, reader)
+                    before: try Self.view(of: id, base, before, document, reader),
+                    after: try Self.view(of: id, base, through, document, reader)
                 )
             }
         }
@@ -227,12 +229,12 @@ struct ModifierReports: EnginePart {
         of id: EntryID,
         _ base: TargetBase,
         _ changes: [OpenChange],
+        _ document: DocumentRules?,
         _ reader: StoreReader
     ) throws(StoreError) -> ViewReport {
         let effects = changes.map(\.known)
-        let values = TargetValues(base, of: id, effects)
-        let view = View.of(values.content, effects, isPart: base.isPart)
-        return try ViewReport(view, of: base, values, changes, reader)
+        let values = TargetValues(base, of: id, effects, document)
+        return try ViewReport(values.view(effects), of: base, values, changes, reader)
     }
 
     /// Unsettled modifiers with an effect that the view leaves out, as it does not fit the present
@@ -249,7 +251,7 @@ struct ModifierReports: EnginePart {
                 wanted[TargetName(scope, id), default: []].insert(modifier.number)
             }
         }
-        let places = wanted
+        let (places, origins) = (wanted, context.origins)
         return try await store.read { reader throws(StoreError) in
             var found: Set<ModifierNumber> = []
             for (place, numbers) in places {
@@ -262,8 +264,11 @@ struct ModifierReports: EnginePart {
                     )
                 else { continue }
                 let changes = target.changes
-                let view = View.of(TargetContent(target.base), changes.map(\.known))
-                found.formUnion(view.leftOut.map { changes[$0.place].number })
+                let (content, effects) = (TargetContent(target.base), changes.map(\.known))
+                let document = origins.document(place.id, for: place.scope.scope.uid)
+                let view = place.id.isEntity ? nil : document?.view(of: content, effects)
+                let shown = view ?? View.of(content, effects)
+                found.formUnion(shown.leftOut.map { changes[$0.place].number })
             }
             return found.intersection(Set(places.values.joined()))
         }
@@ -320,7 +325,7 @@ extension ModifierReport {
         request.contentType = row.mediaType
         request.body = RawJSON(quotingBody: whole.body)
         var bytes = 0
-        changes = whole.changes.prefix { change in
+        changes = whole.changes.filter { !$0.isImplied }.prefix { change in
             bytes += change.effect.count
             return bytes <= Limits.quotedBodyBytesMax
         }.map { LarderAPI.ModifierChange($0.id, storedEffect: $0.effect) }

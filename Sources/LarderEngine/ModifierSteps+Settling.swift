@@ -51,7 +51,8 @@ extension ModifierSteps {
             }
             guard fate != .cancelled, !isShownByRead(modifier.number) else { continue }
             let scope = store.key(for: modifier.scope)
-            for target in modifier.targets {
+            // A read of its documents shows an entity that only effects name.
+            for target in modifier.targets where !modifier.implied.contains(target) {
                 reads.read(TargetName(scope, target), since: departed.revision)
             }
         }
@@ -98,7 +99,11 @@ extension ModifierSteps {
         let fate: Settlement.Outcome =
             switch outcome {
             case .cancelled: .cancelled
-            case .failed(let reason): .failed(reason, whole.lostView)
+            case .failed(let reason):
+                .failed(reason) { [origins = context.origins] id, base in
+                    let document = origins.document(id, for: whole.modifier.scope.uid)
+                    return whole.lostView(id, base, document)
+                }
             case .confirmed: .confirmed(baseUpdate(for: whole))
             }
         var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
@@ -121,7 +126,8 @@ extension ModifierSteps {
         let context = context
         // Asked without remembering it: this is called on the writer's thread.
         let (url, uid) = (whole.modifier.url, whole.modifier.scope.uid)
-        let origin = context.origins.decide(url, for: uid).settings
+        let origins = context.origins
+        let origin = origins.decide(url, for: uid).settings
         return { id, base in
             let effect = whole.effect(on: id) ?? .none
             if let answer = attempted.answer, answer.mayShowTarget {
@@ -142,6 +148,7 @@ extension ModifierSteps {
                 effect,
                 of: whole,
                 on: base,
+                origins.document(id, for: uid),
                 isAsSent: whole.isSent(on: base, id),
                 at: context.clock.now()
             )
@@ -167,7 +174,8 @@ extension ModifierSteps {
             let number = split.keys.firstIndex(of: name.key)
         else { return nil }
         // Members that the answer does not have keep the result of the effect.
-        let made = EntityView(base.held, [effect]) { _ in whole.body }
+        let document = DocumentRules(ofEntity: rules)
+        let made = EntityView(base.held, [effect], document) { _ in whole.body }
         let held = made.isComplete ? made.held : base.held
         let merged = split.merged(number, into: held, fetch: fetch.number)
         return BaseUpdate(merged.held, id, origin, answer.at)
@@ -203,6 +211,7 @@ extension ModifierSteps {
             effect,
             of: whole,
             on: base,
+            context.origins.document(id, for: whole.modifier.scope.uid),
             isAsSent: false,
             at: context.clock.now()
         )
@@ -250,15 +259,16 @@ extension BaseUpdate {
         _ effect: Effect,
         of whole: WholeModifier,
         on base: TargetBase,
+        _ document: DocumentRules?,
         isAsSent: Bool,
         at now: Timestamp
     ) {
         self = .markStale
         guard isAsSent || !effect.counts else { return }
-        let (modifier, values) = (whole.modifier, TargetValues(base, of: id, [effect]))
+        let (modifier, values) = (whole.modifier, TargetValues(base, of: id, [effect], document))
         let body: EntityBody?
         var isWhole = true
-        switch effect.applied(to: values.content, isPart: base.isPart) {
+        switch values.outcome(of: effect) {
         case .unchanged, .inapplicable: return
         case .json(let value, let isComplete) where id.isEntity:
             (body, isWhole) = (values.body(value), isComplete)

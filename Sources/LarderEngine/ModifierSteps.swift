@@ -1,5 +1,6 @@
 import LarderJSON
 import LarderModel
+import LarderNormalize
 import LarderStore
 import LarderStrategy
 import LarderWire
@@ -86,7 +87,7 @@ final class ModifierSteps: Sendable {
             return attemptEnded(number, .neverLeft, ModifierRules())
         }
         guard whole.modifier.credential?.isMet(by: origin.credentialKind) ?? true else {
-            noteFailure(of: whole.modifier, .noCredential, status: nil)
+            context.logger.noteFailure(of: whole.modifier, .noCredential, status: nil)
             return attemptEnded(number, .noCredential, origin.modifiers)
         }
         let first = whole.changes.first.flatMap { departing.bases[$0.id] }
@@ -102,7 +103,7 @@ final class ModifierSteps: Sendable {
         )
         guard var end = await attempt.run() else { return nil }
         if end.verdict != .neverLeft { context.meter.count { $0.modifiers.attempts += 1 } }
-        noteFailure(of: whole.modifier, end.verdict, status: end.answer?.status)
+        context.logger.noteFailure(of: whole.modifier, end.verdict, status: end.answer?.status)
         let isPortals = end.verdict == .captive
         if let answer = end.answer, whole.modifier.isRepeat || answer.isToRepeat {
             end.verdict = ModifierRequest.ofRepeat(
@@ -139,35 +140,6 @@ final class ModifierSteps: Sendable {
         { [context] in
             $0.attemptEnded(number, verdict, rules: rules, chance: context.chance(), now: $1)
         }
-    }
-
-    /// Logs that the origin refused a write or put it off.
-    ///
-    /// A write of which no byte left is not logged here: the origin is down, and its state is
-    /// logged.
-    private func noteFailure(
-        of modifier: StoredModifier,
-        _ verdict: ModifierVerdict,
-        status: Int?
-    ) {
-        let fate: String
-        switch verdict {
-        case .confirmed, .accepted, .neverLeft: return
-        case .notNow, .serverFailed: fate = "put off"
-        case .refused: fate = "refused"
-        case .authNeeded: fate = "refused for its credential"
-        case .noCredential: fate = "without its credential"
-        case .unclear: fate = "without a clear answer"
-        case .captive: fate = "answered by a captive portal"
-        }
-        context.logger.notice(
-            "a write was not confirmed",
-            metadata: .larder([
-                .id: "\(modifier.id)", .origin: "\(modifier.origin)",
-                .uid: "\(modifier.scope.uid ?? 0)", .state: "\(fate)",
-                .reason: "\(status.map { "\($0)" } ?? "no answer")",
-            ])
-        )
     }
 
     private func headers(of modifier: StoredModifier, _ origin: OriginSettings) -> HeaderFields {
@@ -237,9 +209,16 @@ final class ModifierSteps: Sendable {
             for (other, target) in targets where contents[other] == nil {
                 contents[other] = TargetContent(target.base)
             }
-            guard effects.areShown(in: { contents[$0] ?? .unknown }, before: later) else {
-                continue
-            }
+            let (origins, uid) = (context.origins, scope.scope.uid)
+            let isShown = effects.areShown(
+                in: { contents[$0] ?? .unknown },
+                before: later,
+                view: { id, content, effects in
+                    let document = id.isEntity ? nil : origins.document(id, for: uid)
+                    return document?.view(of: content, effects) ?? View.of(content, effects)
+                }
+            )
+            guard isShown else { continue }
             later.merge(effects) { $1 + $0 }
             shown.append(change.number)
         }
@@ -325,5 +304,36 @@ extension StoredModifier {
         var headers = headers
         if let mediaType { headers.set("Content-Type", mediaType) }
         return headers
+    }
+}
+
+extension Logger {
+    /// Logs that the origin refused a write or put it off.
+    ///
+    /// A write of which no byte left is not logged here: the origin is down, and its state is
+    /// logged.
+    fileprivate func noteFailure(
+        of modifier: StoredModifier,
+        _ verdict: ModifierVerdict,
+        status: Int?
+    ) {
+        let fate: String
+        switch verdict {
+        case .confirmed, .accepted, .neverLeft: return
+        case .notNow, .serverFailed: fate = "put off"
+        case .refused: fate = "refused"
+        case .authNeeded: fate = "refused for its credential"
+        case .noCredential: fate = "without its credential"
+        case .unclear: fate = "without a clear answer"
+        case .captive: fate = "answered by a captive portal"
+        }
+        notice(
+            "a write was not confirmed",
+            metadata: .larder([
+                .id: "\(modifier.id)", .origin: "\(modifier.origin)",
+                .uid: "\(modifier.scope.uid ?? 0)", .state: "\(fate)",
+                .reason: "\(status.map { "\($0)" } ?? "no answer")",
+            ])
+        )
     }
 }

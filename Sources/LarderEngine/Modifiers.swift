@@ -106,7 +106,11 @@ package struct Modifiers: EnginePart {
                 mediaType: type,
                 body: body
             ),
-            changes: changes(effects, targets, scope),
+            changes: PlacedChanges(context: context).adding(
+                to: changes(effects, targets, scope),
+                command.changes.map(\.effect),
+                scope
+            ),
             digest: digest
         )
         new.isIDMade = command.id == nil

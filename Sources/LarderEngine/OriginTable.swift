@@ -92,11 +92,26 @@ package struct OriginTable: Sendable {
         return url
     }
 
+    /// The rules of a target's origin for it as a document; nil if there are none.
+    ///
+    /// A variant is its URL's document.
+    package func document(_ id: EntryID, for uid: UInt32?) -> DocumentRules? {
+        if let name = id.entity { return entityRules[name.origin].map { .init(ofEntity: $0) } }
+        let text = String(Substring(id.text.utf8.prefix { $0 != UInt8(ascii: " ") }))
+        guard text.hasScheme, let url = try? WebURL(text),
+            let origin = decide(url, for: uid).settings, let path = origin.path(of: url)
+        else { return nil }
+        let (rules, form) = (entityRules[origin.name], origin.modifiers.form(forPath: path))
+        guard rules != nil || form != nil else { return nil }
+        return DocumentRules(rules, path: path, form: form)
+    }
+
     package var names: OriginNames {
         OriginNames(
             rules: entityRules,
             ownID: { name in ownURL(of: name).flatMap { try? EntryID($0) } },
             origin: { id, scope in origin(of: id, for: scope.uid)?.name },
+            document: { id, scope in document(id, for: scope.uid) },
             split: { id, name, bytes in
                 guard let rules = entityRules[name], let url = try? WebURL(id.text),
                     let path = self[name]?.settings.path(of: url)

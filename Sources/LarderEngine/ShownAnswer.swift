@@ -172,8 +172,11 @@ struct NetworkLook {
             }
         }
         if isTargeted, !answer.isKept, !answer.isOvertaken, let bytes = answer.bytes {
-            let view = try await context.store.read(on: reader) { reader throws(StoreError) in
-                try NetworkView(answer.entry, bytes, in: scope, reader)
+            let now = context.clock.now()
+            let view = try await context.store.read(on: reader) {
+                [context] reader throws(StoreError) in
+                let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+                return try NetworkView(answer.entry, bytes, look)
             }
             guard case .current(let answer) = view else { return view }
             return .current(known(answer))
@@ -207,13 +210,13 @@ extension NetworkView {
     fileprivate init(
         _ entry: Entry,
         _ bytes: [UInt8],
-        in scope: ScopeKey,
-        _ reader: StoreReader
+        _ look: EntryReader
     ) throws(StoreError) {
+        let (scope, reader) = (look.scope, look.reader)
         var changes = try reader.targets.changes(ofVariant: entry.id, scope)
         if changes == nil { changes = try reader.targets.target(scope, entry.id)?.changes }
         let base = TargetBase.value(entry, entry.body.isJSON ? bytes : nil)
-        let shown = try ShownEntry(entry.id, base, changes ?? [], in: scope, reader)
+        let shown = try ShownEntry(entry.id, base, changes ?? [], look)
         guard let view = shown.entry, view.kind != .tombstone else {
             self = .deleted(
                 DeletedFrame(
@@ -224,6 +227,10 @@ extension NetworkView {
             )
             return
         }
-        self = .current(ShownAnswer(view, shown.bytes ?? bytes, shown.overlay, in: scope))
+        let body = shown.bytes ?? bytes
+        let isJSON = view.body.isJSON
+        let marks = RowMarks(look: look)
+        let overlay = try marks.marked(shown.overlay, of: entry.id, isJSON ? body : nil)
+        self = .current(ShownAnswer(view, body, overlay, in: scope))
     }
 }

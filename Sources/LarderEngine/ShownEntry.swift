@@ -17,19 +17,20 @@ struct ShownEntry: Sendable {
         _ id: EntryID,
         _ known: TargetBase,
         _ changes: [OpenChange],
-        in scope: ScopeKey,
-        _ reader: StoreReader
+        _ look: EntryReader
     ) throws(StoreError) {
-        let view = try reader.allowance.viewing { steps in
-            let (content, effects) = (TargetContent(known), changes.map(\.known))
-            let view = View.of(content, effects, isPart: known.isPart, steps: &steps)
+        let (scope, reader) = (look.scope, look.reader)
+        var placed = PlacedEntities(look)
+        let view = try reader.allowance.viewing { (steps) throws(StoreError) in
+            let view = try placed.view(of: id, on: known, changes, steps: &steps)
             return (view, view.isCut)
         }
-        overlay = Overlay(
+        let own = Overlay(
             pending: changes.filter { !$0.isAnswered }.compactMap { try? ModifierID($0.modifier) },
             failed: try reader.targets.failures(scope, id),
             isComplete: view.isComplete
         )
+        overlay = own.adding(placed.overlay)
         let base = known.entry
         isMade = view.isMade(on: known)
         switch view.content {
@@ -39,6 +40,7 @@ struct ShownEntry: Sendable {
             // A shared row does not tell which views one user's changes showed before.
             if case .value(let row, let known) = known,
                 !row.isComplete || changes.contains(where: { $0.revision > row.revision })
+                    || placed.revision > row.revision
             {
                 bytes = known
             } else {
@@ -68,7 +70,8 @@ struct ShownEntry: Sendable {
         guard let shown = entry else { return }
         let known =
             if case .deleted(let tombstone) = known { tombstone.revision } else { shown.revision }
-        entry?.revision = changes.map(\.revision).reduce(max(shown.revision, known), max)
+        let least = max(shown.revision, known, placed.revision)
+        entry?.revision = changes.map(\.revision).reduce(least, max)
     }
 }
 
@@ -141,6 +144,10 @@ package struct Overlay: Equatable, Sendable {
     package let isComplete: Bool
     /// JSON pointers (RFC 6901) to what is missing of a normalized answer.
     package internal(set) var missing: [String] = []
+    /// Modifiers that wait or have failed on entities of the entry, until ``rows`` says where they are.
+    var marks: [EntityKey: EntityMarks] = [:]
+    package internal(set) var rows: [MarkedRow] = []
+    package internal(set) var failedRows: [LostRow] = []
 
     /// This overlay of modifiers, combined with that of a normalized answer.
     package func adding(_ answer: Overlay) -> Overlay {
@@ -149,7 +156,8 @@ package struct Overlay: Equatable, Sendable {
             pending: pending + answer.pending.filter { !known.contains($0) },
             failed: failed + answer.failed,
             isComplete: isComplete && answer.isComplete,
-            missing: missing + answer.missing
+            missing: missing + answer.missing,
+            marks: marks.merging(answer.marks) { own, _ in own }
         )
     }
 }
@@ -163,7 +171,8 @@ extension Overlay {
             pending: changes.compactMap { try? ModifierID($0.value) },
             failed: pending.failed,
             isComplete: answer?.isComplete != false && pending.isComplete,
-            missing: answer?.missing.map(\.text) ?? []
+            missing: answer?.missing.map(\.text) ?? [],
+            marks: pending.marks
         )
     }
 }

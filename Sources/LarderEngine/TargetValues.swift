@@ -1,6 +1,6 @@
 import LarderJSON
 package import LarderModel
-import LarderNormalize
+package import LarderNormalize
 package import LarderStore
 
 /// A target's base as effects are applied to it, and what they make of it as it is told.
@@ -8,15 +8,58 @@ struct TargetValues {
     let content: TargetContent
     /// The value of an entity; in `content`, references have a form that effects cannot name.
     private let entity: EntityValue?
+    private let document: DocumentRules?
+    private let isPart: Bool
 
-    /// `effects` are all that are to be applied.
-    init(_ base: TargetBase, of id: EntryID, _ effects: [Effect]) {
-        guard id.isEntity, let values = base.held.values(for: effects) else {
+    /// `effects` are all that are to be applied; `document` is what the rules say of the target.
+    init(
+        _ base: TargetBase,
+        of id: EntryID,
+        _ effects: [Effect],
+        _ document: DocumentRules? = nil
+    ) {
+        self.document = document
+        isPart = base.isPart
+        guard id.isEntity, let values = base.held.values(for: effects, document) else {
             content = TargetContent(base)
             entity = nil
             return
         }
         (entity, content) = values
+    }
+
+    /// An effect as it is applied to what the target is after others, with the objects in it as they
+    /// were written.
+    func resolved(_ effect: Effect, on content: TargetContent) -> Effect {
+        if let entity { return entity.marked(effect) }
+        return document?.resolved(effect, on: content) { $0.object } ?? effect
+    }
+
+    /// An effect on it alone.
+    func outcome(of effect: Effect) -> EffectOutcome {
+        resolved(effect, on: content).applied(
+            to: content,
+            isPart: isPart,
+            form: document?.form
+        )
+    }
+
+    /// The view of it before any effect.
+    func run(steps: Int = Limits.viewStepsMax) -> ViewRun {
+        ViewRun(content, isPart: isPart, steps: steps, form: document?.form)
+    }
+
+    /// The view of it; takes what it needs from `steps`.
+    func view(_ effects: [Effect], steps: inout Int) -> View {
+        var run = run(steps: steps)
+        for effect in effects { run.add(resolved(effect, on: run.content)) }
+        steps = run.stepsLeft
+        return run.view
+    }
+
+    func view(_ effects: [Effect]) -> View {
+        var steps = Limits.viewStepsMax
+        return view(effects, steps: &steps)
     }
 
     /// A value as it is told: the key stands for each reference.
@@ -114,6 +157,7 @@ package enum TargetViews {
     package static func change(
         _ before: Target,
         _ after: Target,
+        _ document: DocumentRules?,
         _ body: (ModifierNumber) -> [UInt8]?
     ) -> ViewChange? {
         let base = TargetContent(before.base)
@@ -121,7 +165,7 @@ package enum TargetViews {
             before.entry?.body == after.entry?.body && before.isDeleted == after.isDeleted
         if isSameBase, before.changes.isEmpty {
             // The view before is base, and the view after tells itself whether it differs from it.
-            let view = View.of(base, after.changes.map(\.known))
+            let view = view(of: base, after.changes, document)
             switch view.content {
             case .unknown, .base: return nil
             case .deleted: return view.isChanged ? .delete : nil
@@ -129,8 +173,9 @@ package enum TargetViews {
             case .body: break
             }
         }
-        let old = shown(before, on: base, body)
-        let new = shown(after, on: isSameBase ? base : TargetContent(after.base), body)
+        let old = shown(before, on: base, document, body)
+        let now = isSameBase ? base : TargetContent(after.base)
+        let new = shown(after, on: now, document, body)
         switch (old, new) {
         case (.nothing, .nothing), (.deleted, .deleted): return nil
         case (.json(let old), .json(let new)) where old.isSame(as: new): return nil
@@ -138,6 +183,15 @@ package enum TargetViews {
         case (_, .nothing), (_, .deleted): return .delete
         case (_, .json), (_, .bytes): return .put
         }
+    }
+
+    private static func view(
+        of base: TargetContent,
+        _ changes: [OpenChange],
+        _ document: DocumentRules?
+    ) -> View {
+        let effects = changes.map(\.known)
+        return document?.view(of: base, effects) ?? View.of(base, effects)
     }
 
     private enum Shown {
@@ -150,9 +204,10 @@ package enum TargetViews {
     private static func shown(
         _ target: Target,
         on base: TargetContent,
+        _ document: DocumentRules?,
         _ body: (ModifierNumber) -> [UInt8]?
     ) -> Shown {
-        switch View.of(base, target.changes.map(\.known)).content {
+        switch view(of: base, target.changes, document).content {
         case .unknown: return .nothing
         case .deleted: return .deleted
         case .json(let value): return .json(value)
@@ -167,10 +222,11 @@ package enum TargetViews {
 }
 
 extension WholeModifier {
-    /// Effects on each target, without those that change nothing; nil if one cannot be read.
+    /// Effects on each target that the program names, without those that change nothing; nil if one
+    /// cannot be read.
     var effects: [EntryID: [Effect]]? {
         var effects: [EntryID: [Effect]] = [:]
-        for change in changes {
+        for change in changes where !change.isImplied {
             guard let effect = try? Effect(parsing: change.effect) else { return nil }
             if effect != .none { effects[change.id, default: []].append(effect) }
         }
@@ -191,12 +247,12 @@ extension WholeModifier {
     /// modifier.
     ///
     /// Either is nil if there is no value, or if it is not JSON.
-    @Sendable func lostView(_ id: EntryID, _ base: TargetBase) -> LostView {
+    func lostView(_ id: EntryID, _ base: TargetBase, _ document: DocumentRules?) -> LostView {
         let effect = effect(on: id) ?? .none
-        let values = TargetValues(base, of: id, [effect])
+        let values = TargetValues(base, of: id, [effect], document)
         var view = LostView()
         if case .json(let value) = values.content { view.before = values.bytes(value) }
-        switch effect.applied(to: values.content) {
+        switch values.outcome(of: effect) {
         case .json(let value, _): view.after = values.bytes(value)
         case .unchanged, .inapplicable: view.after = view.before
         case .body, .deleted: break

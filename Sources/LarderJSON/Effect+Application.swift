@@ -13,9 +13,14 @@ package enum EffectOutcome: Equatable, Sendable {
 }
 
 extension Effect {
-    /// Applies it to what the target is, or with `isPart` to a part of the target.
-    package func applied(to content: TargetContent, isPart: Bool = false) -> EffectOutcome {
-        var fold = EffectFold(content, isPart: isPart, steps: Limits.viewStepsMax)
+    /// Applies it to what the target is, or with `isPart` to a part of the target; `form` is what an
+    /// unknown target starts from.
+    package func applied(
+        to content: TargetContent,
+        isPart: Bool = false,
+        form: JSONValue? = nil
+    ) -> EffectOutcome {
+        var fold = EffectFold(content, isPart: isPart, steps: Limits.viewStepsMax, form: form)
         do throws(Inapplicability) {
             try fold.apply(self)
         } catch {
@@ -40,10 +45,13 @@ struct EffectFold {
     /// Whether the content is all of the target and not only what effects said of it.
     private(set) var isComplete: Bool
     private var budget: EffectBudget
+    /// The value that effects change where nothing is known.
+    private let form: JSONValue?
 
     /// The steps are what all effects together may take.
-    init(_ base: TargetContent, isPart: Bool, steps: Int) {
+    init(_ base: TargetContent, isPart: Bool, steps: Int, form: JSONValue? = nil) {
         content = base
+        self.form = form
         budget = EffectBudget(steps: steps)
         isComplete = base != .unknown && !isPart
     }
@@ -152,6 +160,9 @@ struct EffectFold {
 }
 
 extension EffectFold {
+    /// Shows another value in place of the one that effects have made.
+    mutating func show(_ value: JSONValue) { content = .json(value) }
+
     private mutating func become(_ content: TargetContent) {
         self.content = content
         isComplete = true
@@ -172,8 +183,8 @@ extension EffectFold {
         case .deleted: throw Inapplicability(.deletedTarget)
         case .opaque: throw Inapplicability(.notJSON)
         case .unknown:
-            guard let empty else { throw Inapplicability(.unknownTarget) }
-            value = empty
+            guard let start = form ?? empty else { throw Inapplicability(.unknownTarget) }
+            value = start
         }
         try located(nil) { () throws(Inapplicability.Cause) in try budget.begin(on: value) }
         try body(&value, &budget)

@@ -18,11 +18,16 @@ extension TargetContent {
 extension [EntryID: [Effect]] {
     /// Whether they do something, and all of it is so in what the targets are: with what `later`
     /// ones do after them they leave each of them as it is.
-    package func areShown(in content: (EntryID) -> TargetContent, before later: Self = [:]) -> Bool
-    {
+    ///
+    /// `view` applies effects to a target.
+    package func areShown(
+        in content: (EntryID) -> TargetContent,
+        before later: Self = [:],
+        view: (EntryID, TargetContent, [Effect]) -> View = { View.of($1, $2) }
+    ) -> Bool {
         !isEmpty
             && allSatisfy { id, effects in
-                let view = View.of(content(id), effects + (later[id] ?? []))
+                let view = view(id, content(id), effects + (later[id] ?? []))
                 return !view.isChanged && view.leftOut.isEmpty && view.content != .unknown
             }
     }

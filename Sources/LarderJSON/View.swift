@@ -72,17 +72,25 @@ package struct ViewRun {
     private var body: Int?
     private var leftOut: [View.LeftOut] = []
 
-    /// The steps are what all effects together may take.
+    /// The steps are what all effects together may take; `form` is what an unknown base starts
+    /// from.
     package init(
         _ base: TargetContent,
         isPart: Bool = false,
-        steps: Int = Limits.viewStepsMax
+        steps: Int = Limits.viewStepsMax,
+        form: JSONValue? = nil
     ) {
         self.base = base
-        fold = EffectFold(base, isPart: isPart, steps: steps)
+        fold = EffectFold(base, isPart: isPart, steps: steps, form: form)
     }
 
     package var stepsLeft: Int { fold.stepsLeft }
+
+    /// The target after the effects so far.
+    package var content: TargetContent { fold.content }
+
+    /// Shows another value in place of the one that the effects have made.
+    package mutating func show(_ value: JSONValue) { fold.show(value) }
 
     /// Adds an effect; returns the reason if it is left out.
     @discardableResult

@@ -11,6 +11,8 @@ package struct ModifierRules: Hashable, Sendable {
     package var refusedIf: [RefusalRule] = []
     /// After so many answers that it was not applied for now, a modifier is marked as stalled.
     package var stalledAfter = 10
+    /// The forms that effects start from on targets of which nothing is known.
+    package var empty: [EmptyForm] = []
     /// Fields that are kept of an answer besides ``standardKeptHeaders``; never a cookie.
     package var keptHeaders: [String] = []
 
@@ -47,6 +49,19 @@ package struct ModifierRules: Hashable, Sendable {
         case resend
         /// The modifier waits for a person.
         case hold
+    }
+}
+
+/// A document without content, such as a list without rows.
+package struct EmptyForm: Hashable, Sendable {
+    /// Path after the base URL, as in a rule for paths: `/lists/*/todos`.
+    package var path: String
+    /// A JSON text.
+    package var form: String
+
+    package init(path: String, form: String) {
+        self.path = path
+        self.form = form
     }
 }
 

@@ -13,16 +13,20 @@ import LarderModel
 /// Effects can replace, remove or move a reference. A change inside a reference belongs to another
 /// entity, so it is not shown.
 ///
+/// An object in an effect that the rules see as an entity becomes a reference to that entity, too
+/// (``marked(_:)``).
+///
 /// Members with an unchanged value keep their bytes. So answers keep the text of their slots.
 package struct EntityValue: Sendable {
     package let value: JSONValue
     private let base: EntityBody
+    private let document: DocumentRules?
     /// The name that marks a reference.
     private let marker: String
 
     /// Returns nil for damaged JSON, or if the names of two members differ only in half a surrogate
     /// pair.
-    package init?(_ body: EntityBody, _ effects: [Effect]) {
+    package init?(_ body: EntityBody, _ effects: [Effect], _ document: DocumentRules? = nil) {
         guard let texts = body.texts,
             Set(body.memberNames.map(JSONName.init)).count == body.members.count
         else { return nil }
@@ -40,8 +44,17 @@ package struct EntityValue: Sendable {
             return nil
         }
         base = body
+        self.document = document
         self.marker = marker
         self.value = value
+    }
+
+    /// An effect as it is applied to ``value``: with a reference for each entity in it.
+    package func marked(_ effect: Effect) -> Effect {
+        guard let document else { return effect }
+        return document.referring(effect) { key in
+            .object([JSONMember(name: marker, value: .string(key.text))])
+        }
     }
 
     /// Makes a name that none of the texts and effects contains: U+FFFF, a noncharacter, and a

@@ -19,40 +19,44 @@ package struct EntityView: Sendable {
     package init(
         _ base: HeldEntity,
         stored effects: [[UInt8]],
+        _ document: DocumentRules?,
         isPart: Bool = false,
         steps: inout Int,
         body: (Int) -> [UInt8]?
     ) {
         let effects = effects.map { (try? Effect(parsing: $0)) ?? .none }
-        self.init(base, effects, isPart: isPart, steps: &steps, body: body)
+        self.init(base, effects, document, isPart: isPart, steps: &steps, body: body)
     }
 
     /// `body` gives the bytes of the request that the effect at a place belongs to.
     package init(
         _ base: HeldEntity,
         _ effects: [Effect],
+        _ document: DocumentRules? = nil,
         body: (Int) -> [UInt8]? = { _ in nil }
     ) {
         var steps = Limits.viewStepsMax
-        self.init(base, effects, steps: &steps, body: body)
+        self.init(base, effects, document, steps: &steps, body: body)
     }
 
     /// Takes what it needs from `steps`.
     private init(
         _ base: HeldEntity,
         _ effects: [Effect],
+        _ document: DocumentRules?,
         isPart: Bool = false,
         steps: inout Int,
         body: (Int) -> [UInt8]?
     ) {
-        guard !effects.isEmpty, let values = base.values(for: effects) else {
+        guard !effects.isEmpty, let values = base.values(for: effects, document) else {
             held = base
             isComplete = !isPart
             isCut = false
             isChanged = false
             return
         }
-        let view = View.of(values.content, effects, isPart: isPart, steps: &steps)
+        let marked = effects.map(values.entity.marked)
+        let view = View.of(values.content, marked, isPart: isPart, steps: &steps)
         isComplete = view.isComplete
         isCut = view.isCut
         isChanged = view.isChanged
@@ -73,12 +77,14 @@ extension HeldEntity {
     /// The value that effects are applied to, with the entity to convert it back; nil if it is
     /// damaged.
     package func values(
-        for effects: [Effect]
+        for effects: [Effect],
+        _ document: DocumentRules? = nil
     ) -> (entity: EntityValue, content: TargetContent)? {
         switch self {
-        case .unknown: EntityValue(.empty, effects).map { ($0, .unknown) }
-        case .deleted: EntityValue(.empty, effects).map { ($0, .deleted) }
-        case .present(let body, _): EntityValue(body, effects).map { ($0, .json($0.value)) }
+        case .unknown: EntityValue(.empty, effects, document).map { ($0, .unknown) }
+        case .deleted: EntityValue(.empty, effects, document).map { ($0, .deleted) }
+        case .present(let body, _):
+            EntityValue(body, effects, document).map { ($0, .json($0.value)) }
         }
     }
 

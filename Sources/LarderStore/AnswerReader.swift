@@ -14,6 +14,10 @@ package struct PendingChanges: Equatable, Sendable {
     /// The ids of modifiers that are not settled, by their numbers.
     package internal(set) var modifiers: [ModifierNumber: String] = [:]
     package internal(set) var failed = 0
+    /// The ids of the first of the failed ones, of one entity.
+    var failedIDs: [String] = []
+    /// Modifiers that wait or have failed on each entity of an answer, where there are some.
+    package internal(set) var marks: [EntityKey: EntityMarks] = [:]
     /// Whether the whole entry is shown, and not only the effects of modifiers.
     package internal(set) var isComplete = true
 
@@ -23,6 +27,30 @@ package struct PendingChanges: Equatable, Sendable {
         modifiers.merge(other.modifiers) { own, _ in own }
         failed += other.failed
         isComplete = isComplete && other.isComplete
+    }
+
+    /// Adds those of an entity of an answer.
+    package mutating func add(_ other: PendingChanges, of key: EntityKey) {
+        add(other)
+        guard !other.modifiers.isEmpty || other.failed > 0 else { return }
+        marks[key] = other.own
+    }
+
+    private var own: EntityMarks {
+        let pending = modifiers.sorted { $0.key < $1.key }.prefix(Limits.rowWritesMax)
+        return EntityMarks(pending: pending.map(\.value), failed: failedIDs)
+    }
+}
+
+/// The modifiers that wait on an entity, and those that failed on it, in their order; the first
+/// ``Limits/rowWritesMax`` of each.
+package struct EntityMarks: Equatable, Sendable {
+    package let pending: [String]
+    package let failed: [String]
+
+    package init(pending: [String], failed: [String]) {
+        self.pending = pending
+        self.failed = failed
     }
 }
 
@@ -136,7 +164,12 @@ package struct AnswerReader {
             known = found
         }
         if case .view(let own) = sight {
-            known?.pending.failed = try reader.targets.deadLetters(own, id)
+            let failed = try reader.targets.deadLetters(own, id)
+            known?.pending.failed = failed
+            if failed > 0 {
+                let lost = try reader.targets.lostEffects(own, id)
+                known?.pending.failedIDs = lost.map(\.modifier)
+            }
         }
         return known
     }
@@ -159,8 +192,9 @@ package struct AnswerReader {
         pending.isComplete = !isPart
         var revision = target.entry?.revision ?? Revision(0)
         if case .view = sight, !target.changes.isEmpty {
+            let document = shared.origins.document(id, scope.scope)
             let view = try reader.allowance.viewing { steps in
-                let view = target.entityView(steps: &steps) { number in
+                let view = target.entityView(document, steps: &steps) { number in
                     (try? reader.targets.requestBody(of: number))?.bytes
                 }
                 return (view, view.isCut)

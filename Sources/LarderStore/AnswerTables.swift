@@ -130,7 +130,7 @@ final class ReferenceTable {
     }
 
     let file: BodyFile
-    private let connection: SQLiteConnection
+    let connection: SQLiteConnection
     private let parentsOf: SQLiteStatement
     /// Skeletons that were read last.
     ///
@@ -255,7 +255,12 @@ struct ReferenceReader {
     ) throws(StoreError) -> Showing {
         var showing = Showing()
         var left = limit
-        for change in changes {
+        var waiting = changes
+        var known = Set(changes.map(\.name))
+        var next = 0
+        while next < waiting.count {
+            let change = waiting[next]
+            next += 1
             let above = try above(change, in: scope, &left, isWanted)
             guard above.isWhole else {
                 showing.isWhole = false
@@ -266,6 +271,17 @@ struct ReferenceReader {
                     above.isShown(change, by: answer, skeleton, &left)
                 else { continue }
                 showing.entries[key, default: (answer.id, [])].changed.append(change.name.key)
+            }
+            for id in above.placers {
+                guard let name = id.entity else {
+                    guard isWanted(id) else { continue }
+                    let key = RowKey(scope, id)
+                    showing.entries[key, default: (id, [])].changed.append(change.name.key)
+                    continue
+                }
+                // Each answer that shows that entity shows the objects in it.
+                guard known.insert(name).inserted else { continue }
+                waiting.append(EntityChange(name, at: RowKey(scope, id), .created, change.event))
             }
         }
         showing.left = max(0, left)
@@ -284,6 +300,8 @@ struct ReferenceReader {
         var types: [RowKey: [UInt8]] = [:]
         var edges: [RowKey: [(child: RowKey, members: [[UInt8]])]] = [:]
         var answers: [RowKey: Answer] = [:]
+        /// Documents into which unsettled effects put the entity, or one that shows it.
+        var placers: [EntryID] = []
         var isWhole = true
 
         /// Whether an answer shows a change.
@@ -343,6 +361,9 @@ struct ReferenceReader {
         var waiting = [(key: first, id: EntryID(change.name))]
         while let (child, id) = waiting.popLast() {
             let limit = max(0, left) + 1
+            for table in tables {
+                above.placers += try table.placers(of: TargetName(scope, id))
+            }
             for (parent, table) in try parents(of: child, in: scope, id, limit: limit) {
                 guard left > 0 else {
                     above.isWhole = false

@@ -8,6 +8,8 @@ struct EntityNews: Sendable {
     /// Scopes that see something of their own instead of this entity.
     let hiddenFrom: [Scope]
     let change: EntityChange
+    /// Whether it looks different; else only what waits or has failed on it is another.
+    var isSeen = true
 }
 
 /// Notifies watchers of answers that an entity in them looks different.
@@ -19,9 +21,10 @@ extension StoreWriter {
         let isHeard = shared.changes.isWatched || !shared.watches.isEmpty
         guard isHeard, !news.isEmpty else { return }
         var changes: [Change] = []
-        var rows: [RowKey] = []
         var left = Limits.followedReferencesMax
-        for (revision, step) in Dictionary(grouping: news, by: \.revision) {
+        var rows = rowsWithMarks(of: news.filter { !$0.isSeen }, atMost: &left)
+        let seen = news.filter(\.isSeen)
+        for (revision, step) in Dictionary(grouping: seen, by: \.revision) {
             for (scope, news) in Dictionary(grouping: step, by: \.scope) {
                 // An answer is hidden from the scopes that see none of its changed entities.
                 let hiddenFrom = news.dropFirst().reduce(news.first?.hiddenFrom ?? []) {
@@ -54,6 +57,20 @@ extension StoreWriter {
         }
         shared.changes.changed(changes)
         shared.watches.rowsChanged(rows)
+    }
+
+    /// Followers of these rows look for themselves; no watcher is told.
+    private func rowsWithMarks(of news: [EntityNews], atMost left: inout Int) -> [RowKey] {
+        guard !shared.watches.isEmpty else { return [] }
+        var rows: [RowKey] = []
+        for (scope, news) in Dictionary(grouping: news, by: \.scope) {
+            guard let showing = try? entries(showing: news, to: scope, atMost: &left) else {
+                shared.watches.allChanged()
+                return []
+            }
+            rows += showing.keys
+        }
+        return rows
     }
 
     private func entries(

@@ -111,7 +111,9 @@ struct ModifierRows {
                 (":position", position),
                 (":scope", new.scope.text),
                 (":id", change.id.text),
-                (":effect", change.effect)
+                (":effect", change.effect),
+                (":implied", change.isImplied),
+                (":parents", change.parentLines)
             )
         }
         state.memory.count(1, in: new.state, of: new.scope.text)

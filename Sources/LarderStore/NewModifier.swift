@@ -45,7 +45,7 @@ package struct NewModifier: Sendable {
         bytes += (key?.utf8.count ?? 0) + (client?.text.utf8.count ?? 0) + request.byteCount
         for change in changes {
             bytes += Limits.rowOverheadBytes + scope.text.utf8.count + change.id.text.utf8.count
-            bytes += change.effect.count
+            bytes += change.effect.count + (change.parentLines?.utf8.count ?? 0)
         }
         return Int64(bytes)
     }
@@ -54,13 +54,17 @@ package struct NewModifier: Sendable {
 package struct NewChange: Equatable, Sendable {
     package let id: EntryID
     /// As the engine writes it; the store does not look into it.
-    package let effect: [UInt8]
+    package var effect: [UInt8]
     /// Whether all users share the target's answers.
     ///
     /// Its base is then the shared row, where its user sees that.
     package let isOfSharedRow: Bool
     /// Places of the target's variants; nil if the target is not a URL.
     package let variants: VariantPlaces?
+    /// Whether only effects name the target: they put it into documents.
+    package internal(set) var isImplied = false
+    /// The documents into which effects of the same modifier put the target.
+    package var parents: [EntryID] = []
 
     package init(
         id: EntryID,

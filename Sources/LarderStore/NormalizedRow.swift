@@ -79,7 +79,7 @@ extension NormalizedRow {
                     return .evicted
                 }
                 shown.revision = max(shown.revision, found.revision)
-                pending.add(found.pending)
+                pending.add(found.pending, of: key)
                 if case .deleted = found.held { isDeletedByModifier = found.isMade }
                 return FoundEntity(found.held)
             }
@@ -110,6 +110,8 @@ package struct OriginNames: Sendable {
     package let ownID: @Sendable (EntityName) -> EntryID?
     /// The origin that an id belongs to, as one scope sees it; nil for an id that is no URL.
     package let origin: @Sendable (EntryID, Scope) -> OriginName?
+    /// The rules of an id's origin for it as a document; nil if there are none.
+    package let document: @Sendable (EntryID, Scope) -> DocumentRules?
     /// The entities in an origin's answer with an id; nil where it is to be kept whole.
     package let split: @Sendable (EntryID, OriginName, [UInt8]) -> Split?
 
@@ -117,11 +119,13 @@ package struct OriginNames: Sendable {
         rules: [OriginName: EntityRules],
         ownID: @escaping @Sendable (EntityName) -> EntryID? = { _ in nil },
         origin: @escaping @Sendable (EntryID, Scope) -> OriginName? = { _, _ in nil },
+        document: @escaping @Sendable (EntryID, Scope) -> DocumentRules? = { _, _ in nil },
         split: @escaping @Sendable (EntryID, OriginName, [UInt8]) -> Split? = { _, _, _ in nil }
     ) {
         self.rules = rules
         self.ownID = ownID
         self.origin = origin
+        self.document = document
         self.split = split
     }
 

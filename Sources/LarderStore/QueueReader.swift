@@ -11,7 +11,7 @@ struct QueueReader {
         isKnown: (([UInt8]) -> Bool)? = nil
     ) throws(StoreError) -> [FoundModifier] {
         let sql = """
-            SELECT \(ChangeColumn.list([.id, .effect, .scope])) FROM change
+            SELECT \(ChangeColumn.list([.id, .effect, .scope, .implied])) FROM change
             WHERE modifier = :modifier ORDER BY position
             """
         return try statement.page(by: ModifierColumn.number, after: last) {
@@ -22,7 +22,9 @@ struct QueueReader {
             let targets = try connection.statement(sql, (":modifier", number.value))
             modifier.targets = try targets.all { row in
                 if let isKnown, !isKnown(Array(row.bytes(ChangeColumn.effect))) { return nil }
-                return row.isText(ChangeColumn.scope, scope) ? row.entryID(ChangeColumn.id) : nil
+                let id = row.entryID(ChangeColumn.id)
+                if let id, row.isTrue(ChangeColumn.implied) { modifier.implied.insert(id) }
+                return row.isText(ChangeColumn.scope, scope) ? id : nil
             }
             let isWhole = modifier.targets.count == modifier.changeCount
             return isWhole ? .readable(modifier) : .unreadable(number)
@@ -48,6 +50,7 @@ struct QueueReader {
                 (":modifier", number.value)
             ).all(StoredChange.init)
             modifier.targets = changes.map(\.id)
+            modifier.implied = Set(changes.filter(\.isImplied).map(\.id))
             let answer = modifier.answerStatus.map { status in
                 StoredAnswer(
                     status: status,

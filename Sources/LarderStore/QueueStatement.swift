@@ -13,8 +13,8 @@ enum QueueStatement: Int, PreparedStatement {
             """
         case .insertChange:
             """
-            INSERT INTO change (modifier, position, scope, id, settled, effect)
-            VALUES (:modifier, :position, :scope, :id, 0, :effect)
+            INSERT INTO change (modifier, position, scope, id, settled, effect, implied, parents)
+            VALUES (:modifier, :position, :scope, :id, 0, :effect, :implied, :parents)
             """
         case .target:
             """
@@ -60,7 +60,7 @@ enum QueueStatement: Int, PreparedStatement {
             """
         case .changes:
             """
-            SELECT \(ChangeColumn.list([.change, .scope, .id, .settled])) FROM change
+            SELECT \(ChangeColumn.list([.change, .scope, .id, .settled, .implied])) FROM change
             WHERE modifier = :modifier ORDER BY position
             """
         case .delete: "DELETE FROM modifier WHERE number = :number"
@@ -173,7 +173,8 @@ enum ModifierColumn: Int32, TableColumn {
 }
 
 enum ChangeColumn: Int32, TableColumn {
-    case change, modifier, position, scope, id, settled, effect, before, after, sent
+    case change, modifier, position, scope, id, settled, effect, before, after, implied, parents
+    case sent
 }
 
 enum HistoryColumn: Int32, TableColumn {

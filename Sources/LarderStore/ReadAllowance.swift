@@ -17,7 +17,7 @@ package final class ReadAllowance {
 
     var isBounded: Bool { left != nil }
 
-    func take(bytes: Int, changes: Int = 0, entities: Int = 0) throws(StoreError) {
+    package func take(bytes: Int, changes: Int = 0, entities: Int = 0) throws(StoreError) {
         guard var left else { return }
         left.bytes -= bytes
         left.changes -= changes
@@ -36,10 +36,10 @@ package final class ReadAllowance {
     ///
     /// `make` takes the steps that it needs, and says whether they were too few.
     package func viewing<View>(
-        _ make: (inout Int) -> (View, isCut: Bool)
+        _ make: (inout Int) throws(StoreError) -> (View, isCut: Bool)
     ) throws(StoreError) -> View {
         var steps = left?.steps ?? Limits.viewStepsMax
-        let (view, isCut) = make(&steps)
+        let (view, isCut) = try make(&steps)
         if isCut, isBounded { throw .longRead }
         left?.steps = steps
         return view

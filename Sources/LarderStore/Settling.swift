@@ -94,8 +94,10 @@ struct Settling: WriterPart {
         let step = Step(revision: try revisions.next(), now: now)
         var (names, waiting): ([TargetName], [TargetName]) = ([], [])
         let isAnswer = settlement.isConfirmed && !settlement.isShown && !row.isAnswered
-        for name in try targetNames(of: settlement.number, isOpen: true) {
-            if isAnswer, try sharing.place(of: name) != name {
+        for target in try state.targets.of(settlement.number) {
+            guard let name = target.name, !target.isEnded else { continue }
+            // An answer for its documents shows an entity in them.
+            if isAnswer, !target.isImplied, try sharing.place(of: name) != name {
                 waiting.append(name)
             } else {
                 names.append(name)

@@ -73,7 +73,9 @@ struct StateListing {
             }
             .joined(separator: " ")
             .replacing(" NOT NULL", with: "")
-            .replacing(" REFERENCES claim ON DELETE CASCADE", with: "")
+            .replacing(" AUTOINCREMENT", with: "")
+            .replacing(#/ REFERENCES \w+( ON (UPDATE|DELETE) CASCADE)*/#, with: "")
+            .replacing(#/ ?([(),]) ?/#) { $0.output.1 }
     }
 
     /// The first page of a file with `pages` pages.

@@ -26,7 +26,7 @@ package struct StoreConfiguration: Sendable {
     /// Milliseconds since the machine started, which no clock step changes; nil if unknown.
     package var uptime: @Sendable () -> Int64? = { nil }
     /// Decides which change watchers hear of when a step changes a target; by default a put.
-    package var viewChange: ViewChange.Comparison = { _, _, _ in .put }
+    package var viewChange: ViewChange.Comparison = { _, _, _, _ in .put }
     /// Notes on base when a modifier is sent.
     package var sentBases = SentBases()
     /// Largest size of a `state.db` of which every page is read at start.

@@ -43,6 +43,8 @@ package struct StoredModifier: Equatable, Sendable {
     /// The kind of credential without which it is not sent; nil for none.
     package let credential: CredentialNeed?
     package internal(set) var targets: [EntryID] = []
+    /// Targets that only its effects name.
+    package internal(set) var implied: Set<EntryID> = []
     let changeCount: Int
 
     /// Whether bytes of it may have left in any attempt.
@@ -139,6 +141,7 @@ package struct StoredModifier: Equatable, Sendable {
         headers = new.request.headers
         bodyByteCount = new.request.body.count
         targets = new.changes.map(\.id)
+        implied = Set(new.changes.filter(\.isImplied).map(\.id))
         changeCount = new.changes.count
     }
 
@@ -194,6 +197,8 @@ package struct StoredChange: Equatable, Sendable {
     package let after: [UInt8]?
     /// The ``SentBases/mark`` of base when the change was first sent in its round.
     package let sent: [UInt8]?
+    /// Whether only effects of the modifier name it.
+    package let isImplied: Bool
 
     /// Reads a row of the table `change`; nil if its id is invalid.
     init?(_ row: SQLiteStatement) {
@@ -204,6 +209,7 @@ package struct StoredChange: Equatable, Sendable {
         effect = Array(row.bytes(ChangeColumn.effect))
         before = row.bytesOrNil(ChangeColumn.before)
         after = row.bytesOrNil(ChangeColumn.after)
+        isImplied = row.isTrue(ChangeColumn.implied)
     }
 }
 

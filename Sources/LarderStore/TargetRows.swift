@@ -24,6 +24,7 @@ struct TargetChange {
     /// Nil for a target that cannot be read.
     let name: TargetName?
     var isEnded = false
+    var isImplied = false
 }
 
 struct TargetRows {
@@ -115,7 +116,8 @@ struct TargetRows {
                 change: row.integer(ChangeColumn.change),
                 number: number,
                 name: scope.flatMap { scope in id.map { TargetName(scope, $0) } },
-                isEnded: row.integer(ChangeColumn.settled) == 2
+                isEnded: row.integer(ChangeColumn.settled) == 2,
+                isImplied: row.isTrue(ChangeColumn.implied)
             )
         }
     }

@@ -59,7 +59,7 @@ struct ViewLog {
             }
             var before = after
             before?.changes.removeAll { $0.number == number }
-            try log(from: before, to: after, of: name, revision, cause)
+            try log(from: before, to: after, of: name, hasMarks: true, revision, cause)
         }
     }
 
@@ -75,31 +75,54 @@ struct ViewLog {
         for view in views {
             var after = view.target == nil ? nil : try state.reader.target(view.name)
             after?.changes.removeAll { $0.number == number }
-            try log(from: view.target, to: after, of: view.name, revision, cause)
+            let (before, hasMarks) = (view.target, number != nil)
+            try log(from: before, to: after, of: view.name, hasMarks: hasMarks, revision, cause)
         }
+    }
+
+    /// Remembers for the followers of answers that show an entity that other modifiers wait or have
+    /// failed on it, though it looks the same.
+    private func noteMarks(of name: TargetName, _ revision: Revision, _ cause: ChangeCause) {
+        guard let entity = name.id.entity else { return }
+        let key = RowKey(name.scope, name.id)
+        state.memory.entities.append(
+            EntityNews(
+                scope: name.scope,
+                revision: revision,
+                cause: cause,
+                hiddenFrom: [],
+                change: EntityChange(entity, at: key, .created, .put(name.id, cause)),
+                isSeen: false
+            )
+        )
     }
 
     /// Logs a change of a view; nil stands for a view that is too large to compare, and counts as a
     /// change.
+    ///
+    /// `hasMarks` says that its modifiers are others than before.
     private func log(
         from before: Target?,
         to after: Target?,
         of name: TargetName,
+        hasMarks: Bool,
         _ revision: Revision,
         _ cause: ChangeCause
     ) throws(StoreError) {
         // An unreadable request body differs from every other.
         let body = { [reader = state.reader] in (try? reader.requestBody(of: $0))?.bytes }
+        let document = state.shared.origins.document(name.id, name.scope.scope)
         if name.id.isEntity {
             var difference = HeldEntity.Difference.changed(.created)
             if let before, let after {
-                let held = after.entityView(body).held
-                difference = before.entityView(body).held.difference(to: held)
+                let held = after.entityView(document, body).held
+                difference = before.entityView(document, body).held.difference(to: held)
             }
+            if hasMarks, difference == .nothing { noteMarks(of: name, revision, cause) }
             return try log(difference, of: name, revision, cause)
         }
         var change: ViewChange? = .put
-        if let before, let after { change = state.viewChange(before, after, body) }
+        if let before, let after { change = state.viewChange(before, after, document, body) }
         switch change {
         case .put: try log(Change(revision, name.scope.scope, .put(name.id, cause)))
         case .delete: try log(Change(revision, name.scope.scope, .delete(name.id, cause)))

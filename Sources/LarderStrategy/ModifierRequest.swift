@@ -13,6 +13,8 @@ package struct ModifierRequest: Equatable, Sendable {
     /// The request carries or accepts HTML, or the target is HTML.
     package let expectsHTML: Bool
     package let targets: [EntryID]
+    /// Targets that only its effects name.
+    private let implied: Set<EntryID>
 
     /// Makes the request's rules.
     ///
@@ -24,6 +26,7 @@ package struct ModifierRequest: Equatable, Sendable {
         url: WebURL,
         headers: HeaderFields,
         targets: [EntryID],
+        implied: Set<EntryID> = [],
         baseIsJSON: Bool,
         baseIsHTML: Bool = false,
         redirectHosts: [HostPort] = [],
@@ -31,6 +34,7 @@ package struct ModifierRequest: Equatable, Sendable {
     ) {
         self.method = method
         self.targets = targets
+        self.implied = implied
         flight = FlightRules(
             url: url,
             cachedIsJSON: baseIsJSON,
@@ -211,7 +215,8 @@ package struct ModifierRequest: Equatable, Sendable {
     /// The target that the request's URL names, or the only one.
     private var ownTarget: EntryID? {
         if let id = try? EntryID(flight.url), targets.contains(id) { return id }
-        return targets.count == 1 ? targets.first : nil
+        let named = targets.filter { !implied.contains($0) }
+        return named.count == 1 ? named.first : nil
     }
 
     /// Whether a Preference-Applied names `return=representation` (RFC 7240 3).

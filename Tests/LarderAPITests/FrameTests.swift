@@ -48,6 +48,9 @@ struct FrameTests {
         (partial.pending, partial.pendingIDs, partial.failed) = (1, ["a"], 2)
         (partial.complete, partial.missing) = (false, ["User:7"])
         partial.entry.mediaType = nil
+        partial.rows = [SnapshotRow(pointer: "/a~1b", id: user, pending: ["a"], failed: [])]
+        let value = RawJSON(unchecked: Array(#"{"n":1.0}"#.utf8))
+        partial.failedRows = [FailedRow(id: user, modifier: "a", value: value)]
         for frame in [snapshot(.json(Array("[1]".utf8))), partial, snapshot(.href("/v1/e"))] {
             try expectPrinted(FetchFrame.snapshot(frame))
             try expectPrinted(BatchFrame.snapshot(frame))

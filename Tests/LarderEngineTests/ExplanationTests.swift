@@ -152,7 +152,7 @@ struct ExplanationTests {
         // One that goes while its explanation is being worked out.
         let pending = try await fixture.engine.store.read { reader throws(StoreError) in
             try reader.targets.target(scope, id).map { target throws(StoreError) in
-                try PendingExplanation(of: target, on: target.base, id, reader, interest)
+                try PendingExplanation(of: target, on: target.base, id, nil, reader, interest)
             }
         }
         #expect(pending?.modifiers == [])

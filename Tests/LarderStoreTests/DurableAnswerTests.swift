@@ -81,7 +81,7 @@ struct DurableAnswerTests {
     @Test("The first write to a normalized answer counts as a change, as it is not compared")
     func firstWrite() async throws {
         let fixture = try AnswerFixture { configuration in
-            configuration.viewChange = { _, _, _ in nil }
+            configuration.viewChange = { _, _, _, _ in nil }
         }
         try await fixture.put("feed", Self.feed)
         _ = fixture.store.changes.take()
@@ -257,6 +257,8 @@ struct DurableAnswerTests {
                 ALTER TABLE claim DROP COLUMN payer;
                 DROP TABLE reading;
                 ALTER TABLE change DROP COLUMN sent;
+                ALTER TABLE change DROP COLUMN implied;
+                ALTER TABLE change DROP COLUMN parents;
                 DROP TABLE credential;
                 ALTER TABLE modifier DROP COLUMN credential;
                 DROP INDEX history_answer;

@@ -228,6 +228,8 @@ struct MigrationTests {
             ALTER TABLE claim DROP COLUMN payer;
             DROP TABLE reading;
             ALTER TABLE change DROP COLUMN sent;
+            ALTER TABLE change DROP COLUMN implied;
+            ALTER TABLE change DROP COLUMN parents;
             DROP TABLE credential;
             ALTER TABLE modifier DROP COLUMN credential;
             DROP INDEX history_answer;

@@ -132,6 +132,11 @@ public struct SnapshotFrame: RevisionFrame, Equatable {
     public var complete: Bool
     /// JSON Pointers to the entities that were evicted; omitted if the entry is complete.
     @OmittedWhenNil public var missing: [String]?
+    /// Entities in the entry on which modifiers wait or have failed, at most 1000; omitted if there
+    /// are none.
+    @OmittedWhenNil public var rows: [SnapshotRow]?
+    /// Entities that failed modifiers would have put into the entry; omitted if there are none.
+    @OmittedWhenNil public var failedRows: [FailedRow]?
     /// The entry.
     public var entry: FrameEntry
 
@@ -148,6 +153,37 @@ public struct SnapshotFrame: RevisionFrame, Equatable {
         ageMs = age.milliseconds
         (pending, pendingIDs, failed, complete) = (0, [], 0, true)
         self.entry = entry
+    }
+}
+
+/// An entity in an entry on which modifiers wait or have failed.
+public struct SnapshotRow: Codable, Equatable, Sendable {
+    /// JSON Pointer (RFC 6901) to the entity in the body.
+    public var pointer: String
+    /// Id of the entity.
+    public var id: String
+    /// Ids of the unsettled modifiers that change it, at most 100.
+    public var pending: [String]
+    /// Ids of the modifiers that failed on it, at most 100.
+    public var failed: [String]
+
+    package init(pointer: String, id: EntryID, pending: [String], failed: [String]) {
+        (self.pointer, self.id) = (pointer, id.description)
+        (self.pending, self.failed) = (pending, failed)
+    }
+}
+
+/// An entity that a failed modifier would have put into an entry.
+public struct FailedRow: Codable, Equatable, Sendable {
+    /// Id of the entity.
+    public var id: String
+    /// Id of the modifier.
+    public var modifier: String
+    /// The object as it was written.
+    public var value: RawJSON
+
+    package init(id: EntryID, modifier: String, value: RawJSON) {
+        (self.id, self.modifier, self.value) = (id.description, modifier, value)
     }
 }
 

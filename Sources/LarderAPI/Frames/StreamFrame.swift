@@ -84,6 +84,14 @@ extension SnapshotFrame {
         json.member("failed", failed)
         json.member("complete", complete)
         if let missing { json.member("missing", missing) }
+        if let rows {
+            json.name("rows")
+            APIEncoder().encode(rows, to: &json)
+        }
+        if let failedRows {
+            json.name("failed_rows")
+            APIEncoder().encode(failedRows, to: &json)
+        }
         json.member("entry") { json in
             json.member("id", entry.id)
             json.member("status", entry.status)

@@ -49,6 +49,9 @@ extension OriginModifiers {
         stalledAfter = rules.stalledAfter
         refusedIf = rules.refusedIf.map { .init(pointer: $0.pointer, equals: $0.equals) }
         keepHeaders = rules.keptHeaders
+        empty = NamedValues(
+            rules.empty.map { .init($0.path, RawJSON(unchecked: Array($0.form.utf8))) }
+        )
     }
 }
 

@@ -110,6 +110,9 @@ public struct OriginModifiers: Codable, Equatable, Sendable {
     /// Names of header fields that are kept of an answer, besides `Content-Type`, `Location`, `ETag`
     /// and `Date`; at most 16.
     public var keepHeaders: [String]?
+    /// The value that effects start from on a target that is not cached, by its path, such
+    /// as `{"/todos": {"items": []}}`; `*` is any segment.
+    public var empty: NamedValues<RawJSON>?
 
     /// Every default.
     public init() {}

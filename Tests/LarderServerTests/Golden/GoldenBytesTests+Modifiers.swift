@@ -96,6 +96,7 @@ extension GoldenBytesTests {
         try await said.ask("The head of the lanes", "HEAD", "/v1/lanes")
         try await said.ask("A lane is resumed", "PUT", lane, body: resumed)
         try await said.server.engine.settle(["m1", "m2"], in: said.server.scope)
+        try await reads(2, of: "/42", said)
         try await said.ask("A modifier is confirmed", "GET", "/v1/modifiers/m1?wait=10s")
         try await said.ask("A modifier has failed", "GET", "/v1/modifiers/m2?wait=10s")
         try await said.ask(
@@ -125,21 +126,25 @@ extension GoldenBytesTests {
             "/v1/modifiers?wait=10s",
             body: body("m4", "/44", effect: #"{"type":"put","value":{"n":1}}"#, more: "")
         )
-        // The read after that write takes a revision when it starts.
-        let upstream = said.server.upstream
-        let read = try ServerFixture.url("/44")
-        while !upstream.asked.all.contains(where: { $0.method == "GET" && $0.url == read }) {
-            await Task.yield()
-        }
+        try await reads(1, of: "/44", said)
         try await said.ask(
             "A modifier is sent",
             "POST",
             "/v1/modifiers",
             body: body("m5", "/45", effect: #"{"type":"put","value":{"n":1}}"#, more: "")
         )
+        let upstream = said.server.upstream
         while !upstream.asked.all.contains(where: { $0.url.path == "/45" }) { await Task.yield() }
         try await said.ask("A modifier is under way", "GET", "/v1/modifiers/m5")
         try await said.ask("A modifier under way stays", "DELETE", "/v1/modifiers/m5")
+    }
+
+    /// Waits for reads of a path: the read after a write takes a revision when it starts.
+    private static func reads(_ count: Int, of path: String, _ said: Transcript) async throws {
+        let (url, asked) = (try ServerFixture.url(path), said.server.upstream.asked)
+        while asked.all.count(where: { $0.method == "GET" && $0.url == url }) < count {
+            await Task.yield()
+        }
     }
 
     private static func refuse(_ said: Transcript) async throws {

@@ -1,0 +1,414 @@
+package import LarderJSON
+package import LarderModel
+
+/// The rules of an origin for one document that effects change: which objects in it are entities,
+/// and the form that it starts from while nothing of it is known.
+///
+/// An object that an effect puts into the document *is* the entity that the rules see in it. So the
+/// document shows the entity's own state, not the object as it was written. An object within such
+/// an object belongs to the outer entity.
+package struct DocumentRules: Sendable {
+    private let rules: EntityRules
+    private let paths: [EntityRules.OfPath]
+    /// Whether the document is an entity itself, so that its root is none that was put there.
+    private let isEntity: Bool
+    package let form: JSONValue?
+
+    /// An object that an effect puts into the document or takes out of a list, and that is an
+    /// entity.
+    package struct Placed {
+        package let key: EntityKey
+        package let object: JSONValue
+        /// The members of the other elements of its list.
+        package fileprivate(set) var neighbours: Set<String> = []
+    }
+
+    /// A member's name or the index of an element on the way to a value.
+    private struct Step {
+        let text: String
+        let isPosition: Bool
+
+        init(_ name: String) { (text, isPosition) = (name, false) }
+
+        init(position: Int) { (text, isPosition) = (String(position), true) }
+
+        /// A token says of a position nothing but its form.
+        init(token: String) {
+            (text, isPosition) = (token, token == "-" || JSONPointer.index(token) != nil)
+        }
+    }
+
+    /// The document under a path after the origin's base URL, without the query.
+    package init(_ rules: EntityRules?, path: String, form: JSONValue? = nil) {
+        self.rules = rules ?? EntityRules(NormalizeRules())
+        self.form = form
+        paths = rules?.paths(for: path) ?? []
+        isEntity = false
+    }
+
+    /// An entity, of which a rule for a path says nothing.
+    package init(ofEntity rules: EntityRules) {
+        self.rules = rules
+        (paths, isEntity, form) = ([], true, nil)
+    }
+}
+
+// MARK: Effects
+
+extension DocumentRules {
+    /// The view of the document, with what `showing` makes of each entity that an effect puts into
+    /// it; nil for a deleted one, which is left out.
+    package func view<Failure: Error>(
+        of base: TargetContent,
+        _ effects: [Effect],
+        isPart: Bool = false,
+        steps: inout Int,
+        showing: (Placed) throws(Failure) -> JSONValue?
+    ) throws(Failure) -> View {
+        var run = ViewRun(base, isPart: isPart, steps: steps, form: form)
+        var gone: Set<EntityKey> = []
+        for effect in effects {
+            run.add(
+                try resolved(effect, on: run.content) { (placed) throws(Failure) in
+                    if let shown = try showing(placed) { return shown }
+                    gone.insert(placed.key)
+                    return placed.object
+                }
+            )
+        }
+        if !gone.isEmpty, let value = run.content.json {
+            run.show(without(gone, value, []) ?? .null)
+        }
+        steps = run.stepsLeft
+        return run.view
+    }
+
+    /// The same with the objects as they were written.
+    package func view(of base: TargetContent, _ effects: [Effect]) -> View {
+        var steps = Limits.viewStepsMax
+        return view(of: base, effects, steps: &steps) { $0.object }
+    }
+
+    /// The effect as it is applied to what the document is: a list has an entity once, and loses
+    /// the element that is the entity.
+    ///
+    /// - Parameters:
+    ///   - effect: An effect as the program wrote it.
+    ///   - content: The document before it.
+    ///   - showing: The value that the document shows for an entity.
+    /// - Returns: The effect as it is applied.
+    /// - Throws: The errors of `showing`.
+    package func resolved<Failure: Error>(
+        _ effect: Effect,
+        on content: TargetContent,
+        showing: (Placed) throws(Failure) -> JSONValue
+    ) throws(Failure) -> Effect {
+        switch effect {
+        case .put(let value): return .put(try shown(value, [], showing))
+        case .set(let assignments, let unset):
+            let shown = try assignments.map { (assignment) throws(Failure) in
+                let steps = assignment.pointer.tokens.map(Step.init(token:))
+                return JSONAssignment(
+                    assignment.pointer,
+                    try self.shown(assignment.value, steps, showing)
+                )
+            }
+            return .set(shown, unset: unset)
+        case .patch(let operations):
+            return .patch(
+                try operations.map { (operation) throws(Failure) in
+                    try resolved(operation, on: content, showing)
+                }
+            )
+        case .listAdd(let changes):
+            return .listAdd(
+                try changes.map { (change) throws(Failure) in
+                    try resolved(change, on: content, showing)
+                }
+            )
+        case .listRemove(let changes):
+            return .listRemove(changes.map { removing($0, from: content) })
+        case .all(let effects):
+            var run = ViewRun(content, form: form)
+            var all: [Effect] = []
+            for effect in effects {
+                all.append(try resolved(effect, on: run.content, showing: showing))
+                run.add(all[all.count - 1])
+            }
+            return .all(all)
+        case .merge, .add, .delete, .none, .replace: return effect
+        }
+    }
+
+    /// The effect with `reference` in place of each entity, also of those that leave a list.
+    func referring(_ effect: Effect, by reference: (EntityKey) -> JSONValue) -> Effect {
+        if case .all(let effects) = effect {
+            return .all(effects.map { referring($0, by: reference) })
+        }
+        guard case .listRemove(let changes) = effect else {
+            return resolved(effect, on: .unknown) { reference($0.key) }
+        }
+        return .listRemove(
+            changes.map { change in
+                let steps = change.pointer.tokens.map(Step.init(token:)) + [Step(token: "-")]
+                let values = change.values.map { value in
+                    key(of: value, at: steps).map(reference) ?? value
+                }
+                return JSONListChange(change.pointer, by: change.key, values: values)
+            }
+        )
+    }
+
+    /// The entities that an effect puts into the document, with the objects that say so.
+    package func placed(by effect: Effect) -> [Placed] {
+        var found: [Placed] = []
+        _ = resolved(effect, on: .unknown) { placed in
+            found.append(placed)
+            return placed.object
+        }
+        return found
+    }
+
+    private func resolved<Failure: Error>(
+        _ operation: JSONPatchOperation,
+        on content: TargetContent,
+        _ showing: (Placed) throws(Failure) -> JSONValue
+    ) throws(Failure) -> JSONPatchOperation {
+        switch operation {
+        case .add(let path, let value):
+            let list = JSONPointer(tokens: path.tokens.dropLast())
+            let around = neighbours(in: elements(at: list, of: content))
+            let steps = path.tokens.map(Step.init(token:))
+            return .add(path, try shown(value, steps, beside: around, showing))
+        case .replace(let path, let value):
+            return .replace(path, try shown(value, path.tokens.map(Step.init(token:)), showing))
+        case .remove, .move, .copy, .test: return operation
+        }
+    }
+
+    private func resolved<Failure: Error>(
+        _ change: JSONListChange,
+        on content: TargetContent,
+        _ showing: (Placed) throws(Failure) -> JSONValue
+    ) throws(Failure) -> JSONListChange {
+        let list = change.pointer.tokens.map(Step.init(token:))
+        let steps = list + [Step(token: "-")]
+        guard change.values.contains(where: { key(of: $0, at: steps) != nil }) else {
+            return change
+        }
+        let elements = elements(at: change.pointer, of: content)
+        let known = Set(elements.compactMap { key(of: $0, at: steps) })
+        let around = neighbours(in: elements)
+        var values: [JSONValue] = []
+        for value in change.values {
+            if let key = key(of: value, at: steps), known.contains(key) { continue }
+            values.append(try shown(value, steps, beside: around, showing))
+        }
+        return JSONListChange(change.pointer, by: change.key, values: values)
+    }
+
+    /// The elements themselves stand for the entities that are to be removed.
+    private func removing(
+        _ change: JSONListChange,
+        from content: TargetContent
+    ) -> JSONListChange {
+        let steps = change.pointer.tokens.map(Step.init(token:)) + [Step(token: "-")]
+        let keys = Set(change.values.compactMap { key(of: $0, at: steps) })
+        guard !keys.isEmpty, change.key == nil else { return change }
+        let removed = elements(at: change.pointer, of: content).filter { element in
+            key(of: element, at: steps).map(keys.contains) ?? false
+        }
+        return JSONListChange(change.pointer, values: change.values + removed)
+    }
+
+    private func elements(at pointer: JSONPointer, of content: TargetContent) -> [JSONValue] {
+        let value = content == .unknown ? form : content.json
+        return value?.value(at: pointer)?.elements ?? []
+    }
+
+    private func neighbours(in elements: [JSONValue]) -> Set<String> {
+        var names: Set<String> = []
+        for element in elements.prefix(Limits.neighboursMax) {
+            names.formUnion((element.members ?? []).map(\.name))
+        }
+        return names
+    }
+}
+
+// MARK: Objects
+
+extension DocumentRules {
+    private func shown<Failure: Error>(
+        _ value: JSONValue,
+        _ steps: [Step],
+        beside neighbours: Set<String> = [],
+        _ showing: (Placed) throws(Failure) -> JSONValue
+    ) throws(Failure) -> JSONValue {
+        switch value {
+        case .array(let elements):
+            var shown: [JSONValue] = []
+            for (position, element) in elements.enumerated() {
+                let next = steps + [Step(position: position)]
+                shown.append(try self.shown(element, next, showing))
+            }
+            return .array(shown)
+        case .object(let members):
+            if let key = key(of: value, at: steps) {
+                return try showing(Placed(key: key, object: value, neighbours: neighbours))
+            }
+            var shown: [JSONMember] = []
+            for member in members {
+                let value = try self.shown(member.value, steps + [Step(member.name)], showing)
+                shown.append(JSONMember(name: member.name, value: value))
+            }
+            return .object(shown)
+        case .null, .bool, .number, .string: return value
+        }
+    }
+
+    /// A value without these entities, which are deleted; nil where the value is one of them.
+    private func without(
+        _ gone: Set<EntityKey>,
+        _ value: JSONValue,
+        _ steps: [Step]
+    ) -> JSONValue? {
+        switch value {
+        case .array(let elements):
+            return .array(
+                elements.enumerated().compactMap { position, element in
+                    without(gone, element, steps + [Step(position: position)])
+                }
+            )
+        case .object(let members):
+            if let key = key(of: value, at: steps), gone.contains(key) { return nil }
+            return .object(
+                members.compactMap { member in
+                    let inner = without(gone, member.value, steps + [Step(member.name)])
+                    if inner == nil, isOmitted(member.value, steps + [Step(member.name)]) {
+                        return nil
+                    }
+                    return JSONMember(name: member.name, value: inner ?? .null)
+                }
+            )
+        case .null, .bool, .number, .string: return value
+        }
+    }
+
+    private func isOmitted(_ value: JSONValue, _ steps: [Step]) -> Bool {
+        guard let key = key(of: value, at: steps) else { return false }
+        return rules.types[Array(key.type.utf8)]?.onDeleted == .omit
+    }
+
+    /// The places of entities in a value of the document, in its order; at most so many.
+    package func places(
+        of keys: Set<EntityKey>,
+        in value: JSONValue,
+        atMost most: Int
+    ) -> [(pointer: JSONPointer, key: EntityKey)] {
+        var found: [(pointer: JSONPointer, key: EntityKey)] = []
+        func look(_ value: JSONValue, _ steps: [Step]) {
+            guard found.count < most else { return }
+            switch value {
+            case .array(let elements):
+                for (position, element) in elements.enumerated() {
+                    look(element, steps + [Step(position: position)])
+                }
+            case .object(let members):
+                if let key = key(of: value, at: steps), keys.contains(key) {
+                    found.append((JSONPointer(tokens: steps.map(\.text)), key))
+                }
+                for member in members { look(member.value, steps + [Step(member.name)]) }
+            case .null, .bool, .number, .string: return
+            }
+        }
+        look(value, [])
+        return found
+    }
+}
+
+// MARK: Keys
+
+extension DocumentRules {
+    private func key(of value: JSONValue, at steps: [Step]) -> EntityKey? {
+        guard case .object = value, !(isEntity && steps.isEmpty) else { return nil }
+        if let rule = paths.first(where: { fits($0.at, steps) }) {
+            return key(of: value, rule.type, rule.key ?? rules.types[rule.type]?.key)
+        }
+        guard let type = type(of: value) else { return nil }
+        let ofType = rules.types[type]
+        return ofType?.isEmbedded == true ? nil : key(of: value, type, ofType?.key)
+    }
+
+    private func key(
+        of object: JSONValue,
+        _ type: [UInt8],
+        _ rule: EntityRules.Key?
+    ) -> EntityKey? {
+        guard let id = rules.id(of: object, by: rule ?? rules.idMembers) else { return nil }
+        return EntityKey(
+            type: String(decoding: type, as: UTF8.self),
+            id: String(decoding: id, as: UTF8.self)
+        )
+    }
+
+    private func type(of object: JSONValue) -> [UInt8]? {
+        for name in rules.typeMembers {
+            if let type = object[String(decoding: name, as: UTF8.self)]?.string, !type.isEmpty {
+                return Array(type.utf8)
+            }
+        }
+        return nil
+    }
+
+    private func fits(_ pattern: [[UInt8]], _ steps: [Step]) -> Bool {
+        guard pattern.count == steps.count else { return false }
+        return zip(pattern, steps).allSatisfy { token, step in
+            step.isPosition && token == [UInt8(ascii: "*")] || step.text.utf8.elementsEqual(token)
+        }
+    }
+}
+
+extension EntityRules {
+    /// The text of an object's key field, or the canonical JSON of several; nil if it has none.
+    ///
+    /// ``EntityRecognition`` does the same for the bytes of an answer.
+    fileprivate func id(of object: JSONValue, by key: Key) -> [UInt8]? {
+        switch key {
+        case .first(let names):
+            for name in names { if let text = keyText(object, name) { return text } }
+            return nil
+        case .one(let name): return keyText(object, name)
+        case .composed(let fields):
+            var json: [UInt8] = []
+            return append(fields, of: object, to: &json) ? json : nil
+        }
+    }
+
+    private func keyText(_ object: JSONValue, _ name: [UInt8]) -> [UInt8]? {
+        switch object[String(decoding: name, as: UTF8.self)] {
+        case .string(let text)?: return text.isEmpty ? nil : Array(text.utf8)
+        case .number(let number)?:
+            let text = Array(number.text.utf8)
+            return EntityRecognition.isInteger(text) ? text : nil
+        case .null?, .bool?, .array?, .object?, nil: return nil
+        }
+    }
+
+    private func append(_ fields: [Field], of object: JSONValue, to json: inout [UInt8]) -> Bool {
+        json.append(UInt8(ascii: "{"))
+        for (index, field) in fields.enumerated() {
+            if index > 0 { json.append(UInt8(ascii: ",")) }
+            field.name.withUnsafeBytes { JSONText.append($0, to: &json) }
+            json.append(UInt8(ascii: ":"))
+            if field.inner.isEmpty {
+                guard let text = keyText(object, field.name) else { return false }
+                EntityRecognition.append(keyText: text, to: &json)
+            } else {
+                let inner = object[String(decoding: field.name, as: UTF8.self)]
+                guard let inner, append(field.inner, of: inner, to: &json) else { return false }
+            }
+        }
+        json.append(UInt8(ascii: "}"))
+        return true
+    }
+}

@@ -1,0 +1,217 @@
+import LarderAPI
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// Objects that effects put into lists, and that are entities (cases 1, 14 and 28).
+@Suite("Objects in lists", .timeLimit(.minutes(5)), .todoEngine)
+struct ListObjectTests {
+    private let fixture = EngineFixture.running
+    private let gate = Gate()
+
+    private static let listed =
+        #"{"items":[{"type":"Todo","id":1,"title":"bread","done":false}]}"#
+    private static let added = #"{"type":"Todo","id":9,"title":"eggs"}"#
+
+    private static func items(_ rows: String...) -> String {
+        #"{"items":[\#(rows.joined(separator: ","))]}"#
+    }
+
+    private static let bread = #"{"type":"Todo","id":1,"title":"bread","done":false}"#
+
+    private func list(cached: Bool = true) async throws -> WebURL {
+        let url = try fixture.url("/todos")
+        if cached { try await fixture.cache(url, .json(Self.listed)) }
+        return url
+    }
+
+    @discardableResult
+    private func add(
+        _ object: String = Self.added,
+        to url: WebURL,
+        id: String = "create",
+        hold: Bool = true
+    ) async throws -> ModifierID {
+        let effect = try Effect.json(#"{"type":"list_add","value":{"/items":[\#(object)]}}"#)
+        let hold: Duration? = hold ? .seconds(3_600) : nil
+        return try await fixture.write(.url(url), effect, "POST", id: id, hold: hold)
+    }
+
+    @discardableResult
+    private func edit(
+        _ key: String,
+        _ effect: String,
+        id: String,
+        hold: Bool = true
+    ) async throws -> ModifierID {
+        let hold: Duration? = hold ? .seconds(3_600) : nil
+        let change = try Effect.json(effect)
+        let method = change == .delete ? "DELETE" : "PATCH"
+        return try await fixture.write(.entity(key), change, method, id: id, hold: hold)
+    }
+
+    private func text(_ url: WebURL) async throws -> String? {
+        try await fixture.cached(url).lastShown?.text
+    }
+
+    @Test("An added object is the entity: its edit and its deletion show in the list (case 28)")
+    func editedAndDeleted() async throws {
+        let url = try await list()
+        try await add(to: url)
+        #expect(try await text(url) == Self.items(Self.bread, Self.added))
+        try await edit("Todo:9", #"{"type":"merge","value":{"title":"six eggs"}}"#, id: "edit")
+        try await edit("Todo:9", #"{"type":"set","value":{"set":{"/done":true}}}"#, id: "done")
+        let edited = #"{"type":"Todo","id":9,"title":"six eggs","done":true}"#
+        let shown = try await fixture.cached(url).lastShown
+        #expect(shown?.text == Self.items(Self.bread, edited))
+        #expect(shown?.pendingIDs == ["create", "edit", "done"])
+        #expect(shown?.rows?.map(\.pointer) == ["/items/1"])
+        #expect(shown?.rows?.first?.pending == ["create", "edit", "done"])
+        try await edit("Todo:9", #"{"type":"delete"}"#, id: "gone")
+        #expect(try await text(url) == Self.listed)
+        // A deletion that is taken back shows the object in its place again.
+        try await fixture.cancel("gone")
+        #expect(try await text(url) == Self.items(Self.bread, edited))
+    }
+
+    @Test("An entity in an effect is a target and a lane of the write (cases 14 and 28)")
+    func lanes() async throws {
+        let url = try await list()
+        let create = try await add(to: url)
+        let edit = try await edit(
+            "Todo:9",
+            #"{"type":"merge","value":{"title":"x"}}"#,
+            id: "edit",
+            hold: false
+        )
+        let lane = "id:\(try EntryID.entity("Todo:9"))"
+        let key = fixture.scope
+        let report = try await fixture.engine.modifiers.modifier(create, key)
+        #expect(report.lanes.contains(lane))
+        // It waits for the create, which is held.
+        let waiting = try await fixture.engine.modifiers.modifier(edit, key)
+        #expect(waiting.waitingFor?.reason == "lane")
+    }
+
+    @Test("A refused create leaves the list, which has what was typed (case 28)")
+    func refused() async throws {
+        let url = try await list()
+        fixture.upstream.answer(url, with: .reply(status: 422))
+        let id = try await add(to: url, hold: false)
+        #expect(try await fixture.settled(id).state == .failed)
+        let shown = try await fixture.cached(url).lastShown
+        #expect(shown?.text == Self.listed)
+        #expect(shown?.rows == nil)
+        #expect(shown?.failedRows?.map(\.id) == [try EntryID.entity("Todo:9").description])
+        #expect(shown?.failedRows?.first?.modifier == "create")
+        #expect(shown?.failedRows?.first?.value.text == Self.added)
+    }
+
+    @Test("A refused deletion brings the row back in its place, with its mark (case 28)")
+    func refusedDeletion() async throws {
+        let url = try await list()
+        try await add(to: url)
+        fixture.upstream.answer(
+            try fixture.url("/todos/1"),
+            with: ScriptedAnswer.reply(status: 403).held(by: gate)
+        )
+        let id = try await edit("Todo:1", #"{"type":"delete"}"#, id: "gone", hold: false)
+        #expect(try await text(url) == Self.items(Self.added))
+        gate.open()
+        #expect(try await fixture.settled(id).state == .failed)
+        let shown = try await fixture.cached(url).lastShown
+        #expect(shown?.text == Self.items(Self.bread, Self.added))
+        #expect(shown?.rows?.map(\.pointer) == ["/items/0", "/items/1"])
+        #expect(shown?.rows?.first?.failed == ["gone"])
+    }
+
+    @Test("A known entity shows in another list with that list's members (case 28)")
+    func knownElsewhere() async throws {
+        let url = try await list()
+        let other = try fixture.url("/archive")
+        try await fixture.cache(
+            other,
+            .json(#"{"items":[{"type":"Todo","id":5,"title":"tea","secret":1}]}"#)
+        )
+        try await add(#"{"type":"Todo","id":5,"title":"tea"}"#, to: url)
+        #expect(
+            try await text(url) == Self.items(Self.bread, #"{"type":"Todo","id":5,"title":"tea"}"#)
+        )
+    }
+
+    @Test("A confirmed create stays in the list, and its edits show on it (case 28)")
+    func confirmed() async throws {
+        let url = try await list()
+        fixture.upstream.answer(url, with: .reply(status: 204), .unreachable)
+        let id = try await add(to: url, hold: false)
+        #expect(try await fixture.settled(id).state == .confirmed)
+        #expect(try await text(url) == Self.items(Self.bread, Self.added))
+        try await edit("Todo:9", #"{"type":"merge","value":{"title":"six eggs"}}"#, id: "edit")
+        let edited = #"{"type":"Todo","id":9,"title":"six eggs"}"#
+        #expect(try await text(url) == Self.items(Self.bread, edited))
+    }
+
+    @Test("A watcher of the list hears of an edit of an added object (case 28)")
+    func told() async throws {
+        let url = try await list()
+        try await add(to: url)
+        let entry = try EntryID(url)
+        let watch = try await Watch(fixture) { command in
+            command.ids = [entry]
+            command.types = [.put]
+        }
+        try await edit("Todo:9", #"{"type":"merge","value":{"title":"six eggs"}}"#, id: "edit")
+        #expect(try await watch.frames(upTo: 2).last?.name == "put \(url)")
+        watch.hangUp()
+    }
+
+    @Test("A list that is not cached starts from the empty form, else it is a miss (case 1)")
+    func emptyForm() async throws {
+        let url = try await list(cached: false)
+        try await add(to: url)
+        let shown = try await fixture.cached(url).lastShown
+        #expect(shown?.text == Self.items(Self.added))
+        #expect(shown?.source == .modifier)
+        #expect(shown?.complete == false)
+        let other = try fixture.url("/other")
+        try await add(#"{"type":"Todo","id":8,"title":"jam"}"#, to: other, id: "second")
+        #expect(try await fixture.cached(other).lastShown == nil)
+        let own = try await fixture.read(.example("Todo:8"))?.made?.text
+        #expect(own == #"{"type":"Todo","id":8,"title":"jam"}"#)
+    }
+
+    @Test("A follower gets a snapshot for a write that changes a marker only")
+    func markers() async throws {
+        let url = try await list()
+        let follower = fixture.start(url, .cacheOnly) { $0.follows = true }
+        _ = try await follower.frames.element(0)
+        let same = #"{"type":"merge","value":{"title":"bread"}}"#
+        try await edit("Todo:1", same, id: "same")
+        let shown = try await follower.frames.element(1).shown
+        #expect(shown?.text == Self.listed)
+        #expect(shown?.rows?.map(\.pending) == [["same"]])
+        try await fixture.cancel("same")
+        let after = try await follower.frames.element(2).shown
+        #expect(after?.rows == nil)
+        #expect(after?.pending == 0)
+        follower.hangUp()
+    }
+}
+
+extension Trait where Self == RunningEngine {
+    fileprivate static var todoEngine: Self {
+        .engine { setup in
+            setup.origin.normalize = NormalizeRules(
+                byType: .standard,
+                types: [TypeRule(type: "Todo", url: "/todos/{id}")]
+            )
+            setup.origin.modifiers.empty = [EmptyForm(path: "/todos", form: #"{"items":[]}"#)]
+        }
+    }
+}
