@@ -277,7 +277,8 @@ struct Settling: WriterPart {
         }
     }
 
-    /// The entities in a confirmed modifier's result for a normalized answer.
+    /// The entities in a confirmed modifier's result for a normalized answer, or for one that had
+    /// no entity before.
     ///
     /// Nil if the answer is to be stored whole. Other waiting modifiers of the entities show in it
     /// as before.
@@ -288,9 +289,10 @@ struct Settling: WriterPart {
         _ now: Timestamp
     ) throws(StoreError) -> NewEntities? {
         guard let origin = entry.origin, entry.body.isJSON,
-            try state.rows.entry(name)?.normalized != nil,
             let split = shared.origins.split(name.id, origin, bytes)
         else { return nil }
+        let isNormalized = try state.rows.entry(name)?.normalized != nil
+        guard isNormalized || !split.keys.isEmpty else { return nil }
         let entities = NewEntities(
             split,
             of: origin,

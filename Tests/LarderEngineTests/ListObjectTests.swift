@@ -157,6 +157,28 @@ struct ListObjectTests {
         #expect(try await text(url) == Self.items(Self.bread, edited))
     }
 
+    @Test(
+        "A confirmed edit of a created row stays in the list, also in one that was empty (case 28)",
+        arguments: [#"{"items":[]}"#, listed]
+    )
+    func confirmedEdit(before: String) async throws {
+        let url = try fixture.url("/todos")
+        try await fixture.cache(url, .json(before))
+        fixture.upstream.answerOthers { .reply(status: $0.method == "GET" ? 403 : 204) }
+        fixture.upstream.answer(url, with: .reply(status: 204))
+        let id = try await add(to: url, hold: false)
+        let merge = Effect.merge(try JSONValue(parsing: Array(#"{"title":"six eggs"}"#.utf8)))
+        let edit = try await fixture.write(.entity("Todo:9"), merge, id: "edit")
+        #expect(try await fixture.settled(id).state == .confirmed)
+        #expect(try await fixture.settled(edit).state == .confirmed)
+        let edited = #"{"type":"Todo","id":9,"title":"six eggs"}"#
+        let expected = before == Self.listed ? [Self.bread, edited] : [edited]
+        let rows = #"{"items":[\#(expected.joined(separator: ","))]}"#
+        #expect(try await text(url) == rows)
+        try await fixture.engine.store.maintain()
+        #expect(try await text(url) == rows)
+    }
+
     @Test("A watcher of the list hears of an edit of an added object (case 28)")
     func told() async throws {
         let url = try await list()
