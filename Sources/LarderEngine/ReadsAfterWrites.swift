@@ -25,6 +25,9 @@ final class ReadsAfterWrites: Sendable {
         var pauseCount = 0
         /// The turns of each user, so that none waits for the rows of another.
         var users: [UInt32?: Turnstile] = [:]
+
+        /// The rows of one user: they take no place of those of another.
+        func count(of uid: UInt32?) -> Int { rows.keys.count { $0.scope.scope.uid == uid } }
     }
 
     private struct Row {
@@ -83,7 +86,8 @@ final class ReadsAfterWrites: Sendable {
             case .pausing(let pause) where rests == true: row.reading = .pausing(pause)
             case .pausing, nil:
                 // The store keeps the others.
-                guard known != nil || state.rows.count < Limits.wantedReadsMax else { return false }
+                guard known != nil || state.count(of: name.scope.scope.uid) < Limits.wantedReadsMax
+                else { return false }
                 state.rows[name] = row
                 return true
             }

@@ -55,7 +55,7 @@ extension [JSONMember] {
 extension JSONValue {
     /// Bytes that two values have in common exactly if they are the same in any spelling.
     ///
-    /// They are stored, so every version has to make the same ones.
+    /// The store keeps these bytes, so every version has to make the same ones.
     package var canonicalBytes: [UInt8] {
         var bytes: [UInt8] = []
         writeCanonically(to: &bytes)

@@ -200,7 +200,7 @@ struct Settling: WriterPart {
 
     /// Notes that a settled modifier has changed base, for those that were sent on the base before.
     ///
-    /// They are as they were sent: no read has changed base.
+    /// These modifiers are as they were sent: no read has changed base.
     private func noteChange(
         of name: TargetName,
         from before: TargetBase,

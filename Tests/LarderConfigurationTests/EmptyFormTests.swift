@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderConfiguration
 
-/// What a target starts from while nothing of it is known (case 1).
+/// The form of a target of which nothing is known (case 1).
 @Suite("The forms of documents that are not cached")
 struct EmptyFormTests {
     private static func text(_ empty: String) -> String {

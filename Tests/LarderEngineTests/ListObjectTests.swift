@@ -94,7 +94,7 @@ struct ListObjectTests {
         let key = fixture.scope
         let report = try await fixture.engine.modifiers.modifier(create, key)
         #expect(report.lanes.contains(lane))
-        // It waits for the create, which is held.
+        // The edit waits for the create, which is held.
         let waiting = try await fixture.engine.modifiers.modifier(edit, key)
         #expect(waiting.waitingFor?.reason == "lane")
     }

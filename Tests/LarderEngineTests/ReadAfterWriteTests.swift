@@ -162,6 +162,25 @@ struct ReadAfterWriteTests {
         try await until { try await wanted(fixture).isEmpty }
     }
 
+    @Test("The rows of one user do not keep those of another from being read")
+    func users() async throws {
+        let (gate, store) = (Gate(), fixture.engine.store)
+        fixture.upstream.answerOthers { _ in
+            ScriptedAnswer.reply("no", status: 403).held(by: gate)
+        }
+        let reads = ReadsAfterWrites(fixture.engine.context)
+        let one = store.key(for: .own(uid: 1, account: .default))
+        let other = store.key(for: .own(uid: 2, account: .default))
+        for number in 0..<Limits.wantedReadsMax {
+            let id = try EntryID(fixture.url("/one/" + String(number)))
+            reads.read(TargetName(one, id), since: Revision(1))
+        }
+        let last = try fixture.url("/other")
+        reads.read(TargetName(other, try EntryID(last)), since: Revision(1))
+        try await until { fixture.upstream.asked.all.contains { $0.url == last } }
+        gate.open()
+    }
+
     @Test("The eviction of the row ends a read")
     func evicted() async throws {
         try await fixture.cache(url, .json(#"{"liked":false}"#))

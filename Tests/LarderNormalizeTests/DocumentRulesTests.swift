@@ -112,7 +112,7 @@ struct DocumentRulesTests {
         #expect(try shown.content == .json(json(#"{"items":[\#(Self.todo)]}"#)))
         #expect(!shown.isComplete)
         #expect(try view(document(), nil, [add]).content == .unknown)
-        // What is known counts, not the form.
+        // The known value counts, not the form.
         let known = try view(document(form: #"{"items":[1]}"#), #"{"items":[]}"#, [add])
         #expect(try known.content == .json(json(#"{"items":[\#(Self.todo)]}"#)))
         #expect(known.isComplete)
