@@ -10,6 +10,15 @@ extension Limits {
     package static let credentialHeaderBytesMax = 128
     /// Refusals of a credential in a row after which none of its account's writes is sent.
     package static let credentialRefusalsMax = 3
+    /// Temporary ids that one modifier names: as many as it may have targets.
+    package static let temporaryIDsMax = 100
+    /// Names of one user that lead to real ids, about 300 bytes of memory each; the least recently
+    /// used ones go first.
+    package static let aliasesPerUserMax = 10_000
+    /// Time after its last use in which such a name still leads to the real id.
+    package static let aliasLifetime = Duration.seconds(90 * 86_400)
+    /// Uses of a name are written this often at most.
+    package static let aliasUseTime = Duration.seconds(86_400)
 
     /// Part of the queue and of the pins that one user alone may have.
     package static let aloneShare = 0.9
