@@ -46,12 +46,14 @@ struct LaneTable: Sendable {
 
     /// Puts the modifier into the lanes.
     ///
-    /// Returns where its places begin and how many of them are not open.
+    /// Returns where its places begin and how many of them are not open. It gets in front of
+    /// no modifier in `underWay`.
     mutating func enter(
         _ slot: Int32,
         _ number: ModifierNumber,
         _ lanes: [Lane],
-        owner: Int32
+        owner: Int32,
+        after underWay: Set<Int32> = []
     ) -> (places: Int32, closed: Int32, shift: Shift) {
         var chain: Int32 = -1
         var closed: Int32 = 0
@@ -59,7 +61,7 @@ struct LaneTable: Sendable {
         for (position, lane) in lanes.enumerated() where !lanes[..<position].contains(lane) {
             let row = use(Key(owner: owner, lane: lane))
             chain = place(Place(slot: slot, number: number, lane: row, sibling: chain))
-            link(chain, &shift)
+            link(chain, &shift, underWay)
             if !isOpen(chain) { closed += 1 }
         }
         return (chain, closed, shift)
@@ -98,10 +100,16 @@ struct LaneTable: Sendable {
     }
 
     /// Numbers arrive in order, so the walk from the end is short.
-    private mutating func link(_ index: Int32, _ shift: inout Shift) {
+    private mutating func link(
+        _ index: Int32,
+        _ shift: inout Shift,
+        _ underWay: Set<Int32>
+    ) {
         let place = places[Int(index)]
         var before = rows[Int(place.lane)].last
-        while before >= 0, places[Int(before)].number > place.number {
+        while before >= 0, places[Int(before)].number > place.number,
+            !underWay.contains(places[Int(before)].slot)
+        {
             before = places[Int(before)].before
         }
         let after = before >= 0 ? places[Int(before)].after : rows[Int(place.lane)].first

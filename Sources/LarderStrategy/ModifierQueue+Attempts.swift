@@ -44,6 +44,24 @@ extension ModifierQueue {
         return timePassed(now: now)
     }
 
+    /// The send step found that no answer told an id which the modifier names: nothing is sent.
+    ///
+    /// It fails, as do its dependants.
+    package mutating func sendRefused(_ number: ModifierNumber, now: Duration) -> [Action] {
+        guard let slot = slots[number], case .committingSend = nodes[Int(slot)].state else {
+            return []
+        }
+        var actions: [Action] = []
+        let origin = attemptLeft(slot)
+        if case .trying(let outage, number) = origins[Int(origin)].reach {
+            set(origin, .down(outage, trial: now))
+        }
+        let party = nodes[Int(slot)].party
+        if case .trying(number) = parties[Int(party)].rest { setRest(party, .resting(until: now)) }
+        settle(slot, .failed(.parentFailed), &actions)
+        return finish(actions, now)
+    }
+
     /// An attempt has ended.
     ///
     /// The rules are the origin's; `chance` in 0..<1 is a random number for full jitter.

@@ -17,6 +17,36 @@ extension ModifierQueue {
         return timePassed(now: now)
     }
 
+    /// Things have other ids from now on; `moved` has the new lanes of modifiers that change them.
+    ///
+    /// The modifiers keep their order in each lane, but none gets in front of one that is being
+    /// sent.
+    package mutating func renamed(
+        _ ids: [(from: EntryID, to: EntryID)],
+        _ moved: [(number: ModifierNumber, lanes: [Lane])],
+        of scope: Scope,
+        now: Duration
+    ) -> [Action] {
+        let underWay = Set(slots.values.filter { nodes[Int($0)].isUnderWay })
+        for (number, lanes) in moved {
+            // An answered modifier has left its lanes.
+            guard let slot = slots[number], nodes[Int(slot)].places >= 0 else { continue }
+            leaveLanes(slot)
+            let owner = partyKeys[nodes[Int(slot)].party].owner
+            enterLanes(slot, lanes, owner: owner, after: underWay)
+            refresh(slot)
+        }
+        for (from, to) in ids {
+            guard let owner = owners.slot(of: scope),
+                let shift = lanes.resume(LaneTable.Key(owner: owner, lane: .id(from)))
+            else { continue }
+            shifted(shift)
+            pause(.id(to), of: scope)
+            _ = owners.release(owner)
+        }
+        return timePassed(now: now)
+    }
+
     mutating func pause(_ lane: Lane, of scope: Scope) {
         let owner = owners.use(scope).slot
         guard let shift = lanes.pause(LaneTable.Key(owner: owner, lane: lane)) else {
@@ -26,8 +56,15 @@ extension ModifierQueue {
         shifted(shift)
     }
 
-    mutating func enterLanes(_ slot: Int32, _ names: [Lane], owner: Int32) {
-        let entered = lanes.enter(slot, nodes[Int(slot)].number, names, owner: owner)
+    /// The modifier gets in front of no modifier in `underWay`.
+    mutating func enterLanes(
+        _ slot: Int32,
+        _ names: [Lane],
+        owner: Int32,
+        after underWay: Set<Int32> = []
+    ) {
+        let number = nodes[Int(slot)].number
+        let entered = lanes.enter(slot, number, names, owner: owner, after: underWay)
         nodes[Int(slot)].places = entered.places
         nodes[Int(slot)].closedPlaces = entered.closed
         shifted(entered.shift)
