@@ -94,7 +94,7 @@ package struct WatchLines: AsyncSequence, Sendable {
                     return nil
                 case .heartbeat, .other: continue
                 case .end: throw .cutOff
-                case .put, .delete, .evict, .modifier, .origin, .auth, .bookmark:
+                case .put, .delete, .evict, .modifier, .remapped, .origin, .auth, .bookmark:
                     state = .reading(reader)
                     return (.frame(line.frame), line.bytes)
                 }

@@ -205,6 +205,7 @@ extension ConfigurationReader {
                 "refused_if": { $1.refusedIf = $0.refusalRules($2) },
                 "keep_headers": { $1.keptHeaders = $0.keptHeaders($2) },
                 "empty": { $1.empty = $0.emptyForms($2) },
+                "created_id": Self.member(\.createdID, mayBeNull: true, Setting.pointer),
             ]
         )
     }

@@ -205,6 +205,11 @@ extension Setting {
         }
     }
 
+    /// A place in a JSON text (RFC 6901); never nil.
+    func pointer() throws(ConfigurationFinding) -> String? {
+        JSONPointer(tokens: try memberPath().tokens).text
+    }
+
     /// A header's name (RFC 9110 5.1) that an origin's headers may hold.
     func headerName() throws(ConfigurationFinding) -> String {
         guard RequestHeaderRules.isToken(text) else {

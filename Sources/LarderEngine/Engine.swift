@@ -107,6 +107,7 @@ package final class Engine: Sendable {
         let started = clock.monotonic()
         let request: FetchRequest
         do throws(Problem) {
+            let command = try TemporaryNames(context: context).current(command, in: scope)
             let origin = try context.origin(of: command.url, in: scope)
             try origin.refuseConfigured(command.headers)
             request = FetchRequest(command, origin: origin, client: client)
@@ -182,6 +183,7 @@ package final class Engine: Sendable {
         _ interest: Interest
     ) async throws(Problem) -> RawReply? {
         try origin.refuseConfigured(order.headers)
+        let order = try TemporaryNames(context: context).current(order, in: scope)
         let rules = RawRules(
             order.policy ?? .networkFirst,
             control: fields.list("Cache-Control") ?? "",

@@ -64,7 +64,7 @@ extension EngineContext {
 
     /// The URL and the origin to ask for an id; nil for an id that no origin can give.
     func address(of id: EntryID, in scope: ScopeKey) -> (url: WebURL, origin: OriginSettings)? {
-        if let name = id.entity { return ownURL(of: name, scope) }
+        if let name = id.entity { return id.temporary == nil ? ownURL(of: name, scope) : nil }
         guard id.text.hasScheme, let url = try? WebURL(id.text), url.text == id.text,
             let origin = try? origin(of: url, in: scope)
         else { return nil }
@@ -78,7 +78,7 @@ extension EngineContext {
             let path = origin.path(of: url),
             let key = rules.key(ofPath: path)
         else { return nil }
-        return EntityName(key, of: origin.name)
+        return store.modifiers.current(EntryID(EntityName(key, of: origin.name)), in: scope).entity
     }
 
     /// Whether unsettled changes show under an id, or in the entity whose own URL it is.

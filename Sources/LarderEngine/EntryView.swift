@@ -150,6 +150,7 @@ struct EntryReader {
         in sight: Sight? = nil,
         row: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
+        let id = context.store.modifiers.current(id, in: scope)
         let marks = RowMarks(look: self)
         if let name = id.entity {
             return try marks.marked(view(of: name, expanding: depth), of: id)

@@ -39,6 +39,8 @@ struct ModifierAttempt: Sendable {
     let body: [UInt8]?
     /// Whether one attempt may be sent twice, as a reused connection may be dead.
     let isRepeatable: Bool
+    /// Whether the answer is to tell the ids of what the write creates.
+    let createsIDs: Bool
 
     /// Returns nil if the end of the daemon interrupts the attempt: its outcome is then unknown.
     func run() async -> End? {
@@ -115,7 +117,8 @@ struct ModifierAttempt: Sendable {
     /// Reads as much of the body as the verdict needs, and corrects it by what the body says.
     private func read(_ reply: UpstreamReply, from url: WebURL, for end: inout End) async {
         guard case .confirmed(let shown) = end.verdict,
-            shown != .none || facts.mayShowEntity || !origin.modifiers.refusedIf.isEmpty
+            shown != .none || createsIDs || facts.mayShowEntity
+                || !origin.modifiers.refusedIf.isEmpty
                 || reply.headers["Content-Type"] == nil
         else {
             end.answer?.body = await reply.body.read(upTo: Limits.quotedBodyBytesMax).0

@@ -77,6 +77,10 @@ final class ModifierKeeper: Sendable {
             settlements.tell()
             commits.tell()
         }
+        steps.context.store.modifiers.whenRenamed { [self] renamed in
+            let moved = renamed.modifiers.map { (number: $0.number, lanes: $0.lanes) }
+            post(.told { $0.renamed(renamed.ids, moved, of: renamed.scope, now: $1) })
+        }
         let clock = steps.context.clock
         let alarm = Alarm()
         await withDiscardingTaskGroup { group in

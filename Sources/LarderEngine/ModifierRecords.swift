@@ -109,13 +109,22 @@ struct ModifierRecords: Sendable {
         }
     }
 
+    /// The lanes of a modifier; a target may have got its real id since the modifier was accepted.
+    private func lanes(of modifier: StoredModifier) -> [Lane] {
+        let scope = context.store.key(for: modifier.scope)
+        return modifier.lanes.map { lane in
+            guard case .id(let id) = lane else { return lane }
+            return .id(context.store.modifiers.current(id, in: scope))
+        }
+    }
+
     func record(of modifier: StoredModifier) -> ModifierRecord {
         let rules = context.origins[modifier.origin]?.settings.modifiers ?? ModifierRules()
         var record = ModifierRecord(
             number: modifier.number,
             scope: modifier.scope,
             origin: modifier.origin,
-            lanes: modifier.lanes,
+            lanes: lanes(of: modifier),
             resends: ModifierRequest(modifier, on: .unknown, context).resends(modifier, rules)
         )
         record.holds = (modifier.afterUnknown ?? rules.afterUnknown) == .hold

@@ -23,13 +23,17 @@ extension ModifierSteps {
             dependants.contains(member) ? outcome.ofDependants : outcome
         }
         var departed: [DepartedModifier] = []
+        // A modifier that was answered 202 before a restart may create things, too.
+        let createsIDs =
+            outcome == .confirmed && attempts.withLock { $0[number]?.createsIDs ?? true }
         await context.untilDone("a modifier was not settled") { () async throws(StoreError) in
             departed = try await store.modifiers.settle(
                 [number] + dependants,
-                now: clock.now()
-            ) { whole in
-                self.settlement(of: whole, outcomes(whole.modifier.number))
-            }
+                now: clock.now(),
+                createsIDs: createsIDs,
+                naming: { outcome == .confirmed ? CreatedIDs(self).renaming(of: $1, by: $0) : nil },
+                deciding: { self.settlement(of: $0, outcomes($0.modifier.number)) }
+            )
         }
         for departed in departed {
             let modifier = departed.whole.modifier

@@ -32,9 +32,12 @@ final class ModifierSteps: Sendable {
         var fetch: Revision?
         /// Whether base has shown the effect, which the origin then said itself.
         var isShownByRead = false
+        /// Whether the answer may tell the ids of what the modifier creates.
+        private(set) var createsIDs = true
 
         init(_ departing: DepartingModifier? = nil) {
             self.departing = departing
+            createsIDs = departing?.createsIDs ?? true
             bases = departing?.bases.compactMapValues(\.said) ?? [:]
         }
 
@@ -68,6 +71,8 @@ final class ModifierSteps: Sendable {
             let attempted = Attempted(departing)
             attempts.withLock { $0[number] = attempted }
             return { $0.sendCommitted(number, now: $1) }
+        } catch .missingID {
+            return { $0.sendRefused(number, now: $1) }
         } catch {
             context.note("a modifier was not sent", error)
             return { [context] in
@@ -80,7 +85,7 @@ final class ModifierSteps: Sendable {
         guard let (departing, bases) = attempts.withLock({ $0[number]?.takeDeparting() }) else {
             return nil
         }
-        let whole = departing.whole
+        let (whole, createsIDs) = (departing.whole, departing.createsIDs)
         let scope = context.store.key(for: whole.modifier.scope)
         guard let origin = try? context.origin(of: whole.modifier.url, in: scope) else {
             // The origin was removed, and may be added again.
@@ -90,6 +95,9 @@ final class ModifierSteps: Sendable {
             context.logger.noteFailure(of: whole.modifier, .noCredential, status: nil)
             return attemptEnded(number, .noCredential, origin.modifiers)
         }
+        guard !whole.namesTemporaryID else {
+            return attemptEnded(number, .refused, origin.modifiers)
+        }
         let first = whole.changes.first.flatMap { departing.bases[$0.id] }
         let request = ModifierRequest(whole.modifier, on: first ?? .unknown, context)
         let attempt = ModifierAttempt(
@@ -97,9 +105,10 @@ final class ModifierSteps: Sendable {
             scope: whole.modifier.scope,
             origin: origin,
             facts: request,
-            headers: headers(of: whole.modifier, origin),
+            headers: whole.modifier.headers(for: origin),
             body: whole.body.isEmpty && !whole.modifier.hasBody ? nil : whole.body,
-            isRepeatable: request.resends(whole.modifier, origin.modifiers)
+            isRepeatable: request.resends(whole.modifier, origin.modifiers),
+            createsIDs: createsIDs
         )
         guard var end = await attempt.run() else { return nil }
         if end.verdict != .neverLeft { context.meter.count { $0.modifiers.attempts += 1 } }
@@ -140,12 +149,6 @@ final class ModifierSteps: Sendable {
         { [context] in
             $0.attemptEnded(number, verdict, rules: rules, chance: context.chance(), now: $1)
         }
-    }
-
-    private func headers(of modifier: StoredModifier, _ origin: OriginSettings) -> HeaderFields {
-        var headers = modifier.typedHeaders
-        headers.set(origin.modifiers.idempotency.header, modifier.idempotencyKey)
-        return headers
     }
 
     /// Makes answers out of date whose requests started before now.
@@ -299,6 +302,12 @@ extension StoredModifier {
     }
 
     var hasBody: Bool { mediaType != nil }
+
+    func headers(for origin: OriginSettings) -> HeaderFields {
+        var headers = typedHeaders
+        headers.set(origin.modifiers.idempotency.header, idempotencyKey)
+        return headers
+    }
 
     var typedHeaders: HeaderFields {
         var headers = headers

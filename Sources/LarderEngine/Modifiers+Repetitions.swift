@@ -32,7 +32,7 @@ extension Modifiers {
         _ acceptance: Acceptance
     ) async throws(Problem) -> ModifierReceipt {
         switch acceptance {
-        case .accepted(_, let revision, _):
+        case .accepted(_, let revision, _, _):
             return ModifierReceipt(
                 id: modifier.id,
                 state: modifier.holdUntil == nil ? .queued : .held,

@@ -32,27 +32,13 @@ package struct Modifiers: EnginePart {
     ) async throws(Problem) -> [ModifierReceipt] {
         let now = clock.now()
         let known = try await repeated(command, scope, byteCount)
-        var new: [NewModifier] = []
-        // Index of each modifier of the command among the new ones; nil for a known modifier.
-        var places: [Int?] = []
-        var given: [ModifierID: Int] = [:]
-        for modifier in command.modifiers {
-            guard modifier.id.flatMap({ known[$0] }) == nil else {
-                places.append(nil)
-                continue
-            }
-            var next = try await self.modifier(modifier, scope, new, now, byteCount)
-            next.client = client
-            // A modifier that is twice in a list counts once.
-            let place = given[next.id] ?? new.count
-            if place == new.count { new.append(next) }
-            guard new[place].digest == next.digest else { throw Problem(StoreError.modifierExists) }
-            given[next.id] = place
-            places.append(place)
-        }
-        let ready = new
-        let acceptances = try await storing(
-            ready.isEmpty ? [] : await store.modifiers.accept(ready, now: now)
+        let (ready, places, acceptances) = try await accepted(
+            command,
+            without: known,
+            scope,
+            client,
+            now,
+            byteCount
         )
         let newCount = acceptances.count(where: \.isNew)
         context.meter.count { $0.modifiers.accepted += Int64(newCount) }
@@ -61,7 +47,7 @@ package struct Modifiers: EnginePart {
         }
         if !accepted.isEmpty { queue.post(.accepted(accepted)) }
         for (modifier, acceptance) in zip(ready, acceptances) {
-            guard case .accepted(_, _, let variants) = acceptance else { continue }
+            guard case .accepted(_, _, let variants, _) = acceptance else { continue }
             await Variants.tell(variants, scope, of: ChangeCause(modifier), in: context)
         }
         var receipts: [ModifierReceipt] = []
@@ -75,6 +61,50 @@ package struct Modifiers: EnginePart {
         return receipts
     }
 
+    /// Accepts those modifiers of a command that are not known; `places` has the index of each
+    /// modifier of the command among them, or nil for a known one.
+    ///
+    /// If a temporary id gets its real id meanwhile, this looks again.
+    private func accepted(
+        _ command: ModifiersCommand,
+        without known: [ModifierID: Submission],
+        _ scope: ScopeKey,
+        _ client: ClientTag?,
+        _ now: Timestamp,
+        _ byteCount: Int
+    ) async throws(Problem) -> (new: [NewModifier], places: [Int?], acceptances: [Acceptance]) {
+        for _ in 0..<Limits.commandRoundsMax {
+            var new: [NewModifier] = []
+            var places: [Int?] = []
+            var given: [ModifierID: Int] = [:]
+            for modifier in command.modifiers {
+                guard modifier.id.flatMap({ known[$0] }) == nil else {
+                    places.append(nil)
+                    continue
+                }
+                var next = try await self.modifier(modifier, scope, new, now, byteCount)
+                next.client = client
+                // A modifier that is twice in a list counts once.
+                let place = given[next.id] ?? new.count
+                if place == new.count { new.append(next) }
+                guard new[place].digest == next.digest else {
+                    throw Problem(StoreError.modifierExists)
+                }
+                given[next.id] = place
+                places.append(place)
+            }
+            guard !new.isEmpty else { return ([], places, []) }
+            do throws(StoreError) {
+                return (new, places, try await store.modifiers.accept(new, now: now))
+            } catch .otherIDs {
+                continue
+            } catch {
+                throw Problem(error)
+            }
+        }
+        throw Problem(StoreError.otherIDs)
+    }
+
     private func modifier(
         _ command: ModifierCommand,
         _ scope: ScopeKey,
@@ -82,17 +112,25 @@ package struct Modifiers: EnginePart {
         _ now: Timestamp,
         _ byteCount: Int
     ) async throws(Problem) -> NewModifier {
-        let targets = try await names.targets(of: command, scope)
-        let (url, origin) = try names.address(of: command.request, targets, scope)
-        try origin.refuseSecret(in: command.request.headers)
-        let id = command.id ?? context.modifierID(at: now)
-        let (body, mediaType) = try await requestBody(command.request, scope)
+        let (given, mediaType) = try await command.request.bytes(context, scope)
         var headers = command.request.headers
         let type = headers["Content-Type"] ?? mediaType
         headers.remove("Content-Type")
+        let resolved = try await TemporaryNames(context: context).resolved(
+            command,
+            body: given,
+            type,
+            scope,
+            after: before
+        )
+        let (known, body) = (resolved.command, resolved.body)
+        let targets = try await names.targets(of: known, scope)
+        let (url, origin) = try names.address(of: known.request, targets, scope, resolved.origins)
+        try origin.refuseSecret(in: command.request.headers)
+        let id = command.id ?? context.modifierID(at: now)
         let (digest, effects) = try await storing(
             await store.work(onBytes: byteCount) {
-                (command.digest, command.changes.map(\.effect.bytes))
+                (command.digest, known.changes.map(\.effect.bytes))
             }
         )
         var new = NewModifier(
@@ -108,11 +146,12 @@ package struct Modifiers: EnginePart {
             ),
             changes: PlacedChanges(context: context).adding(
                 to: changes(effects, targets, scope),
-                command.changes.map(\.effect),
+                known.changes.map(\.effect),
                 scope
             ),
             digest: digest
         )
+        new.temporaries = resolved.uses
         new.isIDMade = command.id == nil
         new.lane = command.lane
         new.holdUntil = command.hold.flatMap { $0 > .zero ? now.advanced(by: $0) : nil }
@@ -141,39 +180,6 @@ package struct Modifiers: EnginePart {
                 variants: context.variantPlaces(of: target, scope)
             )
         }
-    }
-
-    /// The bytes that are sent, with their type where the client has not given one.
-    private func requestBody(
-        _ request: ModifierCommand.Request,
-        _ scope: ScopeKey
-    ) async throws(Problem) -> ([UInt8], mediaType: String?) {
-        let id: EntryID
-        switch request.body {
-        case .none: return ([], nil)
-        case .bytes(let bytes): return (bytes, nil)
-        case .entry(let entry): id = entry
-        }
-        let now = clock.now()
-        let found = try await context.read { [context] reader throws(StoreError) in
-            try EntryReader(context: context, scope: scope, reader: reader, now: now)
-                .answer(of: id)
-        }
-        guard let found, found.entry.kind != .tombstone else {
-            throw Problem(.miss, "body_entry: nothing is cached under '\(id)'")
-        }
-        let entry = found.entry
-        guard entry.body.byteCount <= Limits.modifierBodyBytesMax else {
-            throw Problem(
-                .bodyTooLarge,
-                "body_entry: '\(id)' has \(entry.body.byteCount) bytes, at most "
-                    + "\(Limits.modifierBodyBytesMax) are sent"
-            )
-        }
-        guard let bytes = try await storing(await found.bytes(store, now: now)) else {
-            throw Problem(.miss, "body_entry: '\(id)' was replaced just now")
-        }
-        return (bytes, entry.mediaType ?? "application/octet-stream")
     }
 
     /// The number of a modifier that has to be confirmed first; nil if it is confirmed already.
@@ -396,5 +402,40 @@ package struct Modifiers: EnginePart {
                     : queue.laneResumed(lane, of: owner, now: now)
             }
         )
+    }
+}
+
+extension ModifierCommand.Request {
+    /// The bytes that are sent, with their type where the client has not given one.
+    func bytes(
+        _ context: EngineContext,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> ([UInt8], mediaType: String?) {
+        let id: EntryID
+        switch body {
+        case .none: return ([], nil)
+        case .bytes(let bytes): return (bytes, nil)
+        case .entry(let entry): id = entry
+        }
+        let now = context.clock.now()
+        let found = try await context.read { [context] reader throws(StoreError) in
+            try EntryReader(context: context, scope: scope, reader: reader, now: now)
+                .answer(of: id)
+        }
+        guard let found, found.entry.kind != .tombstone else {
+            throw Problem(.miss, "body_entry: nothing is cached under '\(id)'")
+        }
+        let entry = found.entry
+        guard entry.body.byteCount <= Limits.modifierBodyBytesMax else {
+            throw Problem(
+                .bodyTooLarge,
+                "body_entry: '\(id)' has \(entry.body.byteCount) bytes, at most "
+                    + "\(Limits.modifierBodyBytesMax) are sent"
+            )
+        }
+        guard let bytes = try await storing(await found.bytes(context.store, now: now)) else {
+            throw Problem(.miss, "body_entry: '\(id)' was replaced just now")
+        }
+        return (bytes, entry.mediaType ?? "application/octet-stream")
     }
 }

@@ -202,7 +202,9 @@ struct PinAttempt: Sendable {
 
     /// Nil for an id that no origin can give.
     init?(_ context: EngineContext, _ scope: ScopeKey, _ id: EntryID) {
-        guard !id.isEntity, let address = context.address(of: id, in: scope) else { return nil }
+        guard !id.isEntity, TemporaryID.occurrences(in: id.text).isEmpty,
+            let address = context.address(of: id, in: scope)
+        else { return nil }
         self.context = context
         self.scope = scope
         self.id = id

@@ -29,14 +29,10 @@ struct PlacedChanges: EnginePart {
         while next < waiting.count {
             let (parent, effect) = waiting[next]
             next += 1
-            guard let document = origins.document(parent, for: uid),
-                let origin = parent.entity?.origin ?? origins.origin(of: parent, for: uid)?.name
-            else { continue }
-            for placed in document.placed(by: effect) {
-                let id = EntryID(EntityName(placed.key, of: origin))
+            for (id, written) in origins.placed(by: effect, in: parent, for: uid) {
                 // A change that the program gives says what the entity is.
                 let isNamed = places[id].map { !all[$0].isImplied } ?? false
-                let object = placed.object.laid(over: .object([]))
+                let object = written.laid(over: .object([]))
                 let merged = object.laid(over: members[id] ?? .object([]))
                 guard let said = Effect.assigning(merged)
                 else { continue }
@@ -65,6 +61,24 @@ struct PlacedChanges: EnginePart {
             isOfSharedRow: context.sharedScope(of: id, for: scope) != nil,
             variants: context.variantPlaces(of: id, scope)
         )
+    }
+}
+
+extension OriginTable {
+    /// The entities that an effect puts into a target, with the objects that say so.
+    ///
+    /// An object within such an object is one that the outer entity has.
+    func placed(
+        by effect: Effect,
+        in target: EntryID,
+        for uid: UInt32?
+    ) -> [(id: EntryID, object: JSONValue)] {
+        guard let document = document(target, for: uid),
+            let origin = target.entity?.origin ?? origin(of: target, for: uid)?.name
+        else { return [] }
+        return document.placed(by: effect).map { placed in
+            (id: EntryID(EntityName(placed.key, of: origin)), object: placed.object)
+        }
     }
 }
 

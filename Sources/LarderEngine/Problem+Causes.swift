@@ -43,6 +43,8 @@ extension Problem {
         case .targeted: self.init(.targeted, error.message)
         case .conditionFailed: self.init(.preconditionFailed, error.message)
         case .modifierExists: self.init(.modifierExists, error.message)
+        case .missingID: self.init(.alreadySettled, error.message)
+        case .otherIDs: self.init(.overloaded, error.message)
         case .queueFull: self.init(.queueFull, error.message)
         case .pinsFull, .tooManyPins: self.init(.pinsFull, error.message)
         case .overloaded, .tooManyReads, .longRead: self.init(.overloaded, error.message)

@@ -38,7 +38,8 @@ struct TargetNames: EnginePart {
     /// The name that modifiers of an id use: the entity whose own URL it is.
     ///
     /// An id that already has modifiers keeps its own name.
-    func name(of id: EntryID, _ scope: ScopeKey) -> EntryID {
+    func name(of given: EntryID, _ scope: ScopeKey) -> EntryID {
+        let id = store.modifiers.current(given, in: scope)
         guard !store.modifiers.isTarget(scope, id), let name = context.entity(at: id, in: scope)
         else { return id }
         return EntryID(name)
@@ -72,14 +73,25 @@ struct TargetNames: EnginePart {
 
     /// The URL of a modifier's request, and the origin of that URL.
     ///
-    /// A request that is derived for an entity goes to the entity's own URL.
+    /// A request that is derived for an entity goes to the entity's own URL. One for a thing whose
+    /// URL is not known yet has the name in place of the URL's path; `origins` has its origin.
     func address(
         of request: ModifierCommand.Request,
         _ targets: [EntryID],
-        _ scope: ScopeKey
+        _ scope: ScopeKey,
+        _ origins: [EntryID: OriginName] = [:]
     ) throws(Problem) -> (url: WebURL, origin: OriginSettings) {
         if let url = request.url { return (url, try context.origin(of: url, in: scope)) }
-        guard let name = targets.first?.entity, let address = context.ownURL(of: name, scope)
+        if let target = targets.first, !target.isEntity {
+            let url = try Problem.checking("target", .badURL) { () throws(ModelError) in
+                let base = origins[target].flatMap { context.origins[$0]?.settings.baseURL }
+                guard let name = target.temporary, let base else { return try WebURL(target.text) }
+                return try WebURL("\(base.baseAddress)/{{id:\(name)}}")
+            }
+            return (url, try context.origin(of: url, in: scope))
+        }
+        guard let name = targets.first?.entity, let url = context.origins.ownURL(of: name),
+            let address = try? (url, context.origin(of: url, in: scope))
         else {
             throw Problem(
                 .noRequest,

@@ -184,6 +184,9 @@ final class WatchHub: Sendable {
                     continue
                 }
                 Self.tell(number, &state, &waking) { $0.released(change) }
+                if case .remapped(let id, let real) = change.event {
+                    Self.rename(id, as: real, of: number, &state)
+                }
             }
         }
     }
@@ -195,9 +198,27 @@ final class WatchHub: Sendable {
         switch change.event {
         case .put(let id, _), .delete(let id, _), .evict(let id, _, _):
             return watchers(of: nil).union(watchers(of: id))
+        case .remapped(let id, let real):
+            return watchers(of: nil).union(watchers(of: id)).union(watchers(of: real))
         case .modifier(let modifier):
             return modifier.targets.reduce(watchers(of: nil)) { $0.union(watchers(of: $1)) }
         }
+    }
+
+    /// A watcher of a temporary id hears of the real one from now on, too.
+    private static func rename(
+        _ id: EntryID,
+        as real: EntryID,
+        of number: Int,
+        _ state: inout State
+    ) {
+        guard let watcher = state.watchers[number], watcher.machine.interest.ids.contains(id) else {
+            return
+        }
+        index(number, watcher.scope, watcher.machine.interest, &state) { $0.remove(number) }
+        state.watchers[number]?.machine.interest.ids.insert(real)
+        guard let interest = state.watchers[number]?.machine.interest else { return }
+        index(number, watcher.scope, interest, &state) { $0.insert(number) }
     }
 
     private static func tell(

@@ -123,7 +123,8 @@ struct WatchSession {
 
     private mutating func readLog(_ after: Revision, _ through: Revision) async -> End? {
         do throws(StoreError) {
-            let interest = WatchInterest(command)
+            let known = hub.change(number) { machine, _ in machine.interest }
+            let interest = known ?? WatchInterest(command)
             let page = try await context.store.changes(
                 after: after,
                 through: through,
@@ -226,6 +227,8 @@ struct WatchSession {
                     hasMore: hasMore
                 )
             )
+        case .remapped(let id, let real):
+            return .remapped(RemappedFrame(change.revision, id, as: real, hasMore: hasMore))
         case .modifier(let modifier):
             return .modifier(
                 ModifierFrame(change.revision, modifier, isOwn: isOwn, hasMore: hasMore)

@@ -32,6 +32,11 @@ package struct Watches: EnginePart {
             return Problem(since: since, oldest: changes.start)
         }
         let hub = context.watchers
+        var command = command
+        // The watch of a renamed id is one of its real id, too.
+        let known = Set(command.ids)
+        let current = command.ids.map { store.modifiers.current($0, in: scope) }
+        command.ids += current.filter { !known.contains($0) }
         var interests = WatchInterest(command)
         interests.written = Set(
             command.ids.compactMap { context.entity(at: $0, in: scope).map(EntryID.init) }

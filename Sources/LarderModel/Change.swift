@@ -16,6 +16,8 @@ package struct Change: Equatable, Sendable {
         case evict(EntryID, EvictionReason, client: ClientTag?)
         /// A modifier has another state.
         case modifier(ModifierChange)
+        /// A thing with a temporary id has the origin's id from now on.
+        case remapped(EntryID, EntryID)
     }
 
     package init(_ revision: Revision, _ scope: Scope, _ event: Event) {
@@ -28,7 +30,7 @@ package struct Change: Equatable, Sendable {
     package var id: EntryID? {
         switch event {
         case .put(let id, _), .delete(let id, _), .evict(let id, _, _): id
-        case .modifier: nil
+        case .modifier, .remapped: nil
         }
     }
 
@@ -51,6 +53,7 @@ package struct Change: Equatable, Sendable {
         case .put(_, let cause), .delete(_, let cause): cause.client
         case .evict(_, _, let client): client
         case .modifier(let change): change.client
+        case .remapped: nil
         }
     }
 }

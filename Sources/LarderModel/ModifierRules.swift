@@ -18,6 +18,8 @@ package struct ModifierRules: Hashable, Sendable {
 
     /// Fields that are kept of every answer to a modifier.
     package static let standardKeptHeaders = ["Content-Type", "Location", "ETag", "Date"]
+    /// The place of a created thing's id in the answer (RFC 6901), such as `/id`.
+    package var createdID: String?
 
     package init() {}
 

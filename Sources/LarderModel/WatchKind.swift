@@ -4,6 +4,7 @@ package enum WatchKind: String, CaseIterable, Sendable {
     case delete
     case evict
     case modifier
+    case remapped
     case auth
     case origin
 }

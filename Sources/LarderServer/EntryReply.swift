@@ -79,11 +79,11 @@ enum EntryReply: Sendable {
                 try Exchange.parameters(query)
             }
             let now = engine.clock.now()
-            self.id = id
             self.head = head
             scope = loop.key(
                 for: peer.scope(try AccountName(command: head.account(query?.account)))
             )
+            self.id = engine.store.modifiers.current(id, in: scope)
             form = query?.show ?? .view
             depth = try query?.depth(of: id) ?? 0
             self.engine = engine

@@ -18,6 +18,7 @@ struct Accepting: WriterPart {
             known.append(existing?.acceptance)
         }
         let fresh = zip(new, known).filter { $0.1 == nil }.map(\.0)
+        guard try state.temporaries.areAsFound(fresh) else { return .refused(.otherIDs) }
         var seen: [ModifierID: [WriteTarget]] = [:]
         for modifier in fresh { seen[modifier.id] = try resolved(modifier.aims, now) }
         let aims = fresh.flatMap { seen[$0.id] ?? [] }
@@ -36,13 +37,23 @@ struct Accepting: WriterPart {
             }
             let step = Step(revision: try revisions.next(), now: now)
             let aims = seen[modifier.id] ?? []
+            var modifier = modifier
+            modifier.dependsOn += try state.temporaries.creators(of: modifier)
             let number = try state.modifiers.accept(modifier, aims, found.entries, step)
+            try state.temporaries.add(modifier, number, now)
             // The next of them may have the same targets.
             for aim in aims { claim(aim.name) }
             let places = modifier.changes.map(\.variants)
             // If this read fails, the acceptance lists no variants. Later reads still show them.
             let variants = (try? settling.variantRows(in: places)) ?? []
-            acceptances.append(.accepted(number, step.revision, variants: variants))
+            acceptances.append(
+                .accepted(
+                    number,
+                    step.revision,
+                    variants: variants,
+                    dependsOn: modifier.dependsOn
+                )
+            )
         }
         try cover(aims, found, now)
         return .done(acceptances)

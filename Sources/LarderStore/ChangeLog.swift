@@ -40,7 +40,7 @@ struct ChangeLog {
 
     private var size: String {
         var texts = ["scope", "id", "cause", "client"]
-        if hasModifiers { texts += ["targets", "problem", "answer", "hidden_from"] }
+        if hasModifiers { texts += ["targets", "problem", "answer", "hidden_from", "real_id"] }
         let lengths = texts.map { "coalesce(length(CAST(\($0) AS BLOB)), 0)" }
         return (lengths + ["\(Limits.rowOverheadBytes / 2)"]).joined(separator: " + ")
     }
@@ -176,14 +176,19 @@ struct ChangeLog {
         var cause: ChangeCause?
         var reason: EvictionReason?
         var modifier: ModifierChange?
+        var real: EntryID?
         let kind: Int64
         switch change.event {
         case .put(_, let told): (kind, cause) = (0, told)
         case .delete(_, let told): (kind, cause) = (1, told)
         case .evict(_, let told, _): (kind, reason) = (2, told)
         case .modifier(let told): (kind, modifier) = (3, told)
+        case .remapped(_, let id): (kind, real) = (4, id)
         }
-        precondition(hasModifiers || modifier == nil, "only state.db has changes of modifiers")
+        precondition(
+            hasModifiers || modifier == nil && real == nil,
+            "only state.db has changes of modifiers"
+        )
         let name = change.id?.text ?? modifier?.id.text ?? ""
         let ids = more.isEmpty ? name : ([name] + more.map(\.text)).joined(separator: "\n")
         let targets = modifier?.targets.map(\.text).joined(separator: "\n")
@@ -205,11 +210,13 @@ struct ChangeLog {
             insert.bind(Column.problem, modifier?.problem)
             insert.bind(Column.answer, modifier?.answer)
             insert.bind(Column.hiddenFrom, hidden.isEmpty ? nil : hidden)
+            insert.bind(Column.realId, real?.text)
         }
         var bytes = Limits.rowOverheadBytes / 2 + change.scope.text.utf8.count + ids.utf8.count
         bytes += (cause?.text?.utf8.count ?? 0) + (change.client?.text.utf8.count ?? 0)
         bytes += (targets?.utf8.count ?? 0) + hidden.utf8.count
         bytes += (modifier?.problem.count ?? 0) + (modifier?.answer.count ?? 0)
+        bytes += real?.text.utf8.count ?? 0
         return Int64(bytes)
     }
 }
@@ -228,12 +235,12 @@ extension Change {
 enum ChangeLogColumn: Int32, TableColumn {
     case change, scope, id, kind, source, reason, cause, client
     /// Columns that only `state.db` has.
-    case state, mark, why, targets, problem, answer, hiddenFrom
+    case state, mark, why, targets, problem, answer, hiddenFrom, realId
 
     static func all(hasModifiers: Bool) -> Set<Self> {
         hasModifiers
             ? all(but: [])
-            : all(but: [.state, .mark, .why, .targets, .problem, .answer, .hiddenFrom])
+            : all(but: [.state, .mark, .why, .targets, .problem, .answer, .hiddenFrom, .realId])
     }
 }
 
@@ -311,6 +318,11 @@ struct ChangeLogReader {
             else { return nil }
             return .evict(id, reason, client: client)
         case 3: return modifier(text, client).map { .modifier($0) }
+        case 4:
+            guard let id = try? EntryID(stored: text),
+                let real = statement.text(Column.realId).flatMap({ try? EntryID(stored: $0) })
+            else { return nil }
+            return .remapped(id, real)
         case _: return nil
         }
     }

@@ -70,7 +70,7 @@ extension Change {
     var changedEntity: (name: EntityName, cause: ChangeCause)? {
         switch event {
         case .put(let id, let cause), .delete(let id, let cause): id.entity.map { ($0, cause) }
-        case .evict, .modifier: nil
+        case .evict, .modifier, .remapped: nil
         }
     }
 }

@@ -13,6 +13,10 @@ struct DeadLetters: WriterPart {
         now: Timestamp
     ) throws(StoreError) -> CommandResult<RevivedModifier?> {
         guard let row = try row(number, of: scope) else { return .done(nil) }
+        let used = try state.temporaries.used(by: number)
+        guard used.allSatisfy({ [.waiting, .known].contains($0.state) }) else {
+            return .refused(.missingID)
+        }
         var aims: [WriteTarget] = []
         for target in try state.targets.of(number) {
             guard let name = target.name, name.scope == scope else { return .done(nil) }
@@ -27,6 +31,7 @@ struct DeadLetters: WriterPart {
         }
         let step = try revisions.next()
         let revived = try revive(row, aims, found.entries, step)
+        try renaming.revive(number, as: revived, scope)
         try accepting.cover(aims, found, now)
         forgetDead(aims.map(\.name))
         let rows = (try? settling.variantRows(in: aims.map { variants($0.name.id) })) ?? []
@@ -120,6 +125,10 @@ struct DeadLetters: WriterPart {
         var open: [ModifierNumber] = []
         for parent in StoredModifier.numbers(text ?? "") {
             if let row = try state.modifiers.row(parent), !row.isSettled { open.append(parent) }
+        }
+        for name in try state.temporaries.used(by: number)
+        where name.state == .waiting && !open.contains(name.creator) {
+            open.append(name.creator)
         }
         return open
     }

@@ -23,6 +23,7 @@ struct Maintenance {
         shared.reserves.state.take()
         try await giveBackPages(of: .state)
         store.snapshots.takeIfDue(now: store.now())
+        try await keepAliases(now: store.now())
         guard shared.generation.hasFile else { return }
         if shared.wantsTotalsChecked() {
             do throws(StoreError) {
@@ -59,6 +60,14 @@ struct Maintenance {
             }
         }
         if gaveBack { try await commits.checkpoint(file, truncating: false) }
+    }
+
+    private func keepAliases(now: Timestamp) async throws(StoreError) {
+        let (used, hasOld) = shared.aliases.takeUses(now: now)
+        guard !used.isEmpty || hasOld else { return }
+        try await store.stateFile.settle { writer throws(StoreError) in
+            try writer.renaming.keepHouse(used, now: now)
+        }
     }
 
     private func removeGarbage() async throws(StoreError) {

@@ -116,6 +116,8 @@ package struct DepartingModifier: Sendable {
     package let whole: WholeModifier
     /// Without those of which nothing is known; bytes in chunks are not read.
     package let bases: [EntryID: TargetBase]
+    /// Whether it creates things whose ids the answer is to tell.
+    package let createsIDs: Bool
 }
 
 package enum BaseUpdate: Sendable {

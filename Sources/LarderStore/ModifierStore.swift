@@ -49,14 +49,22 @@ package struct ModifierStore: Sendable {
 
     /// Has those that are unsettled and can be read leave the queue, all of them in one.
     ///
-    /// `deciding` says of each how, on the writer's thread, once or more often.
+    /// `deciding` says of each how, on the writer's thread, once or more often. Before that,
+    /// `naming` tells the ids of what a confirmed one has created, if it `createsIDs`.
     package func settle(
         _ numbers: [ModifierNumber],
         now: Timestamp,
+        createsIDs: Bool = false,
+        naming: @escaping @Sendable (WholeModifier, [StoredTemporary]) -> IDRenaming? = { _, _ in
+            nil
+        },
         deciding: @escaping @Sendable (WholeModifier) -> Settlement
     ) async throws(StoreError) -> [DepartedModifier] {
-        try await file.settle(cache: .optional) { writer throws(StoreError) in
-            try writer.settling.settle(numbers, now: now, deciding: deciding)
+        try await file.settling { () async throws(StoreError) in
+            try await store.submit(now: now, promotes: createsIDs, cache: .optional) {
+                writer throws(StoreError) in
+                try writer.settling.settle(numbers, now: now, naming: naming, deciding: deciding)
+            }
         }
     }
 
@@ -182,5 +190,11 @@ package struct ModifierStore: Sendable {
     /// Has `tell` called with those that an answer has settled, once that is on disk.
     package func whenLeft(_ tell: @escaping @Sendable ([ModifierNumber]) -> Void) {
         shared.residency.whenLeft(tell)
+    }
+
+    /// Has `tell` called with what got its real ids, once that is on disk and before a later
+    /// modifier is accepted.
+    package func whenRenamed(_ tell: @escaping @Sendable (RenamedModifiers) -> Void) {
+        shared.residency.whenRenamed(tell)
     }
 }

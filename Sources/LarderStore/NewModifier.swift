@@ -19,6 +19,8 @@ package struct NewModifier: Sendable {
     /// The kind of credential that its account has at the origin now.
     package var credential: CredentialNeed?
     package var client: ClientTag?
+    /// The temporary ids that it names, with those that are not known yet.
+    package var temporaries: [TemporaryUse] = []
 
     package init(
         id: ModifierID,
@@ -47,6 +49,7 @@ package struct NewModifier: Sendable {
             bytes += Limits.rowOverheadBytes + scope.text.utf8.count + change.id.text.utf8.count
             bytes += change.effect.count + (change.parentLines?.utf8.count ?? 0)
         }
+        bytes += temporaries.count * 2 * Limits.rowOverheadBytes
         return Int64(bytes)
     }
 }
@@ -123,7 +126,14 @@ package struct RevivedModifier: Sendable {
 
 package enum Acceptance: Equatable, Sendable {
     /// `variants` are the rows that show its targets although no change names them.
-    case accepted(ModifierNumber, Revision, variants: [VariantRow])
+    ///
+    /// `dependsOn` has what it named, and the modifiers that create what it names.
+    case accepted(
+        ModifierNumber,
+        Revision,
+        variants: [VariantRow],
+        dependsOn: [ModifierNumber]
+    )
     /// The modifier had been accepted before; `isSettled` when it has left the queue since.
     case existing(ModifierNumber, Revision, isSettled: Bool)
 
@@ -131,7 +141,7 @@ package enum Acceptance: Equatable, Sendable {
 
     package var number: ModifierNumber {
         switch self {
-        case .accepted(let number, _, _), .existing(let number, _, _): number
+        case .accepted(let number, _, _, _), .existing(let number, _, _): number
         }
     }
 }

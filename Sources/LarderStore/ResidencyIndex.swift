@@ -48,6 +48,7 @@ final class ResidencyIndex: Sendable {
     private let publishedQueue = Mutex(QueueTotals())
     private let listener = Mutex<@Sendable () -> Void>({})
     private let leavingListener = Mutex<@Sendable ([ModifierNumber]) -> Void>({ _ in })
+    private let renamingListener = Mutex<@Sendable (RenamedModifiers) -> Void>({ _ in })
 
     init(pinsMaxBytes: Int64) { publishedPins = Mutex(PinTotals(maxBytes: pinsMaxBytes)) }
 
@@ -177,6 +178,12 @@ final class ResidencyIndex: Sendable {
     }
 
     func tellLeft(_ numbers: [ModifierNumber]) { leavingListener.withLock { $0 }(numbers) }
+
+    func whenRenamed(_ tell: @escaping @Sendable (RenamedModifiers) -> Void) {
+        renamingListener.withLock { $0 = tell }
+    }
+
+    func tellRenamed(_ renamed: RenamedModifiers) { renamingListener.withLock { $0 }(renamed) }
 }
 
 /// Which durable row: 128 bits of a keyed hash of scope and id, which are compared in full before

@@ -11,17 +11,24 @@ struct Settling: WriterPart {
     func settle(
         _ numbers: [ModifierNumber],
         now: Timestamp,
+        naming: (WholeModifier, [StoredTemporary]) -> IDRenaming?,
         deciding: (WholeModifier) -> Settlement
-    ) throws(StoreError) -> [DepartedModifier] {
+    ) throws(StoreError) -> CommandResult<[DepartedModifier]> {
         var departed: [DepartedModifier] = []
         for number in numbers {
             let beneath = try acceptedBefore(number, deciding)
             let read = beneath.isEmpty ? [:] : try bases(of: number, now)
             for number in beneath + [number] {
                 // Each is read after those before it have changed base.
-                guard let whole = try state.reader.queue.modifier(number),
-                    let settled = try settle(deciding(whole), read, now: now)
-                else { continue }
+                guard var whole = try state.reader.queue.modifier(number) else { continue }
+                let made = try state.temporaries.waiting(madeBy: number)
+                if !made.isEmpty, let renaming = naming(whole, made) {
+                    let scope = shared.key(for: whole.modifier.scope)
+                    let large = try self.renaming.rename(renaming, scope, now: now)
+                    guard large.isEmpty else { return .needs(large) }
+                    whole = try state.reader.queue.modifier(number) ?? whole
+                }
+                guard let settled = try settle(deciding(whole), read, now: now) else { continue }
                 departed.append(
                     DepartedModifier(
                         whole: whole,
@@ -32,7 +39,7 @@ struct Settling: WriterPart {
                 )
             }
         }
-        return departed
+        return .done(departed)
     }
 
     /// The modifiers that were answered 202 before, and that a confirmed one settles with it.
@@ -92,6 +99,9 @@ struct Settling: WriterPart {
             return nil
         }
         let step = Step(revision: try revisions.next(), now: now)
+        if !settlement.isConfirmed, let scope = Scope(text: row.scope) {
+            try renaming.fail(madeBy: settlement.number, shared.key(for: scope))
+        }
         var (names, waiting): ([TargetName], [TargetName]) = ([], [])
         let isAnswer = settlement.isConfirmed && !settlement.isShown && !row.isAnswered
         for target in try state.targets.of(settlement.number) {
@@ -136,7 +146,7 @@ struct Settling: WriterPart {
         try state.queue[.dropRead].run(scope, (":max", Limits.wantedReadsMax))
     }
 
-    private func forgetTargets(_ names: [TargetName], _ step: Revision) throws(StoreError) {
+    func forgetTargets(_ names: [TargetName], _ step: Revision) throws(StoreError) {
         let index = shared.residency
         for name in names {
             let place = try sharing.place(of: name)
@@ -170,6 +180,8 @@ struct Settling: WriterPart {
     ///
     /// Nil for a modifier that is settled or unreadable.
     func send(_ number: ModifierNumber) throws(StoreError) -> DepartingModifier? {
+        let used = try state.temporaries.used(by: number)
+        guard used.allSatisfy({ $0.state == .known }) else { throw .missingID }
         guard try state.modifiers.send(number), let whole = try state.reader.queue.modifier(number)
         else { return nil }
         let scope = shared.key(for: whole.modifier.scope)
@@ -183,7 +195,8 @@ struct Settling: WriterPart {
                 ?? TargetBase(entry, saved.chunked == nil ? saved.inline : nil)
         }
         try noteSent(whole, scope)
-        return DepartingModifier(whole: whole, bases: bases)
+        let createsIDs = try !state.temporaries.waiting(madeBy: number).isEmpty
+        return DepartingModifier(whole: whole, bases: bases, createsIDs: createsIDs)
     }
 
     /// Notes what base is at the first send step of a round; later ones may be repeats of it.

@@ -18,6 +18,7 @@ final class SharedCacheState: Sendable {
     let stamps = RowStamps()
     let changes = ChangeFeed()
     let residency: ResidencyIndex
+    let aliases = AliasIndex()
     let sharedScope: ScopeKey
     // Released before the commit that hides a row, acquired by a reader whose transaction may have
     // that commit. It never goes back.

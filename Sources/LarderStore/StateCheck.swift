@@ -60,10 +60,11 @@ struct StateCheck {
 
     private func checkNumbers() throws(StoreError) {
         let numbers = Limits.foundNumbers
-        for table in [
+        let tables = [
             "modifier", "claim", "change", "history", "paused_lane", "credential", "reading",
-            "body",
-        ] {
+            "body", "temporary_id", "temporary_use",
+        ]
+        for table in tables {
             let key = table == "modifier" ? "number" : table
             let range = table == "body" ? Limits.foundBodies : numbers
             let ends = "SELECT min(\(key)) AS first, max(\(key)) AS last FROM \(table)"

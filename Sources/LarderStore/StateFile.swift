@@ -48,6 +48,7 @@ final class StateFile: Sendable {
         )
         reserve.take()
         Self.load(opening.rows, into: shared)
+        for (key, alias) in opening.aliases { shared.aliases.set(key, alias) }
         for target in opening.deadTargets {
             shared.residency.addDeadLetters(shared.key(for: target.scope), target.id, 1)
         }
@@ -132,6 +133,18 @@ final class StateFile: Sendable {
         }
     }
 
+    /// Does the same for a step of several commands.
+    func settling<Value: Sendable>(
+        _ work: () async throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        do throws(StoreError) {
+            return try await work()
+        } catch {
+            guard case .diskFull(file.path, _) = error, reserve.release() else { throw error }
+            return try await work()
+        }
+    }
+
     /// Refuses a command that would make the file grow while the disk is full.
     func refuseWhileFull(_ step: String) throws(StoreError) {
         // Housekeeping looks at the reserve on the disk, because this method runs on event loops.
@@ -189,6 +202,7 @@ struct StateOpening {
     let nextRevision: Int64
     let rows: [DurableRow]
     let deadTargets: [(scope: Scope, id: EntryID)]
+    let aliases: [(key: AliasIndex.Key, alias: AliasIndex.Alias)]
     let digestKey: DigestKey
     let notices: [String]
     /// Whether an earlier version has saved answers without their entities and variants.
@@ -226,6 +240,7 @@ struct StateOpening {
         let reader = try StateReader(connection, shared)
         rows = try reader.allRows()
         deadTargets = try reader.deadTargets()
+        aliases = try reader.aliases()
         takesAlong = try connection.integer("SELECT takes_along FROM revision_block") == 1
         let versions = opened.migratedFrom.map { "\($0) to \(Schema.state.steps.count)" }
         let copy = file.copyPath

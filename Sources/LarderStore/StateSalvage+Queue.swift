@@ -54,6 +54,10 @@ extension StateSalvage {
         // Sweeps rows that no row names any more, and chunks without a body.
         try new.execute(
             """
+            DELETE FROM temporary_use WHERE modifier NOT IN (SELECT number FROM modifier)
+                OR temporary_id NOT IN (SELECT temporary_id FROM temporary_id);
+            UPDATE temporary_id SET state = 2 WHERE state = 0 AND NOT EXISTS
+                (SELECT 1 FROM modifier WHERE number = creator AND settled_at IS NULL);
             DELETE FROM hidden WHERE claim NOT IN (SELECT claim FROM claim WHERE scope = 'shared');
             DELETE FROM chunk WHERE (chunk >> 20) NOT IN (SELECT body FROM body);
             UPDATE body SET linked = 0

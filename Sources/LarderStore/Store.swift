@@ -246,6 +246,8 @@ package final class Store: Sendable {
     package func forget(_ scopes: RowScopes) async throws(StoreError) {
         try await commits.submit(isRepeatable: true) { writer throws(StoreError) in
             try writer.state.modifiers.forget(scopes)
+            let names = try writer.state.temporaries.forget(scopes)
+            writer.afterCommit { [aliases = writer.shared.aliases] in aliases.remove(names) }
             try writer.cacheIfAny?.log.forget(scopes)
         }
     }

@@ -26,6 +26,10 @@ package enum StoreError: Error, Equatable {
     case conditionFailed
     case queueFull(QueueBound, limit: Int64)
     case modifierExists
+    /// A temporary id has another state than the engine has found.
+    case otherIDs
+    /// The modifier names a temporary id for which no origin has told an id.
+    case missingID
     /// The row does not fit into the room that pins have.
     case pinsFull(bytes: Int64, limit: Int64)
     case tooManyPins(limit: Int)
@@ -57,6 +61,8 @@ package enum StoreError: Error, Equatable {
         case .keyTaken: "it cannot be kept: another entry has a key with the same hash"
         case .pinned: "it is pinned"
         case .queueFull(let bound, let limit): "the queue takes \(limit) \(bound)"
+        case .otherIDs: "the ids that it names have changed"
+        case .missingID: "it names a temporary id, and no origin has told the id"
         case .modifierExists: "another modifier was accepted under the same id"
         case .conditionFailed: "the entry is not what the request expects"
         case .targeted: "it has changes that are not settled yet"

@@ -116,14 +116,16 @@ package struct StoredModifier: Equatable, Sendable {
 
     /// The row of a modifier that was accepted just now; nil for one that was there before.
     package init?(_ new: NewModifier, _ acceptance: Acceptance, at now: Timestamp) {
-        guard case .accepted(let number, let revision, _) = acceptance else { return nil }
+        guard case .accepted(let number, let revision, _, let dependsOn) = acceptance else {
+            return nil
+        }
         self.number = number
         scope = new.scope.scope
         id = new.id
         origin = new.origin
         state = new.state
         lane = new.lane
-        dependsOn = new.dependsOn
+        self.dependsOn = dependsOn
         holdUntil = new.holdUntil
         expiresAt = new.expiresAt
         attemptsMax = new.attemptsMax

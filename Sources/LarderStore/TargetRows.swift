@@ -203,7 +203,7 @@ struct TargetRows {
         try state.rows.write(new, to: row)
     }
 
-    private func release(
+    func release(
         _ name: TargetName,
         from number: ModifierNumber,
         _ revision: Revision

@@ -25,6 +25,8 @@ package struct WatchInterest: Equatable, Sendable {
         case .put(let id, _): kinds.contains(.put) && covers(id)
         case .delete(let id, _): kinds.contains(.delete) && covers(id)
         case .evict(let id, _, _): kinds.contains(.evict) && covers(id)
+        case .remapped(let id, let real):
+            kinds.contains(.remapped) && (covers(id) || covers(real))
         case .modifier(let modifier):
             kinds.contains(.modifier)
                 && (isEverything

@@ -60,6 +60,7 @@ extension WatchMachine.Notice {
             case .put(let id, let cause), .delete(let id, let cause):
                 id.text.utf8.count + (cause.text?.utf8.count ?? 0)
             case .evict(let id, _, _): id.text.utf8.count
+            case .remapped(let id, let real): id.text.utf8.count + real.text.utf8.count
             case .modifier(let modifier):
                 modifier.targets.reduce(modifier.problem.count + modifier.answer.count) {
                     $0 + $1.text.utf8.count

@@ -55,7 +55,8 @@ package struct WatchMachine: Sendable {
         case tell(Notice)
     }
 
-    package let interest: WatchInterest
+    /// A watched thing may get another id.
+    package var interest: WatchInterest
     package private(set) var state: State
     /// The reader got every change of interest up to this revision.
     package private(set) var told: Revision

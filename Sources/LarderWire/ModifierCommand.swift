@@ -39,11 +39,13 @@ package struct ModifierCommand: Equatable, Sendable {
 
     /// The request that follows from the effect of a single change; nil if there is none.
     ///
-    /// The request goes to the target's own URL; for an entity its URL is nil.
+    /// The request goes to the target's own URL, which is nil for an entity and for a temporary id.
     package static func derivedRequest(for changes: [Change]) -> Request? {
         guard changes.count == 1, let change = changes.first else { return nil }
         let url = try? WebURL(change.target.text)
-        guard url != nil || change.target.isEntity else { return nil }
+        guard url != nil || change.target.isEntity || change.target.temporary != nil else {
+            return nil
+        }
         var body = JSONWriter()
         var request = Request(method: "PATCH", url: url)
         switch change.effect {
@@ -99,7 +101,9 @@ extension ModifierCommand {
 
         /// A token of RFC 9110 9.1, in upper case; neither GET, HEAD, CONNECT nor TRACE.
         package var method: String
-        /// Nil for a request derived from an entity; the rule of the entity's type gives the URL.
+        /// Nil for a request derived from an entity or a temporary id.
+        ///
+        /// The rule of the entity's type gives the URL, or the answer to the write that creates it.
         package var url: WebURL?
         /// Checked by ``RequestHeaderRules``; with the Content-Type of the body, if there is one.
         package var headers: HeaderFields

@@ -90,6 +90,8 @@ struct Watch: AsyncParsableCommand {
         case .evict(let eviction):
             words = ["\(eviction.rev)", eviction.id, eviction.reason]
         case .modifier(let modifier): words = self.words(modifier)
+        case .remapped(let change):
+            words = ["\(change.rev)", change.from, change.to]
         case .auth(let auth):
             words = ["\(auth.rev)", "\(auth.origin)/\(auth.account)", auth.state]
         case .origin(let origin):

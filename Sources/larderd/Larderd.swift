@@ -151,7 +151,7 @@ extension StoreError {
         case .inUse, .tooLarge, .noRoom, .keyTaken, .pinned, .targeted, .queueFull, .modifierExists,
             .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .longRead, .closed, .badChunk,
             .noFile,
-            .uploadLost, .conditionFailed:
+            .uploadLost, .conditionFailed, .otherIDs, .missingID:
             1
         }
     }

@@ -84,6 +84,7 @@ extension WatchFrame {
         case .put(let change), .delete(let change): "\(type) \(change.id)"
         case .evict(let eviction): "\(type) \(eviction.id)"
         case .modifier(let modifier): "\(type) \(modifier.state)"
+        case .remapped(let change): "\(type) \(change.from) \(change.to)"
         case .auth(let auth): "\(type) \(auth.state)"
         case .origin(let origin): "\(type) \(origin.state)"
         case .end(let end): "\(type) \(end.outcome)"

@@ -52,7 +52,7 @@ struct AnswerTests {
             case .put(let id, let cause):
                 "put \(id)" + (cause.changed.isEmpty ? "" : " by \(cause.changed.map(\.text))")
             case .delete(let id, _): "delete \(id)"
-            case .evict, .modifier: nil
+            case .evict, .modifier, .remapped: nil
             }
         }
     }

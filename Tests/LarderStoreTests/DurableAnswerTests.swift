@@ -255,6 +255,9 @@ struct DurableAnswerTests {
                 ALTER TABLE change ADD COLUMN inapplicable TEXT;
                 DROP INDEX claim_keeper;
                 ALTER TABLE claim DROP COLUMN payer;
+                DROP TABLE temporary_use;
+                DROP TABLE temporary_id;
+                ALTER TABLE change_log DROP COLUMN real_id;
                 DROP TABLE reading;
                 ALTER TABLE change DROP COLUMN sent;
                 ALTER TABLE change DROP COLUMN implied;

@@ -226,6 +226,9 @@ struct MigrationTests {
             DROP INDEX claim_released;
             DROP INDEX claim_keeper;
             ALTER TABLE claim DROP COLUMN payer;
+            DROP TABLE temporary_use;
+            DROP TABLE temporary_id;
+            ALTER TABLE change_log DROP COLUMN real_id;
             DROP TABLE reading;
             ALTER TABLE change DROP COLUMN sent;
             ALTER TABLE change DROP COLUMN implied;

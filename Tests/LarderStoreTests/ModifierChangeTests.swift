@@ -244,6 +244,7 @@ extension Change.Event {
         case .put(let id, let cause): "put \(id) by \(cause.text ?? "\(cause.source)")"
         case .delete(let id, let cause): "delete \(id) by \(cause.text ?? "\(cause.source)")"
         case .evict(let id, let reason, _): "evict \(id) \(reason)"
+        case .remapped(let id, let real): "remapped \(id) \(real)"
         case .modifier(let change):
             [
                 change.id.text, change.state.rawValue, change.mark?.rawValue,

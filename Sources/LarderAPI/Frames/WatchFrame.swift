@@ -10,6 +10,8 @@ public enum WatchFrame: Equatable, Sendable {
     case evict(EvictFrame)
     /// A modifier has another state.
     case modifier(ModifierFrame)
+    /// A thing with a temporary id has a real one.
+    case remapped(RemappedFrame)
     /// An origin has another state.
     case origin(OriginFrame)
     /// An account needs a credential, or has it.
@@ -33,6 +35,7 @@ extension WatchFrame: StreamFrame {
         case .delete(let frame): ("delete", frame)
         case .evict(let frame): ("evict", frame)
         case .modifier(let frame): ("modifier", frame)
+        case .remapped(let frame): ("remapped", frame)
         case .origin(let frame): ("origin", frame)
         case .auth(let frame): ("auth", frame)
         case .bookmark(let frame): ("bookmark", frame)
@@ -54,6 +57,7 @@ extension WatchFrame: Codable, WireUnion {
             case "delete": .delete(try ChangeFrame(from: decoder))
             case "evict": .evict(try EvictFrame(from: decoder))
             case "modifier": .modifier(try ModifierFrame(from: decoder))
+            case "remapped": .remapped(try RemappedFrame(from: decoder))
             case "origin": .origin(try OriginFrame(from: decoder))
             case "auth": .auth(try AuthFrame(from: decoder))
             case "bookmark": .bookmark(try BookmarkFrame(from: decoder))
@@ -251,6 +255,26 @@ public struct ModifierFrame: FrameMembers, Equatable {
         problem = change.problem.isEmpty ? nil : RawJSON(unchecked: change.problem)
         answer = change.answer.isEmpty ? nil : RawJSON(unchecked: change.answer)
         (self.isOwn, more) = (isOwn.ifTrue, hasMore.ifTrue)
+    }
+}
+
+/// A thing with a temporary id has the id that its origin gave it.
+public struct RemappedFrame: FrameMembers, Equatable {
+    /// Revision of the change.
+    public var rev: Int64
+    /// The id with the temporary name, which still leads to the thing.
+    public var from: String
+    /// The id from now on.
+    public var to: String
+    /// Whether more of the revision follows, so that it cannot be used as `since` yet; omitted if
+    /// not.
+    @OmittedWhenNil public var more: Bool?
+
+    package var resumption: Int64? { more == true ? nil : rev }
+
+    package init(_ revision: Revision, _ from: EntryID, as to: EntryID, hasMore: Bool = false) {
+        (rev, self.from, self.to) = (revision.number, from.description, to.description)
+        more = hasMore.ifTrue
     }
 }
 

@@ -52,6 +52,7 @@ extension OriginModifiers {
         empty = NamedValues(
             rules.empty.map { .init($0.path, RawJSON(unchecked: Array($0.form.utf8))) }
         )
+        createdId = rules.createdID
     }
 }
 

@@ -113,6 +113,9 @@ public struct OriginModifiers: Codable, Equatable, Sendable {
     /// The value that effects start from on a target that is not cached, by its path, such
     /// as `{"/todos": {"items": []}}`; `*` is any segment.
     public var empty: NamedValues<RawJSON>?
+    /// Place of a created thing's id in the answer: a JSON pointer, such as `/id`; null: where the
+    /// rules of `normalize` find it, or in `Location`.
+    public var createdId: String?
 
     /// Every default.
     public init() {}

@@ -130,6 +130,8 @@ public struct WatchKind: WireEnum {
     public static let evict = WatchKind(rawValue: "evict")
     /// States of modifiers.
     public static let modifier = WatchKind(rawValue: "modifier")
+    /// Temporary ids that became real.
+    public static let remapped = WatchKind(rawValue: "remapped")
     /// Credentials.
     public static let auth = WatchKind(rawValue: "auth")
     /// States of origins.
@@ -137,7 +139,7 @@ public struct WatchKind: WireEnum {
 
     /// Every value that this version knows.
     public static let known: [WatchKind] = [
-        .put, .delete, .evict, .modifier, .auth, .origin,
+        .put, .delete, .evict, .modifier, .remapped, .auth, .origin,
     ]
     /// The value as it travels.
     public let rawValue: String

@@ -70,6 +70,8 @@ enum GoldenFrames {
                 .delete(ChangeFrame(Revision(8), id, source: "client")),
                 .evict(evict),
                 .evict(EvictFrame(Revision(9), id, reason: "client")),
+                .remapped(RemappedFrame(Revision(9), entity, as: id)),
+                .remapped(RemappedFrame(Revision(9), entity, as: id, hasMore: true)),
                 .origin(OriginFrame(Revision(10), try origin, state: "online")),
                 .auth(
                     AuthFrame(Revision(11), try origin, try AccountName("work"), state: "needed")

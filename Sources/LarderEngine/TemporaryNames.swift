@@ -1,0 +1,275 @@
+import LarderJSON
+import LarderModel
+import LarderNormalize
+import LarderStore
+import LarderWire
+
+/// The temporary ids that a new modifier names.
+struct TemporaryNames: EnginePart {
+    let context: EngineContext
+
+    /// A command in which known temporary ids are replaced by the real ones.
+    struct Resolved: Sendable {
+        var command: ModifierCommand
+        var body: [UInt8]
+        /// The names that are left: their writes are not settled, or this one creates the things.
+        var uses: [TemporaryUse] = []
+        /// The origin of the writes that create the targets.
+        var origins: [EntryID: OriginName] = [:]
+    }
+
+    /// Resolves what a command names; `before` are the modifiers before it in the same list.
+    ///
+    /// Refuses a name that no write creates, and that of a write which was not confirmed.
+    func resolved(
+        _ command: ModifierCommand,
+        body: [UInt8],
+        _ mediaType: String?,
+        _ scope: ScopeKey,
+        after before: [NewModifier]
+    ) async throws(Problem) -> Resolved {
+        var resolved = Resolved(command: command, body: body)
+        let isJSON = mediaType.map(MediaType.isAnyJSON) ?? false
+        let request = try named(by: command.request, body, isJSON: isJSON)
+        let effects = command.changes.flatMap { change in
+            TemporaryID.occurrences(in: change.effect.bytes).map(\.id)
+        }
+        var targets: [TemporaryID] = []
+        for change in command.changes { targets += try named(by: change.target, scope) }
+        let all = Set(request + effects + targets).sorted()
+        guard !all.isEmpty else { return resolved }
+        guard all.count <= Limits.temporaryIDsMax else {
+            throw Problem(
+                .badRequest,
+                "\(all.count) temporary ids are named, at most \(Limits.temporaryIDsMax) are taken",
+                status: 422
+            )
+        }
+        let made = made(by: command, scope)
+        let stored = try await storing(await store.modifiers.temporaries(all, scope))
+        var replacement = IDReplacement([:])
+        var known: [EntryID: EntryID] = [:]
+        for name in all {
+            if let found = stored[name] {
+                try check(command, found.id, name)
+                guard let real = try take(found, into: &replacement) else {
+                    resolved.uses.append(TemporaryUse(name))
+                    resolved.origins[found.id] = found.origin
+                    continue
+                }
+                known[found.id] = real
+            } else if let (id, origin) = before.creation(of: name) {
+                try check(command, id, name)
+                resolved.uses.append(TemporaryUse(name))
+                resolved.origins[id] = origin
+            } else if let id = made[name] {
+                try check(command, id, name)
+                try checkCreation(of: id, name, command, isNamed: request.contains(name))
+                resolved.uses.append(TemporaryUse(name, made: id))
+            } else {
+                throw Problem(
+                    .badRequest,
+                    "no write creates '\(name)'",
+                    status: 422,
+                    hint: "First send the write that puts it, or the real id."
+                )
+            }
+        }
+        guard !replacement.isEmpty else { return resolved }
+        for place in command.changes.indices {
+            let change = command.changes[place]
+            let target = known[change.target] ?? renamed(change.target, replacement)
+            resolved.command.changes[place].target = target
+            resolved.command.changes[place].effect = replacement.replaced(in: change.effect)
+        }
+        resolved.command.request.url = try command.request.url.map { url throws(Problem) in
+            try replaced(url, replacement)
+        }
+        if isJSON { resolved.body = replacement.replaced(inJSON: body) }
+        return resolved
+    }
+
+    /// A read with the real URL; one that names an id which is not known asks no origin.
+    func current(_ order: FetchOrder, in scope: ScopeKey) throws(Problem) -> FetchOrder {
+        var order = order
+        var replacement = IDReplacement([:])
+        for name in TemporaryID.occurrences(in: order.url.text).map(\.id) {
+            guard let alias = store.modifiers.alias(of: name, in: scope), let real = alias.real,
+                let value = try? JSONValue(parsing: alias.value)
+            else {
+                order.policy = .cacheOnly
+                return order
+            }
+            replacement.values[name] = value
+            replacement.addresses[name] = real.isEntity ? nil : try? WebURL(real.text)
+        }
+        order.url = try replaced(order.url, replacement)
+        return order
+    }
+
+    private func replaced(
+        _ url: WebURL,
+        _ replacement: IDReplacement
+    ) throws(Problem) -> WebURL {
+        guard let url = replacement.replaced(in: url) else {
+            throw Problem(.badURL, "'\(url)' is no URL with the real ids")
+        }
+        return url
+    }
+
+    /// A URL with the real ids; another id stays as it is.
+    private func renamed(_ id: EntryID, _ replacement: IDReplacement) -> EntryID {
+        guard !id.isEntity, let url = try? WebURL(id.text), let real = replacement.replaced(in: url)
+        else { return id }
+        return (try? EntryID(real)) ?? id
+    }
+
+    // MARK: Names
+
+    /// The names in a target: it is one, or a URL that has some.
+    ///
+    /// Refuses what could not be renamed once the ids are known.
+    private func named(by target: EntryID, _ scope: ScopeKey) throws(Problem) -> [TemporaryID] {
+        if let name = target.temporary { return [name] }
+        let names = TemporaryID.occurrences(in: target.text).map(\.id)
+        guard let name = names.first else { return [] }
+        let areKnown = names.allSatisfy { store.modifiers.alias(of: $0, in: scope)?.real != nil }
+        guard target.isEntity || !areKnown, context.entity(at: target, in: scope) == nil else {
+            return names
+        }
+        throw Problem(
+            .badRequest,
+            "target: '\(target)' has the temporary id '\(name)' within it",
+            status: 422,
+            hint: "Name the entity, as entity:ORIGIN/TYPE:tmp:UUID, or the id alone."
+        )
+    }
+
+    /// The names in a request, which may be in its URL and in a JSON body only.
+    private func named(
+        by request: ModifierCommand.Request,
+        _ body: [UInt8],
+        isJSON: Bool
+    ) throws(Problem) -> [TemporaryID] {
+        let url = request.url.map { TemporaryID.occurrences(in: $0.text) } ?? []
+        let inBody =
+            isJSON ? IDReplacement.names(inJSON: body) : TemporaryID.occurrences(in: body).map(\.id)
+        let headers = request.headers.fields.flatMap { TemporaryID.occurrences(in: $0.value) }
+        if let name = headers.first?.id ?? (isJSON ? nil : inBody.first) {
+            throw Problem(
+                .badRequest,
+                "request: '\(name)' is a temporary id, which only the URL and a JSON body can name",
+                status: 422
+            )
+        }
+        return url.map(\.id) + inBody
+    }
+
+    /// The things with temporary ids that a command puts somewhere.
+    private func made(by command: ModifierCommand, _ scope: ScopeKey) -> [TemporaryID: EntryID] {
+        var made: [TemporaryID: EntryID] = [:]
+        for change in command.changes {
+            if let name = change.target.temporary, change.effect.puts {
+                made[name] = change.target
+            }
+            var waiting = [(parent: change.target, effect: change.effect)]
+            while let (parent, effect) = waiting.popLast() {
+                guard !TemporaryID.occurrences(in: effect.bytes).isEmpty else { continue }
+                let placed = context.origins.placed(by: effect, in: parent, for: scope.scope.uid)
+                for (id, object) in placed {
+                    if let name = id.temporary, made[name] == nil { made[name] = id }
+                    waiting.append((id, .put(object)))
+                }
+            }
+        }
+        return made
+    }
+
+    /// Refuses a target that has the name of another thing.
+    private func check(
+        _ command: ModifierCommand,
+        _ id: EntryID,
+        _ name: TemporaryID
+    ) throws(Problem) {
+        let other = command.changes.first { $0.target.temporary == name && $0.target != id }
+        guard let other else { return }
+        throw Problem(
+            .badRequest,
+            "target: '\(name)' names '\(id)', and not '\(other.target)'",
+            status: 422
+        )
+    }
+
+    /// Takes over the real id of a name; returns nil while its write waits.
+    private func take(
+        _ stored: StoredTemporary,
+        into replacement: inout IDReplacement
+    ) throws(Problem) -> EntryID? {
+        switch stored.state {
+        case .waiting: return nil
+        case .known:
+            guard let real = stored.real, let value = try? JSONValue(parsing: stored.value) else {
+                throw Problem(.storage, "the id of '\(stored.name)' cannot be read")
+            }
+            replacement.values[stored.name] = value
+            if !real.isEntity { replacement.addresses[stored.name] = try? WebURL(real.text) }
+            return real
+        case .failed:
+            throw Problem(
+                .alreadySettled,
+                "the write that creates '\(stored.name)' was not confirmed",
+                hint: "Send that write again, or create another thing."
+            )
+        case .missing:
+            throw Problem(
+                .alreadySettled,
+                "the answer to the write that creates '\(stored.name)' had no id",
+                hint: "Read the thing from the origin, and use the id that it has there."
+            )
+        }
+    }
+
+    /// Refuses a create whose request would have to name what only its answer tells.
+    private func checkCreation(
+        of id: EntryID,
+        _ name: TemporaryID,
+        _ command: ModifierCommand,
+        isNamed: Bool
+    ) throws(Problem) {
+        if command.request.url == nil, command.changes.contains(where: { $0.target == id }) {
+            throw Problem(
+                .noRequest,
+                "'\(name)' has no URL before the origin has created it",
+                hint: "Give the request that creates it, such as a POST to its list."
+            )
+        }
+        guard isNamed else { return }
+        throw Problem(
+            .badRequest,
+            "request: it names '\(name)', which it is to create",
+            status: 422,
+            hint: "Leave the id out of the request: the origin's answer tells it."
+        )
+    }
+}
+
+extension Effect {
+    /// Whether it gives its target a value, whatever the target was.
+    fileprivate var puts: Bool {
+        switch self {
+        case .put: true
+        case .all(let effects): effects.contains(where: \.puts)
+        case .replace, .merge, .patch, .set, .add, .listAdd, .listRemove, .delete, .none: false
+        }
+    }
+}
+
+extension [NewModifier] {
+    fileprivate func creation(of name: TemporaryID) -> (id: EntryID, origin: OriginName)? {
+        for modifier in self {
+            let use = modifier.temporaries.first { $0.name == name && $0.made != nil }
+            if let made = use?.made { return (made, modifier.origin) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,261 @@
+package import LarderModel
+
+/// A temporary id, and the state of the write that creates the thing.
+package struct StoredTemporary: Equatable, Sendable {
+    package enum State: Int64, Sendable {
+        case waiting = 0
+        case known = 1
+        /// The write that creates it was not confirmed.
+        case failed = 2
+        /// The write was confirmed, and no answer told the id.
+        case missing = 3
+    }
+
+    package let name: TemporaryID
+    /// The id with the name: that of an entity, or the name itself.
+    package let id: EntryID
+    package let origin: OriginName
+    package let creator: ModifierNumber
+    package let state: State
+    package let real: EntryID?
+    /// The origin's id as JSON; opaque here.
+    package let value: [UInt8]
+    let usedAt: Timestamp
+
+    init?(_ row: SQLiteStatement) {
+        guard let name = row.text("name").flatMap({ TemporaryID($0) }),
+            let id = row.text("id").flatMap({ try? EntryID(stored: $0) }),
+            let origin = row.text("origin").flatMap({ try? OriginName($0) }),
+            let state = State(rawValue: row.integer("state"))
+        else { return nil }
+        let real = row.text("real_id").flatMap { try? EntryID(stored: $0) }
+        guard state != .known || real != nil else { return nil }
+        (self.name, self.id, self.origin, self.state, self.real) = (name, id, origin, state, real)
+        creator = ModifierNumber(row.integer("creator"))
+        value = Array(row.bytes("value"))
+        usedAt = Timestamp(milliseconds: row.integer("used_at"))
+    }
+
+    static let columns = "name, id, origin, creator, state, real_id, value, used_at"
+}
+
+/// A temporary id that a modifier names.
+package struct TemporaryUse: Equatable, Sendable {
+    package let name: TemporaryID
+    /// The id with the name, if this modifier creates the thing.
+    package let made: EntryID?
+
+    package init(_ name: TemporaryID, made: EntryID? = nil) {
+        (self.name, self.made) = (name, made)
+    }
+}
+
+/// The tables of temporary ids, as the writer changes them.
+struct TemporaryRows {
+    let state: StateWriter
+    private var connection: SQLiteConnection { state.connection }
+
+    func find(_ name: TemporaryID, _ scope: ScopeKey) throws(StoreError) -> StoredTemporary? {
+        try connection.statement(
+            """
+            SELECT \(StoredTemporary.columns) FROM temporary_id
+            WHERE scope = :scope AND name = :name
+            """,
+            (":scope", scope.text),
+            (":name", name.text)
+        ).first(StoredTemporary.init)
+    }
+
+    /// Whether the temporary ids of new modifiers are as the engine found them.
+    func areAsFound(_ new: [NewModifier]) throws(StoreError) -> Bool {
+        var made: Set<TemporaryID> = []
+        for modifier in new {
+            for use in modifier.temporaries {
+                let found = try find(use.name, modifier.scope)
+                if use.made != nil {
+                    guard found == nil, made.insert(use.name).inserted else { return false }
+                } else if found?.state != .waiting, !made.contains(use.name) {
+                    return false
+                }
+            }
+        }
+        return true
+    }
+
+    /// The modifiers that create what a new one names.
+    func creators(of modifier: NewModifier) throws(StoreError) -> [ModifierNumber] {
+        var creators: [ModifierNumber] = []
+        for use in modifier.temporaries where use.made == nil {
+            guard let found = try find(use.name, modifier.scope), found.state == .waiting,
+                !creators.contains(found.creator), !modifier.dependsOn.contains(found.creator)
+            else { continue }
+            creators.append(found.creator)
+        }
+        return creators
+    }
+
+    func add(_ modifier: NewModifier, _ number: ModifierNumber, _ now: Timestamp) throws(StoreError)
+    {
+        for use in modifier.temporaries {
+            if let made = use.made {
+                try connection.statement(
+                    """
+                    INSERT INTO temporary_id (scope, name, id, origin, creator, state, used_at)
+                    VALUES (:scope, :name, :id, :origin, :creator, 0, :used_at)
+                    """
+                ).run(
+                    (":scope", modifier.scope.text),
+                    (":name", use.name.text),
+                    (":id", made.text),
+                    (":origin", modifier.origin.text),
+                    (":creator", number.value),
+                    (":used_at", now.milliseconds)
+                )
+            }
+            try connection.statement(
+                """
+                INSERT INTO temporary_use (temporary_id, modifier)
+                SELECT temporary_id, :modifier FROM temporary_id
+                WHERE scope = :scope AND name = :name
+                """
+            ).run(
+                (":modifier", number.value),
+                (":scope", modifier.scope.text),
+                (":name", use.name.text)
+            )
+        }
+    }
+
+    /// The things that a modifier creates and whose ids are not known yet.
+    func waiting(madeBy number: ModifierNumber) throws(StoreError) -> [StoredTemporary] {
+        try connection.statement(
+            """
+            SELECT \(StoredTemporary.columns) FROM temporary_id
+            WHERE creator = :creator AND state = 0 ORDER BY temporary_id
+            """,
+            (":creator", number.value)
+        ).all(StoredTemporary.init)
+    }
+
+    func users(of name: TemporaryID, _ scope: ScopeKey) throws(StoreError) -> [ModifierNumber] {
+        try connection.statement(
+            """
+            SELECT modifier FROM temporary_use WHERE temporary_id =
+                (SELECT temporary_id FROM temporary_id WHERE scope = :scope AND name = :name)
+            ORDER BY modifier
+            """,
+            (":scope", scope.text),
+            (":name", name.text)
+        ).all { ModifierNumber($0.integer(.only)) }
+    }
+
+    /// Notes that a write which creates things was not confirmed; returns their names.
+    func fail(madeBy number: ModifierNumber) throws(StoreError) -> [StoredTemporary] {
+        let made = try waiting(madeBy: number)
+        if !made.isEmpty {
+            try connection.execute(
+                "UPDATE temporary_id SET state = 2 WHERE creator = \(number) AND state = 0"
+            )
+        }
+        return made
+    }
+
+    /// The state of each temporary id that a modifier names and another one creates.
+    func used(by number: ModifierNumber) throws(StoreError) -> [StoredTemporary] {
+        try connection.statement(
+            """
+            SELECT \(StoredTemporary.columns) FROM temporary_use JOIN temporary_id USING (temporary_id)
+            WHERE modifier = :modifier AND creator <> :modifier
+            """,
+            (":modifier", number.value)
+        ).all(StoredTemporary.init)
+    }
+
+    func setKnown(_ id: RenamedID, _ scope: ScopeKey, _ now: Timestamp) throws(StoreError) {
+        try connection.statement(
+            """
+            UPDATE temporary_id SET state = 1, real_id = :real, value = :value, used_at = :used_at
+            WHERE scope = :scope AND name = :name
+            """
+        ).run(
+            (":real", id.to.text),
+            (":value", id.value),
+            (":used_at", now.milliseconds),
+            (":scope", scope.text),
+            (":name", id.name.text)
+        )
+    }
+
+    func setMissing(_ name: TemporaryID, _ scope: ScopeKey) throws(StoreError) {
+        try connection.statement(
+            "UPDATE temporary_id SET state = 3 WHERE scope = :scope AND name = :name"
+        ).run((":scope", scope.text), (":name", name.text))
+    }
+
+    /// Forgets the least recently used names of a user beyond the bound; returns them.
+    func trim(_ scope: ScopeKey) throws(StoreError) -> [AliasIndex.Key] {
+        guard let uid = scope.scope.uid else { return [] }
+        let own = "scope > '\(uid):' AND scope < '\(uid);' AND state <> 0"
+        return try remove(
+            """
+            temporary_id IN (SELECT temporary_id FROM temporary_id WHERE \(own)
+                ORDER BY used_at LIMIT max(0, (SELECT count(*) FROM temporary_id WHERE \(own))
+                    - \(Limits.aliasesPerUserMax)))
+            """
+        )
+    }
+
+    /// Forgets the names of some scopes whose writes are settled; returns them.
+    func forget(_ scopes: RowScopes) throws(StoreError) -> [AliasIndex.Key] {
+        try remove("state <> 0 AND \(scopes.condition)") { scopes.bind(to: $0) }
+    }
+
+    func remove(
+        _ condition: String,
+        binding: (SQLiteStatement) -> Void = { _ in }
+    ) throws(StoreError) -> [AliasIndex.Key] {
+        let statement = try connection.statement(
+            "DELETE FROM temporary_id WHERE \(condition) RETURNING scope, name"
+        )
+        binding(statement)
+        return try statement.all { row in
+            guard let name = row.text("name").flatMap({ TemporaryID($0) }) else { return nil }
+            return AliasIndex.Key(scope: row.text("scope") ?? "", name: name)
+        }
+    }
+}
+
+extension StateWriter {
+    var temporaries: TemporaryRows { TemporaryRows(state: self) }
+}
+
+extension StateReader {
+    func temporaries(
+        _ names: [TemporaryID],
+        _ scope: ScopeKey
+    ) throws(StoreError) -> [TemporaryID: StoredTemporary] {
+        var found: [TemporaryID: StoredTemporary] = [:]
+        for name in names {
+            found[name] = try connection.statement(
+                """
+                SELECT \(StoredTemporary.columns) FROM temporary_id
+                WHERE scope = :scope AND name = :name
+                """,
+                (":scope", scope.text),
+                (":name", name.text)
+            ).first(StoredTemporary.init)
+        }
+        return found
+    }
+
+    /// The names that no longer wait, for the index.
+    func aliases() throws(StoreError) -> [(key: AliasIndex.Key, alias: AliasIndex.Alias)] {
+        try connection.statement(
+            "SELECT scope, \(StoredTemporary.columns) FROM temporary_id WHERE state <> 0"
+        ).all { row in
+            guard let stored = StoredTemporary(row) else { return nil }
+            let key = AliasIndex.Key(scope: row.text("scope") ?? "", name: stored.name)
+            return (key: key, alias: AliasIndex.Alias(stored))
+        }
+    }
+}
