@@ -201,7 +201,7 @@ struct RefusalTests {
                 "{keep_headers: [Set-Cookie]}",
                 "3:30: 'Set-Cookie' is not kept: it may carry a secret"
             ),
-            ("{created_id: /id}", "3:15: there is no key 'origins.a.modifiers.created_id'"),
+            ("{made_id: /id}", "3:15: there is no key 'origins.a.modifiers.made_id'"),
         ]
     )
     func badModifiers(modifiers: String, complaint: String) {
