@@ -170,6 +170,14 @@ struct LaneTable: Sendable {
 
     // MARK: Looking
 
+    /// The modifier's lanes if an earlier one is after it in one of them; nil if not.
+    func disordered(_ chain: Int32) -> [Lane]? {
+        let isInOrder = walk(chain).allSatisfy { place in
+            place.after < 0 || places[Int(place.after)].number > place.number
+        }
+        return isInOrder ? nil : walk(chain).map { names[$0.lane].lane }
+    }
+
     enum Obstacle: Equatable {
         case behind(ModifierNumber, Lane)
         case paused(Lane)

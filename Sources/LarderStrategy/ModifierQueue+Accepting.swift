@@ -112,7 +112,7 @@ extension ModifierQueue {
         if isNew, let end = restEnd(record.origin, record.scope) { rest(party, until: end) }
     }
 
-    private mutating func settleOrphan(_ number: ModifierNumber, _ actions: inout [Action]) {
+    mutating func settleOrphan(_ number: ModifierNumber, _ actions: inout [Action]) {
         guard let slot = slots[number], !nodes[Int(slot)].isSettling else { return }
         settle(slot, .failed(.parentFailed), &actions)
     }
@@ -129,9 +129,10 @@ extension ModifierQueue {
         }
         switch record.state {
         case .held:
-            guard let hold = record.holdUntil else { return .held(until: clock.now) }
+            guard let hold = record.holdUntil else { return .waiting(.held(until: clock.now)) }
             let duration = record.acceptedAt.map(hold.since) ?? Limits.modifierHoldMax
-            return .held(until: clock.monotonic(hold, cap: min(duration, Limits.modifierHoldMax)))
+            let cap = min(duration, Limits.modifierHoldMax)
+            return .waiting(.held(until: clock.monotonic(hold, cap: cap)))
         case .queued: return .waiting(.queued)
         case .inFlight: return .waiting(.unknown(until: nil))
         case .accepted where record.isAnswered: return .answered

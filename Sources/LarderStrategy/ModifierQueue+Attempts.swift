@@ -41,6 +41,7 @@ extension ModifierQueue {
         if case .trying(number) = parties[Int(party)].rest { setRest(party, .resting(until: end)) }
         endTrial(of: party, number)
         refresh(slot)
+        restoreOrder(slot)
         return timePassed(now: now)
     }
 

@@ -30,6 +30,43 @@ extension ModifierQueue {
         return settleByHand(slot, isPerhapsApplied ? .failed(.discarded) : .cancelled, now)
     }
 
+    /// A user gives a modifier that cannot have been applied other changes and another request.
+    ///
+    /// The modifier is not sent before ``editEnded(_:_:now:)``.
+    package mutating func editAsked(
+        _ number: ModifierNumber,
+        now: Duration
+    ) throws(Refusal) -> [Action] {
+        let slot = try waiting(number)
+        guard !nodes[Int(slot)].isPerhapsApplied else { throw .alreadySent }
+        guard case .waiting(let row) = nodes[Int(slot)].state else { throw .alreadySent }
+        nodes[Int(slot)].state = .changing(to: row)
+        refresh(slot)
+        return finish([], now)
+    }
+
+    /// The edit is committed, with the modifier's facts from now on, or the modifier is as before.
+    ///
+    /// Its number and its state stay. In its lanes it waits for a modifier that is being sent.
+    package mutating func editEnded(
+        _ number: ModifierNumber,
+        _ record: ModifierRecord?,
+        now: Duration
+    ) -> [Action] {
+        guard let slot = slots[number], case .changing = nodes[Int(slot)].state else { return [] }
+        if let record {
+            nodes[Int(slot)].resends = record.resends
+            depend(slot, on: record.dependsOn)
+            move(slot, to: record.lanes, after: underWay)
+            if record.dependsOn.contains(where: lateFailures.contains) {
+                var actions: [Action] = []
+                settleOrphan(number, &actions)
+                return finish(actions, now)
+            }
+        }
+        return changeCommitted(number, now: now)
+    }
+
     private mutating func settleByHand(
         _ slot: Int32,
         _ outcome: Outcome,
@@ -60,7 +97,7 @@ extension ModifierQueue {
             if isStillRefused { change(slot, to: .queued, &actions) }
         case .waiting(.retryWait), .waiting(.unknown):
             change(slot, to: .queued, &actions)
-        case .held, .waiting, .answered, .committingSend, .inFlight, .changing, .settling:
+        case .waiting, .answered, .committingSend, .inFlight, .changing, .settling:
             throw .nothingToRetry
         }
         if origins[Int(origin)].reach != .setOffline { wake(origin, now) }
@@ -81,7 +118,7 @@ extension ModifierQueue {
         switch nodes[Int(slot)].state {
         case .committingSend, .inFlight: throw .inFlight
         case .changing, .settling: throw .notNow
-        case .held, .waiting, .answered: return slot
+        case .waiting, .answered: return slot
         }
     }
 }

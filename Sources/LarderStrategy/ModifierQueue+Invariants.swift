@@ -73,7 +73,7 @@ extension ModifierQueue.Node {
     var isUnderWay: Bool {
         switch state {
         case .committingSend, .inFlight: true
-        case .held, .waiting, .answered, .changing, .settling: false
+        case .waiting, .answered, .changing, .settling: false
         }
     }
 }

@@ -27,14 +27,11 @@ extension ModifierQueue {
         of scope: Scope,
         now: Duration
     ) -> [Action] {
-        let underWay = Set(slots.values.filter { nodes[Int($0)].isUnderWay })
+        let underWay = self.underWay
         for (number, lanes) in moved {
             // An answered modifier has left its lanes.
             guard let slot = slots[number], nodes[Int(slot)].places >= 0 else { continue }
-            leaveLanes(slot)
-            let owner = partyKeys[nodes[Int(slot)].party].owner
-            enterLanes(slot, lanes, owner: owner, after: underWay)
-            refresh(slot)
+            move(slot, to: lanes, after: underWay)
         }
         for (from, to) in ids {
             guard let owner = owners.slot(of: scope),
@@ -45,6 +42,25 @@ extension ModifierQueue {
             _ = owners.release(owner)
         }
         return timePassed(now: now)
+    }
+
+    /// The modifiers that are being sent.
+    var underWay: Set<Int32> { Set(slots.values.filter { nodes[Int($0)].isUnderWay }) }
+
+    /// Has a modifier leave its lanes for others, in the order of the numbers.
+    ///
+    /// It gets in front of no modifier in `underWay`.
+    mutating func move(_ slot: Int32, to lanes: [Lane], after underWay: Set<Int32>) {
+        leaveLanes(slot)
+        let owner = partyKeys[nodes[Int(slot)].party].owner
+        enterLanes(slot, lanes, owner: owner, after: underWay)
+        refresh(slot)
+    }
+
+    /// Has earlier modifiers that came into its lanes while it was sent go in front of it.
+    mutating func restoreOrder(_ slot: Int32) {
+        guard let names = lanes.disordered(nodes[Int(slot)].places) else { return }
+        move(slot, to: names, after: underWay)
     }
 
     mutating func pause(_ lane: Lane, of scope: Scope) {

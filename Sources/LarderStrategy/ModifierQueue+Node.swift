@@ -3,19 +3,19 @@ import LarderModel
 extension ModifierQueue {
     /// The state of a modifier, with the data that it needs.
     enum State: Equatable, Sendable {
-        case held(until: Duration)
         case waiting(Written)
         case committingSend(wasUnknown: Bool)
         case inFlight(wasUnknown: Bool)
         /// As `accepted`, but confirmed: an answer for a shared row ends it.
         case answered
-        /// The shell writes the next state.
+        /// The shell writes the next state, or an edit that leaves the state as it was.
         case changing(to: Written)
         case settling(Outcome)
     }
 
-    /// A state that a row can be changed to.
+    /// A state of a row in which the modifier waits.
     enum Written: Equatable, Sendable {
+        case held(until: Duration)
         case queued
         case retryWait(until: Duration)
         /// Nil: a person decides.
@@ -27,7 +27,7 @@ extension ModifierQueue {
         var pauseEnd: Duration? {
             switch self {
             case .retryWait(let end), .unknown(.some(let end)): end
-            case .queued, .unknown(nil), .authWait, .accepted: nil
+            case .held, .queued, .unknown(nil), .authWait, .accepted: nil
             }
         }
     }
@@ -86,7 +86,7 @@ extension ModifierQueue {
         var mayExpire: Bool {
             guard !mayHaveLeft else { return false }
             return switch state {
-            case .held, .waiting(.queued), .waiting(.retryWait), .waiting(.authWait): true
+            case .waiting(.held), .waiting(.queued), .waiting(.retryWait), .waiting(.authWait): true
             case .committingSend, .inFlight, .waiting, .answered, .changing, .settling: false
             }
         }
@@ -98,7 +98,7 @@ extension ModifierQueue {
         /// The time at which its state ends without an event.
         var end: Duration? {
             switch state {
-            case .held(let end), .waiting(.accepted(let end)): end
+            case .waiting(.held(let end)), .waiting(.accepted(let end)): end
             case .committingSend, .inFlight, .waiting, .answered, .changing, .settling: pauseEnd
             }
         }

@@ -84,7 +84,7 @@ extension ModifierQueue {
         switch nodes[Int(slot)].state {
         case .waiting(.unknown): change(slot, to: .unknown(until: end), &actions)
         case .changing(.unknown): nodes[Int(slot)].state = .changing(to: .unknown(until: end))
-        case .held, .committingSend, .inFlight, .waiting, .answered, .changing, .settling: break
+        case .committingSend, .inFlight, .waiting, .answered, .changing, .settling: break
         }
     }
 

@@ -106,7 +106,7 @@ extension ModifierQueue {
         switch nodes[Int(slot)].state {
         case .waiting(let known) where !nodes[Int(slot)].isDue: row = known
         case .changing(let known): row = known
-        case .held, .committingSend, .inFlight, .waiting, .answered, .settling: return false
+        case .committingSend, .inFlight, .waiting, .answered, .settling: return false
         }
         guard let end = row.pauseEnd, next < end else { return false }
         let sooner = row.state == .unknown ? Written.unknown(until: next) : .retryWait(until: next)

@@ -8,11 +8,14 @@ extension ModifierQueue {
         var unsettled = 0
     }
 
-    /// Notes what a modifier depends on; a parent that has left the queue is confirmed.
+    /// Notes what a modifier depends on, besides what is known; a parent that has left the queue is
+    /// confirmed.
     mutating func depend(_ slot: Int32, on parents: [ModifierNumber]) {
         let number = nodes[Int(slot)].number
         var unmet: [ModifierNumber] = []
-        for parent in parents where parent < number && !unmet.contains(parent) {
+        let known = dependencies[number] ?? []
+        for parent in parents
+        where parent < number && !unmet.contains(parent) && !known.contains(parent) {
             guard let slot = slots[parent], nodes[Int(slot)].state != .answered else { continue }
             unmet.append(parent)
         }
@@ -21,8 +24,8 @@ extension ModifierQueue {
             dependants[parent, default: Dependants()].numbers.append(number)
             dependants[parent]?.unsettled += 1
         }
-        dependencies[number] = unmet
-        nodes[Int(slot)].unmetDependencies = Int32(unmet.count)
+        dependencies[number] = known + unmet
+        nodes[Int(slot)].unmetDependencies += Int32(unmet.count)
     }
 
     /// The modifiers that depend on this one, directly or through others, without settling ones.
@@ -78,7 +81,7 @@ extension ModifierQueue {
         guard let slot = slots[number] else { return [] }
         switch nodes[Int(slot)].state {
         case .settling(.confirmed), .waiting(.accepted): break
-        case .held, .waiting, .committingSend, .inFlight, .answered, .changing, .settling:
+        case .waiting, .committingSend, .inFlight, .answered, .changing, .settling:
             return []
         }
         var actions: [Action] = []
@@ -96,7 +99,7 @@ extension ModifierQueue {
         guard let slot = slots[number] else { return [] }
         switch nodes[Int(slot)].state {
         case .answered, .waiting(.accepted): nodes[Int(slot)].state = .settling(.confirmed)
-        case .held, .waiting, .committingSend, .inFlight, .changing, .settling: break
+        case .waiting, .committingSend, .inFlight, .changing, .settling: break
         }
         return settleCommitted(number, now: now)
     }

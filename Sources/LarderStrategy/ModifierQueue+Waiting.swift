@@ -12,7 +12,7 @@ extension ModifierQueue {
         case .inFlight: return .answer
         case .waiting(.accepted(let end)): return .confirmation(until: end)
         case .answered: return .confirmation(until: nil)
-        case .held(let end): return .hold(until: end)
+        case .waiting(.held(let end)): return .hold(until: end)
         case .waiting(.unknown(nil)): return .decision
         case .waiting(.authWait): return .credential
         case .waiting(.retryWait(let end)), .waiting(.unknown(.some(let end))):
@@ -51,7 +51,6 @@ extension ModifierQueue {
     package func state(of number: ModifierNumber) -> ModifierState? {
         guard let slot = slots[number] else { return nil }
         switch nodes[Int(slot)].state {
-        case .held: return .held
         case .waiting(let row), .changing(let row): return row.state
         case .committingSend, .inFlight: return .inFlight
         case .answered: return .accepted
@@ -65,6 +64,7 @@ extension ModifierQueue {
 extension ModifierQueue.Written {
     var state: ModifierState {
         switch self {
+        case .held: .held
         case .queued: .queued
         case .retryWait: .retryWait
         case .unknown: .unknown

@@ -34,7 +34,7 @@ package import LarderModel
 /// ```
 ///
 /// Between two states that a row can have, the modifier is in `changing` until the new one is
-/// committed.
+/// committed. It is also in `changing` while an edit is written.
 ///
 /// # States of an origin
 ///
@@ -164,7 +164,7 @@ package struct ModifierQueue: Sendable {
             return
         }
         switch node.state {
-        case .held:
+        case .waiting(.held):
             change(slot, to: .queued, &actions)
         case .waiting(.accepted):
             settle(slot, .confirmed, &actions)
@@ -247,6 +247,7 @@ package struct ModifierQueue: Sendable {
         nodes[Int(slot)].state = .changing(to: written)
         nodes[Int(slot)].isDue = false
         refresh(slot)
+        restoreOrder(slot)
         let node = nodes[Int(slot)]
         actions.append(.changeState(node.number, node.change(to: written)))
     }
@@ -274,7 +275,7 @@ extension ModifierQueue.Node {
     fileprivate func change(to written: ModifierQueue.Written) -> ModifierQueue.Change {
         let until: Duration? =
             switch written {
-            case .retryWait(let end), .accepted(let end): end
+            case .held(let end), .retryWait(let end), .accepted(let end): end
             case .unknown(let end): end
             case .queued, .authWait: nil
             }

@@ -12,7 +12,7 @@ struct QueueJudge {
     struct Row {
         var record: ModifierRecord
         /// A bit for each lane of each account.
-        let lanes: UInt64
+        var lanes: UInt64
         /// On the monotonic clock: the end of a hold, the next attempt, the end of `accepted`.
         var until: Duration?
         var expires: Duration?
@@ -32,6 +32,8 @@ struct QueueJudge {
         var isOutdated = false
         /// Whether its attempt was sent with an earlier credential of its account.
         var isUnderEarlier = false
+        /// Whether earlier ones that come into its lanes wait for the end of its attempt.
+        var isAhead = false
         /// The attempts after which another's success has ended its pause.
         var wokenAfter: Int?
 
@@ -44,6 +46,7 @@ struct QueueJudge {
         case send
         case attempt
         case change(ModifierQueue.Change)
+        case edit
         case settle(Outcome, leader: ModifierNumber)
     }
 
@@ -186,6 +189,11 @@ struct QueueJudge {
             if isAskedTimeOver { rows[number]?.floor = .zero }
             let next = isAskedTimeOver ? now : max(now, row.floor)
             if row.isPausing, let until = row.until, next < until { rows[number]?.until = next }
+            if row.step == .edit, [.retryWait, .unknown].contains(row.record.state),
+                let until = row.until, next < until
+            {
+                rows[number]?.until = next
+            }
             guard case .change(let change) = row.step, let until = change.until, next < until,
                 [.retryWait, .unknown].contains(change.state)
             else { continue }
@@ -230,9 +238,11 @@ struct QueueJudge {
     func ready(_ now: Duration) -> [ModifierNumber] {
         var occupied = pausedLanes
         var free: [ModifierNumber] = []
+        let ahead = live.filter { rows[$0]?.isAhead == true }
         for number in live where rows[number]?.isTold == true {
             let lanes = rows[number]?.lanes ?? 0
-            if lanes & occupied == 0 { free.append(number) }
+            let isBlocked = ahead.contains { $0 != number && (rows[$0]?.lanes ?? 0) & lanes != 0 }
+            if lanes & occupied == 0, !isBlocked { free.append(number) }
             if rows[number]?.record.state != .accepted { occupied |= lanes }
         }
         return free.filter { rows[$0].map { isSendable($0, now) } ?? false }
@@ -284,6 +294,7 @@ struct QueueJudge {
                     complain("\(number): a change within \(step)")
                 }
                 rows[number]?.step = .change(change)
+                rows[number]?.isAhead = false
                 rows[number]?.endedPause = nil
             case .settle(let number, let outcome, let group): sawSettle(number, outcome, group)
             }
@@ -310,6 +321,7 @@ struct QueueJudge {
         }
         if doubts[party(row)] != nil { doubts[party(row)]?.trial = number }
         rows[number]?.step = .send
+        rows[number]?.isAhead = true
         rows[number]?.wasUnknown = row.record.state == .unknown
         rows[number]?.hadLeft = row.record.mayHaveLeft
     }
@@ -326,7 +338,7 @@ struct QueueJudge {
             case .send, .settle: complain("\(member): settled within a step")
             case nil where rows[member]?.outcome != nil: complain("\(member): settled twice")
             case .attempt where member != number: complain("\(member): settled in flight")
-            case .attempt, .change, nil: break
+            case .attempt, .change, .edit, nil: break
             }
             let own = member == number ? outcome : outcome.ofDependants
             rows[member]?.step = .settle(own, leader: number)

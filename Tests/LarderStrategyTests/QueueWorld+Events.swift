@@ -6,7 +6,7 @@ import LarderTestSupport
 extension QueueWorld {
     /// One event of any kind.
     mutating func step() {
-        switch roll(42) {
+        switch roll(43) {
         case 0..<5: accept()
         case 5..<9: tell()
         case 9..<18: commit()
@@ -19,6 +19,7 @@ extension QueueWorld {
         case 38: shown()
         case 39: rest()
         case 40: settingsChanged()
+        case 41: endEdit()
         case _: if roll(6) == 0 { crash() }
         }
     }
@@ -302,9 +303,10 @@ extension QueueWorld {
         let number = ModifierNumber(1 + Int64(roll(UInt64(lastNumber))))
         let row = judge.rows[number]
         guard row?.isTold == true || row?.outcome != nil else { return }
-        switch roll(3) {
+        switch roll(4) {
         case 0: cancel(number, withDependants: roll(2) == 0)
         case 1: if roll(2) == 0 { discard(number) }
+        case 2: edit(number)
         case _: retry(number)
         }
     }
@@ -314,7 +316,7 @@ extension QueueWorld {
         switch row.step {
         case nil: return nil
         case .send, .attempt: return .inFlight
-        case .change, .settle: return .notNow
+        case .change, .settle, .edit: return .notNow
         }
     }
 
@@ -328,6 +330,38 @@ extension QueueWorld {
         attempt(number, expected) { queue, now throws(ModifierQueue.Refusal) in
             try queue.cancelAsked(number, withDependants: withDependants, now: now)
         }
+    }
+
+    private mutating func edit(_ number: ModifierNumber) {
+        var expected = refusal(number)
+        if expected == nil, judge.rows[number]?.record.isPerhapsApplied == true {
+            expected = .alreadySent
+        }
+        if expected == nil {
+            judge.rows[number]?.step = .edit
+            edits.append(number)
+        }
+        attempt(number, expected) { queue, now throws(ModifierQueue.Refusal) in
+            try queue.editAsked(number, now: now)
+        }
+    }
+
+    /// Some edit is on the disk, or has failed.
+    mutating func endEdit() {
+        guard !edits.isEmpty else { return }
+        let number = edits.remove(at: Int(roll(UInt64(edits.count))))
+        guard var record = judge.rows[number]?.record else { return }
+        let isWritten = judge.rows[number]?.step == .edit && roll(4) > 0
+        if judge.rows[number]?.step == .edit { judge.rows[number]?.step = nil }
+        if isWritten {
+            record.lanes = (0..<roll(4)).map { _ in random.pick(lanes) }
+            record.resends = roll(2) == 0
+            depend(&record)
+            judge.rows[number]?.record = record
+            let places = bits(of: record)
+            judge.rows[number]?.lanes = places
+        }
+        did(queue.editEnded(number, isWritten ? record : nil, now: now))
     }
 
     mutating func discard(_ number: ModifierNumber) {
@@ -382,7 +416,9 @@ extension QueueWorld {
             did(queue.credentialChanged(at: origin, of: nil, now: now))
         }
         for _ in 0..<10_000 where judge.complaints.isEmpty {
-            if !steps.isEmpty {
+            if !edits.isEmpty {
+                endEdit()
+            } else if !steps.isEmpty {
                 commit()
             } else if !requests.isEmpty {
                 answer(.confirmed(.none))

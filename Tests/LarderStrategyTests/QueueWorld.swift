@@ -14,6 +14,8 @@ struct QueueWorld {
     /// Returned and not committed, in their order.
     var steps: [Action] = []
     var requests: [ModifierNumber] = []
+    /// Asked for and not ended.
+    var edits: [ModifierNumber] = []
     /// On the disk, and the machine has not heard of them.
     var untold: [ModifierRecord] = []
     var lastNumber: Int64 = 0
@@ -78,17 +80,23 @@ struct QueueWorld {
             }
             if roll(5) == 0 { record.expiresAt = wall.advanced(by: .seconds(Int64(roll(90)))) }
             if roll(5) == 0 { record.attemptsMax = Int(1 + roll(3)) }
-            for _ in 0..<roll(3) where roll(2) == 0 {
-                let parent = ModifierNumber(1 + Int64(roll(UInt64(lastNumber))))
-                guard let row = judge.rows[parent] else { continue }
-                if row.outcome == nil || row.outcome == .confirmed {
-                    record.dependsOn.append(parent)
-                }
-            }
-            let bits = record.lanes.reduce(0) { $0 | bit($1, record.scope) }
-            judge.accepted(QueueJudge.Row(record: record, lanes: bits))
+            depend(&record)
+            judge.accepted(QueueJudge.Row(record: record, lanes: bits(of: record)))
             untold.append(record)
         }
+    }
+
+    /// Has a modifier depend on some of those before it.
+    mutating func depend(_ record: inout ModifierRecord) {
+        for _ in 0..<roll(3) where roll(2) == 0 {
+            let parent = ModifierNumber(1 + Int64(roll(UInt64(record.number.value))))
+            guard parent < record.number, let row = judge.rows[parent] else { continue }
+            if row.outcome == nil || row.outcome == .confirmed { record.dependsOn.append(parent) }
+        }
+    }
+
+    func bits(of record: ModifierRecord) -> UInt64 {
+        record.lanes.reduce(0) { $0 | bit($1, record.scope) }
     }
 
     func bit(_ lane: Lane, _ scope: Scope) -> UInt64 {
@@ -184,6 +192,7 @@ struct QueueWorld {
         guard let origin = judge.rows[number]?.record.origin else { return }
         let chance = chance()
         judge.rows[number]?.step = nil
+        judge.rows[number]?.isAhead = false
         let pause = Duration.seconds(1) * (0.5 + 0.5 * chance)
         judge.rows[number]?.until = now + pause
         judge.rows[number]?.record.nextAttemptAt = wall.advanced(by: pause)
@@ -249,6 +258,7 @@ struct QueueWorld {
         for step in steps where roll(2) == 0 { apply(step) }
         steps = []
         requests = []
+        edits = []
         untold = []
         wall = wall.advanced(by: .seconds(Int64(roll(200)) - 100))
         queue = ModifierQueue()
@@ -270,6 +280,7 @@ struct QueueWorld {
             judge.rows[number]?.isTold = true
             judge.rows[number]?.step = nil
             judge.rows[number]?.wasUnknown = false
+            judge.rows[number]?.isAhead = false
             judge.rows[number]?.endedPause = nil
             // As a store says it.
             let mayHaveLeft = row.record.mayHaveLeft || row.record.attempts > 0
