@@ -44,6 +44,7 @@ extension Problem {
         case .conditionFailed: self.init(.preconditionFailed, error.message)
         case .modifierExists: self.init(.modifierExists, error.message)
         case .missingID: self.init(.alreadySettled, error.message)
+        case .idNamed: self.init(.badRequest, error.message, status: 422)
         case .otherIDs: self.init(.overloaded, error.message)
         case .queueFull: self.init(.queueFull, error.message)
         case .pinsFull, .tooManyPins: self.init(.pinsFull, error.message)
@@ -146,6 +147,10 @@ extension Problem {
             "what was asked of '\(report.id)' is not written down yet",
             hint: "See its state with GET /v1/modifiers/ID, and the disk with GET /v1/status."
         )
+    }
+
+    static func alreadySent(_ report: ModifierReport) -> Problem {
+        Problem(.alreadySent, "'\(report.id)' is \(report.state.rawValue)")
     }
 
     static func alreadySettled(_ report: ModifierReport) -> Problem {

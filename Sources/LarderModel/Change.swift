@@ -101,6 +101,8 @@ package struct ModifierChange: Equatable, Sendable {
         case stalled
         /// The dead letter is no longer kept.
         case dropped
+        /// The modifier has other changes and another request; its state is as it was.
+        case edited
         /// The origin has confirmed the modifier; a shared row does not show it yet.
         case answered
     }

@@ -54,9 +54,15 @@ struct ModifierRows {
         return (known.digest, .existing(number, revision, isSettled: known.isSettled))
     }
 
-    /// Why these do not fit, with the bases of what they target.
-    func refusal(of new: [NewModifier], _ aims: [WriteTarget], _ found: FoundBases) -> StoreError? {
+    /// Why these do not fit, with the bases of what they target and the bytes that an edit adds.
+    func refusal(
+        of new: [NewModifier],
+        _ aims: [WriteTarget],
+        _ found: FoundBases,
+        growth: (uid: UInt32?, bytes: Int64)? = nil
+    ) -> StoreError? {
         var added = QueueUsage()
+        if let growth, growth.bytes > 0 { added.add(bytes: growth.bytes, of: growth.uid) }
         for modifier in new {
             guard let uid = modifier.scope.scope.uid else { continue }
             added[uid].count += 1
@@ -95,33 +101,77 @@ struct ModifierRows {
         statement.bind(Column.client, new.client?.text)
         statement.bind(Column.digestHigh, .digestLow, new.digest)
         statement.bind(Column.size, size)
-        statement.bind(Column.changes, new.changes.count)
-        statement.bind(Column.method, new.request.method)
-        statement.bind(Column.url, new.request.url.text)
-        statement.bind(Column.mediaType, new.request.mediaType)
-        statement.bind(Column.headers, new.request.headers.lines)
-        statement.bind(Column.body, new.request.body)
+        bindRequest(of: new, to: statement)
         for column in [Column.attempts, .notApplied, .stalled] { statement.bind(column, 0) }
         statement.bind(Column.round, 1)
         try statement.run()
         let number = state.connection.lastInsertedRow
-        for (position, change) in new.changes.enumerated() {
-            try state.queue[.insertChange].run(
-                (":modifier", number),
-                (":position", position),
-                (":scope", new.scope.text),
-                (":id", change.id.text),
-                (":effect", change.effect),
-                (":implied", change.isImplied),
-                (":parents", change.parentLines)
-            )
-        }
+        try insertChanges(of: new, number, isSettled: false)
         state.memory.count(1, in: new.state, of: new.scope.text)
         if let uid = new.scope.scope.uid {
             state.memory.queue[uid].count += 1
             state.memory.queue[uid].bytes += size
         }
         return ModifierNumber(number)
+    }
+
+    private func insertChanges(
+        of new: NewModifier,
+        _ number: Int64,
+        isSettled: Bool
+    ) throws(StoreError) {
+        for (position, change) in new.changes.enumerated() {
+            try state.queue[.insertChange].run(
+                (":modifier", number),
+                (":position", position),
+                (":scope", new.scope.text),
+                (":id", change.id.text),
+                (":settled", isSettled),
+                (":effect", change.effect),
+                (":implied", change.isImplied),
+                (":parents", change.parentLines)
+            )
+        }
+    }
+
+    /// The size of a modifier once it is as another one, with its kept answer.
+    func size(of row: QueuedRow, as new: NewModifier) throws(StoreError) -> Int64 {
+        let answer = try state.connection.integer(
+            "SELECT \(HistoryColumn.answerSize) FROM modifier WHERE number = \(row.number)"
+        )
+        return new.size + (answer ?? 0)
+    }
+
+    /// Gives a modifier other changes and another request, which add `bytes` to its size.
+    func replace(
+        _ row: QueuedRow,
+        _ new: NewModifier,
+        _ bytes: Int64,
+        _ step: Step
+    ) throws(StoreError) {
+        try state.queue[.forgetChanges].run((":number", row.number.value))
+        try insertChanges(of: new, row.number.value, isSettled: row.isSettled)
+        let statement = state.queue[.replace]
+        typealias Column = ModifierColumn
+        statement.bind(Column.number, row.number.value)
+        statement.bind(Column.dependsOn, StoredModifier.text(new.dependsOn))
+        statement.bind(Column.rev, step.revision.number)
+        statement.bind(Column.client, new.client?.text)
+        statement.bind(Column.digestHigh, .digestLow, new.digest)
+        statement.bind(Column.size, row.size + bytes)
+        bindRequest(of: new, to: statement)
+        try statement.run()
+        count(bytes: bytes, of: row)
+    }
+
+    private func bindRequest(of new: NewModifier, to statement: SQLiteStatement) {
+        typealias Column = ModifierColumn
+        statement.bind(Column.changes, new.changes.count)
+        statement.bind(Column.method, new.request.method)
+        statement.bind(Column.url, new.request.url.text)
+        statement.bind(Column.mediaType, new.request.mediaType)
+        statement.bind(Column.headers, new.request.headers.lines)
+        statement.bind(Column.body, new.request.body)
     }
 
     func row(_ number: ModifierNumber) throws(StoreError) -> QueuedRow? {

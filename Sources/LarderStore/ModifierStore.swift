@@ -154,6 +154,25 @@ package struct ModifierStore: Sendable {
         }
     }
 
+    /// Gives a modifier that waits, or a dead letter, the changes and the request of `new`.
+    ///
+    /// Number, state, times and lane stay; `new` says what else it depends on. Nil when the scope
+    /// has no such modifier. `variants` says where the variants of a target are. Throws `otherIDs`
+    /// and `idNamed` for temporary ids, and `queueFull` if it does not fit.
+    package func edit(
+        _ number: ModifierNumber,
+        to new: NewModifier,
+        isDeadLetter: Bool,
+        variants: @escaping @Sendable (EntryID) -> VariantPlaces? = { _ in nil },
+        now: Timestamp
+    ) async throws(StoreError) -> EditedModifier? {
+        try file.refuseWhileFull("edit a modifier")
+        return try await store.submit(now: now, promotes: true, cache: .readsBase) {
+            writer throws(StoreError) in
+            try writer.editing.edit(number, to: new, isDeadLetter: isDeadLetter, variants, now: now)
+        }
+    }
+
     /// Corrects the moments of modifiers and pinned rows after a step of the wall clock.
     ///
     /// A step counts as no time that has passed. Call it before the queue is read at start.

@@ -2,7 +2,7 @@ enum QueueStatement: Int, PreparedStatement {
     case insert, insertChange, target, otherChange, send, update,
         answer, get, changes, delete, bury, buryChange, remember, forget, markStale,
         oldestAnswer, forgetAnswer, answeredChanges, endChange, answered, noteSent, forgetSent,
-        sentChanges, acceptedBefore, wantRead, dropRead, endRead
+        sentChanges, acceptedBefore, wantRead, dropRead, endRead, replace, forgetChanges
 
     var sql: String {
         switch self {
@@ -14,8 +14,17 @@ enum QueueStatement: Int, PreparedStatement {
         case .insertChange:
             """
             INSERT INTO change (modifier, position, scope, id, settled, effect, implied, parents)
-            VALUES (:modifier, :position, :scope, :id, 0, :effect, :implied, :parents)
+            VALUES (:modifier, :position, :scope, :id, :settled, :effect, :implied, :parents)
             """
+        case .replace:
+            // After an attempt the next key is used; a retried dead letter gets it then.
+            """
+            UPDATE modifier SET \(ModifierColumn.assignments(ModifierColumn.edited)),
+                round = round + (settled_at IS NULL
+                    AND (attempts > 0 OR answer_status IS NOT NULL))
+            WHERE number = :number
+            """
+        case .forgetChanges: "DELETE FROM change WHERE modifier = :number"
         case .target:
             """
             UPDATE claim SET targeted = :targeted, rev = max(coalesce(rev, 0), :rev)
@@ -168,6 +177,10 @@ enum ModifierColumn: Int32, TableColumn {
         .number, .reason, .nextAttemptAt, .settledAt, .answerStatus, .answerAt, .unclearStatus,
         .answered, .perhapsApplied, .answerHeaders, .answerBody, .bodyBytes,
     ])
+    static let edited: Set<Self> = [
+        .dependsOn, .rev, .client, .digestHigh, .digestLow, .size, .changes, .method, .url,
+        .mediaType, .headers, .body,
+    ]
     static let whole = list(nil)
     static let withoutBytes = list(all(but: [.answerHeaders, .answerBody, .body]))
 }

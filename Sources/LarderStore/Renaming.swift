@@ -109,6 +109,22 @@ struct Renaming: WriterPart {
         }
     }
 
+    /// A write names what its edit names, and makes the things of the edit but not the `dropped`.
+    func replace(
+        _ dropped: [StoredTemporary],
+        of new: NewModifier,
+        _ number: ModifierNumber,
+        isDeadLetter: Bool,
+        _ now: Timestamp
+    ) throws(StoreError) {
+        try state.temporaries.forget(dropped, of: number)
+        let keys = dropped.map { AliasIndex.Key(scope: new.scope.text, name: $0.name) }
+        afterCommit { [aliases = shared.aliases] in aliases.remove(keys) }
+        try state.temporaries.add(new, number, now, made: isDeadLetter ? .failed : .waiting)
+        guard isDeadLetter else { return }
+        for use in new.temporaries where use.made != nil { try noteSettled(use.name, new.scope) }
+    }
+
     /// The write that creates things is in the queue again, under a new number.
     func revive(
         _ number: ModifierNumber,

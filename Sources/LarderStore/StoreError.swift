@@ -30,6 +30,8 @@ package enum StoreError: Error, Equatable {
     case otherIDs
     /// The modifier names a temporary id for which no origin has told an id.
     case missingID
+    /// An edit no longer makes a thing whose temporary id other modifiers name.
+    case idNamed
     /// The row does not fit into the room that pins have.
     case pinsFull(bytes: Int64, limit: Int64)
     case tooManyPins(limit: Int)
@@ -63,6 +65,7 @@ package enum StoreError: Error, Equatable {
         case .queueFull(let bound, let limit): "the queue takes \(limit) \(bound)"
         case .otherIDs: "the ids that it names have changed"
         case .missingID: "it names a temporary id, and no origin has told the id"
+        case .idNamed: "other writes name a temporary id that it no longer creates"
         case .modifierExists: "another modifier was accepted under the same id"
         case .conditionFailed: "the entry is not what the request expects"
         case .targeted: "it has changes that are not settled yet"

@@ -67,13 +67,19 @@ struct TemporaryRows {
     }
 
     /// Whether the temporary ids of new modifiers are as the engine found them.
-    func areAsFound(_ new: [NewModifier]) throws(StoreError) -> Bool {
+    ///
+    /// An edit may make again what its own modifier made before.
+    func areAsFound(
+        _ new: [NewModifier],
+        editing number: ModifierNumber? = nil
+    ) throws(StoreError) -> Bool {
         var made: Set<TemporaryID> = []
         for modifier in new {
             for use in modifier.temporaries {
                 let found = try find(use.name, modifier.scope)
                 if use.made != nil {
-                    guard found == nil, made.insert(use.name).inserted else { return false }
+                    let isFree = found == nil || found?.creator == number
+                    guard isFree, made.insert(use.name).inserted else { return false }
                 } else if found?.state != .waiting, !made.contains(use.name) {
                     return false
                 }
@@ -94,16 +100,46 @@ struct TemporaryRows {
         return creators
     }
 
-    func add(_ modifier: NewModifier, _ number: ModifierNumber, _ now: Timestamp) throws(StoreError)
-    {
+    /// The things that a modifier makes, and that it does not make once it is as an edit says.
+    func dropped(
+        by new: NewModifier,
+        _ number: ModifierNumber
+    ) throws(StoreError) -> [StoredTemporary] {
+        try connection.statement(
+            "SELECT \(StoredTemporary.columns) FROM temporary_id WHERE creator = :creator",
+            (":creator", number.value)
+        ).all(StoredTemporary.init).filter { stored in
+            !new.temporaries.contains(TemporaryUse(stored.name, made: stored.id))
+        }
+    }
+
+    /// Forgets what a modifier names, and things that it made.
+    func forget(_ made: [StoredTemporary], of number: ModifierNumber) throws(StoreError) {
+        try connection.execute("DELETE FROM temporary_use WHERE modifier = \(number)")
+        for stored in made {
+            try connection.statement(
+                "DELETE FROM temporary_id WHERE creator = :creator AND name = :name"
+            ).run((":creator", number.value), (":name", stored.name.text))
+        }
+    }
+
+    /// Adds what a modifier names, and the things that it makes, except those that are there.
+    func add(
+        _ modifier: NewModifier,
+        _ number: ModifierNumber,
+        _ now: Timestamp,
+        made state: StoredTemporary.State = .waiting
+    ) throws(StoreError) {
         for use in modifier.temporaries {
             if let made = use.made {
                 try connection.statement(
                     """
-                    INSERT INTO temporary_id (scope, name, id, origin, creator, state, used_at)
-                    VALUES (:scope, :name, :id, :origin, :creator, 0, :used_at)
+                    INSERT OR IGNORE INTO temporary_id
+                        (scope, name, id, origin, creator, state, used_at)
+                    VALUES (:scope, :name, :id, :origin, :creator, :state, :used_at)
                     """
                 ).run(
+                    (":state", state.rawValue),
                     (":scope", modifier.scope.text),
                     (":name", use.name.text),
                     (":id", made.text),

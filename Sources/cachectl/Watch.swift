@@ -105,6 +105,7 @@ struct Watch: AsyncParsableCommand {
         var words = [modifier.state.rawValue]
         if modifier.stalled == true { words.append("stalled") }
         if modifier.dropped == true { words.append("dropped") }
+        if modifier.edited == true { words.append("edited") }
         if modifier.answered == true { words.append("answered") }
         if let reason = modifier.reason { words.append("(\(reason))") }
         let targets = (modifier.targets ?? modifier.reverted ?? []).map(\.id)

@@ -151,7 +151,7 @@ extension StoreError {
         case .inUse, .tooLarge, .noRoom, .keyTaken, .pinned, .targeted, .queueFull, .modifierExists,
             .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .longRead, .closed, .badChunk,
             .noFile,
-            .uploadLost, .conditionFailed, .otherIDs, .missingID:
+            .uploadLost, .conditionFailed, .otherIDs, .missingID, .idNamed:
             1
         }
     }

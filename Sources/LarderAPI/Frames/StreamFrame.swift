@@ -158,6 +158,7 @@ extension ModifierFrame {
         if let stalled { json.member("stalled", stalled) }
         if let dropped { json.member("dropped", dropped) }
         if let answered { json.member("answered", answered) }
+        if let edited { json.member("edited", edited) }
         for (name, list) in [("targets", targets), ("reverted", reverted)] {
             guard let list else { continue }
             json.name(name)

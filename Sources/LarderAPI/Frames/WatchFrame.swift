@@ -195,6 +195,8 @@ public struct ModifierFrame: FrameMembers, Equatable {
     @OmittedWhenNil public var dropped: Bool?
     /// Whether the origin has confirmed it and a shared row does not show it yet; omitted if not.
     @OmittedWhenNil public var answered: Bool?
+    /// Whether it was edited: its state is as before, also where that is `failed`; omitted if not.
+    @OmittedWhenNil public var edited: Bool?
     /// Entries and entities that the modifier changes.
     @OmittedWhenNil public var targets: [TargetName]?
     /// Entries and entities that it changed and does not change any more.
@@ -218,6 +220,7 @@ public struct ModifierFrame: FrameMembers, Equatable {
         case stalled
         case dropped
         case answered
+        case edited
         case targets
         case reverted
         case problem
@@ -242,11 +245,13 @@ public struct ModifierFrame: FrameMembers, Equatable {
         case .stalled: stalled = true
         case .dropped: dropped = true
         case .answered: answered = true
+        case .edited: edited = true
         case nil: break
         }
         let names = change.targets.map { TargetName(id: $0.description) }
         switch change.state {
-        case .failed where change.mark != .dropped, .cancelled where change.mark != .dropped:
+        case .failed where ![.dropped, .edited].contains(change.mark),
+            .cancelled where change.mark != .dropped:
             reverted = names
         case .held, .queued, .inFlight, .confirmed, .accepted, .retryWait, .unknown,
             .authWait, .failed, .cancelled:
