@@ -191,6 +191,42 @@ extension LarderClient {
         }
     }
 
+    /// Replaces the changes and the request of a modifier that the server cannot have applied, or of
+    /// one that has failed.
+    ///
+    ///     for try await failed in larder.modifiers(.state(.failed)) {
+    ///         guard var edit = ModifierEdit(failed) else { continue }
+    ///         correct(&edit)
+    ///         try await larder.edit(failed.id, to: edit)
+    ///         try await larder.act(.retry, onModifier: failed.id)
+    ///     }
+    ///
+    /// Its place in the queue stays. A failed modifier stays so until it is retried.
+    ///
+    /// - Parameters:
+    ///   - id: Id of the modifier.
+    ///   - edit: All changes and the request from then on; the request goes to the same origin.
+    ///   - scope: User of the modifier.
+    /// - Returns: Id and state of the modifier.
+    /// - Throws: ``LarderError/tooLate(_:)`` if the server may have applied it,
+    ///   ``LarderError/miss(_:)`` if there is no modifier of this id, and as ``write(_:)``.
+    @discardableResult
+    public func edit(
+        _ id: String,
+        to edit: ModifierEdit,
+        scope: EntryScope = .own
+    ) async throws(LarderError) -> ModifierReceipt {
+        let path = PercentCoding.modifierPath(try modifierID(id))
+        var request = SocketRequest(posting: edit, to: socketTarget(path, try rows(of: scope)))
+        request.method = .PATCH
+        do throws(LarderError) {
+            return try await connection.send(request)
+        } catch .cutOff {
+            // The same edit again changes nothing.
+            return try await connection.send(request)
+        }
+    }
+
     /// Retries, cancels, drops or discards a modifier.
     ///
     /// - Parameters:

@@ -40,6 +40,41 @@ extension LarderAPI.ModifierCommand {
     }
 }
 
+extension ModifierEdit {
+    /// The changes and the request of a modifier; nil if its report does not have all of them.
+    ///
+    /// A report has 64 KiB of the effects and of the body at most, the body only as JSON or a text.
+    /// In the history it has none, and in lists only those of failed modifiers.
+    public init?(_ report: ModifierReport) {
+        guard let changes = report.changes, report.moreChanges == nil,
+            let request = ModifierRequestCommand(report.request)
+        else { return nil }
+        self.init(changes: changes, request: request)
+    }
+}
+
+extension ModifierRequestCommand {
+    fileprivate init?(_ told: ModifierRequest) {
+        self.init(method: told.method, url: told.url)
+        var fields = told.headers?.members ?? []
+        if let type = told.contentType { fields.append(.init("Content-Type", type)) }
+        if !fields.isEmpty { headers = NamedValues(fields) }
+        guard told.bodyBytes > 0 else { return }
+        guard let body = told.body else { return nil }
+        // A quoted text is longer than the body.
+        if body.bytes.count == told.bodyBytes {
+            let isJSON = told.contentType.map(MediaType.isAnyJSON) ?? true
+            if isJSON { self.body = body } else { bodyText = body.text }
+        } else if case .string(let text)? = try? JSONValue(parsing: body.bytes),
+            text.utf8.count == told.bodyBytes, !text.unicodeScalars.contains("\u{FFFD}")
+        {
+            bodyText = text
+        } else {
+            return nil
+        }
+    }
+}
+
 extension LarderAPI.ModifierChange {
     /// A change of an entry or an entity, by its id.
     public init(_ effect: Modifier.Effect, on id: String) {

@@ -42,7 +42,7 @@ package enum ModifierActionOrder {
 
 package struct ModifierActions: EnginePart {
     let context: EngineContext
-    private var modifiers: Modifiers { Modifiers(context: context) }
+    var modifiers: Modifiers { Modifiers(context: context) }
 
     /// Does an action on modifiers of an account, one after the other.
     package func act(

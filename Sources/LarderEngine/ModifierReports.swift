@@ -325,10 +325,13 @@ extension ModifierReport {
         request.contentType = row.mediaType
         request.body = RawJSON(quotingBody: whole.body)
         var bytes = 0
-        changes = whole.changes.filter { !$0.isImplied }.prefix { change in
+        let named = whole.changes.filter { !$0.isImplied }
+        let told = named.prefix { change in
             bytes += change.effect.count
             return bytes <= Limits.quotedBodyBytesMax
-        }.map { LarderAPI.ModifierChange($0.id, storedEffect: $0.effect) }
+        }
+        changes = told.map { LarderAPI.ModifierChange($0.id, storedEffect: $0.effect) }
+        if told.count < named.count { moreChanges = named.count - told.count }
     }
 
     init(_ row: SettledModifier) {

@@ -105,12 +105,14 @@ package struct Modifiers: EnginePart {
         throw Problem(StoreError.otherIDs)
     }
 
-    private func modifier(
+    /// `edited` is the modifier that the new one replaces.
+    func modifier(
         _ command: ModifierCommand,
         _ scope: ScopeKey,
         _ before: [NewModifier],
         _ now: Timestamp,
-        _ byteCount: Int
+        _ byteCount: Int,
+        editing edited: StoredModifier? = nil
     ) async throws(Problem) -> NewModifier {
         let (given, mediaType) = try await command.request.bytes(context, scope)
         var headers = command.request.headers
@@ -121,7 +123,8 @@ package struct Modifiers: EnginePart {
             body: given,
             type,
             scope,
-            after: before
+            after: before,
+            editing: edited
         )
         let (known, body) = (resolved.command, resolved.body)
         let targets = try await names.targets(of: known, scope)
@@ -302,7 +305,7 @@ package struct Modifiers: EnginePart {
     }
 
     /// Waits until `look` finds that the requested change of a modifier is on disk.
-    private func written(
+    func written(
         _ report: ModifierReport,
         _ interest: Interest,
         until look: () async throws(Problem) -> Void?
@@ -357,7 +360,7 @@ package struct Modifiers: EnginePart {
     }
 
     /// Asks the machine for something; false while a step of the modifier is being written.
-    private func ask(
+    func ask(
         _ number: ModifierNumber,
         _ report: ModifierReport,
         _ wish: @escaping ModifierKeeper.Wish

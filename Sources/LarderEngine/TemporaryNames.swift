@@ -20,13 +20,15 @@ struct TemporaryNames: EnginePart {
 
     /// Resolves what a command names; `before` are the modifiers before it in the same list.
     ///
-    /// Refuses a name that no write creates, and that of a write which was not confirmed.
+    /// Refuses a name that no write creates, and that of a write which was not confirmed. An edit of
+    /// a write may create what `edited` did.
     func resolved(
         _ command: ModifierCommand,
         body: [UInt8],
         _ mediaType: String?,
         _ scope: ScopeKey,
-        after before: [NewModifier]
+        after before: [NewModifier],
+        editing edited: StoredModifier? = nil
     ) async throws(Problem) -> Resolved {
         var resolved = Resolved(command: command, body: body)
         let isJSON = mediaType.map(MediaType.isAnyJSON) ?? false
@@ -50,9 +52,9 @@ struct TemporaryNames: EnginePart {
         var replacement = IDReplacement([:])
         var known: [EntryID: EntryID] = [:]
         for name in all {
-            if let found = stored[name] {
+            if let found = stored[name], found.creator != edited?.number {
                 try check(command, found.id, name)
-                guard let real = try take(found, into: &replacement) else {
+                guard let real = try take(found, for: edited, into: &replacement) else {
                     resolved.uses.append(TemporaryUse(name))
                     resolved.origins[found.id] = found.origin
                     continue
@@ -203,10 +205,21 @@ struct TemporaryNames: EnginePart {
     /// Takes over the real id of a name; returns nil while its write waits.
     private func take(
         _ stored: StoredTemporary,
+        for edited: StoredModifier?,
         into replacement: inout IDReplacement
     ) throws(Problem) -> EntryID? {
         switch stored.state {
-        case .waiting: return nil
+        case .waiting:
+            // A write that waits cannot wait for a later one.
+            guard let edited, edited.state != .failed, stored.creator > edited.number else {
+                return nil
+            }
+            throw Problem(
+                .badRequest,
+                "'\(stored.name)' is created by a later write",
+                status: 422,
+                hint: "Cancel this write, and send another one."
+            )
         case .known:
             guard let real = stored.real, let value = try? JSONValue(parsing: stored.value) else {
                 throw Problem(.storage, "the id of '\(stored.name)' cannot be read")

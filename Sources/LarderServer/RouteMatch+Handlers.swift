@@ -31,6 +31,7 @@ extension RouteMatch {
         case .acceptModifiers: try await modifiers.accept()
         case .actOnModifiers: try await modifiers.act()
         case .showModifier: try await modifiers.show(try modifier)
+        case .editModifier: try await modifiers.edit(try modifier)
         case .removeModifier: try await modifiers.remove(try modifier)
         case .listLanes: try await modifiers.listLanes()
         case .setLane: try await modifiers.setLane(try lane)

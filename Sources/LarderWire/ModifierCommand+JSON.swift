@@ -53,6 +53,14 @@ extension ModifiersCommand {
 }
 
 extension ModifierCommand {
+    /// Reads the body of `PATCH /v1/modifiers/ID`, and refuses every unknown member.
+    package init(editing json: [UInt8]) throws(Problem) {
+        let given: ModifierEdit = try Problem.decoding { () throws(APIDecodingError) in
+            try APIDecoder(.strict).decode(from: json)
+        }
+        try self.init(given.command)
+    }
+
     /// Checks what the types of its members do not.
     package init(_ given: LarderAPI.ModifierCommand) throws(Problem) {
         let changes = try Self.changes(given.changes ?? [])

@@ -144,6 +144,44 @@ struct ModifierQueueTests {
         }
     }
 
+    @Test("An edit goes to the path of its modifier, and is sent again if its answer is cut off")
+    func edit() async throws {
+        try await withDaemon(account: "work") { daemon, client in
+            let path = "/v1/modifiers/a?account=work"
+            let receipt = #"{"id":"a","state":"failed","rev":7}"#
+            let taken = OriginAnswer.reply(200, body: Array(receipt.utf8))
+            daemon.answer(path, with: OriginAnswer([.close]), taken)
+            var report = Self.report("a")
+            report.changes = [.init(.merge(["title": ""]), on: ModifierWriteTests.url)]
+            report.request.contentType = "application/merge-patch+json"
+            report.request.headers = ["X-A": "b"]
+            report.request.body = RawJSON(#"{"title": ""}"#)
+            report.request.bodyBytes = 13
+            var edit = try #require(ModifierEdit(report))
+            #expect(edit.request?.headers?["Content-Type"] == "application/merge-patch+json")
+            #expect(edit.request?.headers?["X-A"] == "b")
+            edit.request?.body = RawJSON(#"{"title":"x"}"#)
+            let found = try await client.edit("a", to: edit)
+            #expect(found.state == .failed && found.rev == 7)
+            #expect(daemon.requests.all.map(\.method) == ["PATCH", "PATCH"])
+        }
+    }
+
+    @Test("A report that does not have the whole write makes no edit")
+    func partialReport() {
+        var report = Self.report("a")
+        #expect(ModifierEdit(report) == nil)
+        report.changes = []
+        report.request.body = RawJSON(#"{"a":"later, "#)
+        #expect(ModifierEdit(report) == nil)
+        report.request.body = RawJSON(#""later\n, than""#)
+        report.request.bodyBytes = 12
+        report.request.contentType = "text/plain"
+        #expect(ModifierEdit(report)?.request?.bodyText == "later\n, than")
+        report.moreChanges = 1
+        #expect(ModifierEdit(report) == nil)
+    }
+
     @Test("An action on a sent, a settled or an unknown modifier throws a distinct error")
     func tooLate() async throws {
         try await withDaemon { daemon, client in

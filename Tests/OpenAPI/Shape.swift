@@ -24,7 +24,8 @@ enum Shape: Sendable {
         ObjectIdentifier(WatchFrame.self): [
             .frame("put", ChangeFrame.self), .frame("delete", ChangeFrame.self),
             .frame("evict", EvictFrame.self), .frame("modifier", ModifierFrame.self),
-            .frame("origin", OriginFrame.self), .frame("auth", AuthFrame.self),
+            .frame("remapped", RemappedFrame.self), .frame("origin", OriginFrame.self),
+            .frame("auth", AuthFrame.self),
             .frame("bookmark", BookmarkFrame.self), .frame("lagged", LaggedFrame.self),
             .frame("heartbeat", HeartbeatFrame.self), .frame("end", WatchEndFrame.self),
         ],

@@ -18,6 +18,8 @@ public struct ModifierReport: Codable, Equatable, Sendable {
     /// Changes with their effects, up to 64 KiB of them; omitted in the history, and in lists except
     /// of failed modifiers.
     @OmittedWhenNil public var changes: [ModifierChange]?
+    /// Number of changes after those that fit into 64 KiB; omitted where ``changes`` has all.
+    @OmittedWhenNil public var moreChanges: Int?
     /// Request to the origin.
     public var request: ModifierRequest
     /// Number of attempts that count.

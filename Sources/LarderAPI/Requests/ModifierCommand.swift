@@ -32,6 +32,27 @@ public struct ModifierCommand: Codable, Equatable, Sendable {
     }
 }
 
+/// Changes and a request that replace those of a modifier, by the rules of a new one.
+public struct ModifierEdit: Codable, Equatable, Sendable {
+    /// Changes, at most 100 and one for each target.
+    @OmittedWhenNil public var changes: [ModifierChange]?
+    /// The request; without it, it follows from a single change of put, merge, patch or delete.
+    @OmittedWhenNil public var request: ModifierRequestCommand?
+
+    /// These changes, and this request or the one that follows from them.
+    public init(changes: [ModifierChange], request: ModifierRequestCommand? = nil) {
+        self.changes = changes
+        self.request = request
+    }
+
+    /// A modifier with nothing else.
+    package var command: ModifierCommand {
+        var command = ModifierCommand(changes: changes)
+        command.request = request
+        return command
+    }
+}
+
 /// Several modifiers of one account.
 public struct ModifiersCommand: Codable, Equatable, Sendable {
     /// The modifiers, 1 to 1,000.

@@ -2,7 +2,7 @@
 package enum RouteName: Int, Sendable, CaseIterable {
     case readBatch, explainEntry, readEntry, putEntry, removeEntry, listEntries
     case get, fetchByQuery, fetchByBody
-    case listModifiers, acceptModifiers, actOnModifiers, showModifier, removeModifier
+    case listModifiers, acceptModifiers, actOnModifiers, showModifier, editModifier, removeModifier
     case listLanes, setLane
     case watchByQuery, watchByBody
     case listPins, pin, unpin

@@ -70,6 +70,28 @@ extension Route {
             "Tells the state of a modifier and what it changes, as long as the history has it."
         ),
         Route(
+            .editModifier,
+            "PATCH /v1/modifiers/{modifier}",
+            query: ScopeQuery.self,
+            body: .json(
+                [ModifierEdit.self],
+                example:
+                    #"{"changes":[{"target":{"id":"https://api.example.com/articles/42"},"#
+                    + #""effect":{"type":"merge","value":{"liked":false}}}]}"#
+            ),
+            access: .owner,
+            [.json(ModifierReceipt.self)],
+            problems: [
+                .noSuchModifier, .alreadySent, .alreadySettled, .overloaded, .unknownOrigin,
+                .noSuchOrigin, .noRequest, .queueFull, .diskFull,
+            ],
+            """
+            Replaces the changes and the request of a modifier that cannot have been applied, or of one \
+            that has failed, which stays so until it is retried. Its place in the queue stays. After an \
+            attempt it has the next idempotency key. The same edit again changes nothing.
+            """
+        ),
+        Route(
             .removeModifier,
             "DELETE /v1/modifiers/{modifier}",
             query: ScopeQuery.self,

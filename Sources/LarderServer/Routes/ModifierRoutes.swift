@@ -84,6 +84,24 @@ struct ModifierRoutes {
         try await exchange.respond(with: report, byteCount: report.byteCount)
     }
 
+    /// 200 once the edit is on disk.
+    func edit(_ id: ModifierID) async throws(Problem) {
+        let query: ScopeQuery = try exchange.parameters()
+        let scope = try exchange.row(try exchange.selection(query), for: "edit modifier \(id)")
+        let (command, byteCount) = try await exchange.command { json throws(Problem) in
+            (try ModifierCommand(editing: json), json.count)
+        }
+        let receipt = try await engine.modifierActions.edit(
+            id,
+            to: command,
+            scope,
+            client: try exchange.client,
+            interest: exchange.interest,
+            byteCount: byteCount
+        )
+        await exchange.respond(receipt.encodedJSON())
+    }
+
     func remove(_ id: ModifierID) async throws(Problem) {
         let query: ScopeQuery = try exchange.parameters()
         let scope = try exchange.row(

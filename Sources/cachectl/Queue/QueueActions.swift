@@ -1,6 +1,8 @@
 import ArgumentParser
+import LarderAPI
 import LarderClient
 import LarderModel
+import LarderWire
 
 struct QueueRetry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -142,5 +144,45 @@ struct QueueDrop: AsyncParsableCommand {
                 "dropped \(id), and \(others) on it: \(dependants.joined(separator: ", "))"
             )
         }
+    }
+}
+
+struct QueueEdit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "edit",
+        abstract: "Give a write other changes and another request.",
+        discussion: """
+            The JSON is an object with `changes` and `request` as in a new write, and replaces both. A \
+            write that waits keeps its place. A write that failed stays so until `cachectl queue \
+            retry` sends it again. A write that the server may have applied is not changed. Exit code \
+            3 if no write has this id.
+
+            Example: cachectl queue edit 01JD2Q4W6Z0000000000000000 --file write.json
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @OptionGroup
+    var one: OneModifier
+
+    @Option(help: ArgumentHelp("File with the JSON; - or nothing is stdin.", valueName: "path"))
+    var file = "-"
+
+    func run() async throws {
+        var json: [UInt8] = []
+        for try await chunk in try InputFile(file) { json += chunk }
+        let given = json
+        try await options.withClient { client in
+            let edit: ModifierEdit
+            do throws(APIDecodingError) {
+                edit = try APIDecoder(.strict).decode(from: given)
+            } catch {
+                throw LarderError.problem(Problem(error))
+            }
+            try await client.edit(one.id, to: edit, scope: options.scope(ofUser: one.uid))
+        }
+        try options.report("edited", one.id)
     }
 }

@@ -13,8 +13,8 @@ struct QueueGroup: AsyncParsableCommand {
             Example: cachectl queue list
             """,
         subcommands: [
-            QueueList.self, QueueShow.self, QueueRetry.self, QueueCancel.self, QueueDrop.self,
-            QueuePause.self, QueueResume.self, QueueWait.self,
+            QueueList.self, QueueShow.self, QueueEdit.self, QueueRetry.self, QueueCancel.self,
+            QueueDrop.self, QueuePause.self, QueueResume.self, QueueWait.self,
         ]
     )
 }

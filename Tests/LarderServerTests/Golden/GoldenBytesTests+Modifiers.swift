@@ -183,6 +183,16 @@ extension GoldenBytesTests {
             "/v1/entries/\(PercentCoding.encode("\(ServerFixture.baseURL)/45"))"
         )
         try await said.ask("A lane that is none", "PUT", "/v1/lanes/cart", body: paused)
+        try await edit(said)
+    }
+
+    private static func edit(_ said: Transcript) async throws {
+        let held = body("m7", "/47", more: #","hold":"1h""#)
+        try await said.ask("A held modifier", "POST", "/v1/modifiers", body: held)
+        let target = #"{"id":"\#(ServerFixture.baseURL)/47"}"#
+        let edit = #"{"changes":[{"target":\#(target),"effect":{"type":"delete"}}]}"#
+        try await said.ask("A modifier is edited", "PATCH", "/v1/modifiers/m7", body: edit)
+        try await said.ask("A sent modifier is not", "PATCH", "/v1/modifiers/m1", body: edit)
     }
 }
 

@@ -1,0 +1,125 @@
+package import LarderModel
+package import LarderStore
+import LarderStrategy
+package import LarderWire
+
+import struct LarderAPI.ModifierState
+
+extension ModifierActions {
+    /// Replaces changes and request of a modifier that cannot have been applied, or of a dead letter.
+    ///
+    /// The edit is on disk, synced, before this returns. Id, number, state and dependencies stay,
+    /// and a dead letter stays one until it is retried. A repeated edit changes nothing.
+    ///
+    /// `byteCount` is the size of the command: a large one is processed off the event loop.
+    package func edit(
+        _ id: ModifierID,
+        to given: ModifierCommand,
+        _ scope: ScopeKey,
+        client: ClientTag? = nil,
+        interest: Interest = Interest(),
+        byteCount: Int = 0
+    ) async throws(Problem) -> ModifierReceipt {
+        var command = given
+        (command.id, command.account) = (id, scope.scope.account)
+        if let done = try await repeated(command, id, scope, byteCount) { return done }
+        let (number, report) = try await ModifierReports(context: context).report(id, scope)
+        let whole = try await storing(await store.modifiers.whole(number, bodyBytesMax: 0))
+        guard let before = whole?.modifier else { throw .alreadySent(report) }
+        if before.state != .failed {
+            try await modifiers.written(report, interest) { () async throws(Problem) -> Void? in
+                let isTaken = try await modifiers.ask(number, report) {
+                    queue,
+                    now throws(ModifierQueue.Refusal) in
+                    try queue.editAsked(number, now: now)
+                }
+                return isTaken ? () : nil
+            }
+        }
+        var edited: EditedModifier?
+        defer { if before.state != .failed { end(number, edited?.modifier) } }
+        edited = try await edit(before, to: command, scope, client, byteCount)
+        guard let edited else { throw .alreadySent(report) }
+        await Variants.tell(edited.variants, scope, of: edited.cause, in: context)
+        return ModifierReceipt(
+            id: id,
+            state: .init(edited.modifier.state),
+            revision: edited.modifier.revision
+        )
+    }
+
+    /// The receipt of an edit that was made before.
+    private func repeated(
+        _ command: ModifierCommand,
+        _ id: ModifierID,
+        _ scope: ScopeKey,
+        _ byteCount: Int
+    ) async throws(Problem) -> ModifierReceipt? {
+        // The entry may have other bytes than before.
+        if case .entry = command.request.body { return nil }
+        let found = try await storing(await store.modifiers.submissions(of: [id], scope))
+        guard let known = found[id] else { throw .noSuchModifier(id) }
+        let digest = try await storing(await store.work(onBytes: byteCount) { command.digest })
+        guard known.digest == digest else { return nil }
+        return try await modifiers.receipt(known.number, id, scope, known.revision)
+    }
+
+    /// Writes the edit; nil if the modifier was settled or sent again meanwhile.
+    ///
+    /// If a temporary id gets its real id meanwhile, this looks again.
+    private func edit(
+        _ before: StoredModifier,
+        to command: ModifierCommand,
+        _ scope: ScopeKey,
+        _ client: ClientTag?,
+        _ byteCount: Int
+    ) async throws(Problem) -> EditedModifier? {
+        for _ in 0..<Limits.commandRoundsMax {
+            let now = clock.now()
+            var new = try await modifiers.modifier(
+                command,
+                scope,
+                [],
+                now,
+                byteCount,
+                editing: before
+            )
+            guard new.origin == before.origin else {
+                throw Problem(
+                    .badRequest,
+                    "the request of '\(before.id)' goes to '\(before.origin)', and this one to "
+                        + "'\(new.origin)'",
+                    status: 422,
+                    hint: "Cancel or drop it, and send another write."
+                )
+            }
+            (new.lane, new.dependsOn, new.key) = (before.lane, before.dependsOn, before.key)
+            new.client = client
+            do throws(StoreError) {
+                return try await store.modifiers.edit(
+                    before.number,
+                    to: new,
+                    isDeadLetter: before.state == .failed,
+                    variants: { [context] in context.variantPlaces(of: $0, scope) },
+                    now: now
+                )
+            } catch .otherIDs {
+                continue
+            } catch {
+                throw Problem(error)
+            }
+        }
+        throw Problem(StoreError.otherIDs)
+    }
+
+    /// Has the queue go on with a modifier, as it is after its edit or as it was.
+    private func end(_ number: ModifierNumber, _ edited: StoredModifier?) {
+        let records = ModifierRecords(context: context)
+        context.modifiers.post(
+            .told { machine, now in
+                machine.editEnded(number, edited.map { records.record(of: $0) }, now: now)
+            }
+        )
+        context.modifiers.commits.tell()
+    }
+}
