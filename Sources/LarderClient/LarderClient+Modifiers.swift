@@ -201,7 +201,7 @@ extension LarderClient {
     ///         try await larder.act(.retry, onModifier: failed.id)
     ///     }
     ///
-    /// Its place in the queue stays. A failed modifier stays so until it is retried.
+    /// The modifier keeps its place in the queue. A failed one stays failed until it is retried.
     ///
     /// - Parameters:
     ///   - id: Id of the modifier.

@@ -62,7 +62,7 @@ package struct CreatedID: Equatable, Sendable {
 
     /// The address of a thing that is no entity: the URL of `Location`.
     ///
-    /// Its id is the value at `pointer`, or else the address.
+    /// The thing's id is the value at `pointer`, or else the address.
     package init?(ofThingIn answer: Answer, at pointer: String?) {
         guard let url = answer.location else { return nil }
         let pointed = Self.value(in: try? JSONValue(parsing: answer.body), at: pointer)

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The temporary ids whose writes are settled, in memory: every read asks for them.
 ///
-/// It changes after the commit that changes the table. There are at most
-/// ``Limits/aliasesPerUserMax`` of each user.
+/// The index changes after the commit that changes the table. It has at most
+/// ``Limits/aliasesPerUserMax`` ids of each user.
 package final class AliasIndex: Sendable {
     struct Key: Hashable, Sendable {
         /// The text of the scope.

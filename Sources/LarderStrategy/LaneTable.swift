@@ -46,8 +46,8 @@ struct LaneTable: Sendable {
 
     /// Puts the modifier into the lanes.
     ///
-    /// Returns where its places begin and how many of them are not open. It gets in front of
-    /// no modifier in `underWay`.
+    /// Returns where its places begin and how many of them are not open. The modifier gets
+    /// in front of none in `underWay`.
     mutating func enter(
         _ slot: Int32,
         _ number: ModifierNumber,

@@ -29,17 +29,11 @@ extension ModifierQueue {
         guard let slot = slots[number],
             case .committingSend(let wasUnknown) = nodes[Int(slot)].state
         else { return [] }
-        let origin = attemptLeft(slot)
         let end = now + Limits.modifierRetryBase * (0.5 + 0.5 * chance)
         let row = wasUnknown ? Written.unknown(until: end) : .retryWait(until: end)
         nodes[Int(slot)].state = .waiting(row)
         nodes[Int(slot)].isDue = false
-        if case .trying(let outage, number) = origins[Int(origin)].reach {
-            set(origin, .down(outage, trial: now))
-        }
-        let party = nodes[Int(slot)].party
-        if case .trying(number) = parties[Int(party)].rest { setRest(party, .resting(until: end)) }
-        endTrial(of: party, number)
+        sendLeft(slot, restEnd: end, now)
         refresh(slot)
         restoreOrder(slot)
         return timePassed(now: now)
@@ -47,20 +41,28 @@ extension ModifierQueue {
 
     /// The send step found that no answer told an id which the modifier names: nothing is sent.
     ///
-    /// It fails, as do its dependants.
+    /// The modifier fails, as do its dependants.
     package mutating func sendRefused(_ number: ModifierNumber, now: Duration) -> [Action] {
         guard let slot = slots[number], case .committingSend = nodes[Int(slot)].state else {
             return []
         }
         var actions: [Action] = []
+        sendLeft(slot, restEnd: now, now)
+        settle(slot, .failed(.parentFailed), &actions)
+        return finish(actions, now)
+    }
+
+    /// A send step has ended and nothing is sent: a modifier that was a trial is one no more.
+    private mutating func sendLeft(_ slot: Int32, restEnd: Duration, _ now: Duration) {
+        let (number, party) = (nodes[Int(slot)].number, nodes[Int(slot)].party)
         let origin = attemptLeft(slot)
         if case .trying(let outage, number) = origins[Int(origin)].reach {
             set(origin, .down(outage, trial: now))
         }
-        let party = nodes[Int(slot)].party
-        if case .trying(number) = parties[Int(party)].rest { setRest(party, .resting(until: now)) }
-        settle(slot, .failed(.parentFailed), &actions)
-        return finish(actions, now)
+        if case .trying(number) = parties[Int(party)].rest {
+            setRest(party, .resting(until: restEnd))
+        }
+        endTrial(of: party, number)
     }
 
     /// An attempt has ended.

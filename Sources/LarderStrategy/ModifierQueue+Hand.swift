@@ -47,7 +47,7 @@ extension ModifierQueue {
 
     /// The edit is committed, with the modifier's facts from now on, or the modifier is as before.
     ///
-    /// Its number and its state stay. In its lanes it waits for a modifier that is being sent.
+    /// The modifier keeps number and state. In each lane it waits for one that is being sent.
     package mutating func editEnded(
         _ number: ModifierNumber,
         _ record: ModifierRecord?,

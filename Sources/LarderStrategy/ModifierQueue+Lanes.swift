@@ -49,7 +49,7 @@ extension ModifierQueue {
 
     /// Has a modifier leave its lanes for others, in the order of the numbers.
     ///
-    /// It gets in front of no modifier in `underWay`.
+    /// The modifier gets in front of none in `underWay`.
     mutating func move(_ slot: Int32, to lanes: [Lane], after underWay: Set<Int32>) {
         leaveLanes(slot)
         let owner = partyKeys[nodes[Int(slot)].party].owner

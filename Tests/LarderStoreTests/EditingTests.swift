@@ -39,7 +39,7 @@ struct EditingTests {
         )?.modifier
     }
 
-    /// What is accounted is what a restart finds.
+    /// The sums of the queue are those that a restart counts.
     private func checkTotals() throws {
         let before = totals
         try temporary.crash()
