@@ -79,4 +79,16 @@ struct RenamedLaneTests {
         #expect(script.queue.sendRefused(number, now: script.now).isEmpty)
         script.queue.checkInvariants()
     }
+
+    @Test("A write that is not sent lets another try the credential")
+    mutating func trial() throws {
+        #expect(script.add([try script.record(1)]) == [1])
+        #expect(script.finish(1, .authNeeded).isEmpty)
+        let second = ModifierNumber(2)
+        let records = [try script.record(2), try script.record(3)]
+        #expect(script.accept(records) == [.commitSend(second)])
+        let actions = script.queue.sendRefused(second, now: script.now)
+        #expect(actions.contains(.commitSend(ModifierNumber(3))))
+        script.queue.checkInvariants()
+    }
 }

@@ -140,6 +140,9 @@ check unpin notes/1
 refused
 check queue list
 check queue show like
+printf '{"changes":[{"target":{"id":"%s/articles/42"},"effect":{"type":"merge","value":{"b":1}}}]}' \
+    "$origin" >"$work/write.json"
+check queue edit like --file "$work/write.json"
 check queue retry like
 check queue wait --timeout 60s
 check queue drop like
