@@ -115,6 +115,8 @@ extension AnswerFailure {
         case let error as HTTPClientError: return error == .remoteConnectionClosed
         case let error as ChannelError: return error == .ioOnClosedChannel
         case let error as IOError: return [ECONNRESET, EPIPE, ETIMEDOUT].contains(error.errnoCode)
+        // The connection was closed while handlers were put into its pipeline.
+        case let error as ChannelPipelineError: return error == .notFound
         default: return false
         }
     }
