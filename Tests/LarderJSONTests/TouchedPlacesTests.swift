@@ -1,0 +1,81 @@
+import LarderJSON
+import Testing
+
+@Suite("The places that effects assign to")
+struct TouchedPlacesTests {
+    private func places(_ effects: String...) throws -> TouchedPlaces {
+        TouchedPlaces(try effects.map { try Effect(parsing: Array($0.utf8)) })
+    }
+
+    private func content(_ text: String) throws -> TargetContent {
+        .json(try JSONValue(parsing: Array(text.utf8)))
+    }
+
+    private func pointers(_ texts: String...) throws -> TouchedPlaces {
+        .places(try texts.map { try JSONPointer($0) })
+    }
+
+    @Test("Each effect touches what the contract says (cases 8 and 19)")
+    func effects() throws {
+        #expect(try places(#"{"type":"put","value":{"a":1}}"#) == .whole)
+        #expect(try places(#"{"type":"delete"}"#) == .whole)
+        #expect(
+            try places(#"{"type":"merge","value":{"a":{"b":1,"c":null},"d":{}}}"#)
+                == pointers("/a/b", "/a/c", "/d")
+        )
+        #expect(try places(#"{"type":"merge","value":{}}"#).isEmpty)
+        #expect(try places(#"{"type":"merge","value":[1]}"#) == .whole)
+        #expect(
+            try places(#"{"type":"set","value":{"set":{"/a/b":1},"unset":["/c"]}}"#)
+                == pointers("/a/b", "/c")
+        )
+        #expect(
+            try places(
+                #"{"type":"patch","value":[{"op":"add","path":"/a/0/b","value":1},"#
+                    + #"{"op":"move","from":"/c/d","path":"/e"}]}"#
+            ) == pointers("/a", "/e", "/c")
+        )
+        for effect in [
+            #"{"type":"add","value":{"/n":1}}"#, #"{"type":"list_add","value":{"/l":[1]}}"#,
+            #"{"type":"list_remove","value":{"/l":[1]}}"#, #"{"type":"none"}"#,
+        ] {
+            #expect(try places(effect).isEmpty, "\(effect) keeps what others added")
+        }
+        #expect(
+            try places(#"{"type":"add","value":{"/n":1}}"#, #"{"type":"merge","value":{"a":1}}"#)
+                == pointers("/a")
+        )
+    }
+
+    @Test("Values at the same places are compared by value, a missing one is no null (case 19)")
+    func values() throws {
+        let touched = try pointers("/a", "/b")
+        func values(_ text: String) throws -> TouchedValues {
+            try #require(TouchedValues(touched, in: content(text), bytes: nil))
+        }
+        #expect(try values(#"{"a":1.0,"c":2}"#).isSame(as: values(#"{"a":1,"c":3}"#)))
+        #expect(try !values(#"{"a":1}"#).isSame(as: values(#"{"a":1,"b":null}"#)))
+        #expect(try !values(#"{"a":1}"#).isSame(as: values(#"{"a":2}"#)))
+        #expect(TouchedValues(touched, in: .unknown, bytes: "x") == nil)
+        #expect(TouchedValues(touched, in: .opaque, bytes: "x") == nil)
+        let bytes = try #require(TouchedValues(.whole, in: .opaque, bytes: "x"))
+        #expect(bytes.isSame(as: .bytes("x")))
+        #expect(!bytes.isSame(as: .bytes("y")))
+    }
+
+    @Test("Values are stored and read back")
+    func stored() throws {
+        let places = try pointers("/a~1b", "/c")
+        let whole = TouchedValues(.whole, in: try content(#"{"a":[1,{"b":null}]}"#), bytes: nil)
+        let members = TouchedValues(places, in: try content(#"{"a/b":"x"}"#), bytes: nil)
+        let all: [TouchedValues] = [
+            try #require(whole), try #require(members), .deleted, .bytes("\"etag\""),
+        ]
+        for values in all {
+            let read = try #require(TouchedValues(parsing: values.encoded))
+            #expect(read.isSame(as: values))
+        }
+        #expect(TouchedValues(parsing: Array("[1]".utf8)) == nil)
+        #expect(TouchedValues(parsing: Array(#"{"a":1}"#.utf8)) == nil)
+    }
+}
