@@ -197,6 +197,8 @@ extension ConfigurationReader {
                 "idempotency": { $0.read($2, into: &$1.idempotency) },
                 "answer": Self.member(\.answer, Setting.choice),
                 "after_unknown": Self.member(\.afterUnknown, Setting.choice),
+                "if_match": Self.member(\.ifMatch, Setting.choice),
+                "on_conflict": Self.member(\.onConflict, Setting.choice),
                 "accepted_limit": Self.member(
                     \.acceptedLimit,
                     Setting.duration(in: Limits.acceptedTime)

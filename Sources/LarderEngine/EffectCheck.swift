@@ -23,22 +23,24 @@ struct EffectCheck: Sendable {
         case notNow
     }
 
-    /// Confirmed where all of it is so, refused where it is not; nil when the daemon is ending.
+    /// Confirmed where all of it is so, a conflict where it is not, and unclear where nothing can be
+    /// compared; nil when the daemon is ending.
     func verdict() async -> ModifierVerdict? {
-        guard let effects = whole.effects, !effects.isEmpty else { return .refused }
+        let notKnown = ModifierVerdict.unclear(.refusedRepeat)
+        guard let effects = whole.effects, !effects.isEmpty else { return notKnown }
         let scope = context.store.key(for: whole.modifier.scope)
         var contents: [EntryID: TargetContent] = [:]
         for id in whole.modifier.targets where effects[id] != nil {
-            guard let (url, origin) = context.address(of: id, in: scope) else { return .refused }
+            guard let (url, origin) = context.address(of: id, in: scope) else { return notKnown }
             let isJSON = id.isEntity || bases[id]?.isJSON ?? false
             switch await ask(url, origin, isJSON: isJSON) {
             case .content(let content): contents[id] = content
-            case .nothing: return .refused
+            case .nothing: return notKnown
             case .notNow where Task.isCancelled || context.isDraining: return nil
             case .notNow: return .unclear(.lost)
             }
         }
-        return effects.areShown { contents[$0] ?? .unknown } ? .confirmed(.none) : .refused
+        return effects.areShown { contents[$0] ?? .unknown } ? .confirmed(.none) : .conflict(.look)
     }
 
     private func ask(_ url: WebURL, _ origin: OriginSettings, isJSON: Bool) async -> Found {

@@ -324,6 +324,7 @@ extension ModifierReport {
         request.headers = NamedValues(shown.map { .init($0.name, $0.value) })
         request.contentType = row.mediaType
         request.body = RawJSON(quotingBody: whole.body)
+        conflict = whole.conflict
         var bytes = 0
         let named = whole.changes.filter { !$0.isImplied }
         let told = named.prefix { change in

@@ -112,12 +112,14 @@ extension ModifierSteps {
             }
         var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
         settlement.variants = variantRows(of: whole)
+        settlement.reseeing = conflicts.renewal(after: whole)
         settlement.isShown = isShownByRead(number)
         settlement.isReadAgain = outcome != .cancelled && !settlement.isShown
         settlement.changed = Set(whole.effects?.keys.map { $0 } ?? [])
         let last = settlement.answer ?? whole.answer
         settlement.toldAnswer = last.map { $0.told(at: context.clock.now()) } ?? []
         if case .failed(let reason) = outcome {
+            settlement.theirs = attempts.withLock { $0[number]?.conflict?.theirs } ?? [:]
             settlement.problem = Problem(deadLetter: whole.modifier, reason, last).encoded()
         }
         return settlement

@@ -18,34 +18,9 @@ final class ModifierSteps: Sendable {
     let context: EngineContext
     let records: ModifierRecords
     let reads: ReadsAfterWrites
+    var conflicts: Conflicts { Conflicts(context: context) }
     /// Attempts in flight, and attempts to be settled; guarded by its lock.
     let attempts = Mutex<[ModifierNumber: Attempted]>([:])
-
-    struct Attempted {
-        /// The modifier to send; nil once it is sent.
-        private var departing: DepartingModifier?
-        var bases: [EntryID: BodySummary] = [:]
-        var verdict: ModifierVerdict?
-        var answer: ModifierAttempt.Answer?
-        var keptHeaders = HeaderFields()
-        /// Number of a fetch that starts when the answer came; its entities are as new as that.
-        var fetch: Revision?
-        /// Whether base has shown the effect, which the origin then said itself.
-        var isShownByRead = false
-        /// Whether the answer may tell the ids of what the modifier creates.
-        private(set) var createsIDs = true
-
-        init(_ departing: DepartingModifier? = nil) {
-            self.departing = departing
-            createsIDs = departing?.createsIDs ?? true
-            bases = departing?.bases.compactMapValues(\.said) ?? [:]
-        }
-
-        mutating func takeDeparting() -> (DepartingModifier, bases: [EntryID: BodySummary])? {
-            defer { departing = nil }
-            return departing.map { ($0, bases) }
-        }
-    }
 
     init(_ context: EngineContext) {
         self.context = context
@@ -67,18 +42,46 @@ final class ModifierSteps: Sendable {
 
     private func commitSend(_ number: ModifierNumber) async -> ModifierKeeper.Turn? {
         do throws(StoreError) {
-            guard let departing = try await context.store.modifiers.send(number) else { return nil }
-            let attempted = Attempted(departing)
-            attempts.withLock { $0[number] = attempted }
-            return { $0.sendCommitted(number, now: $1) }
+            var departing = try await self.departing(number, isRead: false)
+            if let found = departing, found.decision == .look {
+                if let turn = await conflicts.readBeforeRound(found.whole) { return turn }
+                departing = try await self.departing(number, isRead: true)
+            }
+            guard let departing else { return nil }
+            switch departing.decision {
+            case .look: return sendNotCommitted(number)
+            case .stop(let theirs):
+                var stopped = Attempted()
+                stopped.conflict = conflicts.finding(on: departing.whole, theirs)
+                attempts.withLock { [stopped] in $0[number] = stopped }
+                let step = conflicts.step(of: departing.whole.modifier)
+                return { $0.sendConflicted(number, step, now: $1) }
+            case .send:
+                let attempted = Attempted(departing)
+                attempts.withLock { $0[number] = attempted }
+                let isConditional = departing.whole.modifier.etag != nil
+                return { $0.sendCommitted(number, isConditional: isConditional, now: $1) }
+            }
         } catch .missingID {
-            return { $0.sendRefused(number, now: $1) }
+            // A person decides about what names a thing that has no id (case 16).
+            return { $0.sendConflicted(number, .wait, now: $1) }
         } catch {
             context.note("a modifier was not sent", error)
-            return { [context] in
-                $0.sendNotCommitted(number, chance: context.chance(), now: $1)
-            }
+            return sendNotCommitted(number)
         }
+    }
+
+    private func departing(
+        _ number: ModifierNumber,
+        isRead: Bool
+    ) async throws(StoreError) -> DepartingModifier? {
+        try await context.store.modifiers.send(number) { [conflicts] in
+            conflicts.decision(on: $0, isRead: isRead)
+        }
+    }
+
+    private func sendNotCommitted(_ number: ModifierNumber) -> ModifierKeeper.Turn {
+        { [context] in $0.sendNotCommitted(number, chance: context.chance(), now: $1) }
     }
 
     private func send(_ number: ModifierNumber) async -> ModifierKeeper.Turn? {
@@ -128,8 +131,11 @@ final class ModifierSteps: Sendable {
                 end.verdict = verdict
             }
         }
+        guard let conflict = await conflicts.finding(on: whole, end) else { return nil }
+        end.verdict = conflict.verdict
         let fetch = try? context.store.nextRevision()
         attempts.withLock { attempts in
+            attempts[number]?.conflict = conflict
             attempts[number]?.verdict = end.verdict
             // The answer of a portal is not one of the origin.
             attempts[number]?.answer = isPortals ? nil : end.answer
@@ -265,6 +271,10 @@ final class ModifierSteps: Sendable {
             isPerhapsApplied: change.isPerhapsApplied
         )
         update.answer = answer(to: number)
+        update.round = change.round
+        if change.state == .conflict, let found = attempts.withLock({ $0[number]?.conflict }) {
+            (update.theirs, update.conflict) = (found.theirs, found.told)
+        }
         let ready = update
         var transition: ModifierTransition?
         await context.untilDone("a modifier's state was not written") {
@@ -280,15 +290,7 @@ final class ModifierSteps: Sendable {
     }
 
     func answer(to number: ModifierNumber) -> StoredAnswer? {
-        guard let attempted = attempts.withLock({ $0[number] }) else { return nil }
-        return attempted.answer.map { answer in
-            StoredAnswer(
-                status: answer.status,
-                headers: attempted.keptHeaders,
-                body: Array(answer.body.prefix(Limits.quotedBodyBytesMax)),
-                at: answer.at
-            )
-        }
+        attempts.withLock { $0[number]?.keptAnswer }
     }
 }
 
@@ -312,6 +314,7 @@ extension StoredModifier {
     var typedHeaders: HeaderFields {
         var headers = headers
         if let mediaType { headers.set("Content-Type", mediaType) }
+        if let etag { headers.set("If-Match", etag) }
         return headers
     }
 }
@@ -331,6 +334,7 @@ extension Logger {
         case .confirmed, .accepted, .neverLeft: return
         case .notNow, .serverFailed: fate = "put off"
         case .refused: fate = "refused"
+        case .conflict: fate = "answered with another version"
         case .authNeeded: fate = "refused for its credential"
         case .noCredential: fate = "without its credential"
         case .unclear: fate = "without a clear answer"

@@ -95,7 +95,9 @@ package struct Modifiers: EnginePart {
             }
             guard !new.isEmpty else { return ([], places, []) }
             do throws(StoreError) {
-                return (new, places, try await store.modifiers.accept(new, now: now))
+                let look = Conflicts(context: context).look(scope)
+                let accepted = try await store.modifiers.accept(new, now: now, seeing: look)
+                return (new, places, accepted)
             } catch .otherIDs {
                 continue
             } catch {
@@ -162,6 +164,7 @@ package struct Modifiers: EnginePart {
         new.attemptsMax = command.attemptsMax
         new.afterUnknown = command.afterUnknown
         new.credential = origin.credentialKind
+        (new.ifMatch, new.onConflict) = (command.ifMatch, command.onConflict)
         for parent in command.dependsOn {
             if let number = try await dependency(parent, scope, before) {
                 new.dependsOn.append(number)
@@ -349,6 +352,7 @@ package struct Modifiers: EnginePart {
                 of: scope,
                 sharing: { context.sharedScope(of: $0, for: scope) != nil },
                 variants: { context.variantPlaces(of: $0, scope) },
+                seeing: Conflicts(context: context).look(scope),
                 now: now
             )
         )

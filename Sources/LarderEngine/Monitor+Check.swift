@@ -129,25 +129,27 @@ extension Finding {
         let fate =
             switch state {
             case .unknown: "may or may not have reached the server"
+            case .conflict: "met a change of another device"
             case .authWait: "must have a credential that the server takes"
             case .failed, .held, .queued, .inFlight, .accepted, .retryWait, .confirmed, .cancelled:
                 "failed permanently"
             }
         let list = "cachectl queue list --state \(state.rawValue)\(whose.option)"
         let retry = "cachectl queue retry --state \(state.rawValue)\(whose.option)"
-        let discard = state == .failed ? "" : " --discard"
+        let discard = state == .failed || state == .conflict ? "" : " --discard"
         let drop = "cachectl queue drop --state \(state.rawValue)\(discard)\(whose.option)"
         // A retry is refused like the attempt before, and another credential sends them anyway.
         let help =
             state == .authWait
             ? "Give a credential that the server takes, which sends \(many): cachectl origin login "
                 + "NAME"
-            : "Send again: \(retry)"
+            : state == .conflict ? "Keep \(many): \(retry)" : "Send again: \(retry)"
+        let end = state == .conflict ? "Take the server's values" : "Give up"
         self.init(
             "queue",
             .warning,
             "\(count) \(one)\(whose.words) \(fate)",
-            fix: "See \(many): \(list)    \(help)    Give up: \(drop)"
+            fix: "See \(many): \(list)    \(help)    \(end): \(drop)"
         )
     }
 

@@ -166,6 +166,8 @@ extension Problem {
             self.init(.originStatus, "\(request) was \(status)")
         case .attempts: self.init(.notApplied, "\(request) was tried as often as it may be")
         case .expired: self.init(.notApplied, "\(request) was not sent before it expired")
+        case .conflict:
+            self.init(.notApplied, "\(request) met a change of another device")
         case .parentFailed:
             self.init(.notApplied, "\(request) depends on one that was not applied")
         case .discarded:

@@ -62,6 +62,12 @@ struct TargetValues {
         return view(effects, steps: &steps)
     }
 
+    /// The content as it is told.
+    var told: TargetContent {
+        guard case .json(let value) = content else { return content }
+        return .json(entity?.told(value) ?? value)
+    }
+
     /// A value as it is told: the key stands for each reference.
     func bytes(_ value: JSONValue) -> [UInt8] { (entity?.told(value) ?? value).bytes }
 
@@ -72,6 +78,16 @@ struct TargetValues {
 }
 
 extension TargetContent {
+    /// An entity as it is told, in the form that effects are applied to.
+    init(told held: HeldEntity, _ effects: [Effect]) {
+        guard let (entity, content) = held.values(for: effects) else {
+            self = .unknown
+            return
+        }
+        self = content
+        if case .json(let value) = content { self = .json(entity.told(value)) }
+    }
+
     /// For an entity, the value by which it is compared.
     init(_ base: TargetBase) {
         switch base {

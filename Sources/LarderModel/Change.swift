@@ -114,7 +114,7 @@ package struct ModifierChange: Equatable, Sendable {
     package var reason: ModifierReason?
     /// The modifier's targets; those of a settled one no longer show it.
     package var targets: [EntryID]
-    /// Problem of the modifier as JSON, opaque here; empty if there is none.
+    /// Problem of the modifier as JSON, or its conflict; opaque here, empty if there is none.
     package var problem: [UInt8] = []
     /// Answer to a settled modifier as JSON, opaque here; empty if there is none.
     package var answer: [UInt8] = []

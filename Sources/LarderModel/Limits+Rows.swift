@@ -57,4 +57,15 @@ extension Limits {
     /// Of a body that one command of the writer copies from one file into the other; a larger one is
     /// copied before, a chunk a command.
     package static let copiedAtOnceBytesMax = 4 << 20
+
+    /// Rounds that an answer such as 412 can lead to: another device that writes all the time would
+    /// keep one going forever.
+    package static let conflictRoundsMax = 3
+    /// Targets of a conflict that a frame names with their values.
+    package static let toldConflictsMax = 4
+    /// Waiting changes of a target beneath a new one up to which the writer notes what that one sees.
+    ///
+    /// All commands wait for that. Above the limit, or above the same bytes, it is sent without a
+    /// comparison.
+    package static let seenChangesMax = 256
 }

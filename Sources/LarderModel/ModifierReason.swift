@@ -6,6 +6,8 @@ package enum ModifierReason: String, Sendable, CaseIterable {
     case expired
     /// The origin refused the modifier permanently.
     case refused
+    /// Another device had changed what the modifier changes.
+    case conflict
     /// A modifier that it depends on was not confirmed.
     case parentFailed = "parent_failed"
     /// The row cannot be read, or holds a value that only a later version knows.

@@ -5,6 +5,8 @@ package struct ModifierRules: Hashable, Sendable {
     package var idempotency = IdempotencyRule()
     package var answer = AnswerRule.auto
     package var afterUnknown = UnknownRule.auto
+    package var ifMatch = MatchRule.auto
+    package var onConflict = ConflictRule.rebase
     /// How long a modifier that was answered 202 is shown, unless a read confirms it before.
     package var acceptedLimit = Duration.seconds(600)
     /// A 2xx whose body matches one of these is a refusal.
@@ -51,6 +53,28 @@ package struct ModifierRules: Hashable, Sendable {
         case resend
         /// The modifier waits for a person.
         case hold
+    }
+
+    /// Protection of what other devices have written.
+    package enum MatchRule: String, Sendable, CaseIterable {
+        /// If-Match is sent if the target's own URL gave a strong ETag.
+        case auto
+        /// As `auto`, after a read for the ETag if none is known.
+        case strict
+        /// No If-Match is sent, and the target is not compared.
+        case none
+    }
+
+    /// Treatment of a modifier whose target another device has changed.
+    package enum ConflictRule: String, Sendable, CaseIterable {
+        /// Sent again if what the modifier changes is as it was, else a person decides.
+        case rebase
+        /// The modifier fails.
+        case server
+        /// Sent again over the value of the origin.
+        case client
+        /// The modifier waits for a person.
+        case manual
     }
 }
 

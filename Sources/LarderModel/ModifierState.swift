@@ -17,18 +17,30 @@ package enum ModifierState: String, Sendable, CaseIterable {
     case unknown
     /// The account's credential was refused.
     case authWait = "auth_wait"
+    /// Another device has changed what the modifier changes, and a person decides.
+    case conflict
     case failed
     case cancelled
 
     /// States in which a modifier stays until a person acts.
-    package static let waitingForPerson: [ModifierState] = [.unknown, .authWait, .failed]
+    package static let waitingForPerson: [ModifierState] = [
+        .conflict, .unknown, .authWait, .failed,
+    ]
 
     /// Whether the modifier has left the queue.
     package var isSettled: Bool {
         switch self {
         case .confirmed, .failed, .cancelled: true
-        case .held, .queued, .inFlight, .accepted, .retryWait, .unknown, .authWait:
+        case .held, .queued, .inFlight, .accepted, .retryWait, .unknown, .authWait, .conflict:
             false
         }
     }
+}
+
+/// Whether a new state of a modifier begins another round of attempts, with the next key.
+package enum ModifierRound: Equatable, Sendable {
+    case same
+    case next
+    /// A person keeps the modifier: what was found at its targets counts as seen.
+    case decided
 }

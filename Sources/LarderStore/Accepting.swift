@@ -7,7 +7,8 @@ struct Accepting: WriterPart {
     /// Accepts all of them that were not accepted before, or nothing; in their order.
     func accept(
         _ new: [NewModifier],
-        now: Timestamp
+        now: Timestamp,
+        _ look: SeenValues.Look? = nil
     ) throws(StoreError) -> CommandResult<[Acceptance]> {
         var known: [Acceptance?] = []
         for modifier in new {
@@ -56,7 +57,29 @@ struct Accepting: WriterPart {
             )
         }
         try cover(aims, found, now)
+        for (modifier, acceptance) in zip(new, acceptances) where acceptance.isNew {
+            for change in modifier.changes where look != nil && !change.isImplied {
+                let name = TargetName(modifier.scope, change.id)
+                try see(name, change.effect, acceptance.number, look)
+            }
+        }
         return .done(acceptances)
+    }
+
+    /// Stores what a modifier sees of a target, unless that takes too long for a step.
+    func see(
+        _ name: TargetName,
+        _ effect: [UInt8],
+        _ number: ModifierNumber,
+        _ look: SeenValues.Look?
+    ) throws(StoreError) {
+        guard let look, let target = try state.reader.seenTarget(name, before: number) else {
+            return
+        }
+        let reader = try state.reader
+        let body = { [reader] in (try? reader.requestBody(of: $0))?.bytes }
+        let seen = look(name.id, target, effect, body)
+        try state.modifiers.note(seen, of: name.id, by: number)
     }
 
     /// Aims with which of them keep the shared row, of those that may.

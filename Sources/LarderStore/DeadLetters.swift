@@ -10,6 +10,7 @@ struct DeadLetters: WriterPart {
         of scope: ScopeKey,
         _ sharing: (EntryID) -> Bool,
         _ variants: (EntryID) -> VariantPlaces?,
+        _ look: SeenValues.Look?,
         now: Timestamp
     ) throws(StoreError) -> CommandResult<RevivedModifier?> {
         guard let row = try row(number, of: scope) else { return .done(nil) }
@@ -33,6 +34,10 @@ struct DeadLetters: WriterPart {
         let revived = try revive(row, aims, found.entries, step)
         try renaming.revive(number, as: revived, scope)
         try accepting.cover(aims, found, now)
+        for change in try state.reader.queue.modifier(revived)?.changes ?? []
+        where !change.isImplied {
+            try accepting.see(TargetName(scope, change.id), change.effect, revived, look)
+        }
         forgetDead(aims.map(\.name))
         let rows = (try? settling.variantRows(in: aims.map { variants($0.name.id) })) ?? []
         return .done(RevivedModifier(number: revived, cause: ChangeCause(row), variants: rows))
@@ -94,16 +99,18 @@ struct DeadLetters: WriterPart {
                 (SELECT scope FROM modifier WHERE number = \(number))
                 AND ' ' || depends_on || ' ' LIKE '% \(number) %';
             UPDATE modifier SET size = size - (SELECT coalesce(sum(coalesce(length(before), 0) +
-                coalesce(length(after), 0)), 0) FROM change WHERE modifier = \(number)),
+                coalesce(length(after), 0) + coalesce(length(seen), 0) +
+                coalesce(length(seen_view), 0) + coalesce(length(theirs), 0)), 0) FROM change WHERE modifier = \(number)),
                 number = \(next), state = 'queued', reason = NULL, settled_at = NULL,
                 attempts = 0, not_applied = 0, stalled = 0, next_attempt_at = NULL,
-                perhaps_applied = iif(reason = 'refused', 0, perhaps_applied),
+                perhaps_applied = iif(reason IN ('refused', 'conflict'), 0, perhaps_applied),
                 hold_until = NULL, expires_at = NULL, round = round + 1, answered = 0,
+                etag = NULL, conflicts = 0, denied = 0,
                 depends_on = '\(StoredModifier.text(parents))',
                 answer_status = NULL, answer_at = NULL, unclear_status = NULL, rev = \(revision.number)
             WHERE number = \(number);
-            UPDATE change SET settled = 0, before = NULL, after = NULL, sent = NULL
-            WHERE modifier = \(next)
+            UPDATE change SET settled = 0, before = NULL, after = NULL, sent = NULL, seen = NULL,
+                seen_view = NULL, theirs = NULL WHERE modifier = \(next)
             """
         )
         var revived = row

@@ -94,6 +94,8 @@ struct ModifierRows {
         statement.bind(Column.expiresAt, new.expiresAt?.milliseconds)
         statement.bind(Column.attemptsMax, new.attemptsMax)
         statement.bind(Column.afterUnknown, new.afterUnknown?.rawValue)
+        statement.bind(Column.ifMatch, new.ifMatch?.rawValue)
+        statement.bind(Column.onConflict, new.onConflict?.rawValue)
         statement.bind(Column.key, new.key)
         statement.bind(Column.credential, new.credential?.rawValue)
         statement.bind(Column.acceptedAt, step.now.milliseconds)
@@ -193,12 +195,45 @@ struct ModifierRows {
         }
     }
 
-    /// Counts an attempt, and notes that bytes may leave; false for a settled modifier.
-    func send(_ number: ModifierNumber) throws(StoreError) -> Bool {
-        guard let row = try row(number), !row.isSettled else { return false }
-        try state.queue[.send].run((":number", number.value))
+    /// Counts an attempt, and notes that bytes may leave.
+    func send(_ row: QueuedRow, etag: String?) throws(StoreError) {
+        try state.queue[.send].run((":number", row.number.value), (":etag", etag))
         count(from: row.state, to: .inFlight, of: row)
-        return true
+    }
+
+    /// Stores what modifiers see of their targets, which counts in their sizes.
+    func note(
+        _ seen: SeenValues?,
+        of id: EntryID,
+        by number: ModifierNumber
+    ) throws(StoreError) {
+        guard let seen, let row = try row(number) else { return }
+        try state.queue[.see].run(
+            (":modifier", number.value),
+            (":id", id.text),
+            (":seen", seen.base),
+            (":view", seen.view)
+        )
+        try grow(row, by: seen.byteCount)
+    }
+
+    /// Stores what was found at the targets of a modifier when it met another device's change.
+    func note(_ theirs: [EntryID: [UInt8]], _ row: QueuedRow) throws(StoreError) {
+        for (id, bytes) in theirs.sorted(by: { $0.key.text < $1.key.text }) {
+            try state.queue[.meet].run(
+                (":modifier", row.number.value),
+                (":id", id.text),
+                (":theirs", bytes)
+            )
+        }
+        if !theirs.isEmpty { try grow(row, by: theirs.values.reduce(0) { $0 + $1.count }) }
+    }
+
+    private func grow(_ row: QueuedRow, by bytes: Int) throws(StoreError) {
+        try state.connection.execute(
+            "UPDATE modifier SET size = size + \(bytes) WHERE number = \(row.number.value)"
+        )
+        count(bytes: Int64(bytes), of: row)
     }
 
     func update(
@@ -214,9 +249,14 @@ struct ModifierRows {
             (":not_applied", change.answersNotApplied),
             (":stalled", change.isStalled),
             (":perhaps_applied", change.isPerhapsApplied),
-            (":round", change.round)
+            (":next", change.round != .same),
+            (":decided", change.round == .decided)
         )
-        if change.attempts == 0 || change.round != nil {
+        if change.round == .decided {
+            try state.queue[.decide].run((":modifier", change.number.value))
+        }
+        try note(change.theirs, row)
+        if change.attempts == 0 || change.round != .same {
             // Nothing of this round can have been applied.
             try state.queue[.forgetSent].run((":number", change.number.value))
         }
@@ -227,6 +267,7 @@ struct ModifierRows {
         if transition?.isTold ?? true {
             try state.views.logModifier(row, change.state, revision) { told in
                 told.mark = change.isStalled ? .stalled : nil
+                told.problem = change.conflict
             }
         }
         return transition

@@ -11,8 +11,11 @@ package struct ModifierUpdate: Sendable {
     package var isPerhapsApplied: Bool
     /// Nil leaves the last one.
     package var answer: StoredAnswer?
-    /// Nil leaves it.
-    package var round: Int?
+    package var round = ModifierRound.same
+    /// Of a conflict: what was found at the targets, as the engine writes it.
+    package var theirs: [EntryID: [UInt8]] = [:]
+    /// JSON that tells watchers of a conflict; opaque here.
+    package var conflict: [UInt8] = []
 
     package init(
         number: ModifierNumber,
@@ -45,6 +48,10 @@ package struct Settlement: Sendable {
     /// The rows that show its targets although no change names them.
     package var variants: [VariantRows] = []
     package var isShown = false
+    /// Of a conflict: what was found at the targets.
+    package var theirs: [EntryID: [UInt8]] = [:]
+    /// Gives later modifiers the new values that they see when this one is confirmed.
+    package var reseeing: SeenValues.Renewal = { _, _, _ in nil }
     /// Whether its targets are to be read again.
     package var isReadAgain = false
     /// The targets on which it has an effect.
@@ -113,11 +120,51 @@ package struct WantedRead: Sendable {
 
 /// A modifier of which bytes may leave from now on, and what its targets are without it.
 package struct DepartingModifier: Sendable {
-    package let whole: WholeModifier
+    package internal(set) var whole: WholeModifier
     /// Without those of which nothing is known; bytes in chunks are not read.
     package let bases: [EntryID: TargetBase]
+    /// With all bytes: the targets that are compared before the modifier is sent.
+    package let compared: [EntryID: TargetBase]
     /// Whether it creates things whose ids the answer is to tell.
     package let createsIDs: Bool
+    package internal(set) var decision = SendDecision.send(etag: nil)
+}
+
+/// Whether a modifier is sent, as the engine decides in the transaction of the send step.
+package enum SendDecision: Equatable, Sendable {
+    /// With an If-Match, which stays for the round.
+    case send(etag: String?)
+    /// Nothing changes: the engine has to look something up first.
+    case look
+    /// Nothing changes but what was found at the targets.
+    case stop(theirs: [EntryID: [UInt8]])
+}
+
+/// The places of a target that a modifier changes, as the engine writes them.
+package struct SeenValues: Equatable, Sendable {
+    package let base: [UInt8]
+    /// In the view beneath the modifier; nil: the same as in base.
+    package let view: [UInt8]?
+
+    package init(base: [UInt8], view: [UInt8]? = nil) {
+        (self.base, self.view) = (base, view)
+    }
+
+    /// Gives the values that a waiting modifier sees once an earlier one was confirmed; nil: the same.
+    ///
+    /// The arguments are its change, and the target's base before that and after it. Called on the
+    /// writer's thread.
+    package typealias Renewal =
+        @Sendable (StoredChange, TargetBase, TargetBase) -> SeenValues?
+
+    var byteCount: Int { base.count + (view?.count ?? 0) }
+
+    /// Gives the values that a modifier sees of a target, whose changes are those beneath it.
+    ///
+    /// Nil if nothing can be compared. The bytes are the effect of the modifier; the last argument
+    /// gives the bytes of the request of another one. Called on the writer's thread.
+    package typealias Look =
+        @Sendable (EntryID, Target, [UInt8], (ModifierNumber) -> [UInt8]?) -> SeenValues?
 }
 
 package enum BaseUpdate: Sendable {
@@ -172,9 +219,10 @@ package struct ModifierTransition: Equatable, Sendable {
             switch from {
             case .inFlight, .held, .queued: false
             case .retryWait: wasStalled
-            case .confirmed, .accepted, .unknown, .authWait, .failed, .cancelled, nil: true
+            case .confirmed, .accepted, .unknown, .authWait, .conflict, .failed, .cancelled, nil:
+                true
             }
-        case .accepted, .unknown, .authWait: from != to
+        case .accepted, .unknown, .authWait, .conflict: from != to
         case .confirmed, .failed, .cancelled: true
         }
     }

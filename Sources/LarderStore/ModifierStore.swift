@@ -12,17 +12,26 @@ package struct ModifierStore: Sendable {
     /// throws `modifierExists`. Throws `queueFull` if the modifiers do not fit.
     package func accept(
         _ new: [NewModifier],
-        now: Timestamp
+        now: Timestamp,
+        seeing: SeenValues.Look? = nil
     ) async throws(StoreError) -> [Acceptance] {
         try file.refuseWhileFull("accept a modifier")
         return try await store.submit(now: now, promotes: true, cache: .readsBase) {
             writer throws(StoreError) in
-            try writer.accepting.accept(new, now: now)
+            try writer.accepting.accept(new, now: now, seeing)
         }
     }
 
-    package func send(_ number: ModifierNumber) async throws(StoreError) -> DepartingModifier? {
-        try await file.settle { writer throws(StoreError) in try writer.settling.send(number) }
+    /// The send step, unless `deciding` keeps the modifier back; it is called once or more often.
+    package func send(
+        _ number: ModifierNumber,
+        deciding: @escaping @Sendable (DepartingModifier) -> SendDecision = { _ in
+            .send(etag: nil)
+        }
+    ) async throws(StoreError) -> DepartingModifier? {
+        try await file.settle { writer throws(StoreError) in
+            try writer.settling.send(number, deciding: deciding)
+        }
     }
 
     @discardableResult
@@ -145,12 +154,13 @@ package struct ModifierStore: Sendable {
         of scope: ScopeKey,
         sharing: @escaping @Sendable (EntryID) -> Bool,
         variants: @escaping @Sendable (EntryID) -> VariantPlaces? = { _ in nil },
+        seeing: SeenValues.Look? = nil,
         now: Timestamp
     ) async throws(StoreError) -> RevivedModifier? {
         try file.refuseWhileFull("accept a modifier")
         return try await store.submit(now: now, promotes: true, cache: .readsBase) {
             writer throws(StoreError) in
-            try writer.deadLetters.retry(number, of: scope, sharing, variants, now: now)
+            try writer.deadLetters.retry(number, of: scope, sharing, variants, seeing, now: now)
         }
     }
 

@@ -14,6 +14,8 @@ package struct NewModifier: Sendable {
     package var expiresAt: Timestamp?
     package var attemptsMax: Int?
     package var afterUnknown: ModifierRules.UnknownRule?
+    package var ifMatch: ModifierRules.MatchRule?
+    package var onConflict: ModifierRules.ConflictRule?
     /// The idempotency key of its first round.
     package var key: String?
     /// The kind of credential that its account has at the origin now.

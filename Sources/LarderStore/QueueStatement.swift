@@ -1,8 +1,11 @@
+import LarderModel
+
 enum QueueStatement: Int, PreparedStatement {
     case insert, insertChange, target, otherChange, send, update,
         answer, get, changes, delete, bury, buryChange, remember, forget, markStale,
         oldestAnswer, forgetAnswer, answeredChanges, endChange, answered, noteSent, forgetSent,
-        sentChanges, acceptedBefore, wantRead, dropRead, endRead, replace, forgetChanges
+        sentChanges, seenChanges, acceptedBefore, wantRead, dropRead, endRead, see, meet, decide,
+        replace, forgetChanges
 
     var sql: String {
         switch self {
@@ -38,7 +41,7 @@ enum QueueStatement: Int, PreparedStatement {
         case .send:
             """
             UPDATE modifier SET state = 'in_flight', attempts = attempts + 1,
-                next_attempt_at = NULL
+                next_attempt_at = NULL, etag = :etag
             WHERE number = :number AND settled_at IS NULL
             """
         case .update:
@@ -47,8 +50,21 @@ enum QueueStatement: Int, PreparedStatement {
                 \(ModifierColumn.assignments([
                     .state, .nextAttemptAt, .attempts, .notApplied, .stalled, .perhapsApplied,
                 ])),
-                round = coalesce(:round, round)
+                round = round + :next, etag = iif(:next, NULL, etag),
+                denied = iif(:next, :attempts - :not_applied, denied),
+                conflicts = iif(:decided, 0, conflicts + :next)
             WHERE number = :number AND settled_at IS NULL
+            """
+        case .see:
+            """
+            UPDATE change SET seen = :seen, seen_view = :view, theirs = NULL
+            WHERE modifier = :modifier AND id = :id
+            """
+        case .meet: "UPDATE change SET theirs = :theirs WHERE modifier = :modifier AND id = :id"
+        case .decide:
+            """
+            UPDATE change SET seen = theirs, seen_view = NULL, theirs = NULL
+            WHERE modifier = :modifier AND theirs IS NOT NULL
             """
         case .answer:
             """
@@ -142,6 +158,13 @@ enum QueueStatement: Int, PreparedStatement {
             SELECT \(ChangeColumn.list([.change, .sent])) FROM change INDEXED BY change_target
             WHERE id = :id AND scope = :scope AND settled = 0 AND sent IS NOT NULL
             """
+        case .seenChanges:
+            """
+            SELECT \(ChangeColumn.list()) FROM change INDEXED BY change_target
+            WHERE id = :id AND scope = :scope AND settled = 0 AND modifier > :number
+                AND seen IS NOT NULL
+            ORDER BY modifier LIMIT \(Limits.seenChangesMax)
+            """
         case .acceptedBefore:
             """
             SELECT \(ChangeColumn.list([.modifier]))
@@ -167,7 +190,7 @@ enum ModifierColumn: Int32, TableColumn {
         attemptsMax, attempts, notApplied, stalled, nextAttemptAt, afterUnknown, key, round,
         acceptedAt, settledAt, rev, client, digestHigh, digestLow, size, method, url, mediaType,
         answerStatus, headers, changes, answerAt, unclearStatus, answered, perhapsApplied,
-        credential
+        credential, ifMatch, onConflict, etag, conflicts, denied
     case answerHeaders, answerBody, body
     case bodyBytes
 
@@ -175,7 +198,8 @@ enum ModifierColumn: Int32, TableColumn {
 
     static let accepted = all(but: [
         .number, .reason, .nextAttemptAt, .settledAt, .answerStatus, .answerAt, .unclearStatus,
-        .answered, .perhapsApplied, .answerHeaders, .answerBody, .bodyBytes,
+        .answered, .perhapsApplied, .answerHeaders, .answerBody, .bodyBytes, .etag, .conflicts,
+        .denied,
     ])
     static let edited: Set<Self> = [
         .dependsOn, .rev, .client, .digestHigh, .digestLow, .size, .changes, .method, .url,
@@ -187,7 +211,7 @@ enum ModifierColumn: Int32, TableColumn {
 
 enum ChangeColumn: Int32, TableColumn {
     case change, modifier, position, scope, id, settled, effect, before, after, implied, parents
-    case sent
+    case sent, seen, seenView, theirs
 }
 
 enum HistoryColumn: Int32, TableColumn {

@@ -178,13 +178,34 @@ struct Settling: WriterPart {
 
     /// Counts an attempt, notes that bytes may leave, and returns all that is sent.
     ///
-    /// Nil for a modifier that is settled or unreadable.
-    func send(_ number: ModifierNumber) throws(StoreError) -> DepartingModifier? {
+    /// Nil for a modifier that is settled or unreadable. `deciding` may keep it back.
+    func send(
+        _ number: ModifierNumber,
+        deciding: (DepartingModifier) -> SendDecision
+    ) throws(StoreError) -> DepartingModifier? {
         let used = try state.temporaries.used(by: number)
         guard used.allSatisfy({ $0.state == .known }) else { throw .missingID }
-        guard try state.modifiers.send(number), let whole = try state.reader.queue.modifier(number)
+        guard let row = try state.modifiers.row(number), !row.isSettled,
+            let whole = try state.reader.queue.modifier(number)
         else { return nil }
         let scope = shared.key(for: whole.modifier.scope)
+        var departing = try self.departing(whole, scope)
+        departing.decision = deciding(departing)
+        switch departing.decision {
+        case .look: return departing
+        case .stop(let theirs): try state.modifiers.note(theirs, row)
+        case .send(let etag):
+            try state.modifiers.send(row, etag: etag)
+            try noteSent(whole, scope)
+            departing.whole.modifier.sent(etag: etag)
+        }
+        return departing
+    }
+
+    private func departing(
+        _ whole: WholeModifier,
+        _ scope: ScopeKey
+    ) throws(StoreError) -> DepartingModifier {
         var bases: [EntryID: TargetBase] = [:]
         for id in whole.modifier.targets {
             let place = try sharing.place(of: TargetName(scope, id))
@@ -194,32 +215,55 @@ struct Settling: WriterPart {
                 saved.claim.goneStatus.map { .deleted(entry.tombstone($0)) }
                 ?? TargetBase(entry, saved.chunked == nil ? saved.inline : nil)
         }
-        try noteSent(whole, scope)
-        let createsIDs = try !state.temporaries.waiting(madeBy: number).isEmpty
-        return DepartingModifier(whole: whole, bases: bases, createsIDs: createsIDs)
+        var compared: [EntryID: TargetBase] = [:]
+        for change in whole.changes where change.seen != nil && !whole.modifier.mayBeApplied {
+            compared[change.id] = try sentBase(of: change, scope)
+        }
+        let made = try state.temporaries.waiting(madeBy: whole.modifier.number)
+        return DepartingModifier(
+            whole: whole,
+            bases: bases,
+            compared: compared,
+            createsIDs: !made.isEmpty
+        )
     }
 
     /// Notes what base is at the first send step of a round; later ones may be repeats of it.
     private func noteSent(_ whole: WholeModifier, _ scope: ScopeKey) throws(StoreError) {
         let bases = shared.configuration.sentBases
         for change in whole.changes where change.sent == nil && bases.areWanted(change.effect) {
-            // The row of a target is durable, so no expiry counts.
-            let now = Timestamp(milliseconds: 0)
-            let base = try promotion.base(of: TargetName(scope, change.id), now: now)
-            let mark = (":sent", bases.mark(base))
+            let mark = (":sent", bases.mark(try sentBase(of: change, scope)))
             try state.queue[.noteSent].run((":change", change.row), mark)
         }
     }
 
-    /// Notes that a settled modifier has changed base, for those that were sent on the base before.
+    private func sentBase(
+        of change: StoredChange,
+        _ scope: ScopeKey
+    ) throws(StoreError) -> TargetBase {
+        // The row of a target is durable, so no expiry counts.
+        try promotion.base(of: TargetName(scope, change.id), now: Timestamp(milliseconds: 0))
+    }
+
+    /// Notes that a settled modifier has changed base, for those that were sent on the base before
+    /// and those that have seen it.
     ///
-    /// These modifiers are as they were sent: no read has changed base.
+    /// To these modifiers base is as it was: no read has changed it.
     private func noteChange(
         of name: TargetName,
+        by settlement: Settlement,
         from before: TargetBase,
         to after: TargetBase
     ) throws(StoreError) {
         let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
+        let number = (":number", settlement.number.value)
+        let waiting = try state.queue(.seenChanges, scope, id, number).all { row in
+            StoredChange(row).map { (ModifierNumber(row.integer(ChangeColumn.modifier)), $0) }
+        }
+        for (number, change) in waiting {
+            guard let seen = settlement.reseeing(change, before, after) else { continue }
+            try state.modifiers.note(seen, of: name.id, by: number)
+        }
         let sent = try state.queue(.sentChanges, scope, id).all { row in
             (row.integer(ChangeColumn.change), row.bytesOrNil(ChangeColumn.sent))
         }
@@ -249,7 +293,7 @@ struct Settling: WriterPart {
             }
             let (fate, next) = try fate(of: name, base, settlement.outcome, now)
             targets.append((name, fate))
-            if let next { try noteChange(of: name, from: base, to: next) }
+            if let next { try noteChange(of: name, by: settlement, from: base, to: next) }
             bases[name] = next ?? base
         }
         return targets

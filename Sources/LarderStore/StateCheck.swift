@@ -130,7 +130,8 @@ struct StateCheck {
             + coalesce(length(CAST(headers AS BLOB)), 0)
             + coalesce(length(CAST(answer_headers AS BLOB)), 0)
             + (SELECT coalesce(sum(length(effect) + coalesce(length(before), 0)
-                + coalesce(length(after), 0)), 0) FROM change WHERE change.modifier = number))
+                + coalesce(length(after), 0) + coalesce(length(seen), 0)
+                + coalesce(length(seen_view), 0) + coalesce(length(theirs), 0)), 0) FROM change WHERE change.modifier = number))
         """
 
     private static let heldByClaim = """

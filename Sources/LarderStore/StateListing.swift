@@ -74,6 +74,8 @@ struct StateListing {
             .joined(separator: " ")
             .replacing(" NOT NULL", with: "")
             .replacing(" AUTOINCREMENT", with: "")
+            // Another name of the same affinity.
+            .replacing(#/ INTEGER(?! PRIMARY)/#, with: " INT")
             .replacing(#/ REFERENCES \w+( ON (UPDATE|DELETE) CASCADE)*/#, with: "")
             .replacing(#/ ?([(),]) ?/#) { $0.output.1 }
     }

@@ -275,6 +275,24 @@ final class StateReader {
         return try statement.first { ($0.integer("count"), $0.integer("bytes")) } ?? (0, 0)
     }
 
+    /// A target with the changes before those of a modifier; nil if it is too large to be looked at
+    /// in a step.
+    func seenTarget(
+        _ name: TargetName,
+        before number: ModifierNumber
+    ) throws(StoreError) -> Target? {
+        let changes = try openChanges(
+            name,
+            upTo: ModifierNumber(number.value - 1),
+            Limits.seenChangesMax + 1
+        )
+        guard changes.count <= Limits.seenChangesMax else { return nil }
+        let effects = changes.reduce(0) { $0 + Int64($1.effect.count) }
+        let base = try base(name)?.entry?.body.byteCount ?? 0
+        guard Int64(base) + effects <= Limits.comparedBytesMax else { return nil }
+        return try target(name, upTo: ModifierNumber(number.value - 1))
+    }
+
     func requestBody(
         of number: ModifierNumber
     ) throws(StoreError) -> (bytes: [UInt8], mediaType: String?)? {

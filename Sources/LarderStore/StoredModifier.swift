@@ -6,7 +6,7 @@ package struct StoredModifier: Equatable, Sendable {
     package let scope: Scope
     package let id: ModifierID
     package let origin: OriginName
-    package let state: ModifierState
+    package private(set) var state: ModifierState
     package private(set) var reason: ModifierReason?
     package let lane: LaneName?
     package let dependsOn: [ModifierNumber]
@@ -18,6 +18,13 @@ package struct StoredModifier: Equatable, Sendable {
     package private(set) var isStalled: Bool = false
     package private(set) var nextAttemptAt: Timestamp?
     package let afterUnknown: ModifierRules.UnknownRule?
+    package let ifMatch: ModifierRules.MatchRule?
+    package let onConflict: ModifierRules.ConflictRule?
+    /// The If-Match of its present round.
+    package private(set) var etag: String?
+    /// Rounds that another version at the origin has led to, since a person last decided.
+    package private(set) var conflicts: Int = 0
+    private var denied: Int = 0
     /// The idempotency key of its first round.
     package let key: String?
     package private(set) var round: Int = 1
@@ -52,7 +59,16 @@ package struct StoredModifier: Equatable, Sendable {
 
     /// Whether an earlier attempt may have been applied: no answer denies it.
     package var isRepeat: Bool {
-        state == .inFlight && attempts > 1 && attempts - 1 > answersNotApplied
+        state == .inFlight && attempts - 1 > answersNotApplied + denied
+    }
+
+    /// Whether an attempt that has ended may have been applied, so that the next one is a repeat.
+    package var mayBeApplied: Bool { attempts > answersNotApplied + denied }
+
+    /// The row after its send step.
+    mutating func sent(etag: String?) {
+        (state, isPerhapsApplied, nextAttemptAt, self.etag) = (.inFlight, true, nil, etag)
+        attempts += 1
     }
 
     /// Reads a row with ``ModifierColumn/withoutBytes``; nil for an unknown or damaged one.
@@ -84,6 +100,11 @@ package struct StoredModifier: Equatable, Sendable {
         isStalled = row.isTrue(Column.stalled)
         nextAttemptAt = numbers.momentOrNil(Column.nextAttemptAt)
         afterUnknown = row.text(Column.afterUnknown).flatMap(ModifierRules.UnknownRule.init)
+        ifMatch = row.text(Column.ifMatch).flatMap(ModifierRules.MatchRule.init)
+        onConflict = row.text(Column.onConflict).flatMap(ModifierRules.ConflictRule.init)
+        etag = row.text(Column.etag)
+        conflicts = numbers.count(Column.conflicts)
+        denied = numbers.count(Column.denied)
         key = row.text(Column.key)
         round = numbers.count(Column.round)
         acceptedAt = numbers.moment(Column.acceptedAt)
@@ -108,6 +129,8 @@ package struct StoredModifier: Equatable, Sendable {
         guard numbers.areSound, (lane == nil) == row.isNull(Column.lane),
             (afterUnknown == nil) == row.isNull(Column.afterUnknown),
             (credential == nil) == row.isNull(Column.credential),
+            (ifMatch == nil) == row.isNull(Column.ifMatch),
+            (onConflict == nil) == row.isNull(Column.onConflict),
             Self.text(dependsOn) == row.text(Column.dependsOn) ?? "",
             (state == .failed) == (settledAt != nil), state == .failed || !state.isSettled,
             settledAt != nil || dependsOn.allSatisfy({ $0.value < number.value })
@@ -130,6 +153,8 @@ package struct StoredModifier: Equatable, Sendable {
         expiresAt = new.expiresAt
         attemptsMax = new.attemptsMax
         afterUnknown = new.afterUnknown
+        ifMatch = new.ifMatch
+        onConflict = new.onConflict
         key = new.key
         credential = new.credential
         acceptedAt = now
@@ -174,7 +199,7 @@ package enum FoundModifier: Equatable, Sendable {
 }
 
 package struct WholeModifier: Equatable, Sendable {
-    package let modifier: StoredModifier
+    package internal(set) var modifier: StoredModifier
     package let body: [UInt8]
     package let changes: [StoredChange]
     package let answer: StoredAnswer?
@@ -197,6 +222,10 @@ package struct StoredChange: Equatable, Sendable {
     /// The view without a dead letter's effect; `after` is the view with it.
     package let before: [UInt8]?
     package let after: [UInt8]?
+    /// The touched places when the modifier was accepted; nil where they cannot be compared.
+    package let seen: SeenValues?
+    /// The same places when a conflict was found.
+    package let theirs: [UInt8]?
     /// The ``SentBases/mark`` of base when the change was first sent in its round.
     package let sent: [UInt8]?
     /// Whether only effects of the modifier name it.
@@ -211,6 +240,10 @@ package struct StoredChange: Equatable, Sendable {
         effect = Array(row.bytes(ChangeColumn.effect))
         before = row.bytesOrNil(ChangeColumn.before)
         after = row.bytesOrNil(ChangeColumn.after)
+        seen = row.bytesOrNil(ChangeColumn.seen).map { base in
+            SeenValues(base: base, view: row.bytesOrNil(ChangeColumn.seenView))
+        }
+        theirs = row.bytesOrNil(ChangeColumn.theirs)
         isImplied = row.isTrue(ChangeColumn.implied)
     }
 }

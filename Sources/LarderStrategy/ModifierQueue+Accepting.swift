@@ -150,6 +150,7 @@ extension ModifierQueue {
             let backoff = Self.pause(after: Int32(clamping: record.attempts), chance: 1)
             return .waiting(.unknown(until: due(cap: backoff)))
         case .authWait: return .waiting(.authWait)
+        case .conflict: return .waiting(.conflict)
         case .confirmed, .failed, .cancelled: return nil
         }
     }

@@ -2,7 +2,13 @@ package import LarderModel
 
 extension ModifierQueue {
     /// The send step is committed: bytes may leave from now on.
-    package mutating func sendCommitted(_ number: ModifierNumber, now: Duration) -> [Action] {
+    ///
+    /// `isConditional`: the request has an If-Match, so that it cannot be applied twice.
+    package mutating func sendCommitted(
+        _ number: ModifierNumber,
+        isConditional: Bool = false,
+        now: Duration
+    ) -> [Action] {
         guard let slot = slots[number],
             case .committingSend(let wasUnknown) = nodes[Int(slot)].state
         else { return [] }
@@ -10,6 +16,7 @@ extension ModifierQueue {
         nodes[Int(slot)].attempts = nodes[Int(slot)].attempts.incremented
         nodes[Int(slot)].hadLeft = nodes[Int(slot)].mayHaveLeft
         nodes[Int(slot)].mayHaveLeft = true
+        nodes[Int(slot)].isConditional = isConditional
         let origin = partyKeys[nodes[Int(slot)].party].origin
         nodes[Int(slot)].sentWith = origins[Int(origin)].settings
         nodes[Int(slot)].sentUnder = parties[Int(nodes[Int(slot)].party)].credential
@@ -33,35 +40,70 @@ extension ModifierQueue {
         let row = wasUnknown ? Written.unknown(until: end) : .retryWait(until: end)
         nodes[Int(slot)].state = .waiting(row)
         nodes[Int(slot)].isDue = false
-        sendLeft(slot, restEnd: end, now)
+        trialLeft(slot, rest: .resting(until: end), now)
         refresh(slot)
         restoreOrder(slot)
         return timePassed(now: now)
     }
 
-    /// The send step found that no answer told an id which the modifier names: nothing is sent.
-    ///
-    /// The modifier fails, as do its dependants.
-    package mutating func sendRefused(_ number: ModifierNumber, now: Duration) -> [Action] {
+    /// Before the send step, another device's change of a target was found: nothing is sent.
+    package mutating func sendConflicted(
+        _ number: ModifierNumber,
+        _ step: ConflictRules.Step,
+        now: Duration
+    ) -> [Action] {
         guard let slot = slots[number], case .committingSend = nodes[Int(slot)].state else {
             return []
         }
         var actions: [Action] = []
-        sendLeft(slot, restEnd: now, now)
-        settle(slot, .failed(.parentFailed), &actions)
+        trialLeft(slot, rest: .due, now)
+        conflict(slot, step, &actions)
         return finish(actions, now)
     }
 
-    /// A send step has ended and nothing is sent: a modifier that was a trial is one no more.
-    private mutating func sendLeft(_ slot: Int32, restEnd: Duration, _ now: Duration) {
-        let (number, party) = (nodes[Int(slot)].number, nodes[Int(slot)].party)
-        let origin = attemptLeft(slot)
+    private mutating func conflict(
+        _ slot: Int32,
+        _ step: ConflictRules.Step,
+        _ actions: inout [Action]
+    ) {
+        switch step {
+        case .look, .wait: change(slot, to: .conflict, &actions)
+        case .fail: settle(slot, .failed(.conflict), &actions)
+        case .again where nodes[Int(slot)].attempts >= nodes[Int(slot)].attemptsMax:
+            settle(slot, .failed(.attempts), &actions)
+        case .again: change(slot, to: .queued, round: .next, &actions)
+        }
+    }
+
+    /// The targets were to be read before the send step, and the credential was refused or the
+    /// origin was not reached.
+    ///
+    /// The parameters are those of ``attemptEnded(_:_:rules:chance:now:)``.
+    package mutating func readFailed(
+        _ number: ModifierNumber,
+        _ verdict: ModifierVerdict,
+        rules: ModifierRules,
+        chance: Double,
+        now: Duration
+    ) -> [Action] {
+        guard let slot = slots[number], case .committingSend = nodes[Int(slot)].state else {
+            return []
+        }
+        let credential = nodes[Int(slot)].sentUnder
+        let others = sendCommitted(number, now: now).filter { $0 != .send(number) }
+        nodes[Int(slot)].sentUnder = credential
+        nodes[Int(slot)].mayHaveLeft = nodes[Int(slot)].hadLeft
+        return others + attemptEnded(number, verdict, rules: rules, chance: chance, now: now)
+    }
+
+    /// Ends a send step after which nothing is sent: if it was a trial, another modifier is tried.
+    private mutating func trialLeft(_ slot: Int32, rest: Rest, _ now: Duration) {
+        let (origin, number) = (attemptLeft(slot), nodes[Int(slot)].number)
         if case .trying(let outage, number) = origins[Int(origin)].reach {
             set(origin, .down(outage, trial: now))
         }
-        if case .trying(number) = parties[Int(party)].rest {
-            setRest(party, .resting(until: restEnd))
-        }
+        let party = nodes[Int(slot)].party
+        if case .trying(number) = parties[Int(party)].rest { setRest(party, rest) }
         endTrial(of: party, number)
     }
 
@@ -93,6 +135,10 @@ extension ModifierQueue {
             change(slot, to: .accepted(until: now + rules.acceptedLimit), &actions)
         case .refused:
             settle(slot, .failed(.refused), &actions)
+        case .conflict(let step):
+            // None was applied: a repeat's 412 was looked into.
+            nodes[Int(slot)].isPerhapsApplied = false
+            conflict(slot, step, &actions)
         case .notNow(let retryAfter, _, _):
             notApplied(slot, retryAfter, rules, chance, now, &actions)
         case .authNeeded, .noCredential:
@@ -104,7 +150,7 @@ extension ModifierQueue {
             // it twice.
             let node = nodes[Int(slot)]
             let isLast = node.answersNotApplied + 1 >= Limits.serverFailuresMax
-            if node.holds || !node.resends && isLast {
+            if node.holds || !node.isRepeatable && isLast {
                 nodes[Int(slot)].answersNotApplied = node.answersNotApplied.incremented
                 change(slot, to: .unknown(until: nil), &actions)
             } else {
@@ -112,7 +158,7 @@ extension ModifierQueue {
             }
         case .unclear(let reason):
             let node = nodes[Int(slot)]
-            if reason == .refusedRepeat || !node.resends {
+            if reason == .refusedRepeat || !node.isRepeatable {
                 change(slot, to: .unknown(until: nil), &actions)
             } else if node.attempts >= node.attemptsMax {
                 settle(slot, .failed(.attempts), &actions)
@@ -162,7 +208,7 @@ extension ModifierQueue {
         _ now: Duration
     ) {
         switch verdict {
-        case .confirmed, .accepted, .notNow, .serverFailed, .refused, .authNeeded,
+        case .confirmed, .accepted, .notNow, .serverFailed, .refused, .conflict, .authNeeded,
             .unclear(.gateway), .unclear(.refusedRepeat):
             reached(origin, chance, now)
         case .noCredential:

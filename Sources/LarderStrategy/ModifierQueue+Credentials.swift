@@ -80,10 +80,11 @@ extension ModifierQueue {
             return true
         case (.confirmed, .doubt), (.accepted, .doubt):
             setAccess(node.party, .open)
-        case (.refused, .doubt(_, let trial)):
+        case (.refused, .doubt(_, let trial)), (.conflict, .doubt(_, let trial)):
             // Not an answer to the credential, nor a proof of it.
             setAccess(node.party, .doubt(refusals: 0, trial: trial))
-        case (.confirmed, .open), (.accepted, .open), (.refused, .open), (.notNow, _),
+        case (.confirmed, .open), (.accepted, .open), (.refused, .open),
+            (.conflict, .open), (.notNow, _),
             (.serverFailed, _), (.unclear, _), (.captive, _), (.neverLeft, _):
             break
         }

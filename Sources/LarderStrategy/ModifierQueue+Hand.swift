@@ -97,6 +97,8 @@ extension ModifierQueue {
             if isStillRefused { change(slot, to: .queued, &actions) }
         case .waiting(.retryWait), .waiting(.unknown):
             change(slot, to: .queued, &actions)
+        case .waiting(.conflict):
+            change(slot, to: .queued, round: .decided, &actions)
         case .waiting, .answered, .committingSend, .inFlight, .changing, .settling:
             throw .nothingToRetry
         }

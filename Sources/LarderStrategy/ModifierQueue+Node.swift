@@ -21,13 +21,15 @@ extension ModifierQueue {
         /// Nil: a person decides.
         case unknown(until: Duration?)
         case authWait
+        /// A person decides.
+        case conflict
         /// Out of its lanes.
         case accepted(until: Duration)
 
         var pauseEnd: Duration? {
             switch self {
             case .retryWait(let end), .unknown(.some(let end)): end
-            case .held, .queued, .unknown(nil), .authWait, .accepted: nil
+            case .held, .queued, .unknown(nil), .authWait, .conflict, .accepted: nil
             }
         }
     }
@@ -48,6 +50,8 @@ extension ModifierQueue {
         var resends: Bool
         /// Whether a person decides after each attempt without a clear answer.
         let holds: Bool
+        /// Whether the present attempt has an If-Match of the daemon.
+        var isConditional = false
         var mayHaveLeft: Bool
         /// Whether bytes may have left before the present attempt.
         var hadLeft: Bool
@@ -62,6 +66,9 @@ extension ModifierQueue {
         /// The version of the origin's settings at its attempt, and of its party's credential.
         var sentWith: Int32 = 0
         var sentUnder: Int32 = 0
+
+        /// Whether it may be sent again after no clear answer.
+        var isRepeatable: Bool { resends || isConditional && !holds }
 
         /// Whether another modifier's success may end its pause.
         ///

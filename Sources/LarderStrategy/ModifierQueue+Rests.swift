@@ -51,7 +51,7 @@ extension ModifierQueue {
         if case .notNow(_, let time?, _) = verdict { return rest(node.party, until: now + time) }
         guard case .trying(node.number) = parties[Int(node.party)].rest else { return }
         switch verdict {
-        case .confirmed, .accepted, .refused, .authNeeded:
+        case .confirmed, .accepted, .refused, .conflict, .authNeeded:
             setRest(node.party, .waking(until: now + Limits.wakeTimeMax * chance))
         case .notNow, .serverFailed, .unclear, .captive:
             rest(node.party, until: now + Self.pause(after: node.attempts, chance: chance))
@@ -70,7 +70,7 @@ extension ModifierQueue {
         _ now: Duration
     ) {
         switch verdict {
-        case .confirmed, .accepted, .refused, .authNeeded:
+        case .confirmed, .accepted, .refused, .conflict, .authNeeded:
             endOutage(origin, chance, now)
         case .noCredential: break
         case .notNow, .serverFailed, .unclear, .captive, .neverLeft:

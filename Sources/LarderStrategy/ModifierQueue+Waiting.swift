@@ -13,7 +13,7 @@ extension ModifierQueue {
         case .waiting(.accepted(let end)): return .confirmation(until: end)
         case .answered: return .confirmation(until: nil)
         case .waiting(.held(let end)): return .hold(until: end)
-        case .waiting(.unknown(nil)): return .decision
+        case .waiting(.unknown(nil)), .waiting(.conflict): return .decision
         case .waiting(.authWait): return .credential
         case .waiting(.retryWait(let end)), .waiting(.unknown(.some(let end))):
             return node.isDue ? obstacle(node) : .backoff(until: end)
@@ -69,6 +69,7 @@ extension ModifierQueue.Written {
         case .retryWait: .retryWait
         case .unknown: .unknown
         case .authWait: .authWait
+        case .conflict: .conflict
         case .accepted: .accepted
         }
     }

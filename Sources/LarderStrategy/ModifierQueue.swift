@@ -28,6 +28,7 @@ package import LarderModel
 ///              │           └── unknown ◄──────┤ no answer   │ discarded, expired,
 ///              ├────────────── authWait ◄─────┤ 401, 407;   │ or with a parent
 ///              │                              │ no credential
+///              ├────────────── conflict ◄─────┤ 409, 412, 428
 ///   retried ───┴── unknown, …       └─► accepted ─┘
 ///
 ///   settling ──► answered ──► (none)    of a shared row, once an answer for that has come
@@ -205,6 +206,7 @@ package struct ModifierQueue: Sendable {
             var wasUnknown = false
             if case .waiting(.unknown) = nodes[Int(slot)].state { wasUnknown = true }
             nodes[Int(slot)].state = .committingSend(wasUnknown: wasUnknown)
+            nodes[Int(slot)].sentUnder = parties[Int(party)].credential
             refresh(slot)
             actions.append(.commitSend(number))
         }
@@ -243,13 +245,18 @@ package struct ModifierQueue: Sendable {
     // MARK: Steps
 
     /// Orders a new state to be written, from `inFlight` or from a waiting state.
-    mutating func change(_ slot: Int32, to written: Written, _ actions: inout [Action]) {
+    mutating func change(
+        _ slot: Int32,
+        to written: Written,
+        round: ModifierRound = .same,
+        _ actions: inout [Action]
+    ) {
         nodes[Int(slot)].state = .changing(to: written)
         nodes[Int(slot)].isDue = false
         refresh(slot)
         restoreOrder(slot)
         let node = nodes[Int(slot)]
-        actions.append(.changeState(node.number, node.change(to: written)))
+        actions.append(.changeState(node.number, node.change(to: written, round)))
     }
 
     package mutating func changeCommitted(_ number: ModifierNumber, now: Duration) -> [Action] {
@@ -272,12 +279,15 @@ package struct ModifierQueue: Sendable {
 
 extension ModifierQueue.Node {
     /// The change of a row to this state.
-    fileprivate func change(to written: ModifierQueue.Written) -> ModifierQueue.Change {
+    fileprivate func change(
+        to written: ModifierQueue.Written,
+        _ round: ModifierRound
+    ) -> ModifierQueue.Change {
         let until: Duration? =
             switch written {
             case .held(let end), .retryWait(let end), .accepted(let end): end
             case .unknown(let end): end
-            case .queued, .authWait: nil
+            case .queued, .authWait, .conflict: nil
             }
         return ModifierQueue.Change(
             state: written.state,
@@ -285,7 +295,8 @@ extension ModifierQueue.Node {
             attempts: Int(attempts),
             answersNotApplied: Int(answersNotApplied),
             isStalled: isStalled,
-            isPerhapsApplied: isPerhapsApplied
+            isPerhapsApplied: isPerhapsApplied,
+            round: round
         )
     }
 }

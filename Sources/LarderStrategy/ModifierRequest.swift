@@ -90,7 +90,7 @@ package struct ModifierRequest: Equatable, Sendable {
     /// | answer | meaning |
     /// |---|---|
     /// | 409 under an honoured key, 425 | the origin still works on the first attempt: ask again |
-    /// | 412 | the shell asks by a GET whether the effect is there |
+    /// | 412 | the shell asks by a GET whether the effect is there; if not, it is a conflict |
     /// | another refusal | it may be about the second attempt only: a person decides |
     ///
     /// `isOfUpstream`: the upstream sent the request twice within one attempt. If the origin put
@@ -102,7 +102,8 @@ package struct ModifierRequest: Equatable, Sendable {
         isOfUpstream: Bool = false
     ) -> ModifierVerdict {
         var verdict = verdict
-        if case .refused = verdict, (400..<500).contains(status) {
+        let isRefusal = verdict == .refused || verdict == .conflict(.look)
+        if isRefusal, (400..<500).contains(status) {
             verdict =
                 status == 409 && isHonoured
                 ? .notNow(retryAfter: nil) : .unclear(.refusedRepeat)
@@ -110,7 +111,8 @@ package struct ModifierRequest: Equatable, Sendable {
         switch verdict {
         case .notNow, .serverFailed, .authNeeded, .captive:
             return isOfUpstream ? .unclear(.lost) : verdict
-        case .confirmed, .accepted, .refused, .noCredential, .unclear, .neverLeft: return verdict
+        case .confirmed, .accepted, .refused, .conflict, .noCredential, .unclear, .neverLeft:
+            return verdict
         }
     }
 
@@ -135,6 +137,7 @@ package struct ModifierRequest: Equatable, Sendable {
         case 404 where method == "DELETE", 410 where method == "DELETE":
             return .confirmed(.none)
         case 408, 425, 429: return .notNow(retryAfter: head.retryAfter, rest: head.rest)
+        case 409, 412, 428: return .conflict(.look)
         case 400..<500: return .refused
         case 502, 504: return .unclear(.gateway)
         case 501, 505: return .refused

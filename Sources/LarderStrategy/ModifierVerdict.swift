@@ -17,6 +17,8 @@ package enum ModifierVerdict: Equatable, Sendable {
     case serverFailed(retryAfter: Duration?)
     /// Refused permanently (case 11).
     case refused
+    /// The origin has another version: 409, 412 or 428 (case 19).
+    case conflict(ConflictRules.Step)
     /// 401, 407 (case 23).
     case authNeeded
     /// Not sent: the modifier was accepted under a credential, and there is none now (case 23).
@@ -50,7 +52,9 @@ package enum ModifierVerdict: Equatable, Sendable {
     /// Whether the write may have been applied, so that it cannot be cancelled (case 18).
     var isPerhapsApplied: Bool {
         switch self {
-        case .neverLeft, .captive, .authNeeded, .noCredential, .notNow(_, _, isSure: true): false
+        case .neverLeft, .captive, .authNeeded, .noCredential, .conflict,
+            .notNow(_, _, isSure: true):
+            false
         case .confirmed, .accepted, .serverFailed, .refused, .unclear, .notNow: true
         }
     }
@@ -60,8 +64,8 @@ package enum ModifierVerdict: Equatable, Sendable {
         switch self {
         case .notNow(_, _, let isSure): .notNow(retryAfter: nil, isSure: isSure)
         case .serverFailed: .serverFailed(retryAfter: nil)
-        case .confirmed, .accepted, .refused, .authNeeded, .noCredential, .unclear, .captive,
-            .neverLeft:
+        case .confirmed, .accepted, .refused, .conflict, .authNeeded, .noCredential, .unclear,
+            .captive, .neverLeft:
             self
         }
     }

@@ -102,6 +102,8 @@ extension ModifierCommand {
         }
         attemptsMax = given.maxAttempts
         afterUnknown = given.afterUnknown.flatMap { .init(rawValue: $0.rawValue) }
+        ifMatch = given.ifMatch.flatMap { .init(rawValue: $0.rawValue) }
+        onConflict = given.onConflict.flatMap { .init(rawValue: $0.rawValue) }
     }
 
     private static func changes(
@@ -151,6 +153,8 @@ extension ModifierCommand {
         if let expires { json.member("expires", expires.unitText) }
         if let attemptsMax { json.member("max_attempts", attemptsMax) }
         if let afterUnknown { json.member("after_unknown", afterUnknown.rawValue) }
+        if let ifMatch { json.member("if_match", ifMatch.rawValue) }
+        if let onConflict { json.member("on_conflict", onConflict.rawValue) }
     }
 }
 

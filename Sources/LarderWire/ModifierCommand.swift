@@ -31,6 +31,9 @@ package struct ModifierCommand: Equatable, Sendable {
     package var attemptsMax: Int?
     /// Nil: the origin's rule applies.
     package var afterUnknown: ModifierRules.UnknownRule?
+    /// Nil: the origin's rule applies; so for ``onConflict``.
+    package var ifMatch: ModifierRules.MatchRule?
+    package var onConflict: ModifierRules.ConflictRule?
 
     package init(changes: [Change], request: Request) {
         self.changes = changes

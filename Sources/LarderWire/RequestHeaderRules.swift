@@ -109,12 +109,14 @@ package enum RequestHeaderRules {
             && !["GET", "HEAD", "OPTIONS", "CONNECT", "TRACE"].contains(method.uppercased())
     }
 
-    /// The header fields of a modifier: ``fields(_:)`` without credentials and without a key.
+    /// The header fields of a modifier: ``fields(_:besides:)`` without credentials and without a key.
+    ///
+    /// If-Match may be given: then the program itself protects what others wrote.
     ///
     /// A modifier outlives its program, so it stores no secret. The daemon sets the idempotency
     /// key.
     static func modifierFields(_ members: [JSONMember]) throws(Problem) -> HeaderFields {
-        let fields = try fields(members)
+        let fields = try fields(members, besides: ["if-match"])
         try refuse(["Authorization", "Cookie", "Idempotency-Key"], in: fields)
         return fields
     }
@@ -131,7 +133,11 @@ package enum RequestHeaderRules {
         }
     }
 
-    package static func fields(_ members: [JSONMember]) throws(Problem) -> HeaderFields {
+    /// `allowed` are fields that may be given although they are refused elsewhere, in lower case.
+    package static func fields(
+        _ members: [JSONMember],
+        besides allowed: Set<String> = []
+    ) throws(Problem) -> HeaderFields {
         guard members.count <= Limits.requestHeadersMax else {
             throw Problem(
                 .badRequest,
@@ -140,7 +146,7 @@ package enum RequestHeaderRules {
         }
         var fields = HeaderFields()
         for member in members {
-            fields.append(member.name, try value(of: member))
+            fields.append(member.name, try value(of: member, allowed))
             guard !fields.fields.dropLast().contains(where: { $0.name.isEqual(to: member.name) })
             else { throw Problem(.badRequest, "headers: '\(member.name)' is given twice") }
         }
@@ -153,11 +159,15 @@ package enum RequestHeaderRules {
         return fields
     }
 
-    private static func value(of member: JSONMember) throws(Problem) -> String {
+    private static func value(
+        of member: JSONMember,
+        _ allowed: Set<String>
+    ) throws(Problem) -> String {
         guard isToken(member.name) else {
             throw Problem(.badRequest, "headers: '\(member.name)' is not a header's name")
         }
-        guard !refused.contains(member.name.lowercased()) else {
+        let name = member.name.lowercased()
+        guard allowed.contains(name) || !refused.contains(name) else {
             throw Problem(
                 .badRequest,
                 "headers: '\(member.name)' cannot be given, the daemon sets it",

@@ -62,7 +62,8 @@ struct ReadingTests {
                         connect_timeout: 1s, ttl: 7d, store_no_store: true}
                 modifiers: {respond_async: true, idempotency: {header: X-Key, honoured: true},
                             answer: representation, after_unknown: hold, accepted_limit: 1h,
-                            stalled_after: 3, keep_headers: [X-Total]}
+                            stalled_after: 3, keep_headers: [X-Total], if_match: strict,
+                            on_conflict: manual}
               a: {base_url: https://a.example, fetch: {ttl: ~}}
             """
         )
@@ -85,6 +86,7 @@ struct ReadingTests {
         second.modifiers.idempotency.isHonoured = true
         second.modifiers.answer = .representation
         second.modifiers.afterUnknown = .hold
+        (second.modifiers.ifMatch, second.modifiers.onConflict) = (.strict, .manual)
         second.modifiers.acceptedLimit = .seconds(3_600)
         second.modifiers.stalledAfter = 3
         second.modifiers.keptHeaders = ["X-Total"]

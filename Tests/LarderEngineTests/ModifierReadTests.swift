@@ -125,8 +125,10 @@ struct ModifierReadTests {
         "After a 412 to a repeated attempt a GET shows whether the effect is there (case 22)",
         arguments: [
             (ScriptedAnswer.json(#"{"liked":true}"#), ModifierVerdict.confirmed(.none)),
-            (.json(#"{"liked":false}"#), .refused), (.reply("no", status: 404), .refused),
-            (.reply("no", status: 403), .refused), (.reply("words"), .refused),
+            (.json(#"{"liked":false}"#), .conflict(.look)),
+            (.reply("no", status: 404), .conflict(.look)),
+            (.reply("no", status: 403), .unclear(.refusedRepeat)),
+            (.reply("words"), .unclear(.refusedRepeat)),
             (.reply("who?", status: 401), .unclear(.lost)),
             (.reply("portal", status: 511), .unclear(.lost)),
             (.reply("later", status: 503), .unclear(.lost)),
@@ -146,17 +148,17 @@ struct ModifierReadTests {
         #expect(reads().last?.purpose == .write)
     }
 
-    @Test("A 412 to the first attempt is a refusal, whatever the server shows (case 22)")
+    @Test("A 412 to the first attempt begins another round, whatever is there (cases 19 and 22)")
     func firstPrecondition() async throws {
         let writes = try fixture.url("/w")
         try await fixture.cache(url, .json(#"{"liked":false}"#))
-        fixture.upstream.answer(writes, with: .reply("no", status: 412))
+        fixture.upstream.answer(writes, with: .reply("no", status: 412), .reply(status: 204))
         fixture.upstream.answer(url, with: .json(#"{"liked":true}"#))
         let effect = #"{"type":"merge","value":{"liked":true}}"#
         let id = try await accept("m-1", effect)
         let report = try await fixture.settled(id, wait: Self.wait)
-        #expect(report.state == .failed)
-        #expect(report.reason == .refused)
+        #expect(report.state == .confirmed)
+        #expect(report.request.idempotencyKey == "m-1.2")
         #expect(reads().allSatisfy { $0.purpose == .read })
     }
 

@@ -288,14 +288,20 @@ struct TemporaryIDTests {
         #expect(sent == ["POST /todos", "POST /todos", "PATCH /todos/42"])
     }
 
-    @Test("Without an id in the answer the create is confirmed, and its dependants are not sent")
+    @Test("Without an id in the answer the create is confirmed, and a person decides on the rest")
     func missing() async throws {
         let id = try await create("create", .reply(status: 204))
         let child = try await merge(#"{"done":true}"#, id: "child")
+        let watch = try await Watch(fixture) { $0.types = [.modifier] }
         gate.open()
         #expect(try await fixture.settled(id).state == .confirmed)
-        let report = try await fixture.settled(child)
-        #expect(report.state == .failed && report.reason == .parentFailed)
+        #expect(try await watch.frames(upTo: 3).last?.name == "modifier conflict")
+        let report = try await fixture.engine.modifiers.modifier(child, fixture.scope)
+        #expect(report.waitingFor?.reason == "decision")
+        _ = try await fixture.engine.modifiers.retry(child, fixture.scope)
+        #expect(try await watch.frames(upTo: 5).last?.name == "modifier conflict")
+        try await fixture.cancel("child")
+        #expect(try await fixture.settled(child).state == .cancelled)
         await #expect(throws: Problem.self) { try await merge("{}", id: "late") }
         #expect(sent == ["POST /todos"])
         checkRequests()

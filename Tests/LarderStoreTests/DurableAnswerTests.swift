@@ -255,6 +255,14 @@ struct DurableAnswerTests {
                 ALTER TABLE change ADD COLUMN inapplicable TEXT;
                 DROP INDEX claim_keeper;
                 ALTER TABLE claim DROP COLUMN payer;
+                ALTER TABLE modifier DROP COLUMN if_match;
+                ALTER TABLE modifier DROP COLUMN on_conflict;
+                ALTER TABLE modifier DROP COLUMN etag;
+                ALTER TABLE modifier DROP COLUMN conflicts;
+                ALTER TABLE modifier DROP COLUMN denied;
+                ALTER TABLE change DROP COLUMN seen;
+                ALTER TABLE change DROP COLUMN seen_view;
+                ALTER TABLE change DROP COLUMN theirs;
                 DROP TABLE temporary_use;
                 DROP TABLE temporary_id;
                 ALTER TABLE change_log DROP COLUMN real_id;

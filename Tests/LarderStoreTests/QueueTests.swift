@@ -75,6 +75,7 @@ struct QueueTests {
         full.expiresAt = Timestamp(milliseconds: 11)
         full.attemptsMax = 3
         full.afterUnknown = .resend
+        (full.ifMatch, full.onConflict) = (.strict, .client)
         full.key = "key"
         full.client = ClientTag(text: "1000:tag")
         let new = [NewModifier.changing(["c"], "plain", temporary.scope), full]

@@ -37,7 +37,7 @@ struct ModifierQueueTableTests {
         let states: [QueuePlace: ModifierState] = [
             .held: .held, .queued: .queued, .committingSend: .inFlight, .inFlight: .inFlight,
             .retryWait: .retryWait, .unknown: .unknown, .doubtful: .unknown,
-            .authWait: .authWait, .accepted: .accepted,
+            .authWait: .authWait, .conflict: .conflict, .accepted: .accepted,
             .changing: .retryWait, .settling: .confirmed,
         ]
         for place in QueuePlace.allCases {

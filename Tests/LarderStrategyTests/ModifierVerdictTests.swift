@@ -74,12 +74,17 @@ struct ModifierVerdictTests {
 
     @Test("A refusal of a repeat leaves the first attempt's result open (case 22)")
     func repeats() {
-        for status in [400, 403, 404, 409, 422] {
-            let verdict = ModifierRequest.ofRepeat(.refused, status: status, isHonoured: false)
+        for status in [400, 403, 404, 409, 422, 428] {
+            let isConflict = status == 409 || status == 428
+            let verdict = ModifierRequest.ofRepeat(
+                isConflict ? .conflict(.look) : .refused,
+                status: status,
+                isHonoured: false
+            )
             #expect(verdict == .unclear(.refusedRepeat), "\(status)")
         }
         #expect(
-            ModifierRequest.ofRepeat(.refused, status: 409, isHonoured: true)
+            ModifierRequest.ofRepeat(.conflict(.look), status: 409, isHonoured: true)
                 == .notNow(retryAfter: nil)
         )
         for verdict in [ModifierVerdict.confirmed(.none), .authNeeded, .accepted] {
@@ -88,7 +93,7 @@ struct ModifierVerdictTests {
         #expect(ModifierRequest.ofRepeat(.refused, status: 302, isHonoured: true) == .refused)
         let putOff: [(ModifierVerdict, Int)] = [
             (.notNow(retryAfter: nil), 503), (.serverFailed(retryAfter: nil), 500),
-            (.authNeeded, 401), (.captive, 511), (.refused, 409),
+            (.authNeeded, 401), (.captive, 511), (.conflict(.look), 409),
         ]
         for (verdict, status) in putOff {
             let repeated = ModifierRequest.ofRepeat(
@@ -110,7 +115,8 @@ struct ModifierVerdictTests {
                 case 200..<300: .confirmed(.none)  // 6
                 case 401, 407: .authNeeded  // 23
                 case 408, 425, 429: .notNow(retryAfter: nil)  // 10
-                case 300..<500: .refused  // 11, and 409, 412, 428 as it
+                case 409, 412, 428: .conflict(.look)  // 19
+                case 300..<500: .refused  // 11
                 case 501, 505: .refused  // 11
                 case 503: .notNow(retryAfter: nil, isSure: false)  // 10, 18
                 case 502, 504: .unclear(.gateway)  // 22

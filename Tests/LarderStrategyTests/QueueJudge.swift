@@ -146,7 +146,7 @@ struct QueueJudge {
             doubts[party, default: Doubt()].refusals += 1
             return true
         case .confirmed, .accepted: doubts[party] = nil
-        case .refused: doubts[party]?.refusals = 0
+        case .refused, .conflict: doubts[party]?.refusals = 0
         case .notNow, .serverFailed, .unclear, .captive, .neverLeft: break
         }
         return false
@@ -254,7 +254,7 @@ struct QueueJudge {
         case .queued: break
         case .retryWait, .unknown:
             guard let until = row.until, until <= now else { return false }
-        case .held, .inFlight, .confirmed, .accepted, .authWait, .failed, .cancelled:
+        case .held, .inFlight, .confirmed, .accepted, .authWait, .conflict, .failed, .cancelled:
             return false
         }
         switch rests[party(row)] {
@@ -403,7 +403,7 @@ struct QueueJudge {
         case .retryWait, .unknown:
             // From then on it is ready, or not, as its lanes are.
             if let until = row.until, until > now { ends.append(until) }
-        case .queued, .inFlight, .confirmed, .authWait, .failed, .cancelled: break
+        case .queued, .inFlight, .confirmed, .authWait, .conflict, .failed, .cancelled: break
         }
         for end in ends {
             if end <= now { complain("\(number): \(row.record.state) has not ended") }

@@ -23,6 +23,7 @@ extension QueueScript {
             _ = add([record])
             _ = finish(1, .unclear(.lost))
         case .authWait: try end(at: .inFlight, .authNeeded)
+        case .conflict: try end(at: .inFlight, .conflict(.wait))
         case .accepted: try end(at: .inFlight, .accepted)
         case .changing:
             try go(to: .inFlight)
@@ -43,10 +44,13 @@ extension QueueScript {
         case .sendCommitted: return .actions(queue.sendCommitted(number, now: now))
         case .sendNotCommitted:
             return .actions(queue.sendNotCommitted(number, chance: Self.chance, now: now))
+        case .sendConflicted: return .actions(queue.sendConflicted(number, .wait, now: now))
         case .confirmed: return .actions(end(1, .confirmed(.none)))
         case .taken: return .actions(end(1, .accepted))
         case .notNow: return .actions(end(1, .notNow(retryAfter: nil)))
         case .refused: return .actions(end(1, .refused))
+        case .conflicted: return .actions(end(1, .conflict(.wait)))
+        case .outdated: return .actions(end(1, .conflict(.again)))
         case .authNeeded: return .actions(end(1, .authNeeded))
         case .unclear: return .actions(end(1, .unclear(.gateway)))
         case .captive: return .actions(end(1, .captive))

@@ -107,7 +107,8 @@ struct QueueScript {
         attempts: Int = 1,
         notApplied: Int = 0,
         isStalled: Bool = false,
-        isPerhapsApplied: Bool? = nil
+        isPerhapsApplied: Bool? = nil,
+        round: ModifierRound = .same
     ) -> Action {
         .changeState(
             ModifierNumber(number),
@@ -117,7 +118,8 @@ struct QueueScript {
                 attempts: attempts,
                 answersNotApplied: notApplied,
                 isStalled: isStalled,
-                isPerhapsApplied: isPerhapsApplied ?? [.unknown, .accepted].contains(state)
+                isPerhapsApplied: isPerhapsApplied ?? [.unknown, .accepted].contains(state),
+                round: round
             )
         )
     }

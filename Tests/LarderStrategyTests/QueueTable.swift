@@ -14,6 +14,7 @@ enum QueuePlace: CaseIterable {
     /// Nobody knows, and a person decides.
     case doubtful
     case authWait
+    case conflict
     case accepted
     /// `retry_wait` is being written.
     case changing
@@ -23,10 +24,16 @@ enum QueuePlace: CaseIterable {
 enum QueueEvent: CaseIterable {
     case sendCommitted
     case sendNotCommitted
+    /// A change of another device was found before the send step.
+    case sendConflicted
     case confirmed
     case taken
     case notNow
     case refused
+    /// Another version is there, and a person decides.
+    case conflicted
+    /// So, and the next round begins.
+    case outdated
     case authNeeded
     case unclear
     case captive
@@ -44,11 +51,12 @@ enum QueueEvent: CaseIterable {
 
     /// How an attempt can end.
     static let ends: Set<QueueEvent> = [
-        .confirmed, .taken, .notNow, .refused, .authNeeded, .unclear, .captive, .neverLeft,
+        .confirmed, .taken, .notNow, .refused, .conflicted, .outdated, .authNeeded, .unclear,
+        .captive, .neverLeft,
     ]
     /// Commits of steps.
     static let commits: Set<QueueEvent> = [
-        .sendCommitted, .sendNotCommitted, .changeCommitted, .settleCommitted,
+        .sendCommitted, .sendNotCommitted, .sendConflicted, .changeCommitted, .settleCommitted,
     ]
 }
 
@@ -85,7 +93,8 @@ struct QueueTable {
         _ until: Duration? = nil,
         attempts: Int = 1,
         notApplied: Int = 0,
-        isPerhapsApplied: Bool? = nil
+        isPerhapsApplied: Bool? = nil,
+        round: ModifierRound = .same
     ) -> QueueReaction {
         .actions(
             [
@@ -95,7 +104,8 @@ struct QueueTable {
                     until: until,
                     attempts: attempts,
                     notApplied: notApplied,
-                    isPerhapsApplied: isPerhapsApplied
+                    isPerhapsApplied: isPerhapsApplied,
+                    round: round
                 )
             ]
         )
@@ -112,6 +122,7 @@ struct QueueTable {
         case .unknown: waiting(.unknown, ends: (send, .inFlight), isPerhapsApplied: true)
         case .doubtful: waiting(.unknown, ends: nil, isPerhapsApplied: true)
         case .authWait: authWait
+        case .conflict: conflict
         case .accepted: accepted
         case .changing: changing
         case .settling: settling
@@ -148,6 +159,7 @@ struct QueueTable {
             reactions: [
                 .sendCommitted: (.actions([.send(ModifierNumber(1))]), .inFlight),
                 .sendNotCommitted: (.actions([]), .retryWait),
+                .sendConflicted: (change(.conflict, attempts: 0), .conflict),
                 .cancelAsked: (.refused(.inFlight), .inFlight),
                 .discardAsked: (.refused(.inFlight), .inFlight),
                 .retryAsked: (.refused(.inFlight), .inFlight),
@@ -168,6 +180,8 @@ struct QueueTable {
                 .taken: (change(.accepted, QueueScript.start + .seconds(600)), .accepted),
                 .notNow: (change(.retryWait, half, notApplied: 1), .retryWait),
                 .refused: (settle(.failed(.refused)), .failed),
+                .conflicted: (change(.conflict), .conflict),
+                .outdated: (change(.queued, round: .next), .queued),
                 .authNeeded: (change(.authWait, attempts: 0), .authWait),
                 .unclear: (change(.unknown, half), .unknown),
                 .captive: (change(.queued, attempts: 0), .queued),
@@ -216,6 +230,18 @@ struct QueueTable {
         )
     }
 
+    private var conflict: Place {
+        Place(
+            reactions: [
+                .cancelAsked: (settle(.cancelled), .cancelled),
+                .discardAsked: (settle(.cancelled), .cancelled),
+                .retryAsked: (change(.queued, round: .decided), .queued),
+            ],
+            quiet: QueueEvent.ends.union(QueueEvent.commits)
+                .union([.readConfirmed, .credentialChanged, .timePassed, .acceptedAgain])
+        )
+    }
+
     private var accepted: Place {
         Place(
             reactions: [
@@ -240,7 +266,8 @@ struct QueueTable {
             ],
             quiet: QueueEvent.ends.union(
                 [
-                    .sendCommitted, .sendNotCommitted, .settleCommitted, .readConfirmed,
+                    .sendCommitted, .sendNotCommitted, .sendConflicted, .settleCommitted,
+                    .readConfirmed,
                     .credentialChanged, .timePassed, .acceptedAgain,
                 ]
             )
@@ -257,7 +284,8 @@ struct QueueTable {
             ],
             quiet: QueueEvent.ends.union(
                 [
-                    .sendCommitted, .sendNotCommitted, .changeCommitted, .readConfirmed,
+                    .sendCommitted, .sendNotCommitted, .sendConflicted, .changeCommitted,
+                    .readConfirmed,
                     .credentialChanged, .timePassed, .acceptedAgain,
                 ]
             )

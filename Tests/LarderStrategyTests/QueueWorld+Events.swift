@@ -30,6 +30,7 @@ extension QueueWorld {
         .notNow(retryAfter: .seconds(9), rest: .seconds(8)),
         .unclear(.gateway), .unclear(.lost), .captive, .neverLeft, .neverLeft, .noCredential,
         .unclear(.refusedRepeat), .serverFailed(retryAfter: nil),
+        .conflict(.wait), .conflict(.again), .conflict(.fail),
         .serverFailed(retryAfter: .seconds(5)),
     ]
 
@@ -80,11 +81,12 @@ extension QueueWorld {
         var notApplied = row.record.answersNotApplied
         let isDenied =
             switch verdict {
-            case .neverLeft, .captive, .authNeeded, .noCredential: true
+            case .neverLeft, .captive, .authNeeded, .noCredential, .conflict: true
             case .notNow(_, _, let isSure): isSure
             case .confirmed, .accepted, .serverFailed, .refused, .unclear: false
             }
-        let isPerhapsApplied = row.record.isPerhapsApplied || !isDenied
+        var isPerhapsApplied = row.record.isPerhapsApplied || !isDenied
+        if case .conflict = verdict { isPerhapsApplied = false }
         func change(_ state: ModifierState, _ until: Duration?, attempts: Int) -> Expected {
             .change(
                 ModifierQueue.Change(
@@ -93,17 +95,21 @@ extension QueueWorld {
                     attempts: attempts,
                     answersNotApplied: notApplied,
                     isStalled: notApplied >= rules.stalledAfter,
-                    isPerhapsApplied: isPerhapsApplied
+                    isPerhapsApplied: isPerhapsApplied,
+                    round: verdict == .conflict(.again) ? .next : .same
                 )
             )
         }
-        var ceiling = Duration.seconds(1)
-        for _ in 1..<max(attempts, 1) { ceiling = min(ceiling * 2, .seconds(300)) }
+        let ceiling = Self.ceiling(after: attempts)
         let isLast = row.record.attemptsMax.map { attempts >= $0 } ?? false
         switch verdict {
         case .confirmed: return .settle(.confirmed)
         case .accepted: return change(.accepted, now + rules.acceptedLimit, attempts: attempts)
         case .refused: return .settle(.failed(.refused))
+        case .conflict(.fail): return .settle(.failed(.conflict))
+        case .conflict(.look), .conflict(.wait): return change(.conflict, nil, attempts: attempts)
+        case .conflict(.again):
+            return isLast ? .settle(.failed(.attempts)) : change(.queued, nil, attempts: attempts)
         case .serverFailed where goesToAPerson(verdict, row):
             notApplied += 1
             return .change(
@@ -137,6 +143,10 @@ extension QueueWorld {
         }
     }
 
+    private static func ceiling(after attempts: Int) -> Duration {
+        (1..<max(attempts, 1)).reduce(.seconds(1)) { ceiling, _ in min(ceiling * 2, .seconds(300)) }
+    }
+
     /// 10: what must not be repeated is not repeated without end after a 500.
     private func goesToAPerson(_ verdict: ModifierVerdict, _ row: QueueJudge.Row) -> Bool {
         guard case .serverFailed = verdict else { return verdict == .unclear(.refusedRepeat) }
@@ -151,7 +161,7 @@ extension QueueWorld {
         let (number, origin) = (row.record.number, row.record.origin)
         let wasTrial = judge.reach(origin) == .closed(trial: number)
         switch verdict {
-        case .confirmed, .accepted, .notNow, .serverFailed, .refused, .unclear(.gateway),
+        case .confirmed, .accepted, .notNow, .serverFailed, .refused, .conflict, .unclear(.gateway),
             .unclear(.refusedRepeat):
             reached(origin, chance)
         case .authNeeded: reached(origin, chance)
@@ -179,7 +189,7 @@ extension QueueWorld {
         var rest = QueueJudge.Rest.waking(from: wake)
         switch verdict {
         case .noCredential: rest = .resting(until: now)
-        case .confirmed, .accepted, .refused, .authNeeded:
+        case .confirmed, .accepted, .refused, .conflict, .authNeeded:
             judge.succeeded(at: origin, wake: wake, now)
         case .notNow, .serverFailed, .unclear, .captive:
             switch verdict {
@@ -372,7 +382,7 @@ extension QueueWorld {
 
     private mutating func retry(_ number: ModifierNumber) {
         var expected = refusal(number)
-        let states: [ModifierState] = [.retryWait, .unknown, .authWait]
+        let states: [ModifierState] = [.retryWait, .unknown, .authWait, .conflict]
         if expected == nil, let row = judge.rows[number] {
             if !states.contains(row.record.state) { expected = .nothingToRetry }
             if expected == nil, row.record.state == .authWait {
@@ -439,7 +449,7 @@ extension QueueWorld {
 
 extension QueueJudge.Row {
     fileprivate var waitsForAPerson: Bool {
-        step == nil && (record.state == .unknown && until == nil)
+        step == nil && (record.state == .unknown && until == nil || record.state == .conflict)
     }
 }
 

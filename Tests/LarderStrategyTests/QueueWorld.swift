@@ -148,7 +148,7 @@ struct QueueWorld {
             case .accepted: moment(record.nextAttemptAt, rules.acceptedLimit)
             case .unknown:
                 record.resends ? moment(record.nextAttemptAt, longestPause(record)) : nil
-            case .queued, .inFlight, .confirmed, .authWait, .failed, .cancelled: nil
+            case .queued, .inFlight, .confirmed, .authWait, .conflict, .failed, .cancelled: nil
             }
         judge.rows[number]?.until = until
         judge.rows[number]?.floor = record.state == .retryWait ? until ?? .zero : .zero

@@ -68,18 +68,6 @@ struct RenamedLaneTests {
         #expect(next == [.commitSend(ModifierNumber(2))])
     }
 
-    @Test("A write with an id that no answer told is not sent and fails with its dependants")
-    mutating func missing() throws {
-        let number = ModifierNumber(1)
-        #expect(script.accept([try record(1, old)]) == [.commitSend(number)])
-        #expect(script.accept([try script.record(2, dependsOn: [1])]).isEmpty)
-        let actions = script.queue.sendRefused(number, now: script.now)
-        let dependants = [ModifierNumber(2)]
-        #expect(actions == [.settle(number, .failed(.parentFailed), dependants: dependants)])
-        #expect(script.queue.sendRefused(number, now: script.now).isEmpty)
-        script.queue.checkInvariants()
-    }
-
     @Test("A write that is not sent lets another try the credential")
     mutating func trial() throws {
         #expect(script.add([try script.record(1)]) == [1])
@@ -87,7 +75,7 @@ struct RenamedLaneTests {
         let second = ModifierNumber(2)
         let records = [try script.record(2), try script.record(3)]
         #expect(script.accept(records) == [.commitSend(second)])
-        let actions = script.queue.sendRefused(second, now: script.now)
+        let actions = script.queue.sendConflicted(second, .wait, now: script.now)
         #expect(actions.contains(.commitSend(ModifierNumber(3))))
         script.queue.checkInvariants()
     }

@@ -64,7 +64,7 @@ struct ModifierCommandTests {
             "effect":{"type":"add","value":{"/likes":1}}}],"request":{"method":"POST",\
             "url":"\(Self.url)/likes","headers":{"X-From":"phone"},"body":{"n":1}},\
             "account":"work","lane":"cart","depends_on":["a","b"],"hold":"10s","expires":"7d",\
-            "max_attempts":3,"after_unknown":"resend"}
+            "max_attempts":3,"after_unknown":"resend","if_match":"strict","on_conflict":"client"}
             """
         let command = try Self.command(json)
         #expect(command.id?.text == "like-42")
@@ -78,6 +78,8 @@ struct ModifierCommandTests {
         #expect(command.expires == .seconds(7 * 86_400))
         #expect(command.attemptsMax == 3)
         #expect(command.afterUnknown == .resend)
+        #expect(command.ifMatch == .strict)
+        #expect(command.onConflict == .client)
         #expect(try ModifiersCommand(json: command.encodedJSON()) == ModifiersCommand(command))
     }
 
@@ -162,7 +164,7 @@ struct ModifierCommandTests {
                 "the member 'id' in 'changes[0].target' is missing"
             ),
             (#"{"changes":[{"target":{"id":""},"effect":{}}]}"#, .badID, "target"),
-            (change(#"{"type":"delete"}"#, #","if_match":"auto""#), .unknownMember, "if_match"),
+            (change(#"{"type":"delete"}"#, #","coalesce":"net""#), .unknownMember, "coalesce"),
             (change(#"{"type":"delete"}"#, #","max_attempts":0"#), .badRequest, "max_attempts"),
             (change(#"{"type":"delete"}"#, #","hold":"soon""#), .badRequest, "hold"),
             (change(#"{"type":"delete"}"#, #","hold":"25h""#), .badRequest, "1d"),

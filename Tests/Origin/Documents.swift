@@ -27,6 +27,12 @@ struct Documents {
         return .content(document.content, type: document.type).with("ETag", document.etag)
     }
 
+    /// Whether a document has the version that a write is for; without one, every version is right.
+    func matches(_ path: String, _ ifMatch: String?) -> Bool {
+        guard let ifMatch else { return true }
+        return documents[path].map { ifMatch == "*" || ifMatch == $0.etag } ?? false
+    }
+
     /// Does it as the `number`-th effect, which names its version.
     mutating func apply(_ write: Write, number: Int) -> Outcome {
         switch write.method {

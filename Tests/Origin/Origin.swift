@@ -139,6 +139,9 @@ extension Origin {
             return (.refusal(415, "neither JSON nor text"), nil)
         }
         if honoursKeys, let first = write.key.flatMap({ answers[$0] }) { return (first, nil) }
+        guard documents.matches(request.path, request.ifMatch) else {
+            return (.refusal(412, "it has another version"), nil)
+        }
         return apply(write)
     }
 

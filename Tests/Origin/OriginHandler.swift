@@ -134,7 +134,8 @@ extension Request {
             key: head.headers.first(name: "Idempotency-Key"),
             type: head.headers.first(name: "Content-Type"),
             authorization: head.headers.first(name: "Authorization"),
-            ifNoneMatch: head.headers.first(name: "If-None-Match")
+            ifNoneMatch: head.headers.first(name: "If-None-Match"),
+            ifMatch: head.headers.first(name: "If-Match")
         )
     }
 }

@@ -11,6 +11,8 @@ struct Request {
     var authorization: String?
     /// Of the header `If-None-Match`.
     var ifNoneMatch: String?
+    /// Of the header `If-Match`.
+    var ifMatch: String?
     var body: [UInt8] = []
 
     /// What is said to the origin itself, and not asked of its documents.

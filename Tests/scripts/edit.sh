@@ -11,6 +11,7 @@ source Tests/scripts/modifiers.sh
 # shellcheck source=Tests/scripts/kill.sh
 source Tests/scripts/kill.sh
 
+# shellcheck disable=SC2119
 start_origin
 configure <<END
 origins:

@@ -329,12 +329,12 @@ expect_equal "case 22: a 412 to what was sent again is checked: it was the first
     "confirmed 6" "$(member .state) $(view /lost | jq .n)"
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "does": "close"}'
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 412}'
-merge c22-7 /lost '{"n": 7}' '' '?wait=30s'
-expect_equal "case 22: or it was not" "failed refused 6" \
+merge c22-7 /lost '{"n": 7}' '{"on_conflict": "server"}' '?wait=30s'
+expect_equal "case 22: or it was not" "failed conflict 6" \
     "$(member '"\(.state) \(.reason)"') $(view /lost | jq .n)"
 act cancel 'c22-7'
 expect_equal "a cancellation that comes after its death leaves the dead letter" \
-    "409 urn:larder:already-settled failed refused" "$status $(member .type) $(fate c22-7)"
+    "409 urn:larder:already-settled failed conflict" "$status $(member .type) $(fate c22-7)"
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 502}'
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 403}'
 merge c22-8 /lost '{"n": 8}'
@@ -459,6 +459,57 @@ at_origin DELETE /gone-2
 change c20-2 /gone-2 '{"type": "delete"}'
 expect_equal "case 20: a delete shows at once" "410 urn:larder:deleted" "$(view /gone-2)"
 expect_equal "case 20: one that is answered 404 is confirmed" confirmed "$(fate c20-2)"
+
+# -- what another device has changed meanwhile
+
+# theirs PATH PATCH: another device writes.
+theirs() {
+    at_origin PATCH "$1" --header 'Content-Type: application/merge-patch+json' --data "$2" \
+        --output /dev/null
+}
+
+disputed='[.conflict[0] | .base, .mine, .theirs] | tojson'
+have /shared/a '{"n":1,"m":1}'
+theirs /shared/a '{"m": 2}'
+merge c19-1 /shared/a '{"n": 2}' '' '?wait=30s'
+expect_equal "case 19: an edit of another member is kept" \
+    'confirmed c19-1 c19-1.2 {"n":2,"m":2}' \
+    "$(member .state) $(received_keys /shared/a) $(at_origin GET /shared/a)"
+theirs /shared/a '{"n": 3}'
+merge c19-2 /shared/a '{"n": 4}'
+has_state "case 19: an edit of the same member is not overwritten" c19-2 conflict
+expect_equal "case 19: what is disputed is shown" \
+    '[{"/n":2},{"/n":4},{"/n":3}] decision' \
+    "$(modifier c19-2 "$disputed") $(modifier c19-2 .waiting_for.reason)"
+expect_equal "case 19: queue show prints it" \
+    'base={"/n":2} mine={"/n":4} theirs={"/n":3}' \
+    "$("$bin/cachectl" --socket "$socket" queue show c19-2 |
+        awk '$1 ~ /^(base|mine|theirs)$/ {printf "%s%s=%s", sep, $1, $2; sep = " "}')"
+expect_equal "case 19: status counts it" "degraded 1" \
+    "$(status_of '"\(.state) \(.queue.states.conflict)"')"
+expect_equal "case 19: the user's own value shows" '{"n":4,"m":2}' "$(view /shared/a)"
+act retry c19-2
+expect_equal "case 19: retry keeps mine" 'confirmed {"n":4,"m":2}' \
+    "$(fate c19-2) $(at_origin GET /shared/a)"
+set_origin offline
+merge c19-3 /shared/a '{"n": 5}'
+theirs /shared/a '{"n": 6}'
+set_origin online
+has_state "case 19: the same after an outage" c19-3 conflict
+act cancel c19-3
+expect_equal "case 19: cancel takes theirs" '{"n":6,"m":2} {"n":6,"m":2}' \
+    "$(view /shared/a) $(at_origin GET /shared/a)"
+theirs /shared/a '{"n": 7}'
+merge c19-4 /shared/a '{"n": 8}' '{"on_conflict": "server"}'
+expect_equal "case 19: with 'server' it fails" "failed conflict" "$(fate c19-4)"
+theirs /shared/a '{"n": 9}'
+merge c19-5 /shared/a '{"n": 10}' '{"on_conflict": "client"}'
+expect_equal "case 19: with 'client' it goes over theirs" 'confirmed {"n":10,"m":2}' \
+    "$(fate c19-5) $(at_origin GET /shared/a)"
+control '{"prefix": "/shared/a", "method": "PATCH", "times": 1, "status": 409}'
+merge c19-6 /shared/a '{"n": 11}'
+expect_equal "case 19: a 409 while nothing has changed is a refusal" "failed refused" \
+    "$(fate c19-6)"
 stats_of() {
     api http://larder/v1/stats | jq --raw-output ".modifiers | $1"
 }

@@ -206,6 +206,8 @@ public struct ModifierFrame: FrameMembers, Equatable {
     /// The origin's answer as in the report of the modifier, with the first 2 KiB of the body; only
     /// when it settles.
     @OmittedWhenNil public var answer: RawJSON?
+    /// Of a conflict: its targets as they were, as the modifier wants them, and as they are.
+    @OmittedWhenNil public var conflict: [ModifierConflict]?
     /// Whether the watcher changed it itself, by its `Larder-Client` header; omitted if not.
     @OmittedWhenNil public var isOwn: Bool?
     /// Whether more of the revision follows, so that it cannot be used as `since` yet; omitted if
@@ -225,6 +227,7 @@ public struct ModifierFrame: FrameMembers, Equatable {
         case reverted
         case problem
         case answer
+        case conflict
         case isOwn = "self"
         case more
     }
@@ -254,10 +257,14 @@ public struct ModifierFrame: FrameMembers, Equatable {
             .cancelled where change.mark != .dropped:
             reverted = names
         case .held, .queued, .inFlight, .confirmed, .accepted, .retryWait, .unknown,
-            .authWait, .failed, .cancelled:
+            .authWait, .conflict, .failed, .cancelled:
             targets = names
         }
-        problem = change.problem.isEmpty ? nil : RawJSON(unchecked: change.problem)
+        if change.state == .conflict {
+            conflict = try? APIDecoder(.lenient).decode(from: change.problem) as [ModifierConflict]
+        } else if !change.problem.isEmpty {
+            problem = RawJSON(unchecked: change.problem)
+        }
         answer = change.answer.isEmpty ? nil : RawJSON(unchecked: change.answer)
         (self.isOwn, more) = (isOwn.ifTrue, hasMore.ifTrue)
     }

@@ -30,6 +30,8 @@ public struct ModifierReport: Codable, Equatable, Sendable {
     @OmittedWhenNil public var waitingFor: ModifierWait?
     /// The last answer of the origin; omitted without one.
     @OmittedWhenNil public var answer: ModifierAnswer?
+    /// Of a conflict: its targets as they were, as the modifier wants them, and as they are.
+    @OmittedWhenNil public var conflict: [ModifierConflict]?
     /// Ids of modifiers that depend on it.
     public var dependants: [String]
     /// Number of the user whose modifier it is.
@@ -98,6 +100,38 @@ public struct ModifierTarget: Codable, Equatable, Sendable {
     }
 }
 
+/// A target of a modifier that another device has changed, too.
+///
+/// Each value is an object with the places that the modifier assigns to: JSON pointers (RFC 6901),
+/// of which the empty one is the whole. A place without a value is left out. Null stands for a
+/// deleted target.
+public struct ModifierConflict: Codable, Equatable, Sendable {
+    /// Id of the entry or entity.
+    public var id: String
+    /// The values when the modifier was accepted; omitted if not known or too long.
+    @OmittedWhenNil public var base: RawJSON?
+    /// The values that the modifier makes; omitted if not known or too long.
+    @OmittedWhenNil public var mine: RawJSON?
+    /// The values at the origin; omitted if not known or too long.
+    @OmittedWhenNil public var theirs: RawJSON?
+
+    package init(_ id: EntryID, base: [UInt8]?, mine: [UInt8]?, theirs: [UInt8]?) {
+        self.id = id.description
+        self.base = base.map(RawJSON.init(unchecked:))
+        self.mine = mine.map(RawJSON.init(unchecked:))
+        self.theirs = theirs.map(RawJSON.init(unchecked:))
+    }
+
+    /// Without the values that have more bytes.
+    package func cut(to bytes: Int) -> ModifierConflict {
+        var cut = self
+        if cut.base?.bytes.count ?? 0 > bytes { cut.base = nil }
+        if cut.mine?.bytes.count ?? 0 > bytes { cut.mine = nil }
+        if cut.theirs?.bytes.count ?? 0 > bytes { cut.theirs = nil }
+        return cut
+    }
+}
+
 /// The answer to an accepted modifier.
 public struct ModifierReceipt: Codable, Equatable, Sendable {
     /// Id of the modifier.
@@ -150,6 +184,8 @@ public struct ModifierState: WireEnum {
     public static let unknown = ModifierState(rawValue: "unknown")
     /// The origin needs a credential.
     public static let authWait = ModifierState(rawValue: "auth_wait")
+    /// Another device has changed what it changes; a person decides.
+    public static let conflict = ModifierState(rawValue: "conflict")
     /// The modifier failed.
     public static let failed = ModifierState(rawValue: "failed")
     /// The modifier was cancelled.
@@ -158,7 +194,7 @@ public struct ModifierState: WireEnum {
     /// Every value that this version knows.
     public static let known: [ModifierState] = [
         .held, .queued, .inFlight, .confirmed, .accepted, .retryWait, .unknown,
-        .authWait, .failed, .cancelled,
+        .authWait, .conflict, .failed, .cancelled,
     ]
     /// The value as it travels.
     public let rawValue: String
@@ -184,6 +220,8 @@ public struct ModifierReason: WireEnum {
     public static let expired = ModifierReason(rawValue: "expired")
     /// The origin refused the modifier.
     public static let refused = ModifierReason(rawValue: "refused")
+    /// Another device had changed what the modifier changes.
+    public static let conflict = ModifierReason(rawValue: "conflict")
     /// Another modifier that this one depends on failed.
     public static let parentFailed = ModifierReason(rawValue: "parent_failed")
     /// The daemon could not read the modifier.
@@ -195,7 +233,8 @@ public struct ModifierReason: WireEnum {
 
     /// Every value that this version knows.
     public static let known: [ModifierReason] = [
-        .attempts, .expired, .refused, .parentFailed, .unreadable, .discarded, .cancelled,
+        .attempts, .expired, .refused, .conflict, .parentFailed, .unreadable, .discarded,
+        .cancelled,
     ]
     /// The value as it travels.
     public let rawValue: String

@@ -45,6 +45,8 @@ extension OriginModifiers {
         idempotency = key
         answer = AnswerRule(rawValue: rules.answer.rawValue)
         afterUnknown = UnknownRule(rawValue: rules.afterUnknown.rawValue)
+        ifMatch = MatchRule(rawValue: rules.ifMatch.rawValue)
+        onConflict = ConflictRule(rawValue: rules.onConflict.rawValue)
         acceptedLimit = rules.acceptedLimit
         stalledAfter = rules.stalledAfter
         refusedIf = rules.refusedIf.map { .init(pointer: $0.pointer, equals: $0.equals) }

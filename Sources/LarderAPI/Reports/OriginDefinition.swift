@@ -99,6 +99,10 @@ public struct OriginModifiers: Codable, Equatable, Sendable {
     public var answer: AnswerRule?
     /// The next step of a modifier that may have reached the origin without a clear answer.
     public var afterUnknown: UnknownRule?
+    /// Whether an If-Match protects what others wrote.
+    public var ifMatch: MatchRule?
+    /// The next step of a modifier if another device has changed the same.
+    public var onConflict: ConflictRule?
     /// Time for which a modifier shows that the origin answered with 202.
     public var acceptedLimit: Duration?
     /// Number of failed attempts after which a modifier is marked as stalled.
@@ -159,6 +163,46 @@ public struct UnknownRule: WireEnum {
     public static let hold = UnknownRule(rawValue: "hold")
     /// Every value that this version knows.
     public static let known: [UnknownRule] = [.auto, .resend, .hold]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// Whether an If-Match protects what other devices wrote.
+public struct MatchRule: WireEnum {
+    /// An If-Match is sent if the target's own URL gave a strong ETag.
+    public static let auto = MatchRule(rawValue: "auto")
+    /// As `auto`; if no ETag is known, the target is read first.
+    public static let strict = MatchRule(rawValue: "strict")
+    /// No If-Match is sent, and the target is not compared.
+    public static let none = MatchRule(rawValue: "none")
+    /// Every value that this version knows.
+    public static let known: [MatchRule] = [.auto, .strict, .none]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// The next step of a modifier if another device has changed the same.
+public struct ConflictRule: WireEnum {
+    /// The modifier is sent again if what it changes is as it was; else a person decides.
+    public static let rebase = ConflictRule(rawValue: "rebase")
+    /// The modifier fails, and the value of the origin stays.
+    public static let server = ConflictRule(rawValue: "server")
+    /// The modifier is sent again over the value of the origin.
+    public static let client = ConflictRule(rawValue: "client")
+    /// A person decides.
+    public static let manual = ConflictRule(rawValue: "manual")
+    /// Every value that this version knows.
+    public static let known: [ConflictRule] = [.rebase, .server, .client, .manual]
     /// The value as it travels.
     public let rawValue: String
 

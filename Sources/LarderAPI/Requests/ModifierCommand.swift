@@ -25,6 +25,10 @@ public struct ModifierCommand: Codable, Equatable, Sendable {
     @OmittedWhenNil public var maxAttempts: Int?
     /// The next step if it may have reached the origin; without it, by the origin's rule.
     @OmittedWhenNil public var afterUnknown: UnknownRule?
+    /// Whether an If-Match protects what others wrote; without it, by the origin's rule.
+    @OmittedWhenNil public var ifMatch: MatchRule?
+    /// The next step if another device has changed the same; without it, by the origin's rule.
+    @OmittedWhenNil public var onConflict: ConflictRule?
 
     /// A modifier with nothing but its changes.
     public init(changes: [ModifierChange]? = nil) {

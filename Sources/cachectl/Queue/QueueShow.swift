@@ -59,6 +59,12 @@ struct QueueShow: AsyncParsableCommand {
         add("user", words.owner)
         add("accepted", "\(report.acceptedAt.text), \(words.age) ago")
         add("settled", report.settledAt?.text)
+        for conflict in report.conflict ?? [] {
+            add("conflict", conflict.id)
+            add("  base", conflict.base?.words)
+            add("  mine", conflict.mine?.words)
+            add("  theirs", conflict.theirs?.words)
+        }
         for target in report.targets {
             add("target", target.id)
             add("  without it", target.before?.words)
@@ -112,6 +118,10 @@ struct ModifierWords {
         case "backoff": "its next attempt"
         case "credential":
             "a credential that its server takes: cachectl origin login \(wait.name ?? "NAME")"
+        case "decision" where report.conflict != nil:
+            "a decision, as another device changed the same: retry to keep it, cancel to take theirs"
+        case "decision" where report.state == .conflict:
+            "a decision, as its server has told no id for a thing that it names: cancel it"
         case "decision": "a decision: retry or drop it"
         case "offline": "its server, which does not answer"
         case "captive": "its server, which a captive portal blocks"
@@ -130,6 +140,10 @@ extension Timestamp {
     fileprivate init(_ moment: LarderAPI.Timestamp) {
         self.init(milliseconds: moment.milliseconds)
     }
+}
+
+extension RawJSON {
+    fileprivate var words: String { ViewReport.json(bytes, isComplete: true).words }
 }
 
 extension ViewReport {

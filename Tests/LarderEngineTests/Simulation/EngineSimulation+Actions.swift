@@ -106,6 +106,8 @@ extension EngineSimulation {
         )
         var command = ModifierCommand(changes: known, request: derived ?? post)
         command.id = try ModifierID(id)
+        // Conflicts with other devices are not modelled here.
+        command.ifMatch = ModifierRules.MatchRule.none
         var lanes = Set(try paths.map { "id:\(try Self.id($0).text)" })
         if chance(1, of: 5) {
             let name = chance(1, of: 2) ? "x" : "y"

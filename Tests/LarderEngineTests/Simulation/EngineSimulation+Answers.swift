@@ -98,6 +98,12 @@ extension EngineSimulation {
         _ resource: SimulatedServer.Resource
     ) {
         user = checker
+        let view = resource.value.map { PlainView.value($0, isComplete: true) } ?? .deleted
+        guard judge.queues.allSatisfy({ $0.isShownByCheck(request.path, view) }) else {
+            // Otherwise it is a conflict, which is not modelled.
+            put(.answeredCheck(request.path, .notNow))
+            return reply(request, 503)
+        }
         guard let value = resource.value else {
             put(.answeredCheck(request.path, .said(.deleted)))
             return reply(request, chance(1, of: 2) ? 404 : 410)
@@ -112,7 +118,8 @@ extension EngineSimulation {
         let modifier = modifier(of: request)
         user = modifier.user
         let mayCheck = mayCheck()
-        if judge.queues.first?[modifier.id]?.mayBeApplied == true, chance(1, of: 2), mayCheck {
+        let isRepeat = judge.queues.allSatisfy { $0[modifier.id]?.mayBeApplied == true }
+        if isRepeat, chance(1, of: 2), mayCheck {
             checker = user
             put(.attemptEnded(modifier.id, .preconditionFailed))
             return reply(request, 412)
@@ -134,14 +141,12 @@ extension EngineSimulation {
             put(.attemptEnded(modifier.id, verdict))
             let headers = chance(1, of: 2) ? ["Retry-After": "\(draw(0..<20))"] : [:]
             reply(request, status, headers)
-        case 57..<61 where mayCheck:
-            checker = user
-            put(.attemptEnded(modifier.id, .preconditionFailed))
-            reply(request, 412)
         case 57..<67:
             let isGone = modifier.method == "DELETE"
             let gone = isGone ? [] : [404, 410]
-            let status = pick([400, 403, 409, 422, 428] + gone) ?? 400
+            // To another attempt than a repeat these tell of a conflict.
+            let conflicts = isRepeat ? [409, 428] : []
+            let status = pick([400, 403, 422] + gone + conflicts) ?? 400
             put(.attemptEnded(modifier.id, .refused(status)))
             reply(request, status)
         case 67..<72:

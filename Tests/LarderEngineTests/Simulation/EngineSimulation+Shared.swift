@@ -112,6 +112,17 @@ extension EngineSimulation {
 }
 
 extension PlainQueue {
+    /// Whether what is asked for after a 412 shows there what it was to do.
+    func isShownByCheck(_ path: String, _ view: PlainView) -> Bool {
+        unsettled.contains { modifier in
+            guard case .checking(let left, true, _) = modifier.standing, left.first == path
+            else { return false }
+            var part = modifier
+            part.changes.removeAll { $0.path != path }
+            return part.isShown { _ in view }
+        }
+    }
+
     /// The targets of what is checked after a 412.
     var checked: [String] {
         unsettled.filter { if case .checking = $0.standing { true } else { false } }

@@ -325,21 +325,23 @@ struct PlainQueue: Hashable {
             else { continue }
             switch answer {
             case .notNow: end(modifier, .unclear, input: input, at: now)
-            case .nothing: refuse(modifier.id)
+            case .nothing: leaveToPerson(modifier.id)
             case .said(let base):
                 found[left.removeFirst()] = base
                 change(modifier.id) { $0.standing = .checking(left, isAsked: false, found: found) }
                 guard left.isEmpty else { break }
-                let isShown = modifier.isShown { Self.view(found[$0] ?? .unknown) }
-                if isShown {
-                    end(modifier, .confirmed(nil), input: input, at: now)
-                } else {
-                    refuse(modifier.id)
-                }
+                end(modifier, .confirmed(nil), input: input, at: now)
             }
             return true
         }
         return false
+    }
+
+    private mutating func leaveToPerson(_ id: String) {
+        change(id) {
+            $0.needsPerson = true
+            $0.standing = .unknown
+        }
     }
 
     private mutating func end(
@@ -372,14 +374,11 @@ struct PlainQueue: Hashable {
         case .refused(let status):
             guard modifier.mayBeApplied, (400..<500).contains(status) else { return refuse(id) }
             if status == 409, isHonoured { return end(modifier, .notNow, input: input, at: now) }
-            change(id) {
-                $0.needsPerson = true
-                $0.standing = .unknown
-            }
+            leaveToPerson(id)
         case .preconditionFailed:
-            // It may be what an attempt before has done.
-            let paths = modifier.mayBeApplied ? modifier.visible.map(\.path) : []
-            guard !paths.isEmpty else { return refuse(id) }
+            // It may be what an attempt before has done; without an effect nothing can show that.
+            let paths = modifier.visible.map(\.path)
+            guard !paths.isEmpty else { return leaveToPerson(id) }
             change(id) { $0.standing = .checking(paths, isAsked: false, found: [:]) }
         case .authNeeded:
             change(id) {

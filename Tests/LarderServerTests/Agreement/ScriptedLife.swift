@@ -34,6 +34,7 @@ private final class ScriptedOrigin: Sendable {
 /// What clients and an origin do to the ids that all routes are asked for, and what these then say.
 ///
 /// A modifier is held until the test has it sent, the one that was accepted first before the others.
+/// It is sent over other devices' edits, too.
 final class ScriptedLife: Sendable {
     let server: ServerFixture
     let round: RouteRound
@@ -108,7 +109,7 @@ final class ScriptedLife: Sendable {
         let lane = lane.map { #""lane":"\#($0)","# } ?? ""
         let json = """
             {"id":"\(id.text)","account":"\(round.account.text)",\(lane)"hold":"\(hold.components.seconds)s",\
-            "changes":[{"target":{"id":"\(name)"},"effect":\(effect)}],\
+            "changes":[{"target":{"id":"\(name)"},"effect":\(effect)}],"on_conflict":"client",\
             "request":{"method":"PUT","url":"\(ServerFixture.baseURL)/w/\(number)"}}
             """
         let answer = try await round.client.ask("POST", "/v1/modifiers", body: Array(json.utf8))

@@ -167,7 +167,7 @@ extension GoldenBytesTests {
             "A rule that is not there",
             "POST",
             "/v1/modifiers",
-            body: body("m6", more: #","on_conflict":"fail""#)
+            body: body("m6", more: #","on_success":"fail""#)
         )
         try await said.ask(
             "A raw write of a part",

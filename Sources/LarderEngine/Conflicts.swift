@@ -1,0 +1,371 @@
+import LarderJSON
+import LarderModel
+import LarderNormalize
+import LarderStore
+import LarderStrategy
+import LarderWire
+import Logging
+
+import struct LarderAPI.APIEncoder
+import struct LarderAPI.ModifierConflict
+
+/// Compares the targets of a modifier with the values that it has seen of them (case 19).
+///
+/// ``ConflictRules`` decides what follows.
+struct Conflicts: Sendable {
+    let context: EngineContext
+
+    // MARK: Before a round
+
+    /// Whether a modifier is sent, and with which If-Match; called on the writer's thread.
+    ///
+    /// `isRead`: the targets were read for an ETag just now.
+    func decision(on departing: DepartingModifier, isRead: Bool) -> SendDecision {
+        let modifier = departing.whole.modifier
+        let settings = settings(of: modifier)
+        guard settings.match != .none, !settings.rules.hasOwnCondition else {
+            return .send(etag: nil)
+        }
+        // A repeat is the same request.
+        guard !modifier.mayBeApplied else { return .send(etag: modifier.etag) }
+        let etag = etag(of: departing)
+        guard etag != nil || settings.match != .strict || isRead else { return .look }
+        let theirs = changed(departing.whole, departing.compared)
+        if settings.rules.beforeRound(isChanged: !theirs.isEmpty) != nil {
+            return .stop(theirs: theirs)
+        }
+        return .send(etag: etag)
+    }
+
+    /// Gives the step that follows a ``SendDecision/stop(theirs:)``.
+    func step(of modifier: StoredModifier) -> ConflictRules.Step {
+        settings(of: modifier).rules.beforeRound(isChanged: true) ?? .wait
+    }
+
+    /// The strong ETag that the request's own URL gave, where that is a target.
+    ///
+    /// A POST gets no If-Match: many servers ignore it there, and with it the request would count as
+    /// one that can be repeated.
+    private func etag(of departing: DepartingModifier) -> String? {
+        guard departing.whole.modifier.method != "POST",
+            let id = try? EntryID(departing.whole.modifier.url),
+            case .value(let entry, _)? = departing.bases[id], let etag = entry.etag,
+            etag.hasPrefix("\"")
+        else { return nil }
+        return etag
+    }
+
+    /// Reads the targets for their ETags; if that fails, gives what follows for the queue.
+    func readBeforeRound(_ whole: WholeModifier) async -> ModifierKeeper.Turn? {
+        let (number, rules) = (whole.modifier.number, rules(of: whole.modifier))
+        switch await read(whole) {
+        case nil: return nil
+        case .notNow:
+            return { [context] in $0.sendNotCommitted(number, chance: context.chance(), now: $1) }
+        case .some(let verdict):
+            return { [context] in
+                $0.readFailed(number, verdict, rules: rules, chance: context.chance(), now: $1)
+            }
+        }
+    }
+
+    private func rules(of modifier: StoredModifier) -> ModifierRules {
+        context.origins.decide(modifier.url, for: modifier.scope.uid).settings?.modifiers
+            ?? ModifierRules()
+    }
+
+    private func settings(
+        of modifier: StoredModifier
+    ) -> (match: ModifierRules.MatchRule, rules: ConflictRules) {
+        let defaults = rules(of: modifier)
+        var rules = ConflictRules(modifier.onConflict ?? defaults.onConflict)
+        rules.rounds = modifier.conflicts + 1
+        rules.hasOwnCondition = modifier.hasOwnCondition
+        return (modifier.ifMatch ?? defaults.ifMatch, rules)
+    }
+
+    // MARK: After an answer
+
+    struct Finding: Sendable {
+        var verdict: ModifierVerdict
+        /// The touched values of the targets.
+        var theirs: [EntryID: [UInt8]] = [:]
+        /// JSON that tells watchers of it.
+        var told: [UInt8] = []
+    }
+
+    /// Before the first attempt of a round, another device's edits were found.
+    func finding(on whole: WholeModifier, _ theirs: [EntryID: [UInt8]]) -> Finding {
+        Finding(verdict: .conflict(.look), theirs: theirs, told: told(whole, theirs))
+    }
+
+    /// Reads the targets and gives the meaning of a 409, 412 or 428; nil when the daemon is ending.
+    ///
+    /// The verdict on any other answer stays.
+    func finding(on whole: WholeModifier, _ end: ModifierAttempt.End) async -> Finding? {
+        guard case .conflict = end.verdict, let status = end.answer?.status else {
+            return Finding(verdict: end.verdict)
+        }
+        let modifier = whole.modifier
+        let settings = settings(of: modifier)
+        do throws(StoreError) {
+            let before = try await targets(of: modifier)
+            guard await read(whole) == nil else {
+                let isEnding = Task.isCancelled || context.isDraining
+                return isEnding ? nil : Finding(verdict: .notNow(retryAfter: nil))
+            }
+            let after = try await targets(of: modifier)
+            let isCompared = settings.match != .none
+            let theirs = isCompared ? changed(whole, after) : [:]
+            let step = settings.rules.afterAnswer(
+                status,
+                isChanged: !theirs.isEmpty,
+                isSameBase: modifier.targets.allSatisfy { Self.isSame(before[$0], after[$0]) }
+            )
+            guard let step else { return Finding(verdict: .refused) }
+            var finding = finding(on: whole, present(whole, after))
+            finding.verdict = .conflict(step)
+            return finding
+        } catch {
+            context.note("the targets of a modifier were not read", error)
+            return Finding(verdict: .notNow(retryAfter: nil))
+        }
+    }
+
+    private func targets(
+        of modifier: StoredModifier
+    ) async throws(StoreError) -> [EntryID: TargetBase] {
+        let found = try await context.store.modifiers.withTargets(modifier.number)
+        return found?.1.mapValues(\.base) ?? [:]
+    }
+
+    /// Whether a target says the same; nothing tells that one has changed that was not known.
+    private static func isSame(_ before: TargetBase?, _ after: TargetBase?) -> Bool {
+        guard let before, before.isKnown, let after else { return true }
+        if before.said == after.said, before.said != nil { return true }
+        switch (TargetContent(before), TargetContent(after)) {
+        case (.json(let value), .json(let other)): return value.isSame(as: other)
+        case (.deleted, .deleted), (.unknown, .unknown): return true
+        case (_, _): return false
+        }
+    }
+
+    /// Asks the origin what the targets are now; why it cannot be asked for now, or nil.
+    private func read(_ whole: WholeModifier) async -> ModifierVerdict? {
+        let scope = context.store.key(for: whole.modifier.scope)
+        for id in whole.modifier.targets where !whole.modifier.implied.contains(id) {
+            guard let (url, origin) = context.address(of: id, in: scope) else { continue }
+            let request = FetchRequest(FetchOrder(url: url), origin: origin)
+            switch await context.board.answer(to: request, scope, startsNew: true) {
+            case .current(let answer) where answer.isOvertaken: return .notNow(retryAfter: nil)
+            case .current, .deleted, .passed: continue
+            case .failed(let problem), .refused(_, let problem):
+                if [401, 407].contains(problem.originStatus) { return .authNeeded }
+                switch problem.kind {
+                case .unreachable, .offline, .timeout: return .neverLeft
+                case .captive: return .captive
+                case _ where problem.isTransient: return .notNow(retryAfter: nil)
+                default: continue
+                }
+            }
+        }
+        return nil
+    }
+
+    // MARK: Comparing
+
+    /// The touched values of each target that another device has changed.
+    ///
+    /// Of a deleted target the origin says itself what an update means (case 20).
+    private func changed(
+        _ whole: WholeModifier,
+        _ bases: [EntryID: TargetBase]
+    ) -> [EntryID: [UInt8]] {
+        let (origins, uid) = (context.origins, whole.modifier.scope.uid)
+        var found: [EntryID: [UInt8]] = [:]
+        for change in whole.changes {
+            guard let seen = change.seen, let base = bases[change.id], base.isKnown,
+                let effect = try? Effect(parsing: change.effect),
+                let now = TouchedValues(of: base, change.id, [effect])
+            else { continue }
+            if case .deleted = now { continue }
+            let document = origins.document(change.id, for: uid)
+            let values = TargetValues(base, of: change.id, [effect], document)
+            let isDone = [change.id: [effect]].areShown(
+                in: { _ in values.content },
+                view: { _, _, effects in values.view(effects) }
+            )
+            if !isDone, !seen.has(now) { found[change.id] = now.encoded }
+        }
+        return found
+    }
+
+    /// The touched values of each target as it is.
+    private func present(
+        _ whole: WholeModifier,
+        _ bases: [EntryID: TargetBase]
+    ) -> [EntryID: [UInt8]] {
+        var found: [EntryID: [UInt8]] = [:]
+        for change in whole.changes where !change.isImplied {
+            guard let base = bases[change.id], let effect = try? Effect(parsing: change.effect)
+            else { continue }
+            found[change.id] = TouchedValues(of: base, change.id, [effect])?.encoded
+        }
+        return found
+    }
+
+    /// Gives the values that a modifier of a user sees of a target when it is accepted.
+    func look(_ scope: ScopeKey) -> SeenValues.Look {
+        let (origins, uid) = (context.origins, scope.scope.uid)
+        return { id, target, effect, body in
+            guard let effect = try? Effect(parsing: effect),
+                let base = TouchedValues(of: target.base, id, [effect])
+            else { return nil }
+            let document = origins.document(id, for: uid)
+            guard !target.changes.isEmpty,
+                let view = TouchedValues(beneath: target, id, [effect], document, body),
+                !view.isSame(as: base)
+            else { return SeenValues(base: base.encoded) }
+            return SeenValues(base: base.encoded, view: view.encoded)
+        }
+    }
+
+    /// Gives the values that a modifier sees once an earlier one of the same user was confirmed.
+    ///
+    /// The answer shows what that one has assigned as the origin keeps it. Elsewhere a difference is
+    /// another device's edit, unless an If-Match has excluded that.
+    func renewal(after whole: WholeModifier) -> SeenValues.Renewal {
+        { change, before, after in
+            guard let seen = change.seen, let effect = try? Effect(parsing: change.effect),
+                let own = whole.effect(on: change.id),
+                let old = TouchedValues(of: before, change.id, [effect]), seen.has(old),
+                let new = TouchedValues(of: after, change.id, [effect]), !new.isSame(as: old)
+            else { return nil }
+            let places = whole.modifier.etag == nil ? TouchedPlaces([own]) : .whole
+            guard new.differs(from: old, onlyAt: places) else { return nil }
+            return SeenValues(base: seen.base, view: new.encoded)
+        }
+    }
+
+    // MARK: Telling
+
+    /// The values of a conflict as watchers hear of them.
+    private func told(_ whole: WholeModifier, _ theirs: [EntryID: [UInt8]]) -> [UInt8] {
+        let conflicts = whole.changes.compactMap { change -> ModifierConflict? in
+            guard let theirs = theirs[change.id] else { return nil }
+            return change.conflict(theirs, whole.body).cut(to: Limits.toldAnswerBytesMax)
+        }
+        return APIEncoder().encode(Array(conflicts.prefix(Limits.toldConflictsMax)))
+    }
+}
+
+extension SeenValues {
+    /// Whether a target has the touched places as they were in base, or in the view.
+    fileprivate func has(_ now: TouchedValues) -> Bool {
+        [base, view].contains { bytes in
+            bytes.flatMap(TouchedValues.init(parsing:)).map { now.isSame(as: $0) } ?? false
+        }
+    }
+}
+
+extension StoredModifier {
+    /// Whether the program gave a condition itself.
+    var hasOwnCondition: Bool {
+        ["If-Match", "If-None-Match", "If-Unmodified-Since"].contains { headers[$0] != nil }
+    }
+}
+
+extension WholeModifier {
+    /// The values of a conflict; nil for a modifier that is in none.
+    var conflict: [ModifierConflict]? {
+        guard modifier.state == .conflict || modifier.reason == .conflict else { return nil }
+        let found = changes.compactMap { change in
+            change.theirs.map { change.conflict($0, body) }
+        }
+        return found.isEmpty ? nil : found
+    }
+}
+
+extension StoredChange {
+    fileprivate func conflict(_ theirs: [UInt8], _ body: [UInt8]) -> ModifierConflict {
+        var mine: TouchedValues?
+        if let effect = try? Effect(parsing: effect), let values = TouchedValues(parsing: theirs) {
+            mine = values.after(effect, body: BodySummary(of: body, isJSON: false).digest)
+        }
+        return ModifierConflict(id, base: seen?.base, mine: mine?.encoded, theirs: theirs)
+    }
+}
+
+extension TouchedValues {
+    /// The places that effects assign to, as a target has them; nil if nothing can be compared.
+    fileprivate init?(of base: TargetBase, _ id: EntryID, _ effects: [Effect]) {
+        let content = TargetValues(base, of: id, effects).told
+        self.init(effects, in: content, isPart: base.isPart, bytes: base.entry?.body.digest)
+    }
+
+    private init?(
+        _ effects: [Effect],
+        in content: TargetContent,
+        isPart: Bool = false,
+        bytes: Digest?
+    ) {
+        let places = TouchedPlaces(effects)
+        guard !places.isEmpty else { return nil }
+        self.init(places, in: content, isPart: isPart, bytes: bytes?.entityTag)
+    }
+
+    /// The same in the view with the changes of a target.
+    fileprivate init?(
+        beneath target: Target,
+        _ id: EntryID,
+        _ effects: [Effect],
+        _ document: DocumentRules?,
+        _ body: (ModifierNumber) -> [UInt8]?
+    ) {
+        let waiting = target.changes.map(\.known)
+        guard !id.isEntity else {
+            let view = EntityView(target.base.held, waiting, document) {
+                body(target.changes[$0].number)
+            }
+            self.init(effects, in: TargetContent(told: view.held, effects), bytes: nil)
+            return
+        }
+        let base = TargetContent(target.base)
+        let content: TargetContent
+        var digest = target.entry?.body.digest
+        switch (document?.view(of: base, waiting) ?? View.of(base, waiting)).content {
+        case .unknown: content = .unknown
+        case .deleted: content = .deleted
+        case .base: content = base
+        case .json(let value): content = .json(value)
+        case .body(let place):
+            content = .opaque
+            let bytes = body(target.changes[place].number) ?? []
+            digest = BodySummary(of: bytes, isJSON: false).digest
+        }
+        self.init(effects, in: content, bytes: digest)
+    }
+
+    /// The touched places after an effect; nil if it does not fit.
+    fileprivate func after(_ effect: Effect, body: Digest) -> TouchedValues? {
+        switch effect {
+        case .put(let value): return .values([.whole: value])
+        case .replace: return .bytes(body.entityTag)
+        case .delete: return .deleted
+        case .merge, .patch, .set, .add, .listAdd, .listRemove, .all, .none: break
+        }
+        guard let value = asValue, case .json(let after, _) = effect.applied(to: .json(value))
+        else { return nil }
+        return TouchedValues([effect], in: .json(after), bytes: nil)
+    }
+
+    /// An object with nothing but these places; nil without one.
+    private var asValue: JSONValue? {
+        guard case .values(let values) = self else { return nil }
+        let assignments = values.map { JSONAssignment($0.key, $0.value) }
+            .sorted { $0.pointer.text < $1.pointer.text }
+        guard case .json(let value, _) = Effect.set(assignments).applied(to: .json(.object([])))
+        else { return values.isEmpty ? .object([]) : nil }
+        return value
+    }
+}
