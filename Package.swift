@@ -165,6 +165,7 @@ let package = Package(
         // Examples, which tests run.
         example("Greeting"),
         example("Reader"),
+        example("Todo"),
         // Tests.
         .target(
             name: "LarderTestSupport",
