@@ -25,6 +25,14 @@ extension LarderClient {
     ) async throws(LarderError) -> CredentialReport {
         var command = CredentialCommand(value: value)
         (command.header, command.expires) = (header, expires)
+        return try await set(command, at: origin)
+    }
+
+    private func set(
+        _ given: CredentialCommand,
+        at origin: String
+    ) async throws(LarderError) -> CredentialReport {
+        var command = given
         command.account = try accountParameter()
         var request = SocketRequest(
             posting: command,
@@ -33,6 +41,71 @@ extension LarderClient {
         )
         request.method = .PUT
         return try await connection.send(request)
+    }
+
+    /// Renews the credential of this client's account at an origin each time it is needed.
+    ///
+    ///     try await larder.provideCredential(at: "api") { reason in
+    ///         let token = try await session.refresh()
+    ///         var credential = CredentialCommand(value: "Bearer \(token.text)")
+    ///         credential.expires = token.expires
+    ///         return credential
+    ///     }
+    ///
+    /// The daemon asks when the origin has refused the credential or asks for one, and 60 s before
+    /// ``CredentialCommand/expires``. Of all programs of the user's account it asks one at a time,
+    /// so that two of them never use the same refresh token. The closure has 30 s; after that, and
+    /// if it throws, the daemon asks the next program.
+    ///
+    /// The call goes on over restarts of the daemon. Cancel its task to end it.
+    ///
+    /// - Parameters:
+    ///   - origin: Name of the origin.
+    ///   - renew: Gets a new credential from the server. Account and lease of its result are not used.
+    /// - Throws: `urn:larder:no-such-origin` if there is no origin of this name, or the error after
+    ///   which no other try makes sense.
+    public func provideCredential(
+        at origin: String,
+        renew: (RenewalReason) async throws -> CredentialCommand
+    ) async throws(LarderError) {
+        var plan = FollowPlan()
+        while true {
+            do throws(LarderError) {
+                try await renewOnce(at: origin, renew)
+                plan.streamSpoke()
+            } catch {
+                guard case .tryAgain(let pause, _) = plan.broke(error, chance: time.chance())
+                else { throw error }
+                do throws(CancellationError) {
+                    try await time.pause(pause)
+                } catch {
+                    throw .cancelled
+                }
+            }
+        }
+    }
+
+    private func renewOnce(
+        at origin: String,
+        _ renew: (RenewalReason) async throws -> CredentialCommand
+    ) async throws(LarderError) {
+        var query = RenewalQuery()
+        query.account = try accountParameter()
+        let target = socketTarget(try credentialPath(origin) + "/renewal", query)
+        var reader = try await FrameReader<RenewalOrder>(SocketRequest(.POST, target), of: self)
+        let order = try await reader.next().frame
+        guard var command = try? await renew(order.reason) else {
+            // The connection closes with the reader, and the lease ends with it.
+            guard !Task.isCancelled else { throw .cancelled }
+            return
+        }
+        command.lease = order.lease
+        do throws(LarderError) {
+            _ = try await set(command, at: origin)
+        } catch .tooLate {
+            // Another program was asked meanwhile, or the user has logged in.
+        }
+        await reader.drain()
     }
 
     /// Removes the credential of this client's account at an origin.

@@ -38,7 +38,7 @@ public enum LarderError: Error, Equatable, Sendable {
     case tooLarge(Problem)
     /// The request is invalid; the problem names the program's mistake.
     case invalid(Problem)
-    /// The modifier was already sent or settled, so the action came too late.
+    /// The modifier was already sent or settled, or another client renews the credential.
     case tooLate(Problem)
     /// The daemon is ending or overloaded, or its disk, cache or queue is full.
     case unavailable(Problem)
@@ -132,7 +132,7 @@ extension LarderError {
         case .originStatus, .redirectRefused, .addressRefused, .badAnswer, .notApplied:
             .originFailed(problem)
         case .bodyTooLarge, .headTooLarge, .entryTooLarge: .tooLarge(problem)
-        case .alreadySent, .alreadySettled: .tooLate(problem)
+        case .alreadySent, .alreadySettled, .leaseOver: .tooLate(problem)
         case .inUse: .unavailable(problem)
         case let kind?: kind.status < 500 ? .invalid(problem) : .unavailable(problem)
         }

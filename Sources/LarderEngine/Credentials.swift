@@ -2,99 +2,8 @@ package import LarderAPI
 package import LarderModel
 package import LarderStore
 import LarderStrategy
-import LarderUpstream
 import LarderWire
 import Logging
-import Synchronization
-
-/// The credentials that users gave for their accounts, as `state.db` has them; guarded by a lock.
-final class CredentialTable: Sendable {
-    private struct Held {
-        let stored: StoredCredential
-        let number: Int
-        var isRefused = false
-    }
-
-    private struct State {
-        var held: [CredentialName: Held] = [:]
-        var lastNumber = 0
-
-        mutating func set(_ stored: StoredCredential) {
-            lastNumber += 1
-            held[stored.name] = Held(stored: stored, number: lastNumber)
-        }
-    }
-
-    private let state: Mutex<State>
-    // Relaxed: it only keeps requests from looking into the table while no user has a credential.
-    private let isUsed: Atomic<Bool>
-    /// Lets changes in one after the other, so that this table and the file agree on the last one.
-    let changes = Turnstile(places: 1)
-
-    init(_ stored: [StoredCredential]) {
-        var state = State()
-        for stored in stored { state.set(stored) }
-        isUsed = Atomic(!stored.isEmpty)
-        self.state = Mutex(state)
-    }
-
-    func set(_ stored: StoredCredential) {
-        state.withLock { $0.set(stored) }
-        isUsed.store(true, ordering: .relaxed)
-    }
-
-    func remove(where isRemoved: (CredentialName) -> Bool) {
-        state.withLock { state in state.held = state.held.filter { !isRemoved($0.key) } }
-    }
-
-    /// The credential that a scope's requests to an origin carry.
-    ///
-    /// An origin that moved to another host gets none: the user gave it to the host before.
-    func credential(of scope: Scope, at origin: OriginSettings) -> Credential? {
-        held(scope, origin)?.stored.credential
-    }
-
-    func isRefused(_ scope: Scope, at origin: OriginSettings) -> Bool {
-        held(scope, origin)?.isRefused ?? false
-    }
-
-    private func held(_ scope: Scope, _ origin: OriginSettings) -> Held? {
-        guard isUsed.load(ordering: .relaxed) else { return nil }
-        let held = state.withLock { $0.held[CredentialName(scope, at: origin.name)] }
-        return held?.stored.address == origin.baseURL.originText ? held : nil
-    }
-
-    /// An origin's settings for the requests of a scope.
-    func settings(of origin: OriginSettings, for scope: Scope) -> OriginSettings {
-        guard let held = held(scope, origin) else { return origin }
-        return origin.with(held.stored.credential, of: held.stored.name, number: held.number)
-    }
-
-    /// Notes whether the origin took the credential of a request.
-    func noteAnswer(_ status: Int, to request: UpstreamRequest) {
-        guard let account = request.origin.account,
-            request.url.originText == request.origin.baseURL.originText,
-            status < 400 || status == 401 || status == 407
-        else { return }
-        state.withLock { state in
-            guard state.held[account.name]?.number == account.number else { return }
-            state.held[account.name]?.isRefused = status >= 400
-        }
-    }
-
-    /// Credentials that users gave before the daemon last ended.
-    static func stored(_ store: Store, _ logger: Logger) -> [StoredCredential] {
-        do throws(StoreError) {
-            return try store.credentials()
-        } catch {
-            logger.error(
-                "the credentials of users cannot be read",
-                metadata: .larder([.reason: "\(error.message)"])
-            )
-            return []
-        }
-    }
-}
 
 /// Credentials that users give the daemon for their accounts at origins.
 package struct Credentials: EnginePart {
@@ -131,7 +40,13 @@ package struct Credentials: EnginePart {
             )
         )
         try await table.changes.pass { () async throws(Problem) in
-            try await storing(await store.setCredential(stored))
+            try table.saving(stored.name, under: command.lease)
+            do throws(StoreError) {
+                try await store.setCredential(stored)
+            } catch {
+                table.notSaved(stored.name)
+                throw Problem(error)
+            }
             table.set(stored)
         }
         changed(stored.name, "set")
@@ -175,7 +90,7 @@ package struct Credentials: EnginePart {
         let counts = try await storing(await store.modifiers.waitingCounts(name))
         var report = CredentialReport(
             account: scope.scope.account.text,
-            refused: counts.refused > 0 || table.isRefused(scope.scope, at: origin),
+            refused: counts.refused > 0 || table.isRefused(name),
             waiting: counts.all
         )
         if let credential = table.credential(of: scope.scope, at: origin) {
@@ -189,5 +104,90 @@ package struct Credentials: EnginePart {
             (report.source, report.header) = (.origin, field.name)
         }
         return report
+    }
+}
+
+extension Credentials {
+    /// Waits until a client has to renew the credential of its account, and until its lease ends.
+    ///
+    /// `tell` takes the order and returns false if the client does not read it. The lease ends with
+    /// the next credential, after ``Limits/renewalLeaseTime``, or when the client hangs up.
+    ///
+    /// Returns false without an order when the time is over or the client hangs up.
+    package func order(
+        at name: OriginName,
+        _ scope: ScopeKey,
+        wait time: Duration?,
+        interest: Interest,
+        tell: (RenewalOrder) async -> Bool
+    ) async throws(Problem) -> Bool {
+        let account = CredentialName(scope.scope, at: name)
+        let end = time.map { clock.monotonic() + $0 }
+        guard let order = try await nextOrder(account, until: end, interest) else { return false }
+        defer { table.leaseEnded(order.lease, account) }
+        guard await tell(order) else { return true }
+        _ = try? await context.wait(
+            upTo: Limits.renewalLeaseTime,
+            interest,
+            on: table.news,
+            until: { () async throws(Problem) -> Void? in
+                table.isHeld(order.lease, account) ? nil : ()
+            }
+        )
+        return true
+    }
+
+    private func nextOrder(
+        _ account: CredentialName,
+        until end: Duration?,
+        _ interest: Interest
+    ) async throws(Problem) -> RenewalOrder? {
+        guard let client = table.join(account, now: clock.monotonic()) else {
+            throw Problem(
+                .overloaded,
+                "\(Limits.renewersPerUserMax) clients of this user wait for orders to renew already"
+            )
+        }
+        defer { table.leave(client, account) }
+        let lease = context.modifierID(at: clock.now()).text
+        while true {
+            let seen = table.edition
+            let origin = try context.origin(named: account.origin, for: account.scope.uid)
+            let (now, moment) = (clock.now(), clock.monotonic())
+            let isDown = context.originStates.isDown(origin.name)
+            let step = table.next(client, account, at: origin, isDown: isDown, lease, now, moment)
+            var due = moment + Limits.renewalLookTime
+            switch step {
+            case .renew(let reason):
+                note(account, reason)
+                return RenewalOrder(reason == .refused ? .refused : .expiring, lease: lease)
+            case .wait(let until): due = [until, end].compactMap { $0 }.reduce(due, min)
+            }
+            let outcome = try await context.wait(
+                upTo: due - moment,
+                interest,
+                on: table.news,
+                until: { () async throws(Problem) -> Void? in
+                    table.edition == seen ? nil : ()
+                }
+            )
+            switch outcome {
+            case .came: break
+            case .ended(.timeIsOver):
+                if let end, clock.monotonic() >= end { return nil }
+            case .ended(.clientLeft): return nil
+            case .ended(.daemonEnds): throw .daemonEnds
+            }
+        }
+    }
+
+    private func note(_ account: CredentialName, _ reason: RenewalMachine.Reason) {
+        logger.info(
+            "a client is asked to renew a credential",
+            metadata: .larder([
+                .origin: "\(account.origin)", .uid: "\(account.scope.uid ?? 0)",
+                .reason: "\(reason)",
+            ])
+        )
     }
 }

@@ -63,7 +63,7 @@ struct EffectCheck: Sendable {
                     timeout: origin.fetch.timeout,
                     purpose: .write
                 )
-                let reply = try await context.ask(request)
+                let reply = try await context.ask(request, for: whole.modifier.scope)
                 let head = reply.head(now: context.clock.now())
                 let action = machine.headArrived(head, remaining: .zero, chance: 0)
                 if case .giveUp(.captive) = action {

@@ -68,6 +68,7 @@ final class EngineContext: Sendable {
         health = OriginHealthTable(origins, now: clock.now())
         store.setOrigins(origins.names)
         for name in offline { originStates.changed(name) }
+        _ = watchers.originListeners.add { [credentials] in credentials.noteNews() }
     }
 
     var board: FlightBoard { FlightBoard(context: self) }
@@ -193,9 +194,11 @@ extension EngineContext {
     /// Asks the upstream, and notes it when the origin has said nothing for ``Limits/silenceTime``
     /// since the request left; the request goes on.
     ///
-    /// The time for which it waits for one of our own connections is not the origin's.
+    /// The time for which it waits for one of our own connections is not the origin's. `scope` is
+    /// of the client for whom it asks.
     func ask(
         _ request: UpstreamRequest,
+        for scope: Scope,
         onSent: @escaping @Sendable () -> Void = {}
     ) async throws(UpstreamError) -> UpstreamReply {
         let (departures, departure) = AsyncStream<Void>.makeStream()
@@ -205,7 +208,7 @@ extension EngineContext {
             onSent()
             departure.finish()
         }
-        credentials.noteAnswer(reply.status, to: request)
+        credentials.noteAnswer(reply.status, to: request, of: scope, now: clock.monotonic())
         return reply
     }
 

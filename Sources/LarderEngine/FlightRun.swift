@@ -119,7 +119,7 @@ struct FlightRun: ~Copyable {
             purpose: plan.handover == nil ? .read : .passingOn
         )
         do throws(UpstreamError) {
-            let reply = try await context.ask(request)
+            let reply = try await context.ask(request, for: plan.payer.scope)
             return try await arrived(reply)
         } catch {
             if Task.isCancelled { return .land(cutShort()) }

@@ -76,7 +76,7 @@ struct ModifierAttempt: Sendable {
             purpose: .write,
             isRepeatable: isRepeatable
         )
-        return try await context.ask(request) { isSent.raise() }
+        return try await context.ask(request, for: scope) { isSent.raise() }
     }
 
     private func end(of reply: UpstreamReply, from url: WebURL) async -> End {

@@ -95,6 +95,7 @@ final class ModifierSteps: Sendable {
             return attemptEnded(number, .neverLeft, ModifierRules())
         }
         guard whole.modifier.credential?.isMet(by: origin.credentialKind) ?? true else {
+            context.credentials.noteMissing(whole.modifier.scope, at: origin)
             context.logger.noteFailure(of: whole.modifier, .noCredential, status: nil)
             return attemptEnded(number, .noCredential, origin.modifiers)
         }

@@ -14,6 +14,14 @@ package struct Credential: Equatable, Sendable {
         self.setAt = setAt
         self.expires = expires
     }
+
+    /// The time from which it should be renewed: before it ends, and not sooner than after half its
+    /// life.
+    package var renewalTime: Timestamp? {
+        guard let expires, expires > setAt else { return nil }
+        let lead = min(Limits.renewalLeadTime, expires.since(setAt) / 2)
+        return expires.advanced(by: .zero - lead)
+    }
 }
 
 extension Credential: CustomStringConvertible, CustomReflectable {

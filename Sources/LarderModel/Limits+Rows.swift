@@ -19,6 +19,19 @@ extension Limits {
     package static let aliasLifetime = Duration.seconds(90 * 86_400)
     /// Uses of a name are written this often at most.
     package static let aliasUseTime = Duration.seconds(86_400)
+    /// Accounts of a user without a credential of which a refusal is remembered.
+    package static let refusedAccountsPerUserMax = 1_000
+    /// Time before the end of a credential at which a client is asked for another one.
+    package static let renewalLeadTime = Duration.seconds(60)
+    /// Time in which a client that was asked renews a credential.
+    package static let renewalLeaseTime = Duration.seconds(30)
+    /// Pause after an order to renew: a renewal that does not help is not repeated all the time.
+    package static let renewalPauseBase = Duration.seconds(1)
+    package static let renewalPauseMax = Duration.seconds(300)
+    /// Clients of a user that wait for an order to renew.
+    package static let renewersPerUserMax = 100
+    /// The longest wait for a moment of the wall clock, which may be set.
+    package static let renewalLookTime = Duration.seconds(600)
 
     /// Part of the queue and of the pins that one user alone may have.
     package static let aloneShare = 0.9

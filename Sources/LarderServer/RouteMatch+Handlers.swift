@@ -47,6 +47,7 @@ extension RouteMatch {
         case .showCredential: try await credentials.show(try origin)
         case .putCredential: try await credentials.put(try origin)
         case .removeCredential: try await credentials.remove(try origin)
+        case .renewCredential: try await credentials.renew(try origin)
         case .evict: try await administration.evict()
         case .status: try await administration.status()
         case .stats: try await exchange.respond(with: exchange.stats())

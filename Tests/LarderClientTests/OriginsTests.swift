@@ -101,4 +101,59 @@ struct OriginsTests {
             #expect(try CredentialCommand(decoding: requests[0].body) == command)
         }
     }
+
+    @Test("A program renews a credential each time the daemon asks, until its task is cancelled")
+    func renewal() async throws {
+        try await withDaemon(account: "work") { daemon, client in
+            let path = "/v1/origins/a/credential"
+            func order(_ reason: String, _ lease: String) -> OriginAnswer {
+                .chunked([#"{"reason":"\#(reason)","#, #""lease":"\#(lease)"}"# + "\n"])
+            }
+            let renewal = path + "/renewal?account=work"
+            daemon.answer(
+                renewal,
+                with: order("refused", "1"),
+                order("expiring", "2"),
+                order("refused", "3"),
+                .never
+            )
+            let report = CredentialReport(account: "work", refused: false, waiting: 0)
+            daemon.answer(
+                path,
+                with: .reply(200, body: report.encoded()),
+                .problem(Problem(.leaseOver, "another program renews"))
+            )
+            let reasons = Recorder<RenewalReason>()
+            let task = Task {
+                try await client.provideCredential(at: "a") { reason in
+                    reasons.record(reason)
+                    guard reason == .refused else { throw LarderError.timedOut }
+                    return CredentialCommand(value: "s3cret \(reasons.all.count)")
+                }
+            }
+            // Four orders, and the credentials of two of them.
+            _ = try await daemon.requests.element(5)
+            task.cancel()
+            await #expect(throws: LarderError.cancelled) { try await task.value }
+            #expect(reasons.all == [.refused, .expiring, .refused])
+            let bodies = daemon.requests.all.filter { $0.method == "PUT" }.map(\.bodyText)
+            #expect(
+                bodies == [
+                    #"{"account":"work","value":"s3cret 1","lease":"1"}"#,
+                    #"{"account":"work","value":"s3cret 3","lease":"3"}"#,
+                ]
+            )
+        }
+    }
+
+    @Test("A program gives up where no origin has the name")
+    func renewalOfNothing() async throws {
+        try await withDaemon { daemon, client in
+            let problem = Problem(.noSuchOrigin, "there is no origin 'a'")
+            daemon.answer("/v1/origins/a/credential/renewal", with: .problem(problem))
+            await #expect(throws: LarderError.unknownOrigin(problem)) {
+                try await client.provideCredential(at: "a") { _ in CredentialCommand(value: "") }
+            }
+        }
+    }
 }

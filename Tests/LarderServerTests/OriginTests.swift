@@ -170,6 +170,34 @@ struct OriginTests {
         }
     }
 
+    @Test("The order to renew comes on a line, and its answer ends with the next credential")
+    func renewal() async throws {
+        try await ServerFixture.run { server in
+            let path = "/v1/origins/example/credential"
+            var response = try await ask(server, "POST", path + "/renewal?wait=0ms")
+            #expect(response.status == 204)
+            #expect(try await refusal(server, "POST", "/v1/origins/none/credential/renewal")
+                == "404 no-such-origin")
+            server.upstream.answer(try ServerFixture.url("/r"), with: .reply(status: 401))
+            let client = try await server.connect()
+            let renewal = "POST \(path)/renewal HTTP/1.1\r\nHost: larder\r\n\r\n"
+            try await client.send(renewal)
+            _ = try await ask(server, "GET", "/v1/get?url=https%3A%2F%2Fapi.example.com%2Fr")
+            let seen = try await client.seen("}\n")
+            #expect(seen.hasPrefix("HTTP/1.1 200"))
+            #expect(seen.contains(#"{"reason":"refused","lease":""#))
+            let lease = try #require(seen.firstMatch(of: /"lease":"(\w+)"/)).output.1
+            response = try await ask(server, "PUT", path, #"{"value":"a","lease":"\#(lease)"}"#)
+            #expect(response.status == 200)
+            let order = try RenewalOrder(decoding: try await client.response().body)
+            #expect(order.lease == lease)
+            #expect(
+                try await refusal(server, "PUT", path, #"{"value":"b","lease":"\#(lease)"}"#)
+                    == "409 lease-over"
+            )
+        }
+    }
+
     @Test("A check answers 200 also where the origin does not answer")
     func check() async throws {
         try await ServerFixture.run { server in

@@ -135,6 +135,9 @@ extension ProblemKind {
     package static let preconditionFailed = ProblemKind("precondition-failed", 412)
         .title("The entry is not as the request expects")
         .hint("Read the entry again, and send its present ETag in If-Match.")
+    package static let leaseOver = ProblemKind("lease-over", 409)
+        .title("The lease of the renewal is over")
+        .hint("Wait for the next order: POST /v1/origins/NAME/credential/renewal.")
     package static let pinned = ProblemKind("pinned", 409)
         .title("The entry is pinned")
         .hint("Unpin it first: DELETE /v1/pins/ID.")
@@ -242,7 +245,8 @@ extension ProblemKind {
         .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
         .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge,
         .unknownOrigin, .notPermitted, .originID, .noSuchOrigin, .originExists, .originInFile,
-        .entryTooLarge, .cacheFull, .diskFull, .preconditionFailed, .pinned, .pinsFull,
+        .entryTooLarge, .cacheFull, .diskFull, .preconditionFailed, .leaseOver, .pinned,
+        .pinsFull,
         .noRequest, .unsupported, .modifierExists, .noSuchModifier, .alreadySent,
         .alreadySettled, .inUse, .queueFull, .targeted, .notApplied, .miss, .deleted,
         .sinceTooOld, .unreachable, .captive, .offline, .timeout, .originStatus,

@@ -38,3 +38,33 @@ public struct CredentialSource: WireEnum {
         self.rawValue = rawValue
     }
 }
+
+/// The order to renew the credential of an account, which one client has at a time.
+public struct RenewalOrder: Codable, Equatable, Sendable {
+    /// Why it has to be renewed.
+    public var reason: RenewalReason
+    /// The lease that goes with the new credential; it is good for 30 s.
+    public var lease: String
+
+    package init(_ reason: RenewalReason, lease: String) {
+        self.reason = reason
+        self.lease = lease
+    }
+}
+
+/// Why a credential has to be renewed.
+public struct RenewalReason: WireEnum {
+    /// It expires within 60 s, or half its life is over.
+    public static let expiring = RenewalReason(rawValue: "expiring")
+    /// The origin has refused it, or asks for one.
+    public static let refused = RenewalReason(rawValue: "refused")
+    /// Every value that this version knows.
+    public static let known: [RenewalReason] = [.expiring, .refused]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}

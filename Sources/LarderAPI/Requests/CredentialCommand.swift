@@ -8,9 +8,24 @@ public struct CredentialCommand: Codable, Equatable, Sendable {
     public var value: String
     /// Time until which the origin is likely to take it.
     @OmittedWhenNil public var expires: Timestamp?
+    /// Lease of the order to renew; without it, the credential counts in any case.
+    @OmittedWhenNil public var lease: String?
 
     /// A value for `Authorization`.
     public init(value: String) {
         self.value = value
     }
+}
+
+/// A wait for the order to renew a credential.
+public struct RenewalQuery: Codable, Equatable, Sendable {
+    /// Time to wait; without it, until the order comes.
+    ///
+    /// - Range: 0ms...1h
+    @OmittedWhenNil public var wait: Duration?
+    /// Name of the account; without it, the default one.
+    @OmittedWhenNil public var account: String?
+
+    /// A wait without end for the default account.
+    public init() {}
 }

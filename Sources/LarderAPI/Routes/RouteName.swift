@@ -7,7 +7,7 @@ package enum RouteName: Int, Sendable, CaseIterable {
     case watchByQuery, watchByBody
     case listPins, pin, unpin
     case listOrigins, showOrigin, changeOrigin, checkOrigin, putOrigin, removeOrigin
-    case showCredential, putCredential, removeCredential
+    case showCredential, putCredential, removeCredential, renewCredential
     case evict, status, stats, usage, check, reload, purge, health, version, document
     case raw, rawPost, rawPut, rawPatch, rawDelete
 }

@@ -226,7 +226,7 @@ extension Route {
                 example: #"{"value":"Bearer s3cret","expires":"2026-11-20T18:43:27Z"}"#
             ),
             [.json(CredentialReport.self)],
-            problems: [.noSuchOrigin, .diskFull, .overloaded],
+            problems: [.noSuchOrigin, .leaseOver, .diskFull, .overloaded],
             """
             Sets the credential of the client's account at an origin. From then on what the account \
             reads there is its own, and writes that waited for a credential are sent, one first. \
@@ -242,6 +242,19 @@ extension Route {
             """
             Removes the credential of the client's account. `waiting` modifiers are left; those that \
             were accepted under a credential of the account wait for another one.
+            """
+        ),
+        Route(
+            .renewCredential,
+            "POST /v1/origins/{name}/credential/renewal",
+            query: RenewalQuery.self,
+            [.json(RenewalOrder.self), .empty(204)],
+            problems: [.noSuchOrigin, .overloaded],
+            """
+            Waits until this client has to renew the credential of its account: the origin refused \
+            it, or it expires in 60 s. The order comes on one line, to one client at a time. The \
+            answer ends when the credential is set, or after 30 s. If the client closes the \
+            connection before that, the next one gets the order. 204: the time is over.
             """
         ),
         Route(

@@ -121,6 +121,13 @@ struct GoldenBytesTests {
             path,
             body: #"{"header":"Host","value":"Bearer s3cret"}"#
         )
+        try await said.ask("No order to renew a credential", "POST", path + "/renewal?wait=0ms")
+        try await said.ask(
+            "A lease is over",
+            "PUT",
+            path,
+            body: #"{"value":"Bearer s3cret","lease":"01JDNQ1V"}"#
+        )
         try await said.ask("A credential is removed", "DELETE", path)
     }
 

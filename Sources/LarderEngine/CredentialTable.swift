@@ -1,0 +1,248 @@
+import LarderAPI
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderUpstream
+import Logging
+import Synchronization
+
+/// The credentials that users gave for their accounts, as `state.db` has them, and the clients that
+/// renew them; guarded by a lock.
+final class CredentialTable: Sendable {
+    private struct Held {
+        let stored: StoredCredential
+        let number: Int
+    }
+
+    private struct State {
+        var held: [CredentialName: Held] = [:]
+        /// Accounts whose credential, or request without one, the origin refused last.
+        var refused: Set<CredentialName> = []
+        var renewals: [CredentialName: RenewalMachine] = [:]
+        var renewers = Shares<UInt32?>(each: Limits.renewersPerUserMax)
+        var lastNumber = 0
+        /// A number that each change of what renewals depend on raises.
+        var edition = 0
+
+        mutating func set(_ stored: StoredCredential) {
+            lastNumber += 1
+            held[stored.name] = Held(stored: stored, number: lastNumber)
+            changed(stored.name)
+        }
+
+        mutating func changed(_ name: CredentialName) {
+            refused.remove(name)
+            renewals[name]?.credentialChanged()
+        }
+
+        func held(_ name: CredentialName, at origin: OriginSettings) -> Held? {
+            guard let held = self.held[name], held.stored.address == origin.baseURL.originText else {
+                return nil
+            }
+            return held
+        }
+
+        mutating func noteRefusal(of name: CredentialName) -> Bool {
+            if held[name] == nil, !refused.contains(name) {
+                let others = refused.count { $0.scope.uid == name.scope.uid && held[$0] == nil }
+                guard others < Limits.refusedAccountsPerUserMax else { return false }
+            }
+            return refused.insert(name).inserted
+        }
+    }
+
+    private let state: Mutex<State>
+    // Relaxed: it only keeps requests from looking into the table while there is nothing in it.
+    private let isUsed: Atomic<Bool>
+    /// Lets changes in one after the other, so that this table and the file agree on the last one.
+    let changes = Turnstile(places: 1)
+    /// Told when a client may have to renew, or a lease may have ended.
+    let news = Listeners()
+
+    init(_ stored: [StoredCredential]) {
+        var state = State()
+        for stored in stored { state.set(stored) }
+        isUsed = Atomic(!stored.isEmpty)
+        self.state = Mutex(state)
+    }
+
+    func set(_ stored: StoredCredential) {
+        change { $0.set(stored) }
+        isUsed.store(true, ordering: .relaxed)
+    }
+
+    func remove(where isRemoved: (CredentialName) -> Bool) {
+        change { state in
+            state.held = state.held.filter { !isRemoved($0.key) }
+            let others = state.refused.union(state.renewals.keys)
+            for name in others where isRemoved(name) { state.changed(name) }
+        }
+    }
+
+    /// The credential that a scope's requests to an origin carry.
+    ///
+    /// An origin that moved to another host gets none: the user gave it to the host before.
+    func credential(of scope: Scope, at origin: OriginSettings) -> Credential? {
+        held(scope, origin)?.stored.credential
+    }
+
+    func isRefused(_ name: CredentialName) -> Bool {
+        state.withLock { $0.refused.contains(name) }
+    }
+
+    private func held(_ scope: Scope, _ origin: OriginSettings) -> Held? {
+        guard isUsed.load(ordering: .relaxed) else { return nil }
+        return state.withLock { $0.held(CredentialName(scope, at: origin.name), at: origin) }
+    }
+
+    /// An origin's settings for the requests of a scope.
+    func settings(of origin: OriginSettings, for scope: Scope) -> OriginSettings {
+        guard let held = held(scope, origin) else { return origin }
+        return origin.with(held.stored.credential, of: held.stored.name, number: held.number)
+    }
+
+    // MARK: Answers of origins
+
+    /// Notes whether the origin took the credential of a request, which is for a client in a scope.
+    func noteAnswer(
+        _ status: Int,
+        to request: UpstreamRequest,
+        of scope: Scope,
+        now: Duration
+    ) {
+        let isRefused = status == 401 || status == 407
+        guard status < 400 || isRefused, isRefused || isUsed.load(ordering: .relaxed),
+            request.url.originText == request.origin.baseURL.originText
+        else { return }
+        let account = request.origin.account
+        // A secret among the client's own headers is not the account's.
+        guard
+            account != nil || request.purpose == .write
+                || !request.headers.fields.contains(where: { HeaderFields.holdsSecret($0.name) })
+        else { return }
+        let name = account?.name ?? CredentialName(scope, at: request.origin.name)
+        note(name, request.origin, account?.number, isRefused: isRefused, now)
+    }
+
+    /// Notes that a write was not sent, as its account has no credential.
+    func noteMissing(_ scope: Scope, at origin: OriginSettings) {
+        let name = CredentialName(scope, at: origin.name)
+        note(name, origin, origin.account?.number, isRefused: true, .zero)
+    }
+
+    /// `number` is that of the credential of the request, which may not be the last one.
+    private func note(
+        _ name: CredentialName,
+        _ origin: OriginSettings,
+        _ number: Int?,
+        isRefused: Bool,
+        _ now: Duration
+    ) {
+        guard name.scope.uid != nil else { return }
+        let isNews = state.withLock { state in
+            guard state.held(name, at: origin)?.number == number else { return false }
+            guard !isRefused else {
+                guard state.noteRefusal(of: name) else { return false }
+                state.edition += 1
+                return true
+            }
+            state.refused.remove(name)
+            state.renewals[name]?.credentialTaken(now: now)
+            return false
+        }
+        guard isNews else { return }
+        isUsed.store(true, ordering: .relaxed)
+        news.tell()
+    }
+
+    // MARK: Renewals
+
+    var edition: Int { state.withLock { $0.edition } }
+
+    /// Tells clients that wait that something has changed for them.
+    func noteNews() { change { _ in } }
+
+    private func change(_ change: (inout State) -> Void) {
+        state.withLock { state in
+            change(&state)
+            state.edition += 1
+        }
+        news.tell()
+    }
+
+    /// A client waits for the order to renew; nil if its user has too many.
+    func join(_ name: CredentialName, now: Duration) -> Int? {
+        state.withLock { state in
+            guard state.renewers.take(name.scope.uid) else { return nil }
+            state.renewals = state.renewals.filter { $0.key == name || !$0.value.isIdle(now: now) }
+            state.lastNumber += 1
+            state.renewals[name, default: RenewalMachine()].clientCame(state.lastNumber)
+            return state.lastNumber
+        }
+    }
+
+    func leave(_ client: Int, _ name: CredentialName) {
+        change { state in
+            state.renewers.giveBack(name.scope.uid)
+            state.renewals[name]?.clientLeft(client)
+        }
+    }
+
+    /// The next step of a client that waits. While the origin is down no order is due to an end
+    /// that is near: the client could not reach it either.
+    func next(
+        _ client: Int,
+        _ name: CredentialName,
+        at origin: OriginSettings,
+        isDown: Bool,
+        _ lease: String,
+        _ now: Timestamp,
+        _ moment: Duration
+    ) -> RenewalMachine.Step {
+        state.withLock { state in
+            var need: RenewalMachine.Need?
+            if state.refused.contains(name) {
+                need = RenewalMachine.Need(.refused, due: moment)
+            } else if !isDown,
+                let time = state.held(name, at: origin)?.stored.credential.renewalTime
+            {
+                need = RenewalMachine.Need(.expiring, due: moment + time.since(now))
+            }
+            return state.renewals[name]?.next(for: client, need, lease: lease, now: moment)
+                ?? .wait(until: nil)
+        }
+    }
+
+    func isHeld(_ lease: String, _ name: CredentialName) -> Bool {
+        state.withLock { $0.renewals[name]?.isHeld(lease) ?? false }
+    }
+
+    func leaseEnded(_ lease: String, _ name: CredentialName) {
+        change { $0.renewals[name]?.leaseEnded(lease) }
+    }
+
+    /// A credential is about to be saved; throws if it comes under a lease that counts no more.
+    func saving(_ name: CredentialName, under lease: String?) throws(Problem) {
+        guard let lease else { return }
+        guard state.withLock({ $0.renewals[name]?.saving(under: lease) ?? false }) else {
+            throw Problem(.leaseOver, "lease: it has ended, the credential stays as it is")
+        }
+    }
+
+    func notSaved(_ name: CredentialName) {
+        change { $0.renewals[name]?.notSaved() }
+    }
+
+    /// Credentials that users gave before the daemon last ended.
+    static func stored(_ store: Store, _ logger: Logger) -> [StoredCredential] {
+        do throws(StoreError) {
+            return try store.credentials()
+        } catch {
+            logger.error(
+                "the credentials of users cannot be read",
+                metadata: .larder([.reason: "\(error.message)"])
+            )
+            return []
+        }
+    }
+}
