@@ -22,6 +22,12 @@ struct CredentialRows {
         SELECT scope, origin, address, header, value, set_at, expires_at FROM credential
         """
 
+    /// Spaces before each value.
+    ///
+    /// They fill the part of a row that SQLite moves between pages, where it leaves bytes behind. The
+    /// value is in overflow pages, and a removal overwrites those.
+    private static let padding = String(repeating: " ", count: StateListing.pageBytes)
+
     /// The rows that can be read; a damaged one is left out, so that nothing wrong is sent.
     func read() throws(StoreError) -> [StoredCredential] {
         try connection.statement(Self.all).all { row in
@@ -35,7 +41,12 @@ struct CredentialRows {
             return StoredCredential(
                 CredentialName(scope, at: origin),
                 address: address,
-                Credential(header: header, value: value, setAt: setAt, expires: expires)
+                Credential(
+                    header: header,
+                    value: String(value.drop { $0 == " " }),
+                    setAt: setAt,
+                    expires: expires
+                )
             )
         }
     }
@@ -60,22 +71,34 @@ struct CredentialRows {
             (":origin", stored.name.origin.text),
             (":address", stored.address),
             (":header", stored.credential.header),
-            (":value", stored.credential.value),
+            (":value", Self.padding + stored.credential.value),
             (":set_at", stored.credential.setAt.milliseconds),
             (":expires_at", stored.credential.expires?.milliseconds)
         )
     }
 
     func remove(_ name: CredentialName) throws(StoreError) {
-        try connection.statement(
-            "DELETE FROM credential WHERE scope = :scope AND origin = :origin"
-        ).run((":scope", name.scope.text), (":origin", name.origin.text))
+        try overwriting { () throws(StoreError) in
+            try connection.statement(
+                "DELETE FROM credential WHERE scope = :scope AND origin = :origin"
+            ).run((":scope", name.scope.text), (":origin", name.origin.text))
+        }
     }
 
     func forget(_ scopes: RowScopes) throws(StoreError) {
-        let rows = try connection.prepare("DELETE FROM credential WHERE \(scopes.condition)")
-        scopes.bind(to: rows)
-        try rows.run()
+        try overwriting { () throws(StoreError) in
+            let rows = try connection.prepare("DELETE FROM credential WHERE \(scopes.condition)")
+            scopes.bind(to: rows)
+            try rows.run()
+        }
+    }
+
+    /// Writes zeroes over what is deleted; else the file has the secret until its page is reused.
+    private func overwriting(_ delete: () throws(StoreError) -> Void) throws(StoreError) {
+        try connection.execute("PRAGMA secure_delete=ON")
+        let result = Result { () throws(StoreError) in try delete() }
+        try connection.execute("PRAGMA secure_delete=OFF")
+        try result.get()
     }
 }
 
@@ -91,13 +114,13 @@ extension Store {
     package func setCredential(_ stored: StoredCredential) async throws(StoreError) {
         try stateFile.refuseWhileFull("save a credential")
         try await stateFile.commits.submit { writer throws(StoreError) in
-            try CredentialRows(connection: writer.state.connection).set(stored)
+            try writer.state.credentials.set(stored)
         }
     }
 
     package func removeCredential(_ name: CredentialName) async throws(StoreError) {
         try await stateFile.settle { writer throws(StoreError) in
-            try CredentialRows(connection: writer.state.connection).remove(name)
+            try writer.state.credentials.remove(name)
         }
     }
 }

@@ -19,6 +19,8 @@ struct DatabaseFile {
     /// With the version that the file had if it had an earlier one.
     func openWriter() throws(StoreError) -> (connection: SQLiteConnection, migratedFrom: Int?) {
         try create()
+        // A process that was killed may have left a copy that still has credentials.
+        for copy in [copyPath, snapshotPath] { unlink(copy + ".new") }
         let connection = try connect(.readWrite)
         // A file that proves damaged stays as it is, with its WAL.
         connection.keepWALOnClose(true)
@@ -178,8 +180,8 @@ struct DatabaseFile {
         }
     }
 
-    /// Copies a connection's view of the file to `place`, syncs the copy, and lets only its owner
-    /// read it.
+    /// Copies a connection's view of the file, without credentials, to `place`, syncs the copy, and
+    /// lets only its owner read it.
     ///
     /// An earlier copy stays until the new one is whole.
     func copy(_ connection: SQLiteConnection, to place: String) throws(StoreError) {
@@ -189,6 +191,13 @@ struct DatabaseFile {
             // VACUUM INTO is told the path as a value, so that any folder's name will do.
             let statement = try connection.prepare("VACUUM INTO :path")
             try statement.run((":path", new))
+            let copy = try SQLiteConnection(path: new, mode: .readWrite)
+            let hasCredentials = "SELECT 1 FROM sqlite_schema WHERE name = 'credential'"
+            if try copy.integer(hasCredentials) != nil {
+                try copy.execute(
+                    "PRAGMA journal_mode=OFF; PRAGMA secure_delete=ON; DELETE FROM credential"
+                )
+            }
             guard chmod(new, 0o600) == 0, sync(new), rename(new, place) == 0, sync(folder)
             else { throw .system(new) }
         } catch {

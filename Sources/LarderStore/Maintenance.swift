@@ -9,6 +9,7 @@ struct Maintenance {
     ///
     /// - It checks the files, and first also the totals.
     /// - It writes uses and measures free space.
+    /// - It truncates the WAL of `state.db` after the removal of a credential.
     /// - It moves rows to the file where they belong.
     /// - In an idle moment it gives pages back.
     func run() async throws(StoreError) {
@@ -21,6 +22,9 @@ struct Maintenance {
             cache.room.shortenWAL()
         }
         shared.reserves.state.take()
+        try await commits.outsideTransaction { writer throws(StoreError) in
+            try writer.files.state.removeSecretsFromWAL()
+        }
         try await giveBackPages(of: .state)
         store.snapshots.takeIfDue(now: store.now())
         try await keepAliases(now: store.now())

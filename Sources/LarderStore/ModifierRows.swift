@@ -350,7 +350,7 @@ struct ModifierRows {
         )
         scopes.bind(to: history)
         try countForgotten(history)
-        try CredentialRows(connection: state.connection).forget(scopes)
+        try state.credentials.forget(scopes)
         try state.rows.removeMarks(of: scopes)
         try state.log.remove(scopes, &state.memory.log)
         try state.log.forgetViews(scopes, &state.memory.log)

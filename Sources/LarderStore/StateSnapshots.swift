@@ -6,9 +6,9 @@ import Synchronization
 /// Keeps a copy of `state.db` in its folder, taken from time to time with `VACUUM INTO`
 /// (https://sqlite.org/lang_vacuum.html#vacuuminto).
 ///
-/// The copy is for operators. The daemon reads nothing from it, because modifiers that wait in it
-/// may have been sent since. A thread and a connection of its own write the copy, so no command
-/// waits for it. The copy replaces the last one when it is whole and synced.
+/// The copy is for operators and has no credentials. The daemon reads nothing from it, because
+/// modifiers that wait in it may have been sent since. A thread and a connection of its own write
+/// the copy, so no command waits for it. The copy replaces the last one when it is whole and synced.
 final class StateSnapshots: Sendable {
     private struct State {
         var isBusy = false

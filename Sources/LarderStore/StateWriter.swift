@@ -12,6 +12,13 @@ final class StateWriter {
     private var configuration: StoreConfiguration { shared.configuration }
     var limits: QueueLimits { shared.configuration.limits.queue }
     let wal: WriteAheadLog
+    /// Whether the WAL may have a credential that is removed.
+    private var hasSecretInWAL = true
+    /// For a change of credentials; what it removes is in the WAL until ``removeSecretsFromWAL()``.
+    var credentials: CredentialRows {
+        hasSecretInWAL = true
+        return CredentialRows(connection: connection)
+    }
     let log: ChangeLog
     let reader: StateReader
     var shared: SharedCacheState { reader.shared }
@@ -34,6 +41,15 @@ final class StateWriter {
         memory = try StateWriterState(reading: connection, pinsMaxBytes: pinsMaxBytes)
         saved = memory
         publish()
+    }
+
+    /// Truncates the WAL if a removed credential may be in it; while a reader is in the way, the next
+    /// call does.
+    func removeSecretsFromWAL() throws(StoreError) {
+        guard hasSecretInWAL else { return }
+        connection.setBusyTime(Limits.busyTimeShort)
+        defer { connection.setBusyTime(Limits.busyTime) }
+        hasSecretInWAL = try !wal.checkpoint(truncating: true)
     }
 
     // MARK: Transactions

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LarderModel
 import LarderTestSupport
 import Testing
@@ -52,6 +53,56 @@ struct CredentialRowsTests {
         #expect(try values() == ["work", "b"])
         try await temporary.store.forget(.user(1_000))
         #expect(try values().isEmpty)
+    }
+
+    @Test("A value that was replaced, removed or forgotten is in no file after the end (case 23)")
+    func overwritten() async throws {
+        let values = ["replaced-s3cret", "removed-s3cret", "forgotten-s3cret", "kept-s3cret"]
+        try await temporary.store.setCredential(try stored(values[0]))
+        try await temporary.store.setCredential(try stored(values[3]))
+        let removed = try stored(values[1], account: "work")
+        try await temporary.store.setCredential(removed)
+        try await temporary.store.removeCredential(removed.name)
+        try await temporary.store.setCredential(try stored(values[2], uid: 1_001))
+        try await temporary.store.forget(.user(1_001))
+        // First while the store is open, when old pages are in the WAL.
+        try await temporary.store.maintain()
+        for hasClosed in [false, true] {
+            if hasClosed { try await temporary.close() }
+            let bytes = try files()
+            for value in values {
+                let isThere = bytes.firstRange(of: value.utf8) != nil
+                #expect(isThere == (value == values[3]), "\(value), closed \(hasClosed)")
+            }
+        }
+    }
+
+    @Test("No removed value is left where rows have moved to other pages (case 23)")
+    func moved() async throws {
+        // Sizes and an order with which SQLite joins pages.
+        let all = try (0..<41).map { number in
+            let value = "<\(number)-" + String(repeating: "x", count: 100) + "-\(number)>"
+            return try stored(value, account: "a\(number)")
+        }
+        try await temporary.store.stateFile.commits.submit { writer throws(StoreError) in
+            for one in all { try writer.state.credentials.set(one) }
+            for (number, one) in all.enumerated() where number % 3 > 0 {
+                try writer.state.credentials.remove(one.name)
+            }
+        }
+        try await temporary.close()
+        let bytes = try files()
+        let found = all.indices.filter { number in
+            ["<\(number)-", "-\(number)>"].contains { bytes.firstRange(of: $0.utf8) != nil }
+        }
+        #expect(found == all.indices.filter { $0 % 3 == 0 })
+    }
+
+    /// The bytes of `state.db` and its WAL.
+    private func files() throws -> Data {
+        try ["", "-wal"].map { temporary.statePath + $0 }
+            .filter { FileManager.default.fileExists(atPath: $0) }
+            .reduce(Data()) { try $0 + Data(contentsOf: URL(filePath: $1)) }
     }
 
     @Test("A user has a limited number, and one more changes nothing")

@@ -54,6 +54,41 @@ struct StateSnapshotTests {
         #expect(!FileManager.default.fileExists(atPath: path + ".new"))
     }
 
+    @Test("No copy has a credential, not even in its free space (case 23)")
+    func credentials() async throws {
+        let name = CredentialName(.own(uid: 1_000, account: .default), at: try OriginName("a"))
+        let secret = "s3cret" + String(repeating: "-", count: 9_000) + "s3cret"
+        try await temporary.store.setCredential(
+            StoredCredential(
+                name,
+                address: "https://a.example",
+                Credential(header: "Authorization", value: secret, setAt: .epoch)
+            )
+        )
+        let snapshots = snapshots(of: temporary)
+        snapshots.takeIfDue(now: now)
+        snapshots.wait()
+        let file = temporary.store.stateFile.file
+        try file.copyBeforeMigration(try file.connect(.readOnly))
+        for path in [file.snapshotPath, file.copyPath] {
+            #expect(try modifiers(in: path) == 0)
+            let copy = try Data(contentsOf: URL(fileURLWithPath: path))
+            #expect(copy.range(of: Data("s3cret".utf8)) == nil, "\(path)")
+        }
+        #expect(try temporary.store.credentials().count == 1)
+    }
+
+    @Test("The next start removes a copy that a killed process has left (case 23)")
+    func unfinished() async throws {
+        let file = temporary.store.stateFile.file
+        let unfinished = [file.snapshotPath, file.copyPath].map { $0 + ".new" }
+        for path in unfinished {
+            #expect(FileManager.default.createFile(atPath: path, contents: Data("s3cret".utf8)))
+        }
+        try await temporary.reopen()
+        #expect(!unfinished.contains { FileManager.default.fileExists(atPath: $0) })
+    }
+
     @Test("None is taken without room, of what has not changed, or where there are to be none")
     func left() async throws {
         let path = temporary.statePath + ".snapshot"
