@@ -29,6 +29,7 @@ extension ConfigurationReader {
                     headersPlace = item.place
                     origin.headers = reader.headers(item)
                 },
+                "credential": { $1.credential = $0.credential($2) },
                 "fetch": { $0.read($2, into: &$1.fetch) },
                 "normalize": { $1.normalize = $0.normalizeRules($2) },
                 "modifiers": { $0.read($2, into: &$1.modifiers) },
@@ -40,6 +41,12 @@ extension ConfigurationReader {
             report(
                 headersPlace,
                 "\(part.path).headers has '\(header)', which carries the key of each modifier"
+            )
+        }
+        if origin.credential?.header.isEqual(to: header) == true {
+            report(
+                part.place,
+                "\(part.path).credential has '\(header)', which carries the key of each modifier"
             )
         }
         if !hasAddress, findings.count == count {
@@ -167,6 +174,57 @@ extension ConfigurationReader {
             report(place(of: part.value), "\(part.path) needs a file: {file: PATH}")
         }
         return secret
+    }
+
+    private mutating func credential(_ part: Item) -> OriginCredential? {
+        guard !isNull(part) else { return nil }
+        guard !file.isEmpty else {
+            report(part.place, "\(part.path) is for the files of the configuration")
+            return nil
+        }
+        let count = findings.count
+        var credential = OriginCredential()
+        var value: Setting?
+        read(
+            part,
+            into: &credential,
+            [
+                "header": Self.member(\.header, Setting.credentialHeader),
+                "file": { reader, credential, item in
+                    guard let setting = reader.setting(item) else { return }
+                    credential.file = setting.text
+                    value = reader.collect(setting.secretFile)
+                },
+                "users": { $1.users = $0.users($2) },
+            ]
+        )
+        if findings.count == count, credential.file.isEmpty || credential.users.isEmpty {
+            report(part.place, "\(part.path) needs a file and users: {file: PATH, users: [NAME]}")
+        }
+        guard let value, findings.count == count else { return nil }
+        let header = credential.header
+        let text = collect { () throws(ConfigurationFinding) in
+            try value.credential(in: header)
+        }
+        guard let text else { return nil }
+        credential.value = text
+        return credential
+    }
+
+    /// Users by name or number; one that does not exist is a warning.
+    private mutating func users(_ part: Item) -> [OriginCredential.User] {
+        let names = settings(part)
+        guard names.count <= Limits.credentialUsersMax else {
+            report(part.place, "at most \(Limits.credentialUsersMax) users are taken")
+            return []
+        }
+        return names.map { setting in
+            let uid = UserLookup.number(of: setting.text)
+            if uid == nil {
+                configuration.warnings.append("\(part.path): there is no user '\(setting.text)'")
+            }
+            return OriginCredential.User(name: setting.text, uid: uid)
+        }
     }
 
     private mutating func read(_ part: Item, into fetch: inout FetchSettings) {

@@ -210,6 +210,26 @@ extension Setting {
         JSONPointer(tokens: try memberPath().tokens).text
     }
 
+    /// The name of a header that holds a credential.
+    func credentialHeader() throws(ConfigurationFinding) -> String {
+        try checked(header: text, value: "-")
+        return text
+    }
+
+    /// The value of such a header, which no finding repeats.
+    func credential(in header: String) throws(ConfigurationFinding) -> String {
+        try checked(header: header, value: text)
+        return text
+    }
+
+    private func checked(header: String, value: String) throws(ConfigurationFinding) {
+        do throws(Problem) {
+            try RequestHeaderRules.credential(header, value)
+        } catch {
+            throw refusal(error.detail)
+        }
+    }
+
     /// A header's name (RFC 9110 5.1) that an origin's headers may hold.
     func headerName() throws(ConfigurationFinding) -> String {
         guard RequestHeaderRules.isToken(text) else {

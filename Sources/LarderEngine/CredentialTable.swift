@@ -14,6 +14,13 @@ final class CredentialTable: Sendable {
         let number: Int
     }
 
+    /// The credential that counts for an account: the user's own, or else the configured one.
+    struct Current {
+        let credential: Credential
+        let number: Int
+        let source: CredentialSource
+    }
+
     private struct State {
         var held: [CredentialName: Held] = [:]
         /// Accounts whose credential, or request without one, the origin refused last.
@@ -35,11 +42,14 @@ final class CredentialTable: Sendable {
             renewals[name]?.credentialChanged()
         }
 
-        func held(_ name: CredentialName, at origin: OriginSettings) -> Held? {
-            guard let held = self.held[name], held.stored.address == origin.baseURL.originText else {
-                return nil
+        func current(_ name: CredentialName, at origin: OriginSettings) -> Current? {
+            if let held = held[name], held.stored.address == origin.baseURL.originText {
+                let credential = held.stored.credential
+                return Current(credential: credential, number: held.number, source: .user)
             }
-            return held
+            guard let own = origin.credential, own.covers(name.scope) else { return nil }
+            let (credential, number) = (own.credential, own.number)
+            return Current(credential: credential, number: number, source: .configuration)
         }
 
         mutating func noteRefusal(of name: CredentialName) -> Bool {
@@ -79,34 +89,45 @@ final class CredentialTable: Sendable {
         }
     }
 
-    /// The credential that a scope's requests to an origin carry.
-    ///
-    /// An origin that moved to another host gets none: the user gave it to the host before.
-    func credential(of scope: Scope, at origin: OriginSettings) -> Credential? {
-        held(scope, origin)?.stored.credential
+    /// The configuration has another credential of an origin.
+    func configurationChanged(_ origin: OriginName) {
+        change { state in
+            let names = state.refused.union(state.renewals.keys)
+            for name in names where name.origin == origin && state.held[name] == nil {
+                state.changed(name)
+            }
+        }
     }
 
     func isRefused(_ name: CredentialName) -> Bool {
         state.withLock { $0.refused.contains(name) }
     }
 
-    private func held(_ scope: Scope, _ origin: OriginSettings) -> Held? {
-        guard isUsed.load(ordering: .relaxed) else { return nil }
-        return state.withLock { $0.held(CredentialName(scope, at: origin.name), at: origin) }
+    /// The credential that a scope's requests to an origin carry.
+    ///
+    /// An origin that moved to another host gets none of a user's own: the user gave it to the host
+    /// before.
+    func current(of scope: Scope, at origin: OriginSettings) -> Current? {
+        guard origin.credential != nil || isUsed.load(ordering: .relaxed) else { return nil }
+        return state.withLock { $0.current(CredentialName(scope, at: origin.name), at: origin) }
     }
 
     /// An origin's settings for the requests of a scope.
     func settings(of origin: OriginSettings, for scope: Scope) -> OriginSettings {
-        guard let held = held(scope, origin) else { return origin }
-        return origin.with(held.stored.credential, of: held.stored.name, number: held.number)
+        guard let current = current(of: scope, at: origin) else { return origin }
+        let name = CredentialName(scope, at: origin.name)
+        return origin.with(current.credential, of: name, number: current.number)
     }
 
     // MARK: Answers of origins
 
     /// Notes whether the origin took the credential of a request, which is for a client in a scope.
+    ///
+    /// `origin` has its present settings.
     func noteAnswer(
         _ status: Int,
         to request: UpstreamRequest,
+        at origin: OriginSettings,
         of scope: Scope,
         now: Duration
     ) {
@@ -121,7 +142,7 @@ final class CredentialTable: Sendable {
                 || !request.headers.fields.contains(where: { HeaderFields.holdsSecret($0.name) })
         else { return }
         let name = account?.name ?? CredentialName(scope, at: request.origin.name)
-        note(name, request.origin, account?.number, isRefused: isRefused, now)
+        note(name, origin, account?.number, isRefused: isRefused, now)
     }
 
     /// Notes that a write was not sent, as its account has no credential.
@@ -140,7 +161,7 @@ final class CredentialTable: Sendable {
     ) {
         guard name.scope.uid != nil else { return }
         let isNews = state.withLock { state in
-            guard state.held(name, at: origin)?.number == number else { return false }
+            guard state.current(name, at: origin)?.number == number else { return false }
             guard !isRefused else {
                 guard state.noteRefusal(of: name) else { return false }
                 state.edition += 1
@@ -204,7 +225,7 @@ final class CredentialTable: Sendable {
             if state.refused.contains(name) {
                 need = RenewalMachine.Need(.refused, due: moment)
             } else if !isDown,
-                let time = state.held(name, at: origin)?.stored.credential.renewalTime
+                let time = state.current(name, at: origin)?.credential.renewalTime
             {
                 need = RenewalMachine.Need(.expiring, due: moment + time.since(now))
             }

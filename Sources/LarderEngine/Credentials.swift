@@ -93,11 +93,10 @@ package struct Credentials: EnginePart {
             refused: counts.refused > 0 || table.isRefused(name),
             waiting: counts.all
         )
-        if let credential = table.credential(of: scope.scope, at: origin) {
-            report.source = .user
-            report.header = credential.header
-            report.setAt = .init(credential.setAt)
-            report.expires = credential.expires.map { .init($0) }
+        if let current = table.current(of: scope.scope, at: origin) {
+            (report.source, report.header) = (current.source, current.credential.header)
+            if current.source == .user { report.setAt = .init(current.credential.setAt) }
+            report.expires = current.credential.expires.map { .init($0) }
         } else if let field = origin.headers.fields.first(where: {
             HeaderFields.holdsSecret($0.name)
         }) {

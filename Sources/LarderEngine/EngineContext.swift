@@ -97,6 +97,9 @@ final class EngineContext: Sendable {
             }
         }
         for origin in new.known where old[origin.name]?.settings != origin.settings {
+            if old[origin.name]?.settings.credential != origin.settings.credential {
+                credentials.configurationChanged(origin.name)
+            }
             let rules = old[origin.name]?.settings.modifiers ?? ModifierRules()
             originStates.settingsChanged(
                 origin.name,
@@ -208,7 +211,13 @@ extension EngineContext {
             onSent()
             departure.finish()
         }
-        credentials.noteAnswer(reply.status, to: request, of: scope, now: clock.monotonic())
+        credentials.noteAnswer(
+            reply.status,
+            to: request,
+            at: origins[request.origin.name]?.settings ?? request.origin,
+            of: scope,
+            now: clock.monotonic()
+        )
         return reply
     }
 

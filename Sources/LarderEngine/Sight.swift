@@ -19,7 +19,7 @@ extension EngineContext {
     /// An account with its own credential sees its own rows only. Free without such an origin.
     func sharedScope(of id: EntryID, for scope: ScopeKey) -> ScopeKey? {
         guard hasSharedOrigins, let origin = origins.sharingOrigin(of: id) else { return nil }
-        return credentials.credential(of: scope.scope, at: origin) == nil ? sharedScope : nil
+        return credentials.current(of: scope.scope, at: origin) == nil ? sharedScope : nil
     }
 
     /// Whether a row of the scope hides a shared one under its id from the user.

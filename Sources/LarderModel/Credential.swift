@@ -40,6 +40,52 @@ package struct CredentialName: Hashable, Sendable {
     }
 }
 
+/// A credential of an origin's configuration, for the default accounts of some users.
+package struct OriginCredential: Equatable, Sendable {
+    package struct User: Equatable, Sendable {
+        /// As the configuration names the user: a name or a number.
+        package let name: String
+        /// Nil if there is no such user.
+        package let uid: UInt32?
+
+        package init(name: String, uid: UInt32?) {
+            self.name = name
+            self.uid = uid
+        }
+    }
+
+    package var header = "Authorization"
+    /// The absolute path of the file with the value.
+    package var file = ""
+    package var users: [User] = []
+    /// The secret.
+    package var value = ""
+
+    package init() {}
+
+    package func covers(_ scope: Scope) -> Bool {
+        guard case .own(let uid, .default) = scope else { return false }
+        return users.contains { $0.uid == uid }
+    }
+
+    package var credential: Credential {
+        Credential(header: header, value: value, setAt: Timestamp(milliseconds: 0))
+    }
+
+    /// A number below zero, which another value does not have.
+    package var number: Int {
+        var hasher = Hasher()
+        hasher.combine(header)
+        hasher.combine(value)
+        return hasher.finalize() | Int.min
+    }
+}
+
+extension OriginCredential: CustomStringConvertible, CustomReflectable {
+    package var description: String { "\(header): ***" }
+    package var customMirror: Mirror { Mirror(self, children: ["header": header, "file": file]) }
+}
+
 /// The kind of credential under which a modifier was accepted, and without which it is not sent.
 package enum CredentialNeed: String, Sendable {
     /// The credential of its account.

@@ -19,6 +19,10 @@ extension Limits {
     package static let aliasLifetime = Duration.seconds(90 * 86_400)
     /// Uses of a name are written this often at most.
     package static let aliasUseTime = Duration.seconds(86_400)
+    /// Users of a credential in the configuration.
+    package static let credentialUsersMax = 1_000
+    /// Time between two looks into the files of configured credentials.
+    package static let credentialFileTime = Duration.seconds(5)
     /// Accounts of a user without a credential of which a refusal is remembered.
     package static let refusedAccountsPerUserMax = 1_000
     /// Time before the end of a credential at which a client is asked for another one.

@@ -13,6 +13,8 @@ package struct OriginSettings: Equatable, Sendable {
     package var tls = TLSSettings()
     /// Sent with every request to it.
     package var headers = HeaderFields()
+    /// The credential of some users, which comes before ``headers``.
+    package var credential: OriginCredential?
     /// The credential of the account for whose requests these settings are; nil in the settings for
     /// all users.
     package var account: AccountCredential?

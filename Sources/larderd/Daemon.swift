@@ -123,6 +123,10 @@ struct Daemon {
                 service: ReloadService(server: server, hangUps: hangUps),
                 successTerminationBehavior: .ignore
             ),
+            .init(
+                service: CredentialFileService(reloader: reloader, engine: engine),
+                successTerminationBehavior: .ignore
+            ),
         ]
         if let watchdog = systemd.watchdog {
             let feeder = WatchdogService(

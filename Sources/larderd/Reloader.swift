@@ -60,6 +60,27 @@ final class Reloader: Sendable {
         return report
     }
 
+    /// Reads the files of configured credentials again; returns whether there are any.
+    func readCredentialFiles() async -> Bool {
+        var new = inForce.withLock { $0 }
+        guard new.readCredentialFiles() else { return new.hasCredentialFiles }
+        do throws(Problem) {
+            try await engine.origins.reload { [self] (replace) throws(Problem) in
+                var new = inForce.withLock { $0 }
+                _ = new.readCredentialFiles()
+                _ = try replace(new.knownOrigins.filter { $0.source != .api })
+                inForce.withLock { $0 = new }
+            }
+            logger.notice("the file of a credential changed")
+        } catch {
+            logger.error(
+                "the file of a credential was not taken",
+                metadata: .larder([.reason: "\(error.detail)"])
+            )
+        }
+        return true
+    }
+
     private func read() throws(Problem) -> Configuration {
         do throws(ConfigurationError) {
             return try load()

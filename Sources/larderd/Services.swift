@@ -1,4 +1,5 @@
 import LarderEngine
+import LarderModel
 import LarderServer
 import LarderSystemd
 import LarderWire
@@ -43,6 +44,23 @@ struct ReloadService: Service {
     func run() async {
         await cancelWhenGracefulShutdown {
             for await _ in hangUps { await server.reload() }
+        }
+    }
+}
+
+/// Reads the files of configured credentials again when they change.
+struct CredentialFileService: Service {
+    let reloader: Reloader
+    let engine: Engine
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            // A reload reads new files itself.
+            var pause = Limits.credentialFileTime
+            while (try? await engine.clock.sleep(for: pause)) != nil {
+                let hasFiles = await reloader.readCredentialFiles()
+                pause = hasFiles ? Limits.credentialFileTime : Limits.credentialFileTime * 12
+            }
         }
     }
 }

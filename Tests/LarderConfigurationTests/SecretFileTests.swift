@@ -68,6 +68,47 @@ struct SecretFileTests {
         }
     }
 
+    @Test("A credential of some users is in a file, which is read again (case 23)")
+    func credentials() throws {
+        let file = folder.path("ada")
+        try folder.write("ada", "Bearer s3cret\n")
+        func origin(_ credential: String) -> String {
+            "origins: {a: {base_url: https://a.example, credential: \(credential)}}\n"
+        }
+        var read = try load(origin("{file: \(file), users: [root, 4711, nobody-here]}"))
+        let credential = try #require(read.origins[0].credential)
+        #expect(credential.header == "Authorization")
+        #expect(credential.value == "Bearer s3cret")
+        #expect(credential.users.map(\.uid) == [0, 4711, nil])
+        #expect(read.warnings.count == 1)
+        #expect(read.warnings.first?.contains("there is no user 'nobody-here'") == true)
+        #expect(!read.printed().contains("s3cret"))
+        #expect(read.printed().contains("users: [root, \"4711\", nobody-here]"))
+        #expect(read.readCredentialFiles() == false)
+        for broken in ["", "two\nlines\n"] {
+            try folder.write("ada", broken)
+            #expect(read.readCredentialFiles() == false)
+        }
+        try folder.write("ada", "Bearer n3w\n")
+        #expect(read.readCredentialFiles() == true)
+        #expect(read.origins[0].credential?.value == "Bearer n3w")
+        #expect(try load(origin("null")).origins[0].credential == nil)
+        try folder.write("two", "s3cret\ns3cret\n")
+        let cases = [
+            ("{file: \(file)}", "needs a file and users"),
+            ("{users: [root]}", "needs a file and users"),
+            ("{file: \(file), users: [root], header: Host}", "'Host' is not the name of a header"),
+            ("{file: \(folder.path("two")), users: [root]}", "it is not the value of a header"),
+            ("{file: \(file), users: [root], header: Idempotency-Key}", "carries the key of each"),
+        ]
+        for (value, complaint) in cases {
+            let error = #expect(throws: ConfigurationError.self) { _ = try load(origin(value)) }
+            let found = error?.description ?? ""
+            #expect(found.contains(complaint), "\(value): \(found)")
+            #expect(!found.contains("s3cret"))
+        }
+    }
+
     @Test("The API takes no file of a value, which the daemon would read for the client")
     func secretFileOverAPI() throws {
         let json = #"{"base_url":"https://a.example","headers":{"X-A":{"file":"/etc/shadow"}}}"#

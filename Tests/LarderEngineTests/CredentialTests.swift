@@ -89,6 +89,45 @@ struct CredentialTests {
         #expect(sent("GET", "X-Client") == ["larder", "larder"])
     }
 
+    @Test("The configured credential is for its users' default accounts, and a change wakes writes")
+    func configured() async throws {
+        let (read, write) = (try fixture.url("/r"), try fixture.url("/w"))
+        var settings = try #require(fixture.engine.context.origins.origin(of: read))
+        settings.headers.append("Authorization", "everybody's")
+        var credential = OriginCredential()
+        credential.users = [.init(name: "ada", uid: 1_000), .init(name: "gone", uid: nil)]
+        func configure(_ value: String) async throws {
+            credential.value = value
+            settings.credential = credential
+            let known = KnownOrigin(settings, from: .file("larder.yaml"))
+            _ = try await fixture.engine.origins.reload { (replace) throws(Problem) in
+                try replace([known])
+            }
+        }
+        try await configure("configured")
+        #expect(!"\(credential)".contains("configured"))
+        fixture.upstream.answer(read, with: .json("[1]"), .json("[2]"), .json("[3]"), .json("[4]"))
+        for scope in [EngineFixture.scope, work, .own(uid: 1_001, account: .default)] {
+            try await fixture.fetch(read, .networkOnly, as: scope)
+        }
+        #expect(sent("GET") == ["configured", "everybody's", "everybody's"])
+        #expect(try await report().source == .configuration)
+        #expect(try await report(work).source == .origin)
+        try await set("mine")
+        try await fixture.fetch(read, .networkOnly)
+        #expect(sent("GET").last == "mine")
+        _ = try await fixture.engine.credentials.remove(at: name, fixture.scope)
+        fixture.upstream.answer(write, with: .reply(status: 401), .reply(status: 204))
+        let watch = try await Watch(fixture) { $0.types = [.auth] }
+        let id = try await fixture.write(.url(write), .none, "PUT")
+        #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "auth needed"])
+        #expect(try await report().refused)
+        try await configure("changed")
+        #expect(try await fixture.settled(id).state == .confirmed)
+        #expect(sent("PUT") == ["configured", "changed"])
+        #expect(try await report().refused == false)
+    }
+
     @Test("A write that was accepted under a credential is not sent without one (case 23)")
     func removed() async throws {
         let url = try fixture.url("/w")
@@ -165,9 +204,9 @@ struct CredentialTests {
         #expect("\(stored)".contains("mine") == false)
         let table = CredentialTable(try fixture.engine.store.credentials())
         var moved = try #require(fixture.engine.context.origins.origin(of: url))
-        #expect(table.credential(of: EngineFixture.scope, at: moved)?.value == "mine")
+        #expect(table.current(of: EngineFixture.scope, at: moved)?.credential.value == "mine")
         moved.baseURL = try WebURL("https://elsewhere.example")
-        #expect(table.credential(of: EngineFixture.scope, at: moved) == nil)
+        #expect(table.current(of: EngineFixture.scope, at: moved) == nil)
         #expect(table.settings(of: moved, for: EngineFixture.scope).account == nil)
     }
 

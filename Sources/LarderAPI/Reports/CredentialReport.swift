@@ -26,10 +26,12 @@ public struct CredentialReport: Codable, Equatable, Sendable {
 public struct CredentialSource: WireEnum {
     /// The user, for one account.
     public static let user = CredentialSource(rawValue: "user")
+    /// The configuration, for the users that it lists.
+    public static let configuration = CredentialSource(rawValue: "configuration")
     /// The headers of the origin, for all users.
     public static let origin = CredentialSource(rawValue: "origin")
     /// Every value that this version knows.
-    public static let known: [CredentialSource] = [.user, .origin]
+    public static let known: [CredentialSource] = [.user, .configuration, .origin]
     /// The value as it travels.
     public let rawValue: String
 

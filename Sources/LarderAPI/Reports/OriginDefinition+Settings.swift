@@ -19,6 +19,9 @@ extension OriginDefinition {
         headers = NamedValues(
             origin.headers.fields.map { .init($0.name, coversSecrets ? "***" : $0.value) }
         )
+        credential = origin.credential.map {
+            OriginCredentialFile(header: $0.header, file: $0.file, users: $0.users.map(\.name))
+        }
         fetch = OriginFetch(origin.fetch)
         normalize = origin.normalize.map(OriginNormalize.init)
         modifiers = OriginModifiers(origin.modifiers)

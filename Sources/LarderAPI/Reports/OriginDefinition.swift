@@ -16,6 +16,8 @@ public struct OriginDefinition: Codable, Equatable, Sendable {
     public var tls: OriginTLS?
     /// Header fields of each request.
     public var headers: NamedValues<String>?
+    /// Credential of some users; of the configuration only.
+    public var credential: OriginCredentialFile?
     /// How its answers are fetched and kept.
     public var fetch: OriginFetch?
     /// Which objects in its answers are entities; null: answers are stored whole.
@@ -26,6 +28,22 @@ public struct OriginDefinition: Codable, Equatable, Sendable {
     /// An origin with every default.
     public init(baseURL: String) {
         self.baseURL = baseURL
+    }
+}
+
+/// A credential that some users have at an origin, without its value.
+public struct OriginCredentialFile: Codable, Equatable, Sendable {
+    /// Name of the header field.
+    public var header: String
+    /// Absolute path of the file that has the value, where the daemon runs.
+    public var file: String
+    /// Names or numbers of the users.
+    public var users: [String]
+
+    package init(header: String, file: String, users: [String]) {
+        self.header = header
+        self.file = file
+        self.users = users
     }
 }
 
