@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Credentials that a user gives: which requests carry them, what waits for them, who may see them;
-# and no secret in any output or file except the row of the credential (case 23).
+# Credentials that a user gives: which requests carry them, what waits for them, who may see them,
+# who renews them; and no secret in any output or file except the row of the credential (case 23).
 # `await` and the like call functions by their names.
 # shellcheck disable=SC2317
 # shellcheck source=Tests/scripts/support.sh
@@ -16,10 +16,11 @@ outputs=$work/outputs
 mkdir "$outputs"
 step=0
 
+# write_configuration [KEYS]: further keys of the origin.
 write_configuration() {
     configure <<END
 origins:
-  local: {base_url: "$origin", allow_private: true}
+  local: {base_url: "$origin", allow_private: true${1:+, $1}}
 log: {level: debug, format: json}
 END
 }
@@ -65,10 +66,10 @@ expect_equal "it says which header, and not the value" "user Authorization" \
 fetch "$origin/r" --data policy=network-only
 expect_equal "a read carries it" "$first" "$(carried GET /r)"
 keeps fetch cat "$work/body" "$work/head"
-store /w/1 '{"n": 0}'
-merge w-1 /w/1 '{"n": 1}'
+store /w/0 '{"n": 0}'
+merge w-1 /w/0 '{"n": 1}'
 expect_equal "a write is confirmed" confirmed "$(fate w-1)"
-expect_equal "and carries it" "$first" "$(carried PATCH /w/1)"
+expect_equal "and carries it" "$first" "$(carried PATCH /w/0)"
 
 # -- the server takes it no more: one at a time, and none after three
 
@@ -129,6 +130,88 @@ request PUT /v1/origins/local/credential --header 'Content-Type: application/jso
     --data "{\"value\": [\"$first\"]}"
 keeps badtype cat "$work/body"
 
+# -- programs renew it, one at a time
+
+fourth="Bearer $(random)"
+renewal=http://larder/v1/origins/local/credential/renewal
+# waits NAME: a program that waits for the order; its process id is in `program`.
+waits() {
+    curl --silent --no-buffer --unix-socket "$socket" --request POST \
+        --output "$outputs/renewal.$1" "$renewal" &
+    program=$!
+}
+has_order() { grep --quiet '"lease"' "$outputs/renewal.$1"; }
+# gives NAME VALUE [MEMBERS]: sets a credential under the lease of a program.
+gives() {
+    local lease more=${3:-}
+    lease=$(jq --raw-output .lease "$outputs/renewal.$1")
+    request PUT /v1/origins/local/credential --header 'Content-Type: application/json' \
+        --data "$(jq --null-input --compact-output --arg value "$2" --arg lease "$lease" \
+            --argjson more "${more:-null}" '{value: $value, lease: $lease} + $more')"
+    cp "$work/body" "$outputs/gives.$RANDOM"
+}
+
+expect_equal "a wait has its time" 204 \
+    "$(api --request POST --output /dev/null --write-out '%{http_code}' "$renewal?wait=0ms")"
+waits one
+first_program=$program
+waits two
+second_program=$program
+store /q '{"n": 1}'
+control "$(jq --null-input --compact-output --arg value "$fourth" \
+    '{prefix: "/q", status: 401, unless_authorization: $value}')"
+fetch "$origin/q" --data policy=network-only
+await 60 grep --quiet '"lease"' "$outputs/renewal.one" "$outputs/renewal.two"
+expect_equal "a refused read gives one program the order" 1 \
+    "$(cat "$outputs"/renewal.* | grep --count '"reason":"refused"')"
+owner=one next=two
+if ! has_order one; then
+    owner=two next=one
+    read -r first_program second_program <<<"$second_program $first_program"
+fi
+kill -KILL "$first_program"
+wait "$first_program" 2>/dev/null || :
+if await 60 has_order "$next"; then
+    ok "the other program has it once the first is dead"
+else
+    not_ok "the other program has it once the first is dead" "an order" "none"
+fi
+gives "$owner" "$first"
+expect_equal "the lease of the dead program is over" "409 urn:larder:lease-over" \
+    "$status $(member .type)"
+gives "$next" "$fourth"
+expect_equal "the other program sets the credential" 200 "$status"
+wait "$second_program"
+fetch "$origin/q" --data policy=network-only
+expect_equal "which a read carries" "$fourth" "$(carried GET /q)"
+waits three
+request PUT /v1/origins/local/credential --header 'Content-Type: application/json' \
+    --data "{\"value\": \"$fourth\", \"expires\": \"$(date --utc --date '+2 seconds' +%FT%TZ)\"}"
+await 60 has_order three
+expect_equal "a credential that expires gives the order" expiring \
+    "$(jq --raw-output .reason "$outputs/renewal.three")"
+gives three "$second"
+wait "$program"
+expect_equal "and counts as taken then" "user false" \
+    "$(credential '[.source, .refused] | map(tostring) | join(" ")')"
+
+# -- a write that fails permanently, and what is told of it
+
+control '{"prefix": "/w", "method": "PATCH", "status": 422, "times": 1, "body": {"no": true}}'
+merge z-1 /w/1 '{"n": 9}'
+expect_equal "a refused write is a dead letter" failed "$(fate z-1 | cut -d ' ' -f 1)"
+for path in 'modifiers?state=failed' 'modifiers?state=all' modifiers/z-1 entries lanes pins usage \
+    status stats origins origins/local 'watch?initial=true&timeout=0ms'; do
+    keeps api api --header 'Accept: application/json' "http://larder/v1/$path"
+done
+for output in 'queue list --settled' 'queue show z-1' 'queue show x-1' ls df 'ls --json' \
+    'origin check local' 'origin check local --json'; do
+    # The words of a command.
+    # shellcheck disable=SC2086
+    keeps output cachectl $output
+done
+expect_equal "each of them says something" "" "$(find "$outputs" -name '*.api' -empty)"
+
 # -- restart, reload, logout
 
 end_daemon TERM
@@ -153,8 +236,8 @@ expect_equal "and goes out once the user is logged in again" confirmed "$(fate y
 
 # -- a terminal is asked, and shows nothing of the answer
 
+third="Bearer $(random)"
 if command -v script >/dev/null; then
-    third="Bearer $(random)"
     mkfifo "$work/keys"
     script --quiet --return --flush --log-out /dev/null --command \
         "$(printf '%q ' "$bin/cachectl" --socket "$socket" origin login local)" \
@@ -182,25 +265,63 @@ keeps worklogout cachectl origin logout local --account work
 fetch "$origin/r" --data policy=network-only --data account=work
 expect_equal "another account carries none" none "$(carried GET /r)"
 
+# -- a credential of the configuration, whose file changes
+
+fifth="Bearer $(random)"
+sixth="Bearer $(random)"
+printf '%s\n' "$fifth" >"$work/secret"
+write_configuration "credential: {file: $work/secret, users: [$(id -un)]}"
+keeps reload cachectl reload --json
+fetch "$origin/r" --data policy=network-only
+expect_equal "a user's own comes before the configured one" "$second" "$(carried GET /r)"
+keeps logout cachectl origin logout local
+fetch "$origin/r" --data policy=network-only
+expect_equal "which counts then" "$fifth configuration" "$(carried GET /r) $(credential .source)"
+fetch "$origin/r" --data policy=network-only --data account=work
+expect_equal "for the user's default account" none "$(carried GET /r)"
+control "$(jq --null-input --compact-output --arg value "$sixth" \
+    '{prefix: "/c", method: "PATCH", status: 401, unless_authorization: $value}')"
+store /c/1 '{"n": 0}'
+merge c-1 /c/1 '{"n": 1}'
+has_state "a write waits for another one" c-1 auth_wait
+printf '%s\n' "$sixth" >"$work/secret.new"
+mv "$work/secret.new" "$work/secret"
+expect_equal "and is sent once the file has it" confirmed "$(fate c-1)"
+expect_equal "which it carried" "$sixth" "$(carried PATCH /c/1)"
+keeps config "$bin/larderd" --print-config --config "$config"
+keeps origins cachectl origin list --json
+login "$second"
+
 # -- the secrets are nowhere else
 
+secrets=("${first#Bearer }" "${second#Bearer }" "${third#Bearer }" "${fourth#Bearer }"
+    "${fifth#Bearer }" "${sixth#Bearer }")
+# having FOLDER...: files that have one of the secrets.
+having() {
+    printf '%s\n' "${secrets[@]}" | grep --recursive --text --files-with-matches \
+        --fixed-strings --file=- "$@" || :
+}
+has_only_second() {
+    local secrets=("${secrets[@]}")
+    unset "secrets[1]"
+    [[ -z $(having "$work/state") ]]
+}
+await 60 has_only_second
+expect_equal "a removed secret soon leaves state.db and its WAL" 0 $?
+mkdir "$work/copy"
+cp "$work"/state/state.db* "$work"/cache/*.db* "$work/copy"
+expect_equal "while the daemon runs, the rows can be read" "$second" \
+    "$(sqlite3 "$work/copy/state.db" 'SELECT trim(value) FROM credential')"
+expect_equal "so the search finds it" "$work/copy/state.db" \
+    "$(sqlite3 "$work/copy/state.db" 'VACUUM; PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
+        having "$work/copy")"
+sqlite3 "$work/copy/state.db" \
+    'DELETE FROM credential; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
+expect_equal "without that row no secret is in the files" "" "$(having "$work/copy")"
 end_daemon TERM
-for secret in "${first#Bearer }" "${second#Bearer }"; do
-    expect_equal "no output has it" "" \
-        "$(grep --recursive --text --files-with-matches --fixed-strings "$secret" "$outputs" \
-            "$work/larderd.log" || :)"
-    expect_equal "no file of the cache has it" "" \
-        "$(grep --recursive --text --files-with-matches --fixed-strings "$secret" "$work/cache" \
-            | grep -v '/state\.db' || :)"
-    expect_equal "of the state only state.db may have it" "" \
-        "$(grep --recursive --text --files-with-matches --fixed-strings "$secret" "$work/state" \
-            | grep -v '/state\.db' || :)"
-done
-if grep --quiet --text --fixed-strings "${second#Bearer }" "$work/state/state.db"; then
-    ok "and state.db has the present one, so the search finds what there is"
-else
-    not_ok "and state.db has the present one" "a match" "none"
-fi
-expect_equal "in its own row alone" 1 "$(sqlite3 "$work/state/state.db" .dump 2>/dev/null \
-    | grep --count --fixed-strings "${second#Bearer }" || :)"
+expect_equal "no output has one" "" "$(having "$outputs" "$work/larderd.log")"
+expect_equal "no file of the cache has one" "" "$(having "$work/cache")"
+expect_equal "of the state only state.db has one" "$work/state/state.db" "$(having "$work/state")"
+has_only_second
+expect_equal "which has none that was replaced" 0 $?
 finish
