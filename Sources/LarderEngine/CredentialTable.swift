@@ -27,6 +27,8 @@ final class CredentialTable: Sendable {
         var refused: Set<CredentialName> = []
         var renewals: [CredentialName: RenewalMachine] = [:]
         var renewers = Shares<UInt32?>(each: Limits.renewersPerUserMax)
+        /// By user: no user waits for the changes of another.
+        var turns: [UInt32?: Turnstile] = [:]
         var lastNumber = 0
         /// A number that each change of what renewals depend on raises.
         var edition = 0
@@ -64,8 +66,6 @@ final class CredentialTable: Sendable {
     private let state: Mutex<State>
     // Relaxed: it only keeps requests from looking into the table while there is nothing in it.
     private let isUsed: Atomic<Bool>
-    /// Lets changes in one after the other, so that this table and the file agree on the last one.
-    let changes = Turnstile(places: 1)
     /// Told when a client may have to renew, or a lease may have ended.
     let news = Listeners()
 
@@ -74,6 +74,19 @@ final class CredentialTable: Sendable {
         for stored in stored { state.set(stored) }
         isUsed = Atomic(!stored.isEmpty)
         self.state = Mutex(state)
+    }
+
+    /// Makes a user's changes one after the other, so that this table and the file agree on the last.
+    func inTurn<Value>(
+        _ name: CredentialName,
+        _ work: () async throws(Problem) -> Value
+    ) async throws(Problem) -> Value {
+        let turns = state.withLock { state in
+            let turns = state.turns[name.scope.uid] ?? Turnstile(places: 1)
+            state.turns[name.scope.uid] = turns
+            return turns
+        }
+        return try await turns.pass(work)
     }
 
     func set(_ stored: StoredCredential) {
@@ -89,12 +102,12 @@ final class CredentialTable: Sendable {
         }
     }
 
-    /// The configuration has another credential of an origin.
-    func configurationChanged(_ origin: OriginName) {
+    /// The configuration may have other credentials.
+    func originsChanged(_ old: OriginTable, _ new: OriginTable) {
         change { state in
-            let names = state.refused.union(state.renewals.keys)
-            for name in names where name.origin == origin && state.held[name] == nil {
-                state.changed(name)
+            for name in state.refused.union(state.renewals.keys) where state.held[name] == nil {
+                let others = [old, new].map { $0[name.origin]?.settings.credential }
+                if others[0] != others[1] { state.changed(name) }
             }
         }
     }
@@ -122,14 +135,11 @@ final class CredentialTable: Sendable {
     // MARK: Answers of origins
 
     /// Notes whether the origin took the credential of a request, which is for a client in a scope.
-    ///
-    /// `origin` has its present settings.
     func noteAnswer(
         _ status: Int,
         to request: UpstreamRequest,
-        at origin: OriginSettings,
-        of scope: Scope,
-        now: Duration
+        for scope: Scope,
+        in context: EngineContext
     ) {
         let isRefused = status == 401 || status == 407
         guard status < 400 || isRefused, isRefused || isUsed.load(ordering: .relaxed),
@@ -142,7 +152,8 @@ final class CredentialTable: Sendable {
                 || !request.headers.fields.contains(where: { HeaderFields.holdsSecret($0.name) })
         else { return }
         let name = account?.name ?? CredentialName(scope, at: request.origin.name)
-        note(name, origin, account?.number, isRefused: isRefused, now)
+        let origin = context.origins[request.origin.name]?.settings ?? request.origin
+        note(name, origin, account?.number, isRefused: isRefused, context.clock.monotonic())
     }
 
     /// Notes that a write was not sent, as its account has no credential.
@@ -209,8 +220,10 @@ final class CredentialTable: Sendable {
         }
     }
 
-    /// The next step of a client that waits. While the origin is down no order is due to an end
-    /// that is near: the client could not reach it either.
+    /// The next step of a client that waits.
+    ///
+    /// While the origin is down no order is due to an end that is near: the client could not reach
+    /// it either.
     func next(
         _ client: Int,
         _ name: CredentialName,

@@ -39,7 +39,7 @@ package struct Credentials: EnginePart {
                 expires: command.expires.map { Timestamp(milliseconds: $0.milliseconds) }
             )
         )
-        try await table.changes.pass { () async throws(Problem) in
+        try await table.inTurn(stored.name) { () async throws(Problem) in
             try table.saving(stored.name, under: command.lease)
             do throws(StoreError) {
                 try await store.setCredential(stored)
@@ -59,7 +59,7 @@ package struct Credentials: EnginePart {
     ) async throws(Problem) -> CredentialReport {
         let origin = try context.origin(named: name, for: scope.scope.uid)
         let removed = CredentialName(scope.scope, at: name)
-        try await table.changes.pass { () async throws(Problem) in
+        try await table.inTurn(removed) { () async throws(Problem) in
             try await storing(await store.removeCredential(removed))
             table.remove { $0 == removed }
         }

@@ -47,6 +47,9 @@ package final class Engine: Sendable {
         self.origins = Origins(context: context, keeping: keeping)
         monitor = Monitor(context, version: version, findings: findings)
         store.pins.whenNews { [keeper = context.keeper] in keeper.post(.wanted) }
+        _ = context.watchers.originListeners.add { [credentials = context.credentials] in
+            credentials.noteNews()
+        }
     }
 
     package var store: Store { context.store }

@@ -68,7 +68,6 @@ final class EngineContext: Sendable {
         health = OriginHealthTable(origins, now: clock.now())
         store.setOrigins(origins.names)
         for name in offline { originStates.changed(name) }
-        _ = watchers.originListeners.add { [credentials] in credentials.noteNews() }
     }
 
     var board: FlightBoard { FlightBoard(context: self) }
@@ -96,10 +95,8 @@ final class EngineContext: Sendable {
                 originStates.changed(origin.name)
             }
         }
+        credentials.originsChanged(old, new)
         for origin in new.known where old[origin.name]?.settings != origin.settings {
-            if old[origin.name]?.settings.credential != origin.settings.credential {
-                credentials.configurationChanged(origin.name)
-            }
             let rules = old[origin.name]?.settings.modifiers ?? ModifierRules()
             originStates.settingsChanged(
                 origin.name,
@@ -197,8 +194,7 @@ extension EngineContext {
     /// Asks the upstream, and notes it when the origin has said nothing for ``Limits/silenceTime``
     /// since the request left; the request goes on.
     ///
-    /// The time for which it waits for one of our own connections is not the origin's. `scope` is
-    /// of the client for whom it asks.
+    /// The time for which it waits for one of our own connections is not the origin's.
     func ask(
         _ request: UpstreamRequest,
         for scope: Scope,
@@ -211,13 +207,7 @@ extension EngineContext {
             onSent()
             departure.finish()
         }
-        credentials.noteAnswer(
-            reply.status,
-            to: request,
-            at: origins[request.origin.name]?.settings ?? request.origin,
-            of: scope,
-            now: clock.monotonic()
-        )
+        credentials.noteAnswer(reply.status, to: request, for: scope, in: self)
         return reply
     }
 

@@ -191,6 +191,22 @@ struct CredentialTests {
         #expect(try await report().refused == false)
     }
 
+    @Test("A user's change does not wait for another user's")
+    func turns() async throws {
+        let other = CredentialName(.own(uid: 1_001, account: .default), at: try name)
+        let (begun, end) = (Gate(), Gate())
+        let slow = Task { [table = fixture.engine.context.credentials] in
+            try await table.inTurn(other) { () async throws(Problem) in
+                begun.open()
+                try? await end.wait()
+            }
+        }
+        try await begun.wait()
+        try await set("mine")
+        end.open()
+        try await slow.value
+    }
+
     @Test("A restart keeps the credential, and an origin that moved to another host gets none")
     func restart() async throws {
         let url = try fixture.url("/r")

@@ -175,7 +175,7 @@ struct RenewalTests {
         #expect(sent.map { $0.origin.headers["Authorization"] } == ["second", "third"])
     }
 
-    @Test("Other accounts, and a client's own header, ask no client of the account")
+    @Test("No client is asked for other accounts, or after a read with a client's own header")
     func others() async throws {
         let url = try fixture.url("/r")
         fixture.upstream.answer(url, with: .reply(status: 401), .reply(status: 401))

@@ -176,8 +176,10 @@ struct OriginTests {
             let path = "/v1/origins/example/credential"
             var response = try await ask(server, "POST", path + "/renewal?wait=0ms")
             #expect(response.status == 204)
-            #expect(try await refusal(server, "POST", "/v1/origins/none/credential/renewal")
-                == "404 no-such-origin")
+            #expect(
+                try await refusal(server, "POST", "/v1/origins/none/credential/renewal")
+                    == "404 no-such-origin"
+            )
             server.upstream.answer(try ServerFixture.url("/r"), with: .reply(status: 401))
             let client = try await server.connect()
             let renewal = "POST \(path)/renewal HTTP/1.1\r\nHost: larder\r\n\r\n"

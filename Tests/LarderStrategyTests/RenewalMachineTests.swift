@@ -93,6 +93,8 @@ struct RenewalMachineTests {
         #expect(machine.saving(under: "b") == true)
         machine.credentialChanged()
         #expect(machine.orders == 0)
-        #expect(machine.next(for: 3, need, lease: "c", now: .seconds(1)) == .wait(until: .seconds(2)))
+        #expect(
+            machine.next(for: 3, need, lease: "c", now: .seconds(1)) == .wait(until: .seconds(2))
+        )
     }
 }

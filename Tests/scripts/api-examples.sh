@@ -50,6 +50,8 @@ encoded_origin=$(jq --raw-output --null-input --arg origin "$origin" '$origin | 
 
 while read -r method path; do
     target=$(target "$method" "$path" | sed "s|https%3A%2F%2Fapi.example.com|$encoded_origin|g")
+    # It waits until there is an order.
+    [[ $path != */renewal ]] || target+="?wait=0ms"
     # A DELETE before may have taken it away.
     [[ $path != */entries/"{id}"* ]] || request PUT "$(entry notes/1)" --data-binary hello
     # A PUT of a path above comes later.

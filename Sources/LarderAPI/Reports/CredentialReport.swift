@@ -56,9 +56,9 @@ public struct RenewalOrder: Codable, Equatable, Sendable {
 
 /// Why a credential has to be renewed.
 public struct RenewalReason: WireEnum {
-    /// It expires within 60 s, or half its life is over.
+    /// The credential expires within 60 s, or half its life is over.
     public static let expiring = RenewalReason(rawValue: "expiring")
-    /// The origin has refused it, or asks for one.
+    /// The origin has refused the credential, or asks for one.
     public static let refused = RenewalReason(rawValue: "refused")
     /// Every value that this version knows.
     public static let known: [RenewalReason] = [.expiring, .refused]
