@@ -183,11 +183,13 @@ struct DatabaseFile {
     /// Copies a connection's view of the file, without credentials, to `place`, syncs the copy, and
     /// lets only its owner read it.
     ///
-    /// An earlier copy stays until the new one is whole.
+    /// An earlier copy stays until the new one is whole. The copy's time is that of its beginning,
+    /// because it does not have what is written meanwhile.
     func copy(_ connection: SQLiteConnection, to place: String) throws(StoreError) {
         let new = place + ".new"
         unlink(new)
         do throws(StoreError) {
+            let begin = try createEmpty(new)
             // VACUUM INTO is told the path as a value, so that any folder's name will do.
             let statement = try connection.prepare("VACUUM INTO :path")
             try statement.run((":path", new))
@@ -198,12 +200,26 @@ struct DatabaseFile {
                     "PRAGMA journal_mode=OFF; PRAGMA secure_delete=ON; DELETE FROM credential"
                 )
             }
-            guard chmod(new, 0o600) == 0, sync(new), rename(new, place) == 0, sync(folder)
-            else { throw .system(new) }
+            let isTimed = [begin, begin].withUnsafeBufferPointer {
+                utimensat(AT_FDCWD, new, $0.baseAddress, 0) == 0
+            }
+            guard isTimed, sync(new), rename(new, place) == 0, sync(folder) else {
+                throw .system(new)
+            }
         } catch {
             unlink(new)
             throw error
         }
+    }
+
+    /// Creates an empty file for its owner, which VACUUM INTO takes; its time.
+    private func createEmpty(_ path: String) throws(StoreError) -> timespec {
+        let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .system(path) }
+        defer { close(descriptor) }
+        var answer = stat()
+        guard fstat(descriptor, &answer) == 0 else { throw .system(path) }
+        return answer.st_mtim
     }
 
     var folder: String {

@@ -46,7 +46,7 @@ final class StateSnapshots: Sendable {
         // After a clock is set back, the last snapshot may be in the future.
         guard now.since(last) >= age || last > now else { return false }
         return [file.path, file.path + "-wal"].contains { path in
-            FileTime.changed(path).map { $0 > last } ?? false
+            FileTime.changed(path).map { $0 >= last } ?? false
         }
     }
 
