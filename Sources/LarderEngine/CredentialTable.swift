@@ -106,8 +106,10 @@ final class CredentialTable: Sendable {
     func originsChanged(_ old: OriginTable, _ new: OriginTable) {
         change { state in
             for name in state.refused.union(state.renewals.keys) where state.held[name] == nil {
-                let others = [old, new].map { $0[name.origin]?.settings.credential }
-                if others[0] != others[1] { state.changed(name) }
+                let (before, after) = (old[name.origin]?.settings, new[name.origin]?.settings)
+                if before?.credential != after?.credential || before?.headers != after?.headers {
+                    state.changed(name)
+                }
             }
         }
     }

@@ -167,6 +167,22 @@ struct CredentialTests {
         #expect(sent("PUT") == ["mine again"])
     }
 
+    @Test("Another header of the origin ends the refusal of the one before (case 23)")
+    func otherHeader() async throws {
+        let url = try fixture.url("/r")
+        fixture.upstream.answer(url, with: .reply(status: 401))
+        var settings = try #require(fixture.engine.context.origins.origin(of: url))
+        for (token, isRefused) in [("old", true), ("new", false)] {
+            settings.headers.set("Authorization", token)
+            let known = KnownOrigin(settings, from: .file("larder.yaml"))
+            _ = try await fixture.engine.origins.reload { (replace) throws(Problem) in
+                try replace([known])
+            }
+            if isRefused { _ = try? await fixture.fetch(url) }
+            #expect(try await report().refused == isRefused)
+        }
+    }
+
     @Test("A new credential sends what waited for it, one write first (case 23)")
     func renewed() async throws {
         let urls = try ["/1", "/2"].map { try fixture.url($0) }
