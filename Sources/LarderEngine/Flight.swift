@@ -199,7 +199,7 @@ struct FlightAnswer: Sendable {
     let status: Int
     /// Whether the store has it: else it is only told.
     var isKept = true
-    /// Whether a confirmed write is newer: what is cached shows instead, if there is anything.
+    /// Whether a confirmed write is newer: the row shows instead, with what was used of the answer.
     var isOvertaken = false
     /// Whether it is kept normalized: what it shows may be newer than its bytes.
     var isNormalized = false

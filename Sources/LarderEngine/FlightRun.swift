@@ -227,11 +227,16 @@ struct FlightRun: ~Copyable {
         }
         guard case .store = machine.bodyArrived() else { return .land(cutShort()) }
         let outcome = await store(taken, reply, freshness)
-        if read?.isOvertaken == true { return overtaken(outcome) }
+        let use = read?.overtakenUse
+        guard use != .nothing else { return overtaken(outcome) }
         _ = machine.stored()
-        if case .current(let answer) = outcome {
-            await context.noteAnswer(answer, plan, read?.fence)
+        guard case .current(var answer) = outcome else { return .land(outcome) }
+        guard use == nil else {
+            context.noteRead(of: answer.entry.id, in: plan.key.scope, nil)
+            answer.isOvertaken = true
+            return .land(.current(answer))
         }
+        await context.noteAnswer(answer, plan, read?.fence)
         return .land(outcome)
     }
 
@@ -273,7 +278,7 @@ struct FlightRun: ~Copyable {
             if taken.body == nil, isAddressed { return failed(.tooLarge) }
             let varying = names.contains { headers[$0] != nil } ? names : []
             let kept = try await put(entry, taken, varying: varying, isAddressed: isAddressed)
-            if let read, kept == nil || read.isOvertaken {
+            if let read, kept == nil || read.overtakenUse == .nothing {
                 context.reads.answerNotStored(of: read, for: entry.id, in: plan.key.scope)
             }
             entry.revision = try kept?.revision ?? unstoredRevision(of: entry)
@@ -410,7 +415,7 @@ struct FlightRun: ~Copyable {
             }
             let viewers = await context.viewers(of: id, in: plan.key.scope)
             let receipt = try await context.bury(new, plan, number: number, fence: fence, now: now)
-            if read?.isOvertaken == true { return overtaken(unstored(entry)) }
+            if read?.overtakenUse != nil { return overtaken(unstored(entry)) }
             _ = machine.stored()
             for scope in viewers { context.noteRead(of: id, in: scope, nil) }
             return .land(.deleted(receipt.revision, status: status))

@@ -221,10 +221,10 @@ extension ModifierSteps {
             isAsSent: false,
             at: context.clock.now()
         )
-        guard case .put(var entry, let bytes) = update else { return update }
+        guard case .derived(var entry, let bytes) = update else { return update }
         // `Vary` tells which headers the answer belongs to.
         if let names = old.headers.list("Vary") { entry.headers.set("Vary", names) }
-        return .put(entry, bytes)
+        return .derived(entry, bytes)
     }
 }
 
@@ -330,6 +330,6 @@ extension BaseUpdate {
         (entry.storedAt, entry.revision, entry.headers) = (now, Revision(0), HeaderFields())
         entry.origin = entry.kind == .blob ? nil : entry.origin ?? origin
         entry.isComplete = isComplete
-        return .put(entry, bytes)
+        return .derived(entry, bytes)
     }
 }

@@ -144,7 +144,7 @@ final class ModifierSteps: Sendable {
             attempts[number]?.keptHeaders = origin.modifiers.kept(headers)
             attempts[number]?.fetch = fetch
         }
-        if case .confirmed = end.verdict { fence(whole) }
+        if case .confirmed = end.verdict { await context.reads.fence(whole, end.verdict, context) }
         return attemptEnded(number, end.verdict, origin.modifiers)
     }
 
@@ -155,16 +155,6 @@ final class ModifierSteps: Sendable {
     ) -> ModifierKeeper.Turn {
         { [context] in
             $0.attemptEnded(number, verdict, rules: rules, chance: context.chance(), now: $1)
-        }
-    }
-
-    /// Makes answers out of date whose requests started before now.
-    private func fence(_ whole: WholeModifier) {
-        let scope = context.store.key(for: whole.modifier.scope)
-        for change in whole.changes where (try? Effect(parsing: change.effect)) != Effect.none {
-            for place in context.sight(scope, change.id).scopes {
-                context.reads.writeConfirmed(change.id, in: place)
-            }
         }
     }
 

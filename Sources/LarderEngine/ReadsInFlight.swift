@@ -1,4 +1,6 @@
+import LarderJSON
 import LarderModel
+import LarderNormalize
 import LarderStore
 import LarderStrategy
 import Synchronization
@@ -8,8 +10,8 @@ import Synchronization
 /// A read *departs* before its first byte leaves, and *lands* when its answer was stored or given
 /// up. A write is *confirmed* when a clear answer said that it was done. An answer is
 ///
-/// - *overtaken* if a write of the same thing was confirmed after the read departed. The engine
-///   asks again, because parts of the answer may be from before the write.
+/// - *overtaken* if a write of the same thing was confirmed after the read departed. The members
+///   that the write touched may be from before it, so they stay as they are.
 /// - *late* if the same row already took the answer of a read that departed later. Reads with
 ///   different headers are in flight together, and their answers may have one id.
 /// - *hidden* from a user if it is shared, and an own answer was stored under its id after the read
@@ -17,13 +19,14 @@ import Synchronization
 ///
 /// Invariants:
 /// 1. A confirmation or a stored own row is forgotten once no read in flight departed before it.
-/// 2. At most ``Limits/fencedWritesMax`` targets are remembered, and as many ids of own rows. A
-///    read that departed before a dropped one is overtaken.
+/// 2. At most ``Limits/fencedWritesMax`` targets are remembered, and as many ids of own rows. For a
+///    read that departed before a dropped one, all of every target was touched.
+/// 3. Of a target at most ``Limits/fencedNameBytesMax`` bytes of names are remembered.
 ///
 /// ```
 ///   read A      departed ────────────────────── answer: {"liked": false, "title": "new"} ── landed
-///   write              sent ──── confirmed
-///   stored                                      nothing of it: it is asked for again
+///   write {"liked": true}   sent ── confirmed
+///   stored                                      {"liked": true, "title": "new"}, stale
 /// ```
 final class ReadsInFlight: Sendable {
     private struct State {
@@ -32,8 +35,7 @@ final class ReadsInFlight: Sendable {
         /// The rows for which later reads of the same URL have been answered, by departure.
         var answered: [Int: Set<TargetName>] = [:]
         var departures: [TargetName: Set<Int>] = [:]
-        /// The last confirmation for each target.
-        var written: [TargetName: Int] = [:]
+        var written: [TargetName: Touches] = [:]
         /// The moment of the last own row under each id that may have a shared row.
         var owned: [EntryID: [ScopeKey: Int]] = [:]
         /// The last of these moments that was dropped while it was still needed.
@@ -46,7 +48,7 @@ final class ReadsInFlight: Sendable {
         }
 
         func checkInvariants() {
-            assert(written.values.allSatisfy { $0 > oldest }, "1")
+            assert(written.values.allSatisfy { $0.last > oldest }, "1")
             assert(max(written.count, owned.count) <= Limits.fencedWritesMax, "2")
         }
 
@@ -63,26 +65,49 @@ final class ReadsInFlight: Sendable {
         }
     }
 
+    /// When confirmed writes last touched a target.
+    private struct Touches {
+        private var whole = 0
+        private var members: [JSONName: Int] = [:]
+        private(set) var last = 0
+
+        mutating func note(_ touched: TouchedMembers, at moment: Int) {
+            last = moment
+            if case .members(let names) = touched {
+                for name in names { members[name] = moment }
+                let count = members.keys.reduce(0) { $0 + $1.text.utf8.count }
+                guard count > Limits.fencedNameBytesMax else { return }
+            }
+            (whole, members) = (moment, [:])
+        }
+
+        func touched(since moment: Int) -> TouchedMembers {
+            whole > moment ? .all : .members(Set(members.filter { $0.value > moment }.keys))
+        }
+    }
+
     final class Read: Sendable {
         private let reads: ReadsInFlight
         fileprivate let url: TargetName?
         fileprivate let departure: Int
         // Relaxed: set before the put that it is about returns, and read after.
-        private let flag = Atomic<Bool>(false)
+        private let use = Atomic<Int>(0)
 
         fileprivate init(_ reads: ReadsInFlight, _ url: TargetName?, departure: Int) {
             (self.reads, self.url, self.departure) = (reads, url, departure)
         }
 
-        /// Whether its answer was kept out of the store, as a write has overtaken it.
-        var isOvertaken: Bool { flag.load(ordering: .relaxed) }
+        /// The part of its answer that was stored; nil if no write has overtaken it.
+        var overtakenUse: AnswerFence.Use? {
+            AnswerFence.Use(rawValue: use.load(ordering: .relaxed))
+        }
 
         var fence: AnswerFence {
             AnswerFence(
-                covers: { [self] scope, id in reads.hasOvertaken(self, id, in: scope) },
+                touched: { [self] scope, id in reads.touched(since: self, id, in: scope) },
                 hiddenFrom: { [self] id in reads.owners(of: id, since: self) },
                 storesOwn: { [self] scope, id in reads.ownStored(id, in: scope) },
-                keptOut: { [self] in flag.store(true, ordering: .relaxed) }
+                used: { [self] in use.store($0.rawValue, ordering: .relaxed) }
             )
         }
     }
@@ -111,7 +136,7 @@ final class ReadsInFlight: Sendable {
             let oldest = state.oldest
             // If an earlier read is in flight, it still needs all of it.
             guard oldest > read.departure else { return }
-            state.written = state.written.filter { $0.value > oldest }
+            state.written = state.written.filter { $0.value.last > oldest }
             state.owned = state.owned.compactMapValues { owners in
                 let left = owners.filter { $0.value > oldest }
                 return left.isEmpty ? nil : left
@@ -121,8 +146,13 @@ final class ReadsInFlight: Sendable {
     }
 
     /// Call this before the result of the write is stored.
-    func writeConfirmed(_ id: EntryID, in scope: ScopeKey) {
-        state.withLock { $0.note { $0.written[TargetName(scope, id)] = $0.moment } }
+    func writeConfirmed(_ id: EntryID, in scope: ScopeKey, touching touched: TouchedMembers) {
+        state.withLock {
+            $0.note { state in
+                state.written[TargetName(scope, id), default: Touches()]
+                    .note(touched, at: state.moment)
+            }
+        }
     }
 
     /// Notes that an answer was stored as an own row that hides a shared one.
@@ -138,11 +168,18 @@ final class ReadsInFlight: Sendable {
         }
     }
 
-    private func hasOvertaken(_ read: Read, _ id: EntryID, in scope: ScopeKey) -> Bool {
+    private func touched(
+        since read: Read,
+        _ id: EntryID,
+        in scope: ScopeKey
+    ) -> TouchedMembers {
         let ids = [id] + (Variants.url(of: id).map { [$0] } ?? [])
         return state.withLock { state in
-            read.departure < state.lost
-                || ids.contains { (state.written[TargetName(scope, $0)] ?? 0) > read.departure }
+            guard read.departure >= state.lost else { return .all }
+            return ids.reduce(into: .none) { touched, id in
+                guard let touches = state.written[TargetName(scope, id)] else { return }
+                touched.formUnion(touches.touched(since: read.departure))
+            }
         }
     }
 
@@ -161,6 +198,43 @@ final class ReadsInFlight: Sendable {
         let row = TargetName(scope, id)
         state.withLock { state in
             for earlier in state.earlier(than: read) { state.answered[earlier]?.remove(row) }
+        }
+    }
+}
+
+extension ReadsInFlight {
+    /// Keeps answers whose requests started before now from changing what a confirmed write has
+    /// touched.
+    func fence(
+        _ whole: WholeModifier,
+        _ verdict: ModifierVerdict,
+        _ context: EngineContext
+    ) async {
+        let (store, number) = (context.store, whole.modifier.number)
+        let scope = store.key(for: whole.modifier.scope)
+        for change in whole.changes {
+            let touched = TouchedMembers(stored: change.effect)
+            for place in context.sight(scope, change.id).scopes where touched != .none {
+                // The answer to the write becomes base, and is later than all of what was read.
+                let isSaid =
+                    place == scope && verdict == .confirmed(.representation(of: change.id))
+                writeConfirmed(change.id, in: place, touching: isSaid ? .all : touched)
+            }
+        }
+        // Writes that were answered 202 go into base with it.
+        guard (store.modifiers.totals.byState[.accepted] ?? 0) > 0 else { return }
+        for change in whole.changes {
+            let target = try? await store.read { reader throws(StoreError) in
+                try reader.targets.target(scope, change.id, upTo: number)
+            }
+            guard let target else {
+                writeConfirmed(change.id, in: scope, touching: .all)
+                continue
+            }
+            for other in target.changes where other.state == .accepted && !other.isAnswered {
+                let touched = TouchedMembers(stored: other.effect)
+                writeConfirmed(change.id, in: scope, touching: touched)
+            }
         }
     }
 }

@@ -144,6 +144,7 @@ extension SentBases {
         var bases = SentBases()
         bases.areWanted = { (try? Effect(parsing: $0))?.counts ?? false }
         bases.mark = { $0.mark }
+        bases.touched = { TouchedMembers(stored: $0) }
         return bases
     }
 }

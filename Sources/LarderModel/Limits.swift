@@ -15,6 +15,8 @@ package enum Limits {
     /// Targets of confirmed writes remembered for the reads that were in flight; about 100 bytes
     /// each.
     package static let fencedWritesMax = 65_536
+    /// Bytes of the members' names remembered of such a target: a few dozen members.
+    package static let fencedNameBytesMax = 1_024
     /// Pending modifiers that an entry names; their count is exact.
     package static let toldPendingMax = 100
     /// Bytes of views in one answer of `explain`: a client reads them together.

@@ -64,8 +64,12 @@ struct EntityMerging {
         }
     }
 
-    /// Takes the members of an occurrence; a late one overwrites none.
-    mutating func apply(_ occurrence: Int, isLate: Bool) {
+    /// Takes the members of an occurrence, without those of `kept`; a late one overwrites none.
+    mutating func apply(
+        _ occurrence: Int,
+        isLate: Bool,
+        keeping kept: TouchedMembers = .none
+    ) {
         let skeleton = split.skeleton
         let shape = skeleton.shapes[split.occurrences[occurrence].shape]
         let list = skeleton.lists[shape.list]
@@ -81,7 +85,9 @@ struct EntityMerging {
             ]
             let name = skeleton.names[number]
             let place = known == 0 ? nil : place(of: name, below: known, near: hint)
+            let isKept = kept.contains(String(decoding: skeleton.bytes[name], as: UTF8.self))
             guard let place else {
+                guard !isKept else { continue }
                 members.append(
                     Member(
                         held: -1,
@@ -97,7 +103,7 @@ struct EntityMerging {
             }
             hint = place + 1
             members[place].hasCome = true
-            guard !isLate else { continue }
+            guard !isLate, !isKept else { continue }
             replace(place, by: member, lists: lists[Array(skeleton.bytes[name])] ?? [])
         }
     }

@@ -48,4 +48,6 @@ package struct MergedEntity: Sendable {
     /// Stamp before the merge; nil if the entity was unknown.
     let before: EntityStamp?
     let fetch: Int64
+    /// The members that stay as they were, whatever the answer has.
+    var kept = TouchedMembers.none
 }

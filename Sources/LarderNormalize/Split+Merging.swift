@@ -15,8 +15,14 @@ extension Split {
     ///   - number: The entity's index in ``keys``.
     ///   - held: The entity's state in the store.
     ///   - fetch: The number that the fetch took when it started.
+    ///   - kept: Members that stay as they are, because a write has touched them since.
     /// - Returns: The new state, and the changes.
-    package func merged(_ number: Int, into held: HeldEntity, fetch: Int64) -> MergedEntity {
+    package func merged(
+        _ number: Int,
+        into held: HeldEntity,
+        fetch: Int64,
+        keeping kept: TouchedMembers = .none
+    ) -> MergedEntity {
         let key = keys[number]
         let before: EntityStamp?
         let base: EntityBody?
@@ -25,7 +31,7 @@ extension Split {
         case .present(let body, let stamp): (before, base) = (stamp, body)
         case .deleted(let stamp): (before, base) = (stamp, nil)
         }
-        if base == nil, isLate(number, behind: before, fetch: fetch) {
+        if kept == .all || base == nil && isLate(number, behind: before, fetch: fetch) {
             return MergedEntity(
                 key: key,
                 held: held,
@@ -33,7 +39,8 @@ extension Split {
                 isWritten: false,
                 isContradicted: false,
                 before: before,
-                fetch: fetch
+                fetch: fetch,
+                kept: kept
             )
         }
         return body.withUnsafeBytes { bytes in
@@ -44,7 +51,7 @@ extension Split {
             while occurrence >= 0 {
                 let version = version(of: occurrence, bytes)
                 let isLate = stamp?.isAhead(of: version, fetch: fetch) ?? false
-                merging.apply(occurrence, isLate: isLate)
+                merging.apply(occurrence, isLate: isLate, keeping: kept)
                 if !isLate {
                     stamp = EntityStamp(
                         version: version ?? stamp?.version,
@@ -62,7 +69,8 @@ extension Split {
                 isWritten: body != nil || after != before,
                 isContradicted: merging.isContradicted,
                 before: before,
-                fetch: fetch
+                fetch: fetch,
+                kept: kept
             )
         }
     }

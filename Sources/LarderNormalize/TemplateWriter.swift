@@ -184,7 +184,7 @@ extension TemplateWriter {
         let skeleton = split.skeleton
         let shape = skeleton.shapes[occurrence.shape]
         let list = skeleton.lists[shape.list]
-        let isLate = isLate(number)
+        let (isLate, kept) = (isLate(number), merged[occurrence.key].kept)
         return body.bytes.withUnsafeBytes { held in
             skeleton.bytes.withUnsafeBytes { names in
                 var exceptions: [Exception] = []
@@ -202,7 +202,8 @@ extension TemplateWriter {
                     shown += isRepeated ? 0 : 1
                     let value = body.members[place]
                     if !isRepeated {
-                        guard isOwn(member, value, held, isLate: isLate) else {
+                        let isKept = kept.contains(String(decoding: name, as: UTF8.self))
+                        guard isOwn(member, value, held, isLate: isLate || isKept) else {
                             continue
                         }
                     }
@@ -214,6 +215,8 @@ extension TemplateWriter {
                 let here = Set(skeleton.positions[shape.positions])
                 let known = listed.members(of: occurrence.key, in: shape.list, &finder)
                 for member in known where !here.contains(member.member) {
+                    let name = held.part(body.members[member.place].name)
+                    guard !kept.contains(String(decoding: name, as: UTF8.self)) else { continue }
                     exceptions.append(
                         Exception(
                             kind: .absent(member: member.member),

@@ -10,18 +10,47 @@ struct AnswerWriter: WriterPart {
         fence: AnswerFence?,
         now: Timestamp
     ) throws(StoreError) -> CommandResult<AnswerReceipt> {
-        let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
-        let isOvertaken = answer.entities.ids.contains { fence?.keepsOut(scope, $0) == true }
-        guard !isOvertaken else {
-            // A write is newer than the answer, so the answer's entities may be out of date.
-            try bodies.forget(answer.entry.body)
+        guard let fence else { return try take(answer, fence: nil, now: now) }
+        var answer = answer
+        let name = answer.entry.name
+        let kept = try mixing.kept(of: answer.entities, fence, now: now)
+        let touched = fence.touched(name.scope, name.id)
+        if kept?.isEmpty == false {
+            fence.used(.rest)
+            answer.entities.kept = kept ?? [:]
+            answer.entry.becomeStale()
+        }
+        guard kept == nil || touched != .none else {
+            return try take(answer, fence: fence, now: now)
+        }
+        defer { try? bodies.forget(answer.entry.body) }
+        // The answer's entities count, even if the answer itself is not stored.
+        if kept != nil {
+            let merged = try mergeDurable(answer.entities, since: answer.entities.fetch, now)
+            _ = try cacheIfAny?.answers.put(answer.entities, merged, now: now)
+            try hideShared(by: answer.entities)
+            try promotion.fill(now: now)
+        }
+        guard kept != nil, let mix = try mixing.mix(of: answer, touched, now: now) else {
+            fence.used(.nothing)
             let receipt = PutReceipt(revision: try revisions.next(), isNew: false, isSame: true)
             return .done(AnswerReceipt(entry: receipt, isNormalized: false))
         }
-        let isKeptOut = fence?.covers(scope, id) == true
+        fence.used(.rest)
+        return try mixing.changing(name, touched, now: now) { () throws(StoreError) in
+            try take(mix, fence: fence, now: now)
+        }
+    }
+
+    /// Stores an answer whatever has been written since its request.
+    private func take(
+        _ answer: NewAnswer,
+        fence: AnswerFence?,
+        now: Timestamp
+    ) throws(StoreError) -> CommandResult<AnswerReceipt> {
+        let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
         let found = try durable(answer.entry.name)
-        let isDurable = found != nil
-        if isDurable, !isKeptOut {
+        if found != nil {
             // An answer's entities are in the file of the answer.
             for entity in answer.entities.ids {
                 try state.rows.makeRow(TargetName(scope, entity), with: found)
@@ -30,7 +59,7 @@ struct AnswerWriter: WriterPart {
         }
         let start = answer.entry.start ?? answer.entities.fetch
         let merged = try mergeDurable(answer.entities, since: start, now)
-        if isKeptOut || isDurable {
+        if found != nil {
             var entry = answer.entry
             if let saved = try durable(entry.name),
                 try entries.destination(of: entry, saved).file == .state,
@@ -39,11 +68,10 @@ struct AnswerWriter: WriterPart {
                 entry.body = .inline(form.template)
                 entry.form = form.form
             }
-            switch try entries.put(entry, fence: fence, step: merged.step, now: now) {
+            switch try entries.take(entry, fence: fence, step: merged.step, now: now) {
             case .needs(let large): return .needs(large)
             case .refused(let error): return .refused(error)
             case .done(let receipt):
-                if isKeptOut { _ = try put(answer.entities, now: now) }
                 if entry.form != nil { try bodies.forget(answer.entry.body) }
                 try promotion.fill(now: now)
                 return .done(AnswerReceipt(entry: receipt, isNormalized: entry.form != nil))
@@ -89,9 +117,12 @@ struct AnswerWriter: WriterPart {
             saved.step = step
             let viewers = try sharing.viewers(of: name)
             let merging = Step(revision: step, now: now)
-            let found = try state.rows.merge(entities, number, name, since: start, merging)
-            try sharing.answered(name, viewers, at: step, now: now)
-            saved.merged[number] = found
+            let kept = entities.kept[number] ?? .none
+            saved.merged[number] = try mixing.changing(name, kept, now: now) {
+                () throws(StoreError) in
+                try state.rows.merge(entities, number, name, since: start, merging)
+            }
+            try sharing.answered(name, viewers, isMix: kept != .none, at: step, now: now)
             if entities.hidesShared { try hiding.hideShared(id, from: scope) }
         }
         return saved

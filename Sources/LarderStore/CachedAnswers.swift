@@ -118,8 +118,20 @@ struct CachedAnswers {
             }
             let name = EntityName(key, of: new.origin)
             let found = try find(name, in: step.scope, toPut: true)
-            let entity = new.split.merged(number, into: found.held, fetch: new.fetch.number)
-            if entity.isWritten { try write(entity.held, entity.change, found, &step) }
+            let kept = new.kept[number]
+            let entity = new.split.merged(
+                number,
+                into: found.held,
+                fetch: new.fetch.number,
+                keeping: kept ?? .none
+            )
+            if entity.isWritten {
+                let (start, isMix) = (step.start, kept != nil)
+                if isMix { step.start = Revision(0) }
+                let isComplete = !isMix || found.row?.isComplete ?? true
+                try write(entity.held, isComplete: isComplete, entity.change, found, &step)
+                step.start = start
+            }
             // The mark follows the entity's revision.
             if new.hidesShared { try cache.hiding.hideShared(found.id, from: step.scope) }
             step.rows.insert(found.key)

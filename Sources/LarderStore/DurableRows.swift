@@ -333,13 +333,22 @@ struct DurableRows {
         _ step: Step
     ) throws(StoreError) -> MergedEntity? {
         guard let row = try entry(name) else { return nil }
-        let merged = entities.split.merged(number, into: row.held, fetch: entities.fetch.number)
-        guard merged.isWritten,
+        let kept = entities.kept[number]
+        let merged = entities.split.merged(
+            number,
+            into: row.held,
+            fetch: entities.fetch.number,
+            keeping: kept ?? .none
+        )
+        guard merged.isWritten, !entities.isMade || merged.change != .nothing,
             let (entry, bytes) = merged.held.row(name.id, of: entities.origin, step.now)
         else { return merged }
         var new = NewEntry(scope: name.scope, entry: entry, body: .inline(bytes))
-        let wasHidden = try endHiding(row.claim, since: start)
-        let isOther = merged.change != .nothing || row.entry?.isComplete == false || wasHidden
+        if kept != nil { new.entry.isComplete = row.entry?.isComplete ?? true }
+        let wasHidden = kept == nil ? try endHiding(row.claim, since: start) : false
+        let isOther =
+            merged.change != .nothing || wasHidden
+            || row.entry.map { $0.isComplete != new.entry.isComplete } ?? false
         new.entry.revision = isOther ? step.revision : row.entry?.revision ?? step.revision
         new.client = entities.cause.client
         new.cause = entities.cause.text

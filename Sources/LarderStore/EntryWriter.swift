@@ -39,33 +39,48 @@ import LarderNormalize
 struct EntryWriter: WriterPart {
     let writer: StoreWriter
 
-    /// `step` is the revision of the step that it is a part of, if that has one.
     func put(
         _ new: NewEntry,
         fence: AnswerFence?,
-        step: Revision? = nil,
         now: Timestamp
     ) throws(StoreError) -> CommandResult<PutReceipt> {
         if let receipt = try putEvictable(new, fence: fence, now: now) {
             return .done(receipt)
         }
-        let (scope, id, name) = (new.scope, new.entry.id, new.name)
-        var found = try promotion.durableRow(for: new, now: now)
-        if let row = found { found = try sharing.refuseForPins(new, row) }
-        let isKeptOut = fence?.keepsOut(scope, id) ?? false
-        let destination = isKeptOut ? nil : try self.destination(of: new, found)
-        let isRefused = destination?.refusal != nil && found?.hasBytes == true
-        if let destination, !isRefused,
-            let large = bodies.large(new, to: destination.file, as: .answer)
-        {
-            return .needs([large])
-        }
+        let touched = fence?.touched(new.scope, new.entry.id) ?? .none
+        guard let fence, touched != .none else { return try take(new, fence: fence, now: now) }
         defer { try? bodies.forget(new.body) }
-        guard let destination else {
+        guard let mix = try mixing.mix(of: new, touched, now: now) else {
+            fence.used(.nothing)
+            let found = try durable(new.name)
             let revision =
                 if let found, found.hasEntry { found.revision } else { try revisions.next() }
             return .done(PutReceipt(revision: revision, isNew: false, isSame: true))
         }
+        fence.used(.rest)
+        return try mixing.changing(new.name, touched, now: now) { () throws(StoreError) in
+            try take(mix, fence: fence, now: now)
+        }
+    }
+
+    /// Stores an entry whatever has been written since its request.
+    ///
+    /// `step` is the revision of the step that it is a part of, if that has one.
+    func take(
+        _ new: NewEntry,
+        fence: AnswerFence?,
+        step: Revision? = nil,
+        now: Timestamp
+    ) throws(StoreError) -> CommandResult<PutReceipt> {
+        let (scope, id, name) = (new.scope, new.entry.id, new.name)
+        var found = try promotion.durableRow(for: new, now: now)
+        if let row = found { found = try sharing.refuseForPins(new, row) }
+        let destination = try self.destination(of: new, found)
+        let isRefused = destination.refusal != nil && found?.hasBytes == true
+        if !isRefused, let large = bodies.large(new, to: destination.file, as: .answer) {
+            return .needs([large])
+        }
+        defer { try? bodies.forget(new.body) }
         if let found, let error = destination.refusal {
             try tellRefusal(of: new, found, error)
             if isRefused { return .refused(error) }
@@ -94,7 +109,7 @@ struct EntryWriter: WriterPart {
         try hiding.noteStored(new, in: .state, by: fence)
         guard new.entry.kind != .variants else { return .done(receipt) }
         let answered = receipt.isSame ? nil : receipt.revision
-        try sharing.answered(name, viewers, at: answered, now: now)
+        try sharing.answered(name, viewers, isMix: new.isMix, at: answered, now: now)
         return .done(receipt)
     }
 

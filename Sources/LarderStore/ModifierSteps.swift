@@ -170,6 +170,8 @@ package struct SeenValues: Equatable, Sendable {
 package enum BaseUpdate: Sendable {
     case keep
     case put(Entry, [UInt8])
+    /// The result of an effect: the origin has said nothing of what it does not change.
+    case derived(Entry, [UInt8])
     case tombstone(status: Int)
     case markStale
 }

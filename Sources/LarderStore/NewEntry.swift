@@ -15,11 +15,21 @@ package struct NewEntry: Sendable {
     /// The last revision that was told when its request started; nil for what no request has
     /// brought.
     package var start: Revision?
+    /// Whether members of base are in it, as a write has touched them since its request: no wait
+    /// for an answer ends with it.
+    var isMix = false
 
     package init(scope: ScopeKey, entry: Entry, body: NewBody) {
         self.scope = scope
         self.entry = entry
         self.body = body
+    }
+
+    /// Says that what it shows is not all from one answer, and not from after a confirmed write.
+    mutating func becomeStale() {
+        (entry.etag, entry.lastModified, entry.freshUntil) = (nil, nil, nil)
+        // No user who has seen newer content sees the row again.
+        start = Revision(0)
     }
 
     /// The change that watchers hear of, once the entry has a revision; nil for a URL of variants.
@@ -156,6 +166,10 @@ package struct NewEntities: Sendable {
     package let fetch: Revision
     package let cause: ChangeCause
     package let hidesShared: Bool
+    /// The members that an entity keeps, by its number: writes have touched them since the fetch.
+    var kept: [Int: TouchedMembers] = [:]
+    /// Whether an effect has made them: one that is as it was is as old as before.
+    var isMade = false
 
     package init(
         _ split: Split,
@@ -219,7 +233,7 @@ struct SavedEntities: Sendable {
 package struct NewAnswer: Sendable {
     /// The entry; its body is the answer as received, for a store that keeps the answer whole.
     package var entry: NewEntry
-    package let entities: NewEntities
+    package internal(set) var entities: NewEntities
 
     package init(_ entry: NewEntry, _ entities: NewEntities) {
         self.entry = entry

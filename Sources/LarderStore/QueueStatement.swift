@@ -155,7 +155,7 @@ enum QueueStatement: Int, PreparedStatement {
         case .forgetSent: "UPDATE change SET sent = NULL WHERE modifier = :number"
         case .sentChanges:
             """
-            SELECT \(ChangeColumn.list([.change, .sent])) FROM change INDEXED BY change_target
+            SELECT \(ChangeColumn.list([.change, .effect, .sent])) FROM change INDEXED BY change_target
             WHERE id = :id AND scope = :scope AND settled = 0 AND sent IS NOT NULL
             """
         case .seenChanges:

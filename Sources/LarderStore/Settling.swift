@@ -264,13 +264,31 @@ struct Settling: WriterPart {
             guard let seen = settlement.reseeing(change, before, after) else { continue }
             try state.modifiers.note(seen, of: name.id, by: number)
         }
+        try noteChange(of: name, from: before, to: after)
+    }
+
+    /// Notes that base has changed, for modifiers that were sent on the base before.
+    ///
+    /// To these modifiers base is as it was: no read has changed it. With `kept`, a read has, but
+    /// not in these members: it counts for modifiers of others.
+    func noteChange(
+        of name: TargetName,
+        from before: TargetBase,
+        to after: TargetBase,
+        except kept: TouchedMembers = .all
+    ) throws(StoreError) {
+        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
         let sent = try state.queue(.sentChanges, scope, id).all { row in
-            (row.integer(ChangeColumn.change), row.bytesOrNil(ChangeColumn.sent))
+            (
+                row.integer(ChangeColumn.change), row.bytesOrNil(ChangeColumn.sent),
+                Array(row.bytes(ChangeColumn.effect))
+            )
         }
         guard !sent.isEmpty else { return }
-        let mark = shared.configuration.sentBases.mark
-        let (old, new) = (mark(before), mark(after))
-        for (change, noted) in sent where noted == old {
+        let bases = shared.configuration.sentBases
+        let (old, new) = (bases.mark(before), bases.mark(after))
+        for (change, noted, effect) in sent
+        where noted == old && bases.touched(effect).isSubset(of: kept) {
             try state.queue[.noteSent].run((":change", change), (":sent", new))
         }
     }
@@ -317,14 +335,16 @@ struct Settling: WriterPart {
         case .cancelled: return (.keep, nil)
         case .failed(_, let view): return (.lost(view(name.id, base)), nil)
         case .confirmed(let update):
-            switch update(name.id, base) {
+            let said = update(name.id, base)
+            switch said {
             case .keep: return (.keep, nil)
             case .markStale: return (.markStale, nil)
             case .tombstone(let status):
                 let entry = base.tombstone(name.id, status, now)
                 return (.tombstone(entry), .deleted(entry))
-            case .put(let entry, let bytes):
-                if let entities = try entities(of: name, entry, bytes, now) {
+            case .put(let entry, let bytes), .derived(let entry, let bytes):
+                if var entities = try entities(of: name, entry, bytes, now) {
+                    if case .derived = said { entities.isMade = true }
                     return (.answer(entry, entities), TargetBase(entry, bytes))
                 }
                 let isRead = entry.body.isJSON || name.id.isEntity
@@ -382,12 +402,13 @@ struct Settling: WriterPart {
         if row?.isTargeted != true {
             let base = try promotion.base(of: name, now: now)
             switch update(variant, base) {
-            case .put(let entry, let bytes) where bytes.count <= Limits.inlineBodyBytesMax:
+            case .put(let entry, let bytes), .derived(let entry, let bytes):
+                guard bytes.count <= Limits.inlineBodyBytesMax else { break }
                 new = NewEntry(scope: scope, entry: entry, body: .inline(bytes))
             case .tombstone(let status):
                 let tombstone = base.tombstone(id, status, now)
                 new = NewEntry(scope: scope, entry: tombstone, body: .inline([]))
-            case .keep, .markStale, .put: break
+            case .keep, .markStale: break
             }
         }
         guard var new else { return try markStale(name) }

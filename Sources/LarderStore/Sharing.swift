@@ -73,9 +73,12 @@ struct Sharing: WriterPart {
     ///
     /// The unit is the URL: the first answer for a shared URL or one of its variants settles the
     /// write. The other rows of the unit are older, and are hidden from its user.
+    ///
+    /// A mix of an answer and base settles none.
     func answered(
         _ row: TargetName,
         _ viewers: [ViewBefore],
+        isMix: Bool = false,
         at revision: Revision?,
         now: Timestamp
     ) throws(StoreError) {
@@ -89,7 +92,7 @@ struct Sharing: WriterPart {
         var (step, left): (Revision?, [ModifierNumber]) = (revision, [])
         var hasEnded = false
         for (place, viewer) in names.enumerated() {
-            let changes = try state.targets.answeredChanges(of: viewer)
+            let changes = isMix ? [] : try state.targets.answeredChanges(of: viewer)
             if !isShared, changes.isEmpty { continue }
             let view = isShared ? viewers[place] : try state.views.view(of: viewer)
             if !changes.isEmpty {

@@ -1,4 +1,5 @@
 package import LarderModel
+package import LarderNormalize
 import Synchronization
 
 /// Folders and limits of the store; each of ``limits`` is a property of it.
@@ -83,6 +84,7 @@ package struct SentBases: Sendable {
     package var areWanted: @Sendable (_ effect: [UInt8]) -> Bool = { _ in false }
     /// Stands for a base; the same for two that say the same.
     package var mark: @Sendable (TargetBase) -> [UInt8] = { _ in [] }
+    package var touched: @Sendable (_ effect: [UInt8]) -> TouchedMembers = { _ in .all }
 
     package init() {}
 }

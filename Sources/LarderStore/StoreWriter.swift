@@ -275,6 +275,7 @@ extension WriterPart {
     var deadLetters: DeadLetters { DeadLetters(writer: writer) }
     var sharing: Sharing { Sharing(writer: writer) }
     var hiding: Hiding { Hiding(writer: writer) }
+    var mixing: Mixing { Mixing(writer: writer) }
     var demotion: Demotion { Demotion(writer: writer) }
     var bodies: BodyLinking { BodyLinking(writer: writer) }
 }

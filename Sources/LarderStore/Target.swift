@@ -173,36 +173,44 @@ package enum TargetBase: Sendable {
 
 /// Keeps an answer whose request started before a write from undoing that write (P-06).
 package struct AnswerFence: Sendable {
-    /// Whether something was written to an id that the answer may not know of yet: then nothing of
-    /// it is stored there.
+    /// Parts of an answer that are stored although a write has overtaken it.
+    package enum Use: Int, Sendable {
+        /// The members that the write has not touched, on top of base.
+        case rest = 1
+        case nothing
+    }
+
+    /// The members of an id that were written and that the answer may not know of yet.
     ///
     /// Asked for every answer, on the writer's thread, so it must be quick.
-    package let covers: @Sendable (ScopeKey, EntryID) -> Bool
+    package let touched: @Sendable (ScopeKey, EntryID) -> TouchedMembers
     /// The users whose own rows under an id were stored since the request started.
     ///
     /// A shared answer may be older than those rows, and is hidden from these users.
     package let hiddenFrom: @Sendable (EntryID) -> [ScopeKey]
     /// Hears that the answer is stored as a row of a user's own, which comes before the shared one.
     package let storesOwn: @Sendable (ScopeKey, EntryID) -> Void
-    /// Hears that something of the answer was not stored; called there, too, once or more often.
-    package let keptOut: @Sendable () -> Void
+    /// Hears what is used of an overtaken answer; called there, too, and the last call counts.
+    package let used: @Sendable (Use) -> Void
 
     package init(
-        covers: @escaping @Sendable (ScopeKey, EntryID) -> Bool,
+        touched: @escaping @Sendable (ScopeKey, EntryID) -> TouchedMembers,
         hiddenFrom: @escaping @Sendable (EntryID) -> [ScopeKey] = { _ in [] },
         storesOwn: @escaping @Sendable (ScopeKey, EntryID) -> Void = { _, _ in },
-        keptOut: @escaping @Sendable () -> Void
+        used: @escaping @Sendable (Use) -> Void
     ) {
-        self.covers = covers
+        self.touched = touched
         self.hiddenFrom = hiddenFrom
         self.storesOwn = storesOwn
-        self.keptOut = keptOut
+        self.used = used
     }
+
+    package func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool { touched(scope, id) != .none }
 
     /// Whether nothing is to be stored under an id, which is told.
     func keepsOut(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         guard covers(scope, id) else { return false }
-        keptOut()
+        used(.nothing)
         return true
     }
 }

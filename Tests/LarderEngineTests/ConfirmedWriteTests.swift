@@ -180,30 +180,6 @@ struct ConfirmedWriteTests {
         #expect(try await fixture.cached(url).lastShown?.text == #"{"n":2}"#)
     }
 
-    @Test("A read that writes overtake again shows what is cached, and no error (case 8)")
-    func overtakenAgain() async throws {
-        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
-        try await fixture.cache(url, .json(#"{"n":0,"m":0}"#))
-        fixture.upstream.answer(writes, with: .reply(status: 204), .reply(status: 204))
-        let gates = [Gate(), Gate()]
-        let no = ScriptedAnswer.reply("no", status: 403)
-        let old = ScriptedAnswer.json(#"{"n":0,"m":1}"#)
-        fixture.upstream.answer(url, with: old.held(by: gates[0]), no, old.held(by: gates[1]), no)
-        let fetch = fixture.start(url, .networkOnly)
-        for (place, gate) in gates.enumerated() {
-            // The request of the client, the write, and the read after it.
-            _ = try await fixture.upstream.asked.element(3 * place + 1)
-            let effect = try Effect.json(#"{"type":"merge","value":{"n":\#(place + 1)}}"#)
-            let id = try await fixture.write(.url(url), effect, "POST", to: writes)
-            #expect(try await fixture.settled(id).state == .confirmed)
-            _ = try await fixture.upstream.asked.element(3 * place + 3)
-            gate.open()
-        }
-        let result = try await fetch.result()
-        #expect(result.refusal == nil)
-        #expect(result.lastShown?.text == #"{"n":2,"m":0}"#)
-    }
-
     private static func add(_ number: Int) throws -> Effect {
         try Effect.json(#"{"type":"add","value":{"/n":\#(number)}}"#)
     }

@@ -132,6 +132,24 @@ struct ReadAfterWriteTests {
         #expect(fixture.clock.monotonic() == .zero)
     }
 
+    @Test("A read that a later write overtook is no read after a write (case 8)")
+    func overtaken() async throws {
+        try await fixture.cache(url, .json(#"{"liked":false,"by":0}"#))
+        let gate = Gate()
+        fixture.upstream.answer(
+            url,
+            with: ScriptedAnswer.json(#"{"liked":true,"by":1}"#).held(by: gate),
+            .json(#"{"liked":true,"by":2}"#)
+        )
+        try await confirm(fixture)
+        _ = try await fixture.upstream.asked.element(2)
+        try await confirm(fixture)
+        gate.open()
+        try await until { try await wanted(fixture).isEmpty }
+        #expect(try await fixture.cached(url).lastShown?.text == #"{"liked":true,"by":2}"#)
+        #expect(reads(fixture) == 3)
+    }
+
     @Test("Writes that go on following each other do not put off the read for ever")
     func ofEndlessRun() async throws {
         let writes = try fixture.url("/w")

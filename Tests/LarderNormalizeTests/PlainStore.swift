@@ -54,13 +54,18 @@ struct PlainStore {
     mutating func put(
         _ text: String,
         path: String = "/",
-        fetch: Int64? = nil
+        fetch: Int64? = nil,
+        keeping kept: [String: TouchedMembers] = [:]
     ) throws -> Answer {
         let split = try split(text, path: path)
-        return try put(split, fetch: fetch)
+        return try put(split, fetch: fetch, keeping: kept)
     }
 
-    mutating func put(_ split: Split, fetch: Int64? = nil) throws -> Answer {
+    mutating func put(
+        _ split: Split,
+        fetch: Int64? = nil,
+        keeping kept: [String: TouchedMembers] = [:]
+    ) throws -> Answer {
         fetches = max(fetches + 1, fetch ?? 0)
         changes = [:]
         contradictions = 0
@@ -69,7 +74,8 @@ struct PlainStore {
             let entity = split.merged(
                 number,
                 into: try held(key),
-                fetch: fetch ?? fetches
+                fetch: fetch ?? fetches,
+                keeping: kept[key.text] ?? .none
             )
             merged.append(entity)
             changes[key] = entity.change

@@ -1,4 +1,5 @@
 import LarderModel
+import LarderNormalize
 import LarderTestSupport
 import Testing
 
@@ -215,4 +216,9 @@ extension NewModifier {
 func named(_ text: String) -> EntryID {
     guard let id = try? EntryID(stored: text) else { preconditionFailure("\(text) is no id") }
     return id
+}
+
+extension TouchedMembers {
+    /// What an addition to a number touches.
+    static let counted = TouchedMembers(stored: Array(#"{"type":"add","value":{"/n":1}}"#.utf8))
 }

@@ -1,4 +1,5 @@
 import LarderModel
+import LarderNormalize
 import LarderTestSupport
 import Synchronization
 import Testing
@@ -88,12 +89,36 @@ struct QueueTests {
         #expect(zip(new, again).allSatisfy { StoredModifier($0, $1, at: now) == nil })
     }
 
+    @Test(
+        "Of an overtaken answer the members are stored that no write has touched (case 8)",
+        arguments: [1, 2 * Limits.inlineBodyBytesMax]
+    )
+    func overtaken(length: Int) async throws {
+        let (uses, text) = (Recorder<AnswerFence.Use>(), String(repeating: "x", count: length))
+        let fence = AnswerFence(
+            touched: { _, _ in .counted },
+            used: { uses.record($0) }
+        )
+        let answer = #"{"n":9,"text":"\#(text)"}"#
+        try await temporary.answer("a", answer, fence: fence)
+        #expect(try await temporary.text("a") == nil, "nothing is known of the number")
+        try await temporary.answer("a", #"{"n":1,"old":2}"#)
+        for isTargeted in [false, true] {
+            if isTargeted { try await temporary.accept("one", "a") }
+            try await temporary.answer("a", answer, fence: fence)
+            #expect(try await temporary.text("a") == #"{"n":1,"text":"\#(text)"}"#)
+        }
+        #expect(uses.all == [.nothing, .rest, .rest])
+        try await temporary.store.maintain()
+        try await temporary.store.requireInvariants()
+    }
+
     @Test("An answer whose request precedes a write is not stored, in either file")
     func fence() async throws {
         let isKeptOut = Mutex(0)
         let fence = AnswerFence(
-            covers: { _, id in id == named("a") },
-            keptOut: { isKeptOut.withLock { $0 += 1 } }
+            touched: { _, id in id == named("a") ? .all : .none },
+            used: { _ in isKeptOut.withLock { $0 += 1 } }
         )
         #expect(try await temporary.answer("a", "1", fence: fence).isSame)
         #expect(try await temporary.text("a") == nil)

@@ -1,5 +1,6 @@
 import Glibc
 import LarderModel
+import LarderNormalize
 import LarderTestSupport
 import Testing
 
@@ -90,11 +91,27 @@ struct SharedRowTests {
         let shared = temporary.shared
         try await temporary.answer("a", "[1]", in: shared)
         try await temporary.confirm(try await temporary.accept("one", "a", isOfSharedRow: true))
-        let fence = AnswerFence(covers: { _, _ in true }, keptOut: {})
+        let fence = AnswerFence(touched: { _, _ in .all }, used: { _ in })
         try await temporary.answer("a", "[0]", in: shared, fence: fence)
         #expect(try temporary.target("a")?.1 == ["one"])
         try await temporary.answer("a", "[2]", in: shared)
         #expect(try temporary.target("a") == nil)
+    }
+
+    @Test("A mix settles nothing, and is shown to no user who has seen a newer row (cases 8, 29)")
+    func mix() async throws {
+        let temporary = try Self.temporary()
+        let (shared, start) = (temporary.shared, temporary.store.changes.released)
+        try await temporary.answer("a", #"{"n":0}"#, in: shared)
+        try await temporary.confirm(try await temporary.accept("one", "a", isOfSharedRow: true))
+        let fence = AnswerFence(
+            touched: { _, _ in .counted },
+            used: { _ in }
+        )
+        try await temporary.answer("a", #"{"n":9,"m":1}"#, in: shared, fence: fence)
+        #expect(try await temporary.text("a", in: shared) == #"{"n":0,"m":1}"#)
+        #expect(try temporary.target("a")?.1 == ["one"])
+        #expect(temporary.store.changes.released > start)
     }
 
     @Test("A pin that is too large leaves the row that was stored after a cancelled write")
@@ -122,9 +139,9 @@ struct SharedRowTests {
             for isKeptOut in [true, false] {
                 let stored = Recorder<EntryID>()
                 let fence = AnswerFence(
-                    covers: { _, _ in isKeptOut },
+                    touched: { _, _ in isKeptOut ? .all : .none },
                     storesOwn: { stored.record($1) },
-                    keptOut: {}
+                    used: { _ in }
                 )
                 var new = NewEntry.fetched(temporary.scope, named("a"), "[1]")
                 new.hidesShared = true

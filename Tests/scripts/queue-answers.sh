@@ -278,6 +278,44 @@ wait "$late"
 expect_equal "case 8: P-06: the read does not undo it" true "$(view /old | jq .liked)"
 expect_equal "case 8: nor where it asked" true \
     "$(jq 'select(.type == "snapshot") | .entry.body.liked' "$work/late")"
+expect_equal "case 8: the rest of it is used" 1 "$(view /old | jq .n)"
+
+# Writes follow each other faster than the origin answers a read: each read is overtaken. Another
+# device changes a member of its own meanwhile.
+have /run '{"n":0,"seen":0}'
+control '{"prefix": "/run", "method": "GET", "delay_ms": 100}'
+control '{"prefix": "/run", "method": "PATCH", "status": 204, "applied": true, "delay_ms": 50}'
+write_run() {
+    local number=0
+    while [[ -e $work/running ]]; do
+        number=$((number + 1))
+        api http://larder/v1/modifiers --header 'Content-Type: application/json' --output /dev/null \
+            --data "{\"changes\": [{\"target\": {\"id\": \"$origin/run\"},
+                \"effect\": {\"type\": \"merge\", \"value\": {\"n\": $number}}}]}"
+        sleep 0.02
+    done
+    printf '%s\n' "$number" >"$work/written"
+}
+touch "$work/running"
+write_run &
+writer=$!
+for number in $(seq 20); do
+    at_origin PATCH /run --header 'Content-Type: application/json' --output /dev/null \
+        --data "{\"seen\": $number}"
+    api --get --data-urlencode "url=$origin/run" --data policy=network-only http://larder/v1/fetch
+done >"$work/reads"
+rm "$work/running"
+wait "$writer"
+expect_equal "case 8: however fast writes follow, no read fails" "20 0" "$(jq --slurp --raw-output '
+    "\([.[] | select(.type == "snapshot")] | length) \([.[] | select(.problem)] | length)"
+    ' "$work/reads")"
+expect_equal "case 8: reads show what other devices write meanwhile" true "$(jq --slurp '
+    [.[] | select(.type == "snapshot") | .entry.body.seen] | (unique | length) > 10 and . == sort
+    ' "$work/reads")"
+settles "case 8: the writes end"
+shows_soon "case 8: the last of them is what there is" /run \
+    "{\"n\":$(<"$work/written"),\"seen\":20}"
+forget
 
 # -- no clear answer
 

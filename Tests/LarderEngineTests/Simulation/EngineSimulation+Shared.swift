@@ -72,7 +72,7 @@ extension EngineSimulation {
         part.departuresAfterEnd.removeAll { $0.user != user }
         part.heard.removeAll { $0.user != user }
         part.inputs = window.inputs.compactMap { input in
-            let others: (paths: [String], isSure: Bool)
+            let others: (changes: [PlainModifier.Change], isSure: Bool)
             switch input.event {
             case .cacheLost, .mayBeLost(_, isShared: true): return input
             case .answeredRead(_, _, let reading), .confirmedRead(_, _, let reading),
@@ -81,7 +81,7 @@ extension EngineSimulation {
             case _ where input.user == user: return input
             case .attemptEnded(let id, .confirmed):
                 let changes = plain[id]?.changes.filter { $0.effect != .none } ?? []
-                others = (changes.map(\.path), true)
+                others = (changes, true)
             case .answeredCheck(_, .said):
                 others = (judges[input.user ?? 0].queues.flatMap(\.checked), false)
             case _: return nil
@@ -89,7 +89,7 @@ extension EngineSimulation {
             return SimulationInput(
                 number: input.number,
                 at: input.moment,
-                event: .othersConfirmed(others.paths, isSure: others.isSure)
+                event: .othersConfirmed(others.changes, isSure: others.isSure)
             )
         }
         return part
@@ -124,9 +124,9 @@ extension PlainQueue {
     }
 
     /// The targets of what is checked after a 412.
-    var checked: [String] {
+    var checked: [PlainModifier.Change] {
         unsettled.filter { if case .checking = $0.standing { true } else { false } }
-            .flatMap { $0.changes.map(\.path) }
+            .flatMap(\.changes)
     }
 }
 

@@ -39,3 +39,48 @@ extension PlainQueue {
         )
     }
 }
+
+/// What may have become of a queue, of which nobody is told.
+extension PlainQueue {
+    /// What becomes of a target's pin; nil where there is none.
+    func pinState(_ path: String) -> String? {
+        guard pinned.contains(path) else { return nil }
+        if kept[path] != nil { return "gone" }
+        if Self.view(base(path)).value != nil, !unsaved.contains(path), !rows.waiting.contains(path)
+        {
+            return "held"
+        }
+        return "without bytes"
+    }
+
+    /// Only the answer goes of an entity's own URL.
+    func answerless(_ path: String) -> PlainQueue {
+        var queue = self
+        queue.answers[path] = nil
+        return queue
+    }
+
+    /// The queues that this may be where the cache is lost: without what nothing else keeps, but for
+    /// what something has kept until now.
+    func losses(_ input: Int) -> [PlainQueue] {
+        bases.keys.sorted().reduce([self]) { found, path in
+            found.flatMap { queue in
+                let hasBytes = ["gone", "held"].contains(queue.pinState(path))
+                let answerless = queue.answerless(path)
+                let found = answerless == queue ? [queue] : [queue, answerless]
+                guard !queue.isTargeted(path), !hasBytes, queue.base(path) != .unknown else {
+                    return found
+                }
+                return found + answerless.gone(path, input)
+            }
+        }
+    }
+
+    /// The queue with an answer of an entity's own URL that changed nothing else.
+    func lateAnswer(_ path: String) -> [PlainQueue] {
+        guard case .value = base(path) else { return [] }
+        var queue = self
+        queue.answers[path] = .entity
+        return [queue]
+    }
+}

@@ -18,13 +18,15 @@ struct PlainQueue: Hashable {
     private(set) var modifiers: [PlainModifier] = []
     /// What became of those that left: confirmed or cancelled.
     private(set) var outcomes: [String: String] = [:]
-    /// The input that last confirmed a write of each target (P-06).
-    private(set) var confirmations: [String: Int] = [:]
+    /// What confirmed writes of each target have touched (P-06).
+    private(set) var confirmations: [String: PlainTouches] = [:]
+    /// What else of the user's own rows is from their answers, or from writes settled with them.
+    private(set) var ownConfirmations: [String: PlainTouches] = [:]
     private(set) var pinned: Set<String> = []
     /// What pins keep that the origin has deleted.
     private(set) var kept: [String: Base] = [:]
     /// Pins whose bytes the cache alone has: it could not be read when they were made.
-    private var unsaved: Set<String> = []
+    private(set) var unsaved: Set<String> = []
     private var paused: Set<String> = []
     /// The answers in a row that refused the credential, and the modifier that tries it; nil for one
     /// that works (case 23).
@@ -36,7 +38,7 @@ struct PlainQueue: Hashable {
     /// Whether targets are entities, which are read by their keys and by their own URLs.
     let hasEntities: Bool
     /// What answers are there of entities' own URLs.
-    private(set) var answers: [String: Answer] = [:]
+    var answers: [String: Answer] = [:]
 
     struct Doubt: Hashable {
         var refusals = 0
@@ -186,40 +188,6 @@ struct PlainQueue: Hashable {
         kept[path] = nil
     }
 
-    /// What becomes of a target's pin; nil where there is none.
-    func pinState(_ path: String) -> String? {
-        guard pinned.contains(path) else { return nil }
-        if kept[path] != nil { return "gone" }
-        if Self.view(base(path)).value != nil, !unsaved.contains(path), !rows.waiting.contains(path)
-        {
-            return "held"
-        }
-        return "without bytes"
-    }
-
-    /// Only the answer goes of an entity's own URL.
-    func answerless(_ path: String) -> PlainQueue {
-        var queue = self
-        queue.answers[path] = nil
-        return queue
-    }
-
-    /// The queues that this may be where the cache is lost: without what nothing else keeps, but for
-    /// what something has kept until now.
-    func losses(_ input: Int) -> [PlainQueue] {
-        bases.keys.sorted().reduce([self]) { found, path in
-            found.flatMap { queue in
-                let hasBytes = ["gone", "held"].contains(queue.pinState(path))
-                let answerless = queue.answerless(path)
-                let found = answerless == queue ? [queue] : [queue, answerless]
-                guard !queue.isTargeted(path), !hasBytes, queue.base(path) != .unknown else {
-                    return found
-                }
-                return found + answerless.gone(path, input)
-            }
-        }
-    }
-
     // MARK: Sending
 
     /// Why a modifier must not be sent now; nil where it may (P-03, P-05, case 14).
@@ -281,8 +249,7 @@ struct PlainQueue: Hashable {
         }
     }
 
-    /// The queues that this may be where the disk has failed: the send step of one that may be sent
-    /// was not written.
+    /// The queues that this may be if the disk has failed: a send step was not written.
     func unsent(at now: Duration) -> [PlainQueue] {
         let ready = unsettled.filter { modifier in
             modifier.standing == .waiting
@@ -356,9 +323,7 @@ struct PlainQueue: Hashable {
         note(verdict, of: id)
         switch verdict {
         case .confirmed(let told):
-            for change in modifier.changes where change.effect != .none {
-                confirmations[change.path] = input
-            }
+            touch(modifier, told, input)
             confirm(modifier, told, input)
         case .accepted:
             let end = now + acceptedLimit
@@ -399,6 +364,25 @@ struct PlainQueue: Hashable {
                 if modifier.attempts == 0 { modifier.sentOn = [:] }
                 modifier.mayHaveLeft = modifier.hadLeft
                 modifier.standing = wasUnknown ? .unknown : .waiting
+            }
+        }
+    }
+
+    /// A read that has set out before a 2xx came cannot change what the write touched.
+    mutating func touch(
+        _ modifier: PlainModifier,
+        _ told: (path: String, value: PlainValue)?,
+        _ input: Int
+    ) {
+        for change in modifier.visible {
+            let (path, none) = (change.path, PlainTouches())
+            confirmations[path, default: none].note(change.effect.touched, at: input)
+            if told?.path == path { ownConfirmations[path, default: none].note(.all, at: input) }
+            for before in unsettled.prefix(while: { $0.id != modifier.id }) {
+                guard case .accepted = before.standing else { continue }
+                for effect in before.changes(path) {
+                    ownConfirmations[path, default: none].note(effect.touched, at: input)
+                }
             }
         }
     }
@@ -453,12 +437,29 @@ struct PlainQueue: Hashable {
     }
 
     /// A confirmed write makes a new base, which is no other one for those that were sent before.
-    private mutating func settle(_ path: String, on new: Base) {
+    ///
+    /// Nor is one for those that touch what a mix has left as it was (case 8).
+    private mutating func settle(
+        _ path: String,
+        on new: Base,
+        touching touched: PlainTouched = .all
+    ) {
         let old = base(path)
-        for modifier in unsettled where modifier.sentOn[path]?.isSame(as: old) == true {
+        for modifier in unsettled
+        where modifier.sentOn[path]?.isSame(as: old) == true
+            && modifier.changes(path).allSatisfy({ $0.touched.isSubset(of: touched) })
+        {
             change(modifier.id) { $0.sentOn[path] = new }
         }
         set(path, new)
+    }
+
+    /// A part of an overtaken answer is new in base (case 8).
+    mutating func settle(_ path: String, on mix: Base, touching touched: PlainTouched, isNew: Bool)
+    {
+        settle(path, on: mix, touching: touched)
+        unsaved.remove(path)
+        if hasEntities, isNew { answers[path] = .entity }
     }
 
     /// The server's own word on a target (case 3), which settles all that was answered 202 and that

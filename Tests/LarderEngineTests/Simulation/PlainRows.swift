@@ -16,8 +16,8 @@ struct PlainRows: Hashable {
     var behind: [String: PlainQueue.Base] = [:]
     /// Pins that wait for a row of the user's own, as the shared one was hidden.
     var waiting: Set<String> = []
-    /// The input that last confirmed another user's write of each target.
-    var confirmations: [String: Int] = [:]
+    /// What other users' confirmed writes have touched.
+    var confirmations: [String: PlainTouches] = [:]
 
     init(isShared: Bool) { self.isShared = isShared }
 
@@ -104,16 +104,6 @@ extension PlainQueue {
         // The pin is of the row that has gone, and keeps no shared one.
         if pinned.contains(path) { shown.rows.waiting.insert(path) }
         return [gone, shown]
-    }
-
-    /// Whether a write overtook a read that set out then (P-06, case 8); nil where it may have.
-    func isOvertaken(_ path: String, _ reading: PlainReading) -> Bool? {
-        let others = reading.user == nil ? rows.confirmations[path] : nil
-        guard let last = [confirmations[path], others].compactMap({ $0 }).max() else {
-            return false
-        }
-        if last > reading.since.input { return true }
-        return last <= reading.since.quiet ? false : nil
     }
 
     /// When the first of them ends by itself, or is held no more.

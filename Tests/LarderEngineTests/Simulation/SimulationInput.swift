@@ -21,7 +21,7 @@ struct SimulationInput {
         case answeredCheck(String, PlainCheck)
         case attemptEnded(String, PlainVerdict)
         /// Another user's write of these was confirmed, or may have been.
-        case othersConfirmed([String], isSure: Bool)
+        case othersConfirmed([PlainModifier.Change], isSure: Bool)
         /// The cache may have lost it, if nothing keeps it; the shared row or the user's own one.
         case mayBeLost(String, isShared: Bool)
         /// The cache may have lost all that nothing keeps.
@@ -141,19 +141,31 @@ struct SimulationInput {
         return hasDiskFailed && isRead ? outcomes + [queue] : outcomes
     }
 
+    /// The queue where a 2xx has come and the end came before the write was settled; nil for all else.
+    func fenced(in queue: PlainQueue) -> PlainQueue? {
+        guard case .attemptEnded(let id, .confirmed(let told)) = event, let modifier = queue[id]
+        else { return nil }
+        var fenced = queue
+        fenced.touch(modifier, told, number)
+        return fenced
+    }
+
     /// What may be seen before all of it has come about, and by who asks the network for what a pin
     /// keeps, which says that it is deleted.
     func passing(from queue: PlainQueue) -> [PlainQueue] {
         guard case .answeredRead(let path, let base, let reading) = event else { return [] }
-        return queue.rows.places(path, reading, number).flatMap { place in
-            var unseen = queue
-            unseen.say(path, base, at: place, isLookedAt: false)
-            guard base == .deleted, queue.pinned.contains(path) else { return [unseen] }
-            var told = queue
-            told.unpin(path)
-            told.say(path, base, at: place, isLookedAt: false)
-            return [unseen, told]
-        }
+        let mixed = queue.touched(path, reading).filter { !$0.isEmpty }
+            .flatMap { queue.mixed(path, base, reading, $0, number) }
+        return mixed
+            + queue.rows.places(path, reading, number).flatMap { place in
+                var unseen = queue
+                unseen.say(path, base, at: place, isLookedAt: false)
+                guard base == .deleted, queue.pinned.contains(path) else { return [unseen] }
+                var told = queue
+                told.unpin(path)
+                told.say(path, base, at: place, isLookedAt: false)
+                return [unseen, told]
+            }
     }
 
     private func outcomes(in queue: PlainQueue, isAlone: Bool) -> [PlainQueue] {
@@ -186,8 +198,11 @@ struct SimulationInput {
             return outcomesOfRead(in: queue, isAlone: isAlone)
         case .answeredCheck(let path, let answer):
             guard after.checkEnded(path, answer, input: number, at: moment) else { return [] }
-        case .othersConfirmed(let paths, let isSure):
-            for path in paths { after.rows.confirmations[path] = number }
+        case .othersConfirmed(let changes, let isSure):
+            for change in changes {
+                after.rows.confirmations[change.path, default: PlainTouches()]
+                    .note(change.effect.touched, at: number)
+            }
             return isSure ? [after] : [after, queue]
         case .mayBeLost(let path, let isShared):
             let answerless = queue.answerless(path)
@@ -200,13 +215,30 @@ struct SimulationInput {
 
     /// What `state.db` has of a read where `cache.db` does not: an entity without the answer of its own URL.
     private func storedInPart(in queue: PlainQueue) -> [PlainQueue] {
-        guard queue.hasEntities, case .answeredRead(let path, let base, let reading) = event,
-            queue.isOvertaken(path, reading) != true
+        guard queue.hasEntities, case .answeredRead(let path, let base, let reading) = event
         else { return [] }
-        return [true, false].map { isLookedAt in
-            var after = queue
-            after.say(path, base, isLookedAt: isLookedAt, isNew: false)
-            return after
+        return queue.touched(path, reading).flatMap { touched in
+            guard touched.isEmpty else {
+                return looked(
+                    queue.mixed(path, base, reading, touched, number, isNew: false),
+                    at: path
+                )
+            }
+            return [true, false].map { isLookedAt in
+                var after = queue
+                after.say(path, base, isLookedAt: isLookedAt, isNew: false)
+                return after
+            }
+        }
+    }
+
+    /// Each of them, and as it is once somebody has looked whether a target shows what was answered
+    /// 202.
+    private func looked(_ queues: [PlainQueue], at path: String) -> [PlainQueue] {
+        queues.flatMap { queue in
+            var looked = queue
+            looked.look(path)
+            return looked == queue ? [queue] : [queue, looked]
         }
     }
 
@@ -215,21 +247,19 @@ struct SimulationInput {
         var after = queue
         switch event {
         case .answeredRead(let path, let base, let reading):
-            let isOvertaken = queue.isOvertaken(path, reading)
-            guard isOvertaken != true else {
-                // What an entity is by now is looked at all the same.
-                after.look(path)
-                return queue.hasEntities && after != queue ? [queue, after] : [queue]
-            }
-            let places = queue.rows.places(path, reading, number)
-            let found = places.flatMap { place in
-                (isOvertaken == nil || !isAlone ? [true, false] : [true]).map { isLookedAt in
-                    var after = queue
-                    after.say(path, base, at: place, isLookedAt: isLookedAt)
-                    return after
+            let all = queue.touched(path, reading)
+            return all.flatMap { touched in
+                guard touched.isEmpty else {
+                    return looked(queue.mixed(path, base, reading, touched, number), at: path)
+                }
+                return queue.rows.places(path, reading, number).flatMap { place in
+                    (all.count > 1 || !isAlone ? [true, false] : [true]).map { isLookedAt in
+                        var after = queue
+                        after.say(path, base, at: place, isLookedAt: isLookedAt)
+                        return after
+                    }
                 }
             }
-            return found + (isOvertaken == nil ? [queue] : [])
         case .refusedRead(let path, let reading):
             guard queue.isOvertaken(path, reading) != true, queue.rows.sees(path, reading) else {
                 return [queue]

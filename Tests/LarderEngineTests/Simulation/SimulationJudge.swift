@@ -204,6 +204,9 @@ struct SimulationJudge {
             let isKept = input.isKept(hasDiskFailed: window.hasDiskFailed)
             if isCutOff, !isKept, index == 0 {
                 found.formUnion(outcomes(of: rest, in: queue, now))
+                if let fenced = input.fenced(in: queue) {
+                    found.formUnion(outcomes(of: rest, in: fenced, now))
+                }
             }
         }
         return found
