@@ -233,17 +233,22 @@ struct Conflicts: Sendable {
     /// Gives the values that a modifier sees once an earlier one of the same user was confirmed.
     ///
     /// The answer shows what that one has assigned as the origin keeps it. Elsewhere a difference is
-    /// another device's edit, unless an If-Match has excluded that.
+    /// another device's edit, unless an If-Match has excluded that. A read may have shown the
+    /// earlier one's effect before its answer came.
     func renewal(after whole: WholeModifier) -> SeenValues.Renewal {
         { change, before, after in
             guard let seen = change.seen, let effect = try? Effect(parsing: change.effect),
                 let own = whole.effect(on: change.id),
-                let old = TouchedValues(of: before, change.id, [effect]), seen.has(old),
-                let new = TouchedValues(of: after, change.id, [effect]), !new.isSame(as: old)
+                let old = TouchedValues(of: before, change.id, [effect]),
+                let new = TouchedValues(of: after, change.id, [effect]), !seen.has(new)
             else { return nil }
             let places = whole.modifier.etag == nil ? TouchedPlaces([own]) : .whole
-            guard new.differs(from: old, onlyAt: places) else { return nil }
-            return SeenValues(base: seen.base, view: new.encoded)
+            let isOwn = seen.has(old) && new.differs(from: old, onlyAt: places)
+            guard isOwn || seen.has(new, after: own, effect) else { return nil }
+            // The view at the acceptance has what own writes beneath the modifier are to make.
+            return seen.view == nil
+                ? SeenValues(base: seen.base, view: new.encoded)
+                : SeenValues(base: new.encoded, view: seen.view)
         }
     }
 
@@ -262,9 +267,18 @@ struct Conflicts: Sendable {
 extension SeenValues {
     /// Whether a target has the touched places as they were in base, or in the view.
     fileprivate func has(_ now: TouchedValues) -> Bool {
-        [base, view].contains { bytes in
-            bytes.flatMap(TouchedValues.init(parsing:)).map { now.isSame(as: $0) } ?? false
+        known.contains { now.isSame(as: $0) }
+    }
+
+    /// Whether an effect on one of them makes the places that another effect touches as they are.
+    fileprivate func has(_ now: TouchedValues, after own: Effect, _ effect: Effect) -> Bool {
+        known.contains { value in
+            value.after(own, touching: effect).map { now.isSame(as: $0) } ?? false
         }
+    }
+
+    private var known: [TouchedValues] {
+        [base, view].compactMap { $0.flatMap(TouchedValues.init(parsing:)) }
     }
 }
 
@@ -354,9 +368,14 @@ extension TouchedValues {
         case .delete: return .deleted
         case .merge, .patch, .set, .add, .listAdd, .listRemove, .all, .none: break
         }
+        return after(effect, touching: effect)
+    }
+
+    /// The places that another effect touches, after an effect.
+    fileprivate func after(_ effect: Effect, touching other: Effect) -> TouchedValues? {
         guard let value = asValue, case .json(let after, _) = effect.applied(to: .json(value))
         else { return nil }
-        return TouchedValues([effect], in: .json(after), bytes: nil)
+        return TouchedValues([other], in: .json(after), bytes: nil)
     }
 
     /// An object with nothing but these places; nil without one.

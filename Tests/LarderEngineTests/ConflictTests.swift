@@ -257,6 +257,30 @@ struct ConflictTests {
         #expect(keys == ["a", "b"])
     }
 
+    @Test("An own write that a read shows before its answer comes is no other device's (case 19)")
+    func shownEarly() async throws {
+        try await fixture.cache(url, .json(#"{"title":"old"}"#))
+        let gate = Gate()
+        fixture.upstream.answerOthers { request in
+            guard request.method != "GET" else { return .json(#"{"title":"two"}"#) }
+            let isSecond = request.headers["Idempotency-Key"] == "two"
+            return isSecond ? .reply(status: 204).held(by: gate) : .reply(status: 204)
+        }
+        var last: ModifierID?
+        for title in ["one", "two", "three"] {
+            last = try await writeLater(
+                #"{"type":"merge","value":{"title":"\#(title)"}}"#,
+                id: title
+            )
+        }
+        try await release()
+        while keys.count < 2 { await Task.yield() }
+        try await fixture.fetch(url) { $0.policy = .networkOnly }
+        gate.open()
+        let report = try await fixture.settled(#require(last), wait: Self.wait)
+        #expect(report.state == .confirmed)
+    }
+
     @Test("The server's result of an own write is no other device's edit (case 19)")
     func ownResult() async throws {
         try await fixture.cache(url, json("old", etag: "1"))

@@ -80,7 +80,7 @@ refuse() {
     merge "r-$RANDOM" /a '{"n": 4}' "$2"
     expect_equal "$1 is refused" "$3" "$status $(member .type)"
 }
-refuse "if_match" '{"if_match": "auto"}' "400 urn:larder:unknown-member"
+refuse "an if_match that there is not" '{"if_match": "always"}' "400 urn:larder:bad-request"
 refuse "a misspelled member" '{"if_matched": "none"}' "400 urn:larder:unknown-member"
 refuse "a credential" \
     "{\"request\": {\"method\": \"PATCH\", \"url\": \"$origin/a\", \"headers\": {\"Authorization\": \"x\"}}}" \
