@@ -22,7 +22,7 @@ struct ErrorTests {
             .originInFile, .pinned, .preconditionFailed, .targeted, .noRequest,
             .unsupported, .modifierExists,
         ],
-        "tooLate": [.alreadySent, .alreadySettled],
+        "tooLate": [.alreadySent, .alreadySettled, .leaseOver],
         "unavailable": [
             .cacheFull, .diskFull, .pinsFull, .queueFull, .overloaded, .shuttingDown, .storage,
             .inUse, .internal,

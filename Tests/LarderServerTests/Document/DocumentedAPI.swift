@@ -111,7 +111,11 @@ struct DocumentedOperation: CustomStringConvertible {
 
     /// The same for an answer that comes to its end: a watch by query is one for no time.
     var endingTarget: String {
-        description == "GET /v1/watch" ? "\(exampleTarget)?timeout=0ms" : exampleTarget
+        switch description {
+        case "GET /v1/watch": "\(exampleTarget)?timeout=0ms"
+        case "POST /v1/origins/{name}/credential/renewal": "\(exampleTarget)?wait=0ms"
+        default: exampleTarget
+        }
     }
 
     /// What the document says of an answer of this status.
