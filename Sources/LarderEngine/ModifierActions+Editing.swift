@@ -100,6 +100,7 @@ extension ModifierActions {
                     before.number,
                     to: new,
                     isDeadLetter: before.state == .failed,
+                    seeing: Conflicts(context: context).look(scope),
                     variants: { [context] in context.variantPlaces(of: $0, scope) },
                     now: now
                 )

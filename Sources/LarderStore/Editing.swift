@@ -17,6 +17,7 @@ struct Editing: WriterPart {
         _ number: ModifierNumber,
         to given: NewModifier,
         isDeadLetter: Bool,
+        seeing look: SeenValues.Look?,
         _ variants: (EntryID) -> VariantPlaces?,
         now: Timestamp
     ) throws(StoreError) -> CommandResult<EditedModifier?> {
@@ -60,6 +61,9 @@ struct Editing: WriterPart {
             // No modifier leaves, and the marks of its targets change.
             try state.views.logChanges(since: views, without: none, step.revision, cause)
             try accepting.cover(aims, found, now)
+            for change in new.changes where !change.isImplied {
+                try accepting.see(TargetName(new.scope, change.id), change.effect, number, look)
+            }
             var left = old
             for name in kept { left.firstIndex(of: name).map { _ = left.remove(at: $0) } }
             try settling.forgetTargets(left, step.revision)

@@ -173,13 +173,21 @@ package struct ModifierStore: Sendable {
         _ number: ModifierNumber,
         to new: NewModifier,
         isDeadLetter: Bool,
+        seeing look: SeenValues.Look? = nil,
         variants: @escaping @Sendable (EntryID) -> VariantPlaces? = { _ in nil },
         now: Timestamp
     ) async throws(StoreError) -> EditedModifier? {
         try file.refuseWhileFull("edit a modifier")
         return try await store.submit(now: now, promotes: true, cache: .readsBase) {
             writer throws(StoreError) in
-            try writer.editing.edit(number, to: new, isDeadLetter: isDeadLetter, variants, now: now)
+            try writer.editing.edit(
+                number,
+                to: new,
+                isDeadLetter: isDeadLetter,
+                seeing: look,
+                variants,
+                now: now
+            )
         }
     }
 

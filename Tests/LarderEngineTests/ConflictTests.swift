@@ -98,6 +98,32 @@ struct ConflictTests {
         #expect(writes.isEmpty)
     }
 
+    @Test("A write that was edited while it waited is compared, too (cases 18 and 19)")
+    func edited() async throws {
+        try await fixture.cache(url, json("old", etag: "1"))
+        let watch = try await Watch(fixture) { $0.types = [.modifier] }
+        let id = try await writeLater()
+        let edit = """
+            {"changes":[{"target":{"id":"\(url.text)"},"effect":{"type":"merge",\
+            "value":{"title":"mine too"}}}]}
+            """
+        _ = try await fixture.engine.modifierActions.edit(
+            id,
+            to: ModifierCommand(editing: Array(edit.utf8)),
+            fixture.scope,
+            client: nil
+        )
+        try await read(json("theirs", etag: "2"))
+        try await release()
+        let frame = try await conflict(watch, frames: 4)
+        #expect(frame.conflict?.first?.base?.bytes == Array(#"{"/title":"old"}"#.utf8))
+        #expect(writes.isEmpty)
+        fixture.upstream.answer(url, with: .reply(status: 204))
+        _ = try await fixture.engine.modifiers.retry(id, fixture.scope)
+        #expect(try await fixture.settled(id, wait: Self.wait).state == .confirmed)
+        #expect(matches == ["\"2\""])
+    }
+
     @Test("An edit of other members is kept: the write is sent over it (case 19)")
     func otherMembers() async throws {
         try await fixture.cache(url, json("old", etag: "1"))
