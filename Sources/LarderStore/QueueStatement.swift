@@ -24,7 +24,8 @@ enum QueueStatement: Int, PreparedStatement {
             """
             UPDATE modifier SET \(ModifierColumn.assignments(ModifierColumn.edited)),
                 round = round + (settled_at IS NULL
-                    AND (attempts > 0 OR answer_status IS NOT NULL))
+                    AND (attempts > 0 OR answer_status IS NOT NULL)),
+                etag = NULL, denied = attempts - not_applied
             WHERE number = :number
             """
         case .forgetChanges: "DELETE FROM change WHERE modifier = :number"
@@ -50,7 +51,8 @@ enum QueueStatement: Int, PreparedStatement {
                 \(ModifierColumn.assignments([
                     .state, .nextAttemptAt, .attempts, .notApplied, .stalled, .perhapsApplied,
                 ])),
-                round = round + :next, etag = iif(:next, NULL, etag),
+                round = round + :next,
+                etag = iif(:next OR :attempts <= :not_applied + denied, NULL, etag),
                 denied = iif(:next, :attempts - :not_applied, denied),
                 conflicts = iif(:decided, 0, conflicts + :next)
             WHERE number = :number AND settled_at IS NULL
