@@ -160,9 +160,11 @@ struct Conflicts: Sendable {
             case .current(let answer) where answer.isOvertaken: return .notNow(retryAfter: nil)
             case .current, .deleted, .passed: continue
             case .failed(let problem), .refused(_, let problem):
+                // Nothing that another origin does is about this one.
+                guard origin.name == whole.modifier.origin else { return .notNow(retryAfter: nil) }
                 if [401, 407].contains(problem.originStatus) { return .authNeeded }
                 switch problem.kind {
-                case .unreachable, .offline, .timeout: return .neverLeft
+                case .unreachable, .offline: return .neverLeft
                 case .captive: return .captive
                 case _ where problem.isTransient: return .notNow(retryAfter: nil)
                 default: continue

@@ -42,7 +42,7 @@ package struct ConflictRules: Equatable, Sendable {
     ///
     /// `isSameBase`: no target says something else than when the modifier was sent.
     package func afterAnswer(_ status: Int, isChanged: Bool, isSameBase: Bool) -> Step? {
-        if status == 409, isSameBase { return nil }
+        if status == 409, isSameBase, !isChanged { return nil }
         switch rule {
         case .server: return .fail
         case .manual: return .wait

@@ -47,6 +47,8 @@ struct ConflictRulesTests {
     func sameBase() {
         for rule in ModifierRules.ConflictRule.allCases {
             #expect(rules(rule).afterAnswer(409, isChanged: false, isSameBase: true) == nil)
+            // A read has brought the other version before the answer came.
+            #expect(rules(rule).afterAnswer(409, isChanged: true, isSameBase: true) != nil)
             #expect(rules(rule).afterAnswer(412, isChanged: false, isSameBase: true) != nil)
             #expect(rules(rule).afterAnswer(428, isChanged: false, isSameBase: true) != nil)
         }
