@@ -108,6 +108,10 @@ struct ModifierWords {
     /// The status that the server last answered; nil where it did not.
     var status: String? { report.answer.map { String($0.status) } }
 
+    private var namesTemporaryID: Bool {
+        ([report.request.url] + report.targets.map(\.id)).contains { $0.contains("tmp:") }
+    }
+
     private func thing(_ wait: ModifierWait) -> String {
         let name = wait.name ?? "its lane"
         return switch wait.reason {
@@ -120,8 +124,10 @@ struct ModifierWords {
             "a credential that its server takes: cachectl origin login \(wait.name ?? "NAME")"
         case "decision" where report.conflict != nil:
             "a decision, as another device changed the same: retry to keep it, cancel to take theirs"
-        case "decision" where report.state == .conflict:
+        case "decision" where report.state == .conflict && namesTemporaryID:
             "a decision, as its server has told no id for a thing that it names: cancel it"
+        case "decision" where report.state == .conflict:
+            "a decision, as its server has another version: retry to keep it, cancel to take theirs"
         case "decision": "a decision: retry or drop it"
         case "offline": "its server, which does not answer"
         case "captive": "its server, which a captive portal blocks"
