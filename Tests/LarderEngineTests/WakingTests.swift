@@ -35,6 +35,8 @@ struct WakingTests {
         let urls = try ["/1", "/2"].map { try WebURL(Self.base + $0) }
         fixture.upstream.answer(urls[0], with: .reply(status: 401), .reply(status: 204))
         fixture.upstream.answer(urls[1], with: .reply(status: 204))
+        // If the read after a write failed, the origin would count as away.
+        fixture.upstream.answerOthers { $0.method == "GET" ? .reply(status: 403) : nil }
         let watch = try await Watch(fixture) { $0.types = [.auth] }
         let first = try await write("/1")
         #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "auth needed"])

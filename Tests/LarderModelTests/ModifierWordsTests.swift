@@ -77,7 +77,7 @@ struct ModifierWordsTests {
         #expect(
             ModifierState.allCases.map(\.rawValue) == [
                 "held", "queued", "in_flight", "confirmed", "accepted", "retry_wait", "unknown",
-                "auth_wait", "failed", "cancelled",
+                "auth_wait", "conflict", "failed", "cancelled",
             ]
         )
     }
