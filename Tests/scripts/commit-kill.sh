@@ -208,7 +208,8 @@ is_lost() {
     esac
 }
 
-# No revision is below what somebody has heard of, and who comes back is told of each new one.
+# No revision is below what somebody has heard of, and who comes back is told of each new one: by
+# the frame of its modifier if a read has brought the content before.
 check_revisions() {
     local row
     raise_least x "${told[put-x]:-}"
@@ -218,7 +219,7 @@ check_revisions() {
         ((${rev[$row]:-0} >= ${least[$row]:-0})) \
             || wrong+=("$row has the revision ${rev[$row]:-none}, ${least[$row]} was told;")
         [[ ${rev[$row]} == "${rev_before[$row]}" ]] || is_log_lost \
-            || grep --quiet --line-regexp "$row ${rev[$row]}" "$work/frames" \
+            || grep --quiet --extended-regexp "^m?$row ${rev[$row]}\$" "$work/frames" \
             || wrong+=("nobody is told that $row has the revision ${rev[$row]};")
     done
     [[ ${code[watch]} == 200 ]] || is_log_lost \
