@@ -11,17 +11,19 @@ package enum TouchedMembers: Equatable, Sendable {
     package static let none = TouchedMembers.members([])
 
     package init(_ effect: Effect) {
-        self = .none
         switch effect {
-        case .none: break
+        case .none: self = .none
         case .put, .replace, .delete: self = .all
         case .merge(.object(let members)): self = .members(Set(members.map { JSONName($0.name) }))
         case .merge: self = .all
-        case .set(let assignments, let unset): touch(assignments.map(\.pointer) + unset)
-        case .patch(let operations): touch(operations.flatMap(\.pointers))
-        case .add(let additions): touch(additions.map(\.pointer))
-        case .listAdd(let changes), .listRemove(let changes): touch(changes.map(\.pointer))
-        case .all(let effects): for effect in effects { formUnion(TouchedMembers(effect)) }
+        case .set(let assignments, let unset):
+            self.init(pointers: assignments.map(\.pointer) + unset)
+        case .patch(let operations): self.init(pointers: operations.flatMap(\.pointers))
+        case .add(let additions): self.init(pointers: additions.map(\.pointer))
+        case .listAdd(let changes), .listRemove(let changes):
+            self.init(pointers: changes.map(\.pointer))
+        case .all(let effects):
+            self = effects.reduce(.none) { $0.union(TouchedMembers($1)) }
         }
     }
 
@@ -30,18 +32,18 @@ package enum TouchedMembers: Equatable, Sendable {
         self = (try? Effect(parsing: effect)).map { TouchedMembers($0) } ?? .all
     }
 
-    private mutating func touch(_ pointers: [JSONPointer]) {
-        for pointer in pointers {
-            formUnion(pointer.tokens.first.map { .members([JSONName($0)]) } ?? .all)
-        }
+    private init(pointers: [JSONPointer]) {
+        let tokens = pointers.compactMap(\.tokens.first)
+        self = tokens.count < pointers.count ? .all : .members(Set(tokens.map { JSONName($0) }))
     }
 
-    package mutating func formUnion(_ other: TouchedMembers) {
-        guard case .members(let names) = self, case .members(let others) = other else {
-            self = .all
-            return
+    package mutating func formUnion(_ other: TouchedMembers) { self = union(other) }
+
+    private func union(_ other: TouchedMembers) -> TouchedMembers {
+        switch (self, other) {
+        case (.members(let names), .members(let others)): .members(names.union(others))
+        case (.all, _), (_, .all): .all
         }
-        self = .members(names.union(others))
     }
 
     package func isSubset(of other: TouchedMembers) -> Bool {
