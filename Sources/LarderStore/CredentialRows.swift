@@ -24,8 +24,8 @@ struct CredentialRows {
 
     /// Spaces before each value.
     ///
-    /// They fill the part of a row that SQLite moves between pages, where it leaves bytes behind. The
-    /// value is in overflow pages, and a removal overwrites those.
+    /// The spaces fill the part of a row that SQLite moves between pages, where it leaves bytes
+    /// behind. The value is in overflow pages, and a removal overwrites those.
     private static let padding = String(repeating: " ", count: StateListing.pageBytes)
 
     /// The rows that can be read; a damaged one is left out, so that nothing wrong is sent.

@@ -12,11 +12,11 @@ final class DocumentServer: Sendable {
     struct State {
         var random: SeededRandom
         var isInTrouble = true
-        /// What `Authorization` has to say.
+        /// The value of `Authorization` that the server takes.
         var token = "0"
         var items: [Int: [String: JSONValue]] = [:]
         var note: [String: JSONValue] = ["text": .string("none"), "count": .number(JSONNumber(0))]
-        /// One for each document.
+        /// The version of each document, by its path.
         var versions: [String: Int] = [:]
         /// The answer to each key.
         var answers: [String: ScriptedAnswer] = [:]
@@ -68,7 +68,7 @@ final class DocumentServer: Sendable {
         }
     }
 
-    /// What the server has under a path; nil if there is nothing.
+    /// The document under a path; nil if the server has none.
     func document(_ path: String) -> JSONValue? { state.withLock { $0.document(path) } }
 
     var paths: [String] {
@@ -83,7 +83,7 @@ extension DocumentServer.State {
         mutating get { items.isEmpty ? nil : random.pick(items.keys.sorted()) }
     }
 
-    /// One way to fail; nil for none.
+    /// An answer or an error that stands for a fault; nil if this request meets none.
     fileprivate mutating func trouble(_ request: UpstreamRequest) -> ScriptedAnswer? {
         let isWrite = request.method != "GET"
         switch random.next() % 12 {
@@ -95,7 +95,7 @@ extension DocumentServer.State {
             return nil
         case 5 where isWrite: return .reply("no", status: 422)
         case 6 where isWrite, 7 where isWrite:
-            // It is done, and the answer is lost.
+            // The server does the write, and its answer is lost.
             _ = perform(request)
             return .failure(.brokenOff(reason: "lost"))
         case 6, 7: return .failure(.brokenOff(reason: "lost"))

@@ -121,7 +121,7 @@ private struct DocumentWriter {
         for _ in 0..<100 { await Task.yield() }
     }
 
-    /// What is refused at once, such as a write to what is not known, is no write.
+    /// Has a write accepted; a write that the daemon refuses at once is not counted.
     private mutating func write(
         _ effect: String,
         on target: EntryID,

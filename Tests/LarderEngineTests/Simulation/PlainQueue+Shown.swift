@@ -40,9 +40,9 @@ extension PlainQueue {
     }
 }
 
-/// What may have become of a queue, of which nobody is told.
+/// Queues that this one may have become without a word to a client.
 extension PlainQueue {
-    /// What becomes of a target's pin; nil where there is none.
+    /// The state of a target's pin; nil for a target without a pin.
     func pinState(_ path: String) -> String? {
         guard pinned.contains(path) else { return nil }
         if kept[path] != nil { return "gone" }

@@ -18,9 +18,9 @@ struct PlainQueue: Hashable {
     private(set) var modifiers: [PlainModifier] = []
     /// What became of those that left: confirmed or cancelled.
     private(set) var outcomes: [String: String] = [:]
-    /// What confirmed writes of each target have touched (P-06).
+    /// The members of each target that confirmed writes have touched (P-06).
     private(set) var confirmations: [String: PlainTouches] = [:]
-    /// What else of the user's own rows is from their answers, or from writes settled with them.
+    /// Members of own rows that answers of writes, or writes settled with them, have changed.
     private(set) var ownConfirmations: [String: PlainTouches] = [:]
     private(set) var pinned: Set<String> = []
     /// What pins keep that the origin has deleted.
@@ -341,7 +341,7 @@ struct PlainQueue: Hashable {
             if status == 409, isHonoured { return end(modifier, .notNow, input: input, at: now) }
             leaveToPerson(id)
         case .preconditionFailed:
-            // It may be what an attempt before has done; without an effect nothing can show that.
+            // An earlier attempt may have made this change; without an effect nothing can show that.
             let paths = modifier.visible.map(\.path)
             guard !paths.isEmpty else { return leaveToPerson(id) }
             change(id) { $0.standing = .checking(paths, isAsked: false, found: [:]) }
