@@ -30,6 +30,7 @@ struct Accepting: WriterPart {
             try forget(found)
             return .refused(error)
         }
+        let before = try state.memory.queue
         var acceptances: [Acceptance] = []
         for (modifier, known) in zip(new, known) {
             if let known {
@@ -62,6 +63,10 @@ struct Accepting: WriterPart {
                 let name = TargetName(modifier.scope, change.id)
                 try see(name, change.effect, acceptance.number, look)
             }
+        }
+        // What they see of their targets is known only now; the error undoes the step.
+        for scope in Set(fresh.map(\.scope)) {
+            if let error = try state.modifiers.refusal(of: scope, since: before) { throw error }
         }
         return .done(acceptances)
     }

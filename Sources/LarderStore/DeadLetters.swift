@@ -30,6 +30,7 @@ struct DeadLetters: WriterPart {
             try accepting.forget(found)
             return .refused(error)
         }
+        let before = try state.memory.queue
         let step = try revisions.next()
         let revived = try revive(row, aims, found.entries, step)
         try renaming.revive(number, as: revived, scope)
@@ -38,6 +39,7 @@ struct DeadLetters: WriterPart {
         where !change.isImplied {
             try accepting.see(TargetName(scope, change.id), change.effect, revived, look)
         }
+        if let error = try state.modifiers.refusal(of: scope, since: before) { throw error }
         forgetDead(aims.map(\.name))
         let rows = (try? settling.variantRows(in: aims.map { variants($0.name.id) })) ?? []
         return .done(RevivedModifier(number: revived, cause: ChangeCause(row), variants: rows))
@@ -99,8 +101,7 @@ struct DeadLetters: WriterPart {
                 (SELECT scope FROM modifier WHERE number = \(number))
                 AND ' ' || depends_on || ' ' LIKE '% \(number) %';
             UPDATE modifier SET size = size - (SELECT coalesce(sum(coalesce(length(before), 0) +
-                coalesce(length(after), 0) + coalesce(length(seen), 0) +
-                coalesce(length(seen_view), 0) + coalesce(length(theirs), 0)), 0) FROM change WHERE modifier = \(number)),
+                coalesce(length(after), 0) + \(ChangeColumn.seenSize)), 0) FROM change WHERE modifier = \(number)),
                 number = \(next), state = 'queued', reason = NULL, settled_at = NULL,
                 attempts = 0, not_applied = 0, stalled = 0, next_attempt_at = NULL,
                 perhaps_applied = iif(reason IN ('refused', 'conflict'), 0, perhaps_applied),

@@ -47,6 +47,7 @@ struct Editing: WriterPart {
             try accepting.forget(found)
             return .refused(error)
         }
+        let before = try state.memory.queue
         let step = Step(revision: try revisions.next(), now: now)
         let views = try isDeadLetter ? [] : self.views(of: old.unique)
         try state.modifiers.replace(row, new, bytes, step)
@@ -64,6 +65,7 @@ struct Editing: WriterPart {
             for change in new.changes where !change.isImplied {
                 try accepting.see(TargetName(new.scope, change.id), change.effect, number, look)
             }
+            if let error = try state.modifiers.refusal(of: new.scope, since: before) { throw error }
             var left = old
             for name in kept { left.firstIndex(of: name).map { _ = left.remove(at: $0) } }
             try settling.forgetTargets(left, step.revision)

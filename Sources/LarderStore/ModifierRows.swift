@@ -208,32 +208,55 @@ struct ModifierRows {
         by number: ModifierNumber
     ) throws(StoreError) {
         guard let seen, let row = try row(number) else { return }
-        try state.queue[.see].run(
-            (":modifier", number.value),
-            (":id", id.text),
-            (":seen", seen.base),
-            (":view", seen.view)
-        )
-        try grow(row, by: seen.byteCount)
+        try counting(row) { () throws(StoreError) in
+            try state.queue[.see].run(
+                (":modifier", number.value),
+                (":id", id.text),
+                (":seen", seen.base),
+                (":view", seen.view)
+            )
+        }
     }
 
     /// Stores what was found at the targets of a modifier when it met another device's change.
     func note(_ theirs: [EntryID: [UInt8]], _ row: QueuedRow) throws(StoreError) {
-        for (id, bytes) in theirs.sorted(by: { $0.key.text < $1.key.text }) {
-            try state.queue[.meet].run(
-                (":modifier", row.number.value),
-                (":id", id.text),
-                (":theirs", bytes)
-            )
+        guard !theirs.isEmpty else { return }
+        try counting(row) { () throws(StoreError) in
+            for (id, bytes) in theirs.sorted(by: { $0.key.text < $1.key.text }) {
+                try state.queue[.meet].run(
+                    (":modifier", row.number.value),
+                    (":id", id.text),
+                    (":theirs", bytes)
+                )
+            }
         }
-        if !theirs.isEmpty { try grow(row, by: theirs.values.reduce(0) { $0 + $1.count }) }
     }
 
-    private func grow(_ row: QueuedRow, by bytes: Int) throws(StoreError) {
-        try state.connection.execute(
-            "UPDATE modifier SET size = size + \(bytes) WHERE number = \(row.number.value)"
-        )
-        count(bytes: Int64(bytes), of: row)
+    /// Changes what a modifier has seen and found of its targets, and its size with it.
+    private func counting(
+        _ row: QueuedRow,
+        _ change: () throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let before = try seenSize(row)
+        try change()
+        let bytes = try seenSize(row) - before
+        guard bytes != 0 else { return }
+        try state.queue[.grow].run((":number", row.number.value), (":bytes", bytes))
+        count(bytes: bytes, of: row)
+    }
+
+    private func seenSize(_ row: QueuedRow) throws(StoreError) -> Int64 {
+        try state.queue(.seenSize, (":modifier", row.number.value)).first { $0.integer(.only) } ?? 0
+    }
+
+    /// Why what a step has added to a user's queue does not fit.
+    func refusal(of scope: ScopeKey, since before: QueueUsage) throws(StoreError) -> StoreError? {
+        guard let uid = scope.scope.uid else { return nil }
+        let bytes = state.memory.queue[uid].bytes - before[uid].bytes
+        guard bytes > 0 else { return nil }
+        var added = QueueUsage()
+        added.add(bytes: bytes, of: uid)
+        return before.refusal(adding: added, state.limits)
     }
 
     func update(
@@ -253,7 +276,9 @@ struct ModifierRows {
             (":decided", change.round == .decided)
         )
         if change.round == .decided {
-            try state.queue[.decide].run((":modifier", change.number.value))
+            try counting(row) { () throws(StoreError) in
+                try state.queue[.decide].run((":modifier", change.number.value))
+            }
         }
         try note(change.theirs, row)
         if change.attempts == 0 || change.round != .same {

@@ -157,8 +157,6 @@ package struct SeenValues: Equatable, Sendable {
     package typealias Renewal =
         @Sendable (StoredChange, TargetBase, TargetBase) -> SeenValues?
 
-    var byteCount: Int { base.count + (view?.count ?? 0) }
-
     /// Gives the values that a modifier sees of a target, whose changes are those beneath it.
     ///
     /// Nil if nothing can be compared. The bytes are the effect of the modifier; the last argument

@@ -5,7 +5,7 @@ enum QueueStatement: Int, PreparedStatement {
         answer, get, changes, delete, bury, buryChange, remember, forget, markStale,
         oldestAnswer, forgetAnswer, answeredChanges, endChange, answered, noteSent, forgetSent,
         sentChanges, seenChanges, acceptedBefore, wantRead, dropRead, endRead, see, meet, decide,
-        replace, forgetChanges
+        replace, forgetChanges, seenSize, grow
 
     var sql: String {
         switch self {
@@ -182,6 +182,9 @@ enum QueueStatement: Int, PreparedStatement {
             UPDATE modifier SET state = 'accepted', answered = 1, stalled = 0, next_attempt_at = NULL
             WHERE number = :number
             """
+        case .seenSize:
+            "SELECT sum(\(ChangeColumn.seenSize)) FROM change WHERE modifier = :modifier"
+        case .grow: "UPDATE modifier SET size = size + :bytes WHERE number = :number"
         case .markStale: "UPDATE claim SET fresh_until = NULL WHERE claim = :key AND kind = 1"
         }
     }
@@ -214,6 +217,11 @@ enum ModifierColumn: Int32, TableColumn {
 enum ChangeColumn: Int32, TableColumn {
     case change, modifier, position, scope, id, settled, effect, before, after, implied, parents
     case sent, seen, seenView, theirs
+
+    /// Bytes of what a modifier has seen and found of a target, which count in its size.
+    static let seenSize = """
+        coalesce(length(seen), 0) + coalesce(length(seen_view), 0) + coalesce(length(theirs), 0)
+        """
 }
 
 enum HistoryColumn: Int32, TableColumn {

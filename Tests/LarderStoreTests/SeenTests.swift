@@ -104,4 +104,46 @@ struct SeenTests {
         #expect(whole.changes.first?.theirs == nil)
         #expect(whole.modifier.round == 2 && whole.modifier.conflicts == 0)
     }
+
+    private func sizes(_ store: TemporaryStore) throws -> Int64? {
+        try store.stateInteger("SELECT sum(size) FROM modifier")
+    }
+
+    @Test("What a modifier has seen and found counts in its size, each as long as it is kept")
+    func counted() async throws {
+        try await temporary.answer("a", "[1]")
+        let number = try await accept("one")
+        let seen = try #require(try sizes(temporary))
+        var update = ModifierUpdate(number, .conflict)
+        update.theirs = [named("a"): .pattern(1_000)]
+        try await temporary.store.modifiers.update(update)
+        #expect(try sizes(temporary) == seen + 1_000)
+        try await temporary.store.modifiers.update(update)
+        #expect(try sizes(temporary) == seen + 1_000, "found again, in place of the last")
+        update = ModifierUpdate(number, .queued)
+        update.round = .decided
+        try await temporary.store.modifiers.update(update)
+        #expect(try sizes(temporary) == seen + 1_000 - 3, "in place of what was seen")
+        let claims = try temporary.stateInteger("SELECT sum(size) FROM claim")
+        let bytes = try sizes(temporary).map { $0 + (claims ?? 0) }
+        #expect(temporary.store.modifiers.totals.bytes == bytes)
+    }
+
+    @Test("A modifier that does not fit with what it sees is refused whole (case 2)")
+    func full() async throws {
+        let small = try TemporaryStore(configure: { $0.queue.maxBytes = 60_000 })
+        try await small.answer("a", "[\"\(String(repeating: "x", count: 20_000))\"]")
+        let new = NewModifier.changing(["a"], "one", small.scope)
+        let store = small.store
+        // Base and the modifier alone have their place.
+        let twice: SeenValues.Look = { _, target, _, _ in
+            target.base.text.map { SeenValues(base: Array($0.utf8), view: Array($0.utf8)) }
+        }
+        await #expect(throws: StoreError.self) {
+            try await store.modifiers.accept([new], now: .epoch, seeing: twice)
+        }
+        #expect(try small.count("modifier") == 0)
+        #expect(store.modifiers.totals.bytes == 0)
+        #expect(try await store.modifiers.accept([new], now: .epoch).first?.isNew == true)
+    }
 }
