@@ -28,9 +28,9 @@ struct Conflicts: Sendable {
         }
         // A repeat is the same request.
         guard !modifier.mayBeApplied else { return .send(etag: modifier.etag) }
-        let etag = etag(of: departing)
+        let etag = etag(of: departing, isRead: isRead)
         guard etag != nil || settings.match != .strict || isRead else { return .look }
-        let theirs = changed(departing.whole, departing.compared)
+        let theirs = changed(departing.whole, departing.compared, departing.taken)
         if settings.rules.beforeRound(isChanged: !theirs.isEmpty) != nil {
             return .stop(theirs: theirs)
         }
@@ -42,32 +42,48 @@ struct Conflicts: Sendable {
         settings(of: modifier).rules.beforeRound(isChanged: true) ?? .wait
     }
 
-    /// The strong ETag that the request's own URL gave, where that is a target.
+    /// The ETag of the If-Match, which is a strong one.
     ///
-    /// A POST gets no If-Match: many servers ignore it there, and with it the request would count as
-    /// one that can be repeated.
-    private func etag(of departing: DepartingModifier) -> String? {
-        guard departing.whole.modifier.method != "POST",
-            let id = try? EntryID(departing.whole.modifier.url),
-            case .value(let entry, _)? = departing.bases[id], let etag = entry.etag,
-            etag.hasPrefix("\"")
+    /// What the user's own earlier write has made of the target has another ETag, which only a read
+    /// tells.
+    private func etag(of departing: DepartingModifier, isRead: Bool) -> String? {
+        guard isRead || departing.taken.isEmpty, let etag = departing.etag, etag.hasPrefix("\"")
         else { return nil }
         return etag
     }
 
-    /// Reads the targets for their ETags; if that fails, gives what follows for the queue.
+    /// Reads what the request's URL gives, or else the targets that are compared.
+    ///
+    /// If that fails, this gives what follows for the queue: an origin that puts the read off puts
+    /// the write off.
     func readBeforeRound(_ whole: WholeModifier) async -> ModifierKeeper.Turn? {
         let (number, rules) = (whole.modifier.number, rules(of: whole.modifier))
-        switch await read(whole) {
+        switch await read(needed(by: whole), whole) {
         case nil: return nil
-        case .notNow:
-            return { [context] in $0.sendNotCommitted(number, chance: context.chance(), now: $1) }
-        case .some(let verdict):
+        case .failed(let verdict) where !isEnding:
             return { [context] in
                 $0.readFailed(number, verdict, rules: rules, chance: context.chance(), now: $1)
             }
+        case .failed, .overtaken:
+            return { [context] in $0.sendNotCommitted(number, chance: context.chance(), now: $1) }
         }
     }
+
+    private func needed(by whole: WholeModifier) -> [EntryID] {
+        let (modifier, scope) = (whole.modifier, context.store.key(for: whole.modifier.scope))
+        let named = modifier.targets.filter { !modifier.implied.contains($0) }
+        if modifier.method != "POST",
+            let own = named.first(where: { context.address(of: $0, in: scope)?.url == modifier.url }
+            )
+        {
+            return [own]
+        }
+        return whole.changes.filter { $0.seen != nil }.map(\.id).filter {
+            context.address(of: $0, in: scope)?.origin.name == modifier.origin
+        }
+    }
+
+    private var isEnding: Bool { Task.isCancelled || context.isDraining }
 
     private func rules(of modifier: StoredModifier) -> ModifierRules {
         context.origins.decide(modifier.url, for: modifier.scope.uid).settings?.modifiers
@@ -109,14 +125,15 @@ struct Conflicts: Sendable {
         let modifier = whole.modifier
         let settings = settings(of: modifier)
         do throws(StoreError) {
-            let before = try await targets(of: modifier)
-            guard await read(whole) == nil else {
-                let isEnding = Task.isCancelled || context.isDraining
+            let before = try await targets(of: modifier).mapValues(\.base)
+            let named = modifier.targets.filter { !modifier.implied.contains($0) }
+            guard await read(named, whole) == nil else {
                 return isEnding ? nil : Finding(verdict: .notNow(retryAfter: nil))
             }
-            let after = try await targets(of: modifier)
+            let targets = try await targets(of: modifier)
+            let (after, taken) = (targets.mapValues(\.base), targets.taken(before: modifier.number))
             let isCompared = settings.match != .none
-            let theirs = isCompared ? changed(whole, after) : [:]
+            let theirs = isCompared ? changed(whole, after, taken) : [:]
             let step = settings.rules.afterAnswer(
                 status,
                 isChanged: !theirs.isEmpty,
@@ -134,9 +151,8 @@ struct Conflicts: Sendable {
 
     private func targets(
         of modifier: StoredModifier
-    ) async throws(StoreError) -> [EntryID: TargetBase] {
-        let found = try await context.store.modifiers.withTargets(modifier.number)
-        return found?.1.mapValues(\.base) ?? [:]
+    ) async throws(StoreError) -> [EntryID: Target] {
+        try await context.store.modifiers.withTargets(modifier.number)?.1 ?? [:]
     }
 
     /// Whether a target says the same; nothing tells that one has changed that was not known.
@@ -150,23 +166,30 @@ struct Conflicts: Sendable {
         }
     }
 
-    /// Asks the origin what the targets are now; why it cannot be asked for now, or nil.
-    private func read(_ whole: WholeModifier) async -> ModifierVerdict? {
+    private enum ReadFailure: Equatable {
+        /// A write was confirmed meanwhile, so the answer may be older.
+        case overtaken
+        case failed(ModifierVerdict)
+    }
+
+    /// Asks the origin what targets are now; nil if it has said so, or refused that.
+    private func read(_ ids: [EntryID], _ whole: WholeModifier) async -> ReadFailure? {
         let scope = context.store.key(for: whole.modifier.scope)
-        for id in whole.modifier.targets where !whole.modifier.implied.contains(id) {
+        for id in ids {
             guard let (url, origin) = context.address(of: id, in: scope) else { continue }
             let request = FetchRequest(FetchOrder(url: url), origin: origin)
             switch await context.board.answer(to: request, scope, startsNew: true) {
-            case .current(let answer) where answer.isOvertaken: return .notNow(retryAfter: nil)
+            case .current(let answer) where answer.isOvertaken: return .overtaken
             case .current, .deleted, .passed: continue
             case .failed(let problem), .refused(_, let problem):
                 // Nothing that another origin does is about this one.
-                guard origin.name == whole.modifier.origin else { return .notNow(retryAfter: nil) }
-                if [401, 407].contains(problem.originStatus) { return .authNeeded }
+                let notNow = ModifierVerdict.notNow(retryAfter: nil)
+                guard origin.name == whole.modifier.origin else { return .failed(notNow) }
+                if [401, 407].contains(problem.originStatus) { return .failed(.authNeeded) }
                 switch problem.kind {
-                case .unreachable, .offline: return .neverLeft
-                case .captive: return .captive
-                case _ where problem.isTransient: return .notNow(retryAfter: nil)
+                case .unreachable, .offline: return .failed(.neverLeft)
+                case .captive: return .failed(.captive)
+                case _ where problem.isTransient: return .failed(notNow)
                 default: continue
                 }
             }
@@ -178,10 +201,12 @@ struct Conflicts: Sendable {
 
     /// The touched values of each target that another device has changed.
     ///
-    /// Of a deleted target the origin says itself what an update means (case 20).
+    /// Of a deleted target the origin says itself what an update means (case 20). `taken` has the
+    /// effects of the user's own earlier writes that a read may show by now.
     private func changed(
         _ whole: WholeModifier,
-        _ bases: [EntryID: TargetBase]
+        _ bases: [EntryID: TargetBase],
+        _ taken: [EntryID: [[UInt8]]]
     ) -> [EntryID: [UInt8]] {
         let (origins, uid) = (context.origins, whole.modifier.scope.uid)
         var found: [EntryID: [UInt8]] = [:]
@@ -197,7 +222,10 @@ struct Conflicts: Sendable {
                 in: { _ in values.content },
                 view: { _, _, effects in values.view(effects) }
             )
-            if !isDone, !seen.has(now) { found[change.id] = now.encoded }
+            let own = (taken[change.id] ?? []).compactMap { try? Effect(parsing: $0) }
+            if !isDone, !seen.has(now), !seen.has(now, afterSomeOf: own, effect) {
+                found[change.id] = now.encoded
+            }
         }
         return found
     }
@@ -279,8 +307,33 @@ extension SeenValues {
         }
     }
 
+    /// Whether the first of several effects make the places that another effect touches as they are.
+    fileprivate func has(
+        _ now: TouchedValues,
+        afterSomeOf own: [Effect],
+        _ effect: Effect
+    ) -> Bool {
+        guard var value = TouchedValues(parsing: base) else { return false }
+        for own in own {
+            guard let next = value.after(own, touching: effect) else { continue }
+            if now.isSame(as: next) { return true }
+            value = next
+        }
+        return false
+    }
+
     private var known: [TouchedValues] {
         [base, view].compactMap { $0.flatMap(TouchedValues.init(parsing:)) }
+    }
+}
+
+extension [EntryID: Target] {
+    /// The effects of modifiers before one that the origin has taken.
+    fileprivate func taken(before number: ModifierNumber) -> [EntryID: [[UInt8]]] {
+        mapValues { target in
+            target.changes.filter { $0.number < number && $0.state == .accepted }
+                .map(\.effect)
+        }
     }
 }
 

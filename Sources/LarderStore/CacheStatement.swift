@@ -2,7 +2,8 @@ import LarderModel
 
 enum CacheStatement: Int, PreparedStatement {
     case begin, commit, setMeta, deleteMeta, touch, find, entry, putEntry, putRecency, refreshEntry,
-        refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestWithKind,
+        refreshRecency, markStale, forgetValidators, deleteEntry, deleteRecency, oldest,
+        oldestWithKind,
         oldestOfOwner, oldestOfOwnerWithKind, expired, markDirect, variants
 
     var sql: String {
@@ -37,6 +38,8 @@ enum CacheStatement: Int, PreparedStatement {
             WHERE key = :key
             """
         case .markStale: "UPDATE entry SET fresh_until = NULL WHERE key = :key"
+        case .forgetValidators:
+            "UPDATE entry SET etag = NULL, last_modified = NULL WHERE key = :key"
         case .deleteEntry: "DELETE FROM entry WHERE key = :key RETURNING \(EntryColumn.deleted)"
         case .deleteRecency: "DELETE FROM recency WHERE key = :key RETURNING size, owner"
         case .oldest: Self.oldest()

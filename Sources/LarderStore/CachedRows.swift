@@ -287,8 +287,21 @@ struct CachedRows {
     }
 
     func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
+        try run(.markStale, scope, id)
+    }
+
+    /// Says that the origin has something else by now.
+    func forgetValidators(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
+        try run(.forgetValidators, scope, id)
+    }
+
+    private func run(
+        _ statement: CacheStatement,
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) {
         guard let found = try find(scope, id), found.kind == .fetched else { return }
-        try cache.statements[.markStale].run((":key", found.key.number))
+        try cache.statements[statement].run((":key", found.key.number))
         cache.noteChange(of: found.key)
     }
 }

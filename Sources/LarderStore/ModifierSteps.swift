@@ -125,6 +125,10 @@ package struct DepartingModifier: Sendable {
     package let bases: [EntryID: TargetBase]
     /// With all bytes: the targets that are compared before the modifier is sent.
     package let compared: [EntryID: TargetBase]
+    /// The ETag that the request's own URL gave last, where that is a target's own URL.
+    package let etag: String?
+    /// Effects on the targets that the origin has taken, although base may not show them yet.
+    package let taken: [EntryID: [[UInt8]]]
     /// Whether it creates things whose ids the answer is to tell.
     package let createsIDs: Bool
     package internal(set) var decision = SendDecision.send(etag: nil)

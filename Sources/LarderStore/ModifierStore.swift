@@ -29,8 +29,8 @@ package struct ModifierStore: Sendable {
             .send(etag: nil)
         }
     ) async throws(StoreError) -> DepartingModifier? {
-        try await file.settle { writer throws(StoreError) in
-            try writer.settling.send(number, deciding: deciding)
+        try await file.settle(cache: .optional) { writer throws(StoreError) in
+            try writer.departing.send(number, deciding: deciding)
         }
     }
 

@@ -5,7 +5,7 @@ enum QueueStatement: Int, PreparedStatement {
         answer, get, changes, delete, bury, buryChange, remember, forget, markStale,
         oldestAnswer, forgetAnswer, answeredChanges, endChange, answered, noteSent, forgetSent,
         sentChanges, seenChanges, acceptedBefore, wantRead, dropRead, endRead, see, meet, decide,
-        replace, forgetChanges, seenSize, grow
+        replace, forgetChanges, forgetValidators, seenSize, grow
 
     var sql: String {
         switch self {
@@ -186,6 +186,8 @@ enum QueueStatement: Int, PreparedStatement {
             "SELECT sum(\(ChangeColumn.seenSize)) FROM change WHERE modifier = :modifier"
         case .grow: "UPDATE modifier SET size = size + :bytes WHERE number = :number"
         case .markStale: "UPDATE claim SET fresh_until = NULL WHERE claim = :key AND kind = 1"
+        case .forgetValidators:
+            "UPDATE claim SET etag = NULL, last_modified = NULL WHERE claim = :key AND kind = 1"
         }
     }
 }

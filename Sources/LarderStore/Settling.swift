@@ -116,6 +116,7 @@ struct Settling: WriterPart {
         let targets = try fates(of: names, settlement, read, now)
         // Users read the shared row, so a stale mark makes the next read fetch it again.
         for name in waiting { try markStale(shared.sharedName(name.id)) }
+        if isAnswer { for name in names + waiting { try forgetETag(of: name) } }
         let waits = !waiting.isEmpty
         try state.targets.settle(settlement, row, targets, waits: waits, step)
         try promotion.fill(now: now)
@@ -174,75 +175,6 @@ struct Settling: WriterPart {
             rows += found.map { VariantRow(id: $0.key, place: $0.value) }
         }
         return rows
-    }
-
-    /// Counts an attempt, notes that bytes may leave, and returns all that is sent.
-    ///
-    /// Nil for a modifier that is settled or unreadable. `deciding` may keep it back.
-    func send(
-        _ number: ModifierNumber,
-        deciding: (DepartingModifier) -> SendDecision
-    ) throws(StoreError) -> DepartingModifier? {
-        let used = try state.temporaries.used(by: number)
-        guard used.allSatisfy({ $0.state == .known }) else { throw .missingID }
-        guard let row = try state.modifiers.row(number), !row.isSettled,
-            let whole = try state.reader.queue.modifier(number)
-        else { return nil }
-        let scope = shared.key(for: whole.modifier.scope)
-        var departing = try self.departing(whole, scope)
-        departing.decision = deciding(departing)
-        switch departing.decision {
-        case .look: return departing
-        case .stop(let theirs): try state.modifiers.note(theirs, row)
-        case .send(let etag):
-            try state.modifiers.send(row, etag: etag)
-            try noteSent(whole, scope)
-            departing.whole.modifier.sent(etag: etag)
-        }
-        return departing
-    }
-
-    private func departing(
-        _ whole: WholeModifier,
-        _ scope: ScopeKey
-    ) throws(StoreError) -> DepartingModifier {
-        var bases: [EntryID: TargetBase] = [:]
-        for id in whole.modifier.targets {
-            let place = try sharing.place(of: TargetName(scope, id))
-            if place.scope != scope, try hiding.isHidden(id, from: scope) { continue }
-            guard let saved = try state.rows.entry(place), let entry = saved.entry else { continue }
-            bases[id] =
-                saved.claim.goneStatus.map { .deleted(entry.tombstone($0)) }
-                ?? TargetBase(entry, saved.chunked == nil ? saved.inline : nil)
-        }
-        var compared: [EntryID: TargetBase] = [:]
-        for change in whole.changes where change.seen != nil && !whole.modifier.mayBeApplied {
-            compared[change.id] = try sentBase(of: change, scope)
-        }
-        let made = try state.temporaries.waiting(madeBy: whole.modifier.number)
-        return DepartingModifier(
-            whole: whole,
-            bases: bases,
-            compared: compared,
-            createsIDs: !made.isEmpty
-        )
-    }
-
-    /// Notes what base is at the first send step of a round; later ones may be repeats of it.
-    private func noteSent(_ whole: WholeModifier, _ scope: ScopeKey) throws(StoreError) {
-        let bases = shared.configuration.sentBases
-        for change in whole.changes where change.sent == nil && bases.areWanted(change.effect) {
-            let mark = (":sent", bases.mark(try sentBase(of: change, scope)))
-            try state.queue[.noteSent].run((":change", change.row), mark)
-        }
-    }
-
-    private func sentBase(
-        of change: StoredChange,
-        _ scope: ScopeKey
-    ) throws(StoreError) -> TargetBase {
-        // The row of a target is durable, so no expiry counts.
-        try promotion.base(of: TargetName(scope, change.id), now: Timestamp(milliseconds: 0))
     }
 
     /// Notes that a settled modifier has changed base, for those that were sent on the base before
@@ -305,6 +237,8 @@ struct Settling: WriterPart {
             let known = bases[name]
             var base = if let known { known } else { try promotion.base(of: name, now: now) }
             if let read = read[name] { base = base.read(with: read) }
+            // A read has changed base by it before.
+            if settlement.isShown { try noteChange(of: name, by: settlement, from: base, to: base) }
             if settlement.isConfirmed, try sharing.place(of: name) != name {
                 targets.append((name, .keep))
                 continue
@@ -385,6 +319,16 @@ struct Settling: WriterPart {
     private func markStale(_ name: TargetName) throws(StoreError) {
         if let row = try durable(name), row.hasEntry { return try state.targets.markStale(row) }
         try cacheIfAny?.rows.markStale(name.scope, name.id)
+    }
+
+    /// An entity's own URL gives another answer once a modifier of the entity was applied.
+    private func forgetETag(of entity: TargetName) throws(StoreError) {
+        guard let name = entity.id.entity, let url = shared.origins.ownID(name) else { return }
+        let place = TargetName(try sharing.place(of: entity).scope, url)
+        if let row = try durable(place), row.hasEntry {
+            return try state.targets.forgetValidators(row)
+        }
+        try cacheIfAny?.rows.forgetValidators(place.scope, place.id)
     }
 
     /// Gives a variant the result of a confirmed modifier.

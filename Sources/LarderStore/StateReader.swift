@@ -263,6 +263,15 @@ final class StateReader {
         }
     }
 
+    /// The unsettled changes of a target before those of a modifier.
+    func changes(
+        _ name: TargetName,
+        before number: ModifierNumber
+    ) throws(StoreError) -> [OpenChange] {
+        let last = ModifierNumber(number.value - 1)
+        return try openChanges(name, upTo: last, Limits.seenChangesMax)
+    }
+
     /// How many effects a target's unsettled changes have, and what they hold, without reading
     /// them.
     func unsettledEffects(_ name: TargetName) throws(StoreError) -> (count: Int64, bytes: Int64) {

@@ -199,7 +199,9 @@ struct TargetRows {
             guard try !state.pins.bury(row, status: entry.status) else { return }
             entry.revision = step.revision
             new = NewEntry(scope: name.scope, entry: entry, body: .inline([]))
-        case .markStale: return try markStale(row)
+        case .markStale:
+            try forgetValidators(row)
+            return try markStale(row)
         }
         try state.rows.write(new, to: row)
     }
@@ -220,6 +222,12 @@ struct TargetRows {
 
     func markStale(_ row: DurableRow) throws(StoreError) {
         try state.queue[.markStale].run((":key", row.number))
+    }
+
+    /// Says that the origin has something else by now.
+    func forgetValidators(_ row: DurableRow) throws(StoreError) {
+        try state.queue[.forgetValidators].run((":key", row.number))
+        state.noteChange(of: row.name)
     }
 
     /// Raises a row's revision, because its users see its view change back.

@@ -75,8 +75,8 @@ extension ModifierQueue {
         }
     }
 
-    /// The targets were to be read before the send step, and the credential was refused or the
-    /// origin was not reached.
+    /// The targets were to be read before the send step, and the credential was refused, the origin
+    /// was not reached, or it put the read off, which then counts as an attempt.
     ///
     /// The parameters are those of ``attemptEnded(_:_:rules:chance:now:)``.
     package mutating func readFailed(

@@ -371,4 +371,58 @@ struct ConflictTests {
         #expect(matches == ["\"1\"", "\"1\""])
         #expect(keys == ["w", "w"])
     }
+
+    @Test("After an own write without an ETag in its answer, the old one is not sent (case 19)")
+    func ownETag() async throws {
+        try await fixture.cache(url, json("old", etag: "1"))
+        fixture.upstream.answerOthers { request in
+            request.method == "GET" ? .reply(status: 500) : .reply(status: 204)
+        }
+        for (id, effect) in [("a", #"{"type":"none"}"#), ("b", Self.titled)] {
+            let id = try await fixture.write(.url(url), .json(effect), "PUT", id: id)
+            #expect(try await fixture.settled(id, wait: Self.wait).state == .confirmed)
+        }
+        #expect(matches == ["\"1\"", nil])
+    }
+
+    @Test("`strict` puts the write off as long as the origin puts off the read (cases 10 and 19)")
+    func strictPutOff() async throws {
+        try await fixture.cache(url, .json(#"{"title":"old"}"#))
+        fixture.upstream.answer(url, with: .reply(status: 500))
+        let id = try await fixture.write(.url(url), .json(Self.titled), id: "w") {
+            $0.ifMatch = .strict
+        }
+        while try await fixture.engine.modifiers.modifier(id, fixture.scope).state != .retryWait {
+            await Task.yield()
+        }
+        let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+        #expect(report.attempts == 1, "the backoff grows with the attempts")
+        #expect(keys.isEmpty)
+    }
+
+    @Test("A read that shows the first of two own writes makes no conflict (cases 7 and 19)")
+    func shownInPart() async throws {
+        try await fixture.cache(url, .json(#"{"title":"old"}"#))
+        fixture.upstream.answerOthers { request in
+            switch request.headers["Idempotency-Key"] {
+            case nil: .json(#"{"title":"one"}"#)
+            case "last": .reply(status: 204)
+            case _: .reply(status: 202)
+            }
+        }
+        for title in ["one", "two"] {
+            let effect = #"{"type":"merge","value":{"title":"\#(title)"}}"#
+            let id = try await fixture.write(.url(url), .json(effect), id: title)
+            while try await fixture.engine.modifiers.modifier(id, fixture.scope).state != .accepted
+            {
+                await Task.yield()
+            }
+        }
+        let last = try await writeLater(id: "last")
+        try await fixture.fetch(url) { $0.policy = .networkOnly }
+        let first = try await fixture.settled(ModifierID("one"), wait: Self.wait)
+        #expect(first.state == .confirmed)
+        try await release()
+        #expect(try await fixture.settled(last, wait: Self.wait).state == .confirmed)
+    }
 }

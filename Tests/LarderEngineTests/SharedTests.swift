@@ -227,6 +227,25 @@ struct SharedTests {
         #expect(try fixture.view(url, alice) == #"{"n":2,"m":3}"#)
     }
 
+    @Test("Until a read has come, no ETag from before an own write is sent (cases 19 and 29)")
+    func ownETag() async throws {
+        let first = ScriptedAnswer.json(#"{"liked":false}"#, headers: ["ETag": "\"v1\""])
+        try await fixture.cache(url, first, as: bob)
+        fixture.upstream.answerOthers { request in
+            request.method == "GET" ? .reply(status: 500) : .reply(status: 204)
+        }
+        for _ in 0..<2 {
+            let id = try await fixture.like(url, alice)
+            _ = try await fixture.settled(id, fixture.key(alice))
+        }
+        let next = ScriptedAnswer.json(#"{"liked":true}"#, headers: ["ETag": "\"v3\""])
+        try await fixture.cache(url, next, as: bob)
+        let id = try await fixture.like(url, alice)
+        _ = try await fixture.settled(id, fixture.key(alice))
+        let writes = fixture.upstream.asked.all.filter { $0.method != "GET" }
+        #expect(writes.map { $0.headers["If-Match"] } == ["\"v1\"", nil, "\"v3\""])
+    }
+
     @Test("A watcher hears of changes of its own view, or of the shared row (case 29, P-12)")
     func watched() async throws {
         let sent = Gate()

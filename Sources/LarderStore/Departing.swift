@@ -1,0 +1,128 @@
+import LarderModel
+
+/// The send step of a modifier, and what is known of its targets then.
+struct Departing: WriterPart {
+    let writer: StoreWriter
+
+    /// Counts an attempt, notes that bytes may leave, and returns all that is sent.
+    ///
+    /// Nil for a modifier that is settled or unreadable. `deciding` may keep it back.
+    func send(
+        _ number: ModifierNumber,
+        deciding: (DepartingModifier) -> SendDecision
+    ) throws(StoreError) -> DepartingModifier? {
+        let used = try state.temporaries.used(by: number)
+        guard used.allSatisfy({ $0.state == .known }) else { throw .missingID }
+        guard let row = try state.modifiers.row(number), !row.isSettled,
+            let whole = try state.reader.queue.modifier(number)
+        else { return nil }
+        let scope = shared.key(for: whole.modifier.scope)
+        var departing = try self.departing(whole, scope)
+        departing.decision = deciding(departing)
+        switch departing.decision {
+        case .look: return departing
+        case .stop(let theirs): try state.modifiers.note(theirs, row)
+        case .send(let etag):
+            try state.modifiers.send(row, etag: etag)
+            try noteSent(whole, scope)
+            departing.whole.modifier.sent(etag: etag)
+        }
+        return departing
+    }
+
+    private func departing(
+        _ whole: WholeModifier,
+        _ scope: ScopeKey
+    ) throws(StoreError) -> DepartingModifier {
+        var bases: [EntryID: TargetBase] = [:]
+        for id in whole.modifier.targets {
+            let place = try sharing.place(of: TargetName(scope, id))
+            if place.scope != scope, try hiding.isHidden(id, from: scope) { continue }
+            guard let saved = try state.rows.entry(place), let entry = saved.entry else { continue }
+            bases[id] =
+                saved.claim.goneStatus.map { .deleted(entry.tombstone($0)) }
+                ?? TargetBase(entry, saved.chunked == nil ? saved.inline : nil)
+        }
+        var compared: [EntryID: TargetBase] = [:]
+        for change in whole.changes where change.seen != nil && !whole.modifier.mayBeApplied {
+            compared[change.id] = try sentBase(of: change.id, scope)
+        }
+        let made = try state.temporaries.waiting(madeBy: whole.modifier.number)
+        return DepartingModifier(
+            whole: whole,
+            bases: bases,
+            compared: compared,
+            etag: try etag(of: whole.modifier, compared, scope),
+            taken: try taken(before: whole.modifier, scope),
+            createsIDs: !made.isEmpty
+        )
+    }
+
+    /// The ETag that the request's own URL gave; nil if the target is another by now.
+    ///
+    /// A POST gets none: many servers ignore an If-Match there, and with one the request would
+    /// count as one that can be repeated.
+    private func etag(
+        of modifier: StoredModifier,
+        _ compared: [EntryID: TargetBase],
+        _ scope: ScopeKey
+    ) throws(StoreError) -> String? {
+        guard modifier.method != "POST", !modifier.mayBeApplied,
+            let url = try? EntryID(modifier.url)
+        else { return nil }
+        for id in modifier.targets where !modifier.implied.contains(id) {
+            if id == url {
+                let base =
+                    if let known = compared[id] { known } else { try sentBase(of: id, scope) }
+                return base.etag
+            }
+            guard let name = id.entity, shared.origins.ownID(name) == url else { continue }
+            // The answer at its URL is where the entity is. If its entities have changed since, it
+            // has no ETag.
+            let place = try sharing.place(of: TargetName(scope, id)).scope
+            if place != scope, try hiding.isHidden(url, from: scope) { return nil }
+            return try sentBase(of: url, place).etag
+        }
+        return nil
+    }
+
+    /// The effects of earlier modifiers on the targets that the origin has taken, although base
+    /// does not show them yet.
+    private func taken(
+        before modifier: StoredModifier,
+        _ scope: ScopeKey
+    ) throws(StoreError) -> [EntryID: [[UInt8]]] {
+        var taken: [EntryID: [[UInt8]]] = [:]
+        guard try (state.memory.totals.byState[.accepted] ?? 0) > 0 else { return taken }
+        for id in modifier.targets {
+            let changes = try state.reader.changes(TargetName(scope, id), before: modifier.number)
+            let accepted = changes.filter { $0.state == .accepted }
+            if !accepted.isEmpty { taken[id] = accepted.map(\.effect) }
+        }
+        return taken
+    }
+
+    /// Notes what base is at the first send step of a round; later ones may be repeats of it.
+    private func noteSent(_ whole: WholeModifier, _ scope: ScopeKey) throws(StoreError) {
+        let bases = shared.configuration.sentBases
+        for change in whole.changes where change.sent == nil && bases.areWanted(change.effect) {
+            let mark = (":sent", bases.mark(try sentBase(of: change.id, scope)))
+            try state.queue[.noteSent].run((":change", change.row), mark)
+        }
+    }
+
+    private func sentBase(of id: EntryID, _ scope: ScopeKey) throws(StoreError) -> TargetBase {
+        // The row of a target is durable, so no expiry counts.
+        try promotion.base(of: TargetName(scope, id), now: Timestamp(milliseconds: 0))
+    }
+}
+
+extension WriterPart {
+    var departing: Departing { Departing(writer: writer) }
+}
+
+extension TargetBase {
+    fileprivate var etag: String? {
+        if case .value(let entry, _) = self { entry.etag } else { nil }
+    }
+}

@@ -1,0 +1,108 @@
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+@Suite("If-Match of writes to entities", .timeLimit(.minutes(5)), .userEngine)
+struct EntityConflictTests {
+    private let fixture = EngineFixture.running
+    private let own: WebURL
+    private let list: WebURL
+
+    init() throws {
+        own = try fixture.url("/users/7")
+        list = try fixture.url("/users")
+    }
+
+    private static func user(_ name: String) -> String {
+        #"{"type":"User","id":7,"name":"\#(name)"}"#
+    }
+
+    private func cacheOwn() async throws {
+        try await fixture.cache(own, .json(Self.user("Ann"), etag: "\"1\""))
+    }
+
+    private func cacheList(_ name: String) async throws {
+        try await fixture.cache(list, .json("[\(Self.user(name))]"))
+    }
+
+    /// Writes another member than the name, and waits for the end.
+    private func write(
+        _ effect: String = #"{"type":"merge","value":{"age":9}}"#,
+        _ rule: ModifierRules.MatchRule = .auto,
+        id: String = "w"
+    ) async throws -> ModifierReport {
+        let id = try await fixture.write(.entity("User:7"), .json(effect), id: id) {
+            $0.ifMatch = rule
+        }
+        return try await fixture.settled(id, wait: .seconds(3_600))
+    }
+
+    private func answerWrites() {
+        fixture.upstream.answerOthers { request in
+            request.method == "GET" ? .reply(status: 500) : .reply(status: 204)
+        }
+    }
+
+    private var matches: [String?] {
+        fixture.upstream.asked.all.filter { $0.method != "GET" }.map { $0.headers["If-Match"] }
+    }
+
+    @Test("A write to an entity carries the ETag that the entity's own URL gave (case 19)")
+    func ownURL() async throws {
+        try await cacheOwn()
+        try await cacheList("Ann")
+        answerWrites()
+        #expect(try await write().state == .confirmed)
+        #expect(matches == ["\"1\""])
+    }
+
+    @Test("It carries none once another answer has changed the entity (case 19)")
+    func changedElsewhere() async throws {
+        try await cacheOwn()
+        try await cacheList("Bea")
+        answerWrites()
+        #expect(try await write().state == .confirmed)
+        #expect(matches == [nil])
+    }
+
+    @Test("`strict` asks the entity's own URL first, and sends the ETag of that answer (case 19)")
+    func strict() async throws {
+        try await cacheList("Ann")
+        let asked = fixture.upstream.asked.all.count
+        fixture.upstream.answer(
+            own,
+            with: .json(Self.user("Ann"), etag: "\"5\""),
+            .reply(status: 204)
+        )
+        let merge = #"{"type":"merge","value":{"age":9}}"#
+        #expect(try await write(merge, .strict).state == .confirmed)
+        let requests = fixture.upstream.asked.all.dropFirst(asked)
+        #expect(requests.prefix(2).map(\.method) == ["GET", "PATCH"])
+        #expect(matches == ["\"5\""])
+    }
+
+    @Test("After an own write without an ETag in its answer, the old one is not sent (case 19)")
+    func ownWrite() async throws {
+        try await cacheOwn()
+        answerWrites()
+        // It makes the entity as it was, so that only the server's ETag is another one.
+        let same = #"{"type":"merge","value":{"name":"Ann"}}"#
+        #expect(try await write(same, id: "a").state == .confirmed)
+        #expect(try await write(id: "b").state == .confirmed)
+        #expect(matches == ["\"1\"", nil])
+        // A read brings the next; the reads after the writes get the same.
+        fixture.upstream.answerOthers { request in
+            request.method == "GET"
+                ? .json(Self.user("Ann"), etag: "\"3\"") : .reply(status: 204)
+        }
+        try await fixture.fetch(own, .networkOnly)
+        #expect(try await write(id: "c").state == .confirmed)
+        #expect(matches.last == "\"3\"")
+    }
+}
