@@ -32,6 +32,10 @@ extension Limits {
     /// Pause after an order to renew: a renewal that does not help is not repeated all the time.
     package static let renewalPauseBase = Duration.seconds(1)
     package static let renewalPauseMax = Duration.seconds(300)
+    /// Orders in a short time after which there is one in a minute: a program may give each
+    /// credential a short life, or none that its server takes.
+    package static let renewalRunMax = 7
+    package static let renewalRunTime = Duration.seconds(60)
     /// Clients of a user that wait for an order to renew.
     package static let renewersPerUserMax = 100
     /// The longest wait for a moment of the wall clock, which may be set.

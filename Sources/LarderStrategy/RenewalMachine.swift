@@ -22,6 +22,8 @@ import LarderModel
 /// 2. Clients wait in the order in which they came, each once.
 /// 3. After n orders without success the next one comes ``Limits/renewalPauseBase`` · 2^(n - 1)
 ///    after the last at the earliest, at most ``Limits/renewalPauseMax``.
+/// 4. After ``Limits/renewalRunMax`` orders in a short time the next one comes
+///    ``Limits/renewalRunTime`` after the last at the earliest, whatever the clients do.
 package struct RenewalMachine: Equatable, Sendable {
     package enum Reason: Sendable {
         case expiring
@@ -58,6 +60,9 @@ package struct RenewalMachine: Equatable, Sendable {
     private(set) var orders = 0
     /// The earliest moment of the next order.
     private(set) var rest = Duration.zero
+    /// Orders of which each came soon after the last one, and the moment of the last.
+    private var run = 0
+    private var lastOrder: Duration?
 
     package init() {}
 
@@ -91,8 +96,13 @@ package struct RenewalMachine: Equatable, Sendable {
         guard due <= now else { return .wait(until: due) }
         waiting.removeFirst()
         lease = .held(name, need.reason)
+        let isSoon = lastOrder.map { now - $0 < Limits.renewalRunTime * 2 } ?? false
+        run = isSoon ? min(run + 1, Limits.renewalRunMax) : 1
+        lastOrder = now
+        let least = run < Limits.renewalRunMax ? .zero : Limits.renewalRunTime
         // Above the longest pause, and far below an overflow.
-        rest = now + min(Limits.renewalPauseBase * (1 << min(orders, 16)), Limits.renewalPauseMax)
+        let pause = min(Limits.renewalPauseBase * (1 << min(orders, 16)), Limits.renewalPauseMax)
+        rest = now + max(pause, least)
         orders += 1
         checkInvariants()
         return .renew(need.reason)

@@ -82,6 +82,24 @@ struct RenewalMachineTests {
         #expect(machine.rest == now + .seconds(1), "a success was the end of the failures")
     }
 
+    @Test("Clients that always have to renew soon get one order in a minute after seven")
+    func bounded() {
+        var machine = RenewalMachine()
+        let need = RenewalMachine.Need(.expiring, due: .zero)
+        var moments: [Duration] = []
+        for client in 0..<10 {
+            machine.clientCame(client)
+            let now = machine.rest
+            #expect(machine.next(for: client, need, lease: "a", now: now) == .renew(.expiring))
+            moments.append(now)
+            if client.isMultiple(of: 2) { #expect(machine.saving(under: "a") == true) }
+            machine.credentialChanged()
+            machine.credentialTaken(now: machine.rest)
+        }
+        let seconds = [0, 1, 2, 3, 4, 5, 6, 66, 126, 186]
+        #expect(moments == seconds.map { .seconds($0) })
+    }
+
     @Test("A user's own login, and a renewal before the end, are successes")
     func successes() {
         var machine = machine(waiting: 1, 2, 3)
