@@ -27,8 +27,14 @@ extension Configuration {
         }
         return hasChanged
     }
+}
 
-    package var hasCredentialFiles: Bool { origins.contains { $0.credential != nil } }
+/// A file with a secret on one line.
+package enum SecretFile {
+    /// `path` is absolute.
+    package static func line(of path: String) throws(ConfigurationFinding) -> String {
+        try Setting(text: path, place: .file(path, line: 1, column: 1)).secretFile().text
+    }
 }
 
 /// Finds users in whatever the system keeps them in (nsswitch.conf(5)).

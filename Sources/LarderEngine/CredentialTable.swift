@@ -89,6 +89,15 @@ final class CredentialTable: Sendable {
         return try await turns.pass(work)
     }
 
+    /// The credentials whose values are in files.
+    var inFiles: [StoredCredential] {
+        state.withLock { $0.held.values.map(\.stored).filter { $0.file != nil } }
+    }
+
+    func isHeld(_ stored: StoredCredential) -> Bool {
+        state.withLock { $0.held[stored.name]?.stored == stored }
+    }
+
     func set(_ stored: StoredCredential) {
         change { $0.set(stored) }
         isUsed.store(true, ordering: .relaxed)

@@ -7,7 +7,15 @@ import Logging
 
 /// Credentials that users give the daemon for their accounts at origins.
 package struct Credentials: EnginePart {
+    /// Gives the one line of a file.
+    package typealias FileReader = @Sendable (String) throws(Problem) -> String
+
+    package static let readsNoFile: FileReader = { path throws(Problem) in
+        throw Problem(.badRequest, "file: \(path) cannot be read")
+    }
+
     let context: EngineContext
+    let readFile: FileReader
     private var table: CredentialTable { context.credentials }
 
     package func report(
@@ -25,7 +33,8 @@ package struct Credentials: EnginePart {
     ) async throws(Problem) -> CredentialReport {
         let origin = try context.origin(named: name, for: scope.scope.uid)
         let header = command.header ?? "Authorization"
-        try RequestHeaderRules.credential(header, command.value)
+        let value = try value(of: command, scope)
+        try RequestHeaderRules.credential(header, value)
         guard !header.isEqual(to: origin.modifiers.idempotency.header) else {
             throw Problem(.badRequest, "header: '\(header)' carries the key of each modifier")
         }
@@ -34,23 +43,78 @@ package struct Credentials: EnginePart {
             address: origin.baseURL.originText,
             Credential(
                 header: header,
-                value: command.value,
+                value: value,
                 setAt: clock.now(),
                 expires: command.expires.map { Timestamp(milliseconds: $0.milliseconds) }
-            )
+            ),
+            file: command.file
         )
         try await table.inTurn(stored.name) { () async throws(Problem) in
             try table.saving(stored.name, under: command.lease)
-            do throws(StoreError) {
-                try await store.setCredential(stored)
-            } catch {
-                table.notSaved(stored.name)
-                throw Problem(error)
-            }
-            table.set(stored)
+            try await save(stored)
         }
         changed(stored.name, "set")
         return try await report(at: origin, scope)
+    }
+
+    private func save(_ stored: StoredCredential) async throws(Problem) {
+        do throws(StoreError) {
+            try await store.setCredential(stored)
+        } catch {
+            table.notSaved(stored.name)
+            throw Problem(error)
+        }
+        table.set(stored)
+    }
+
+    /// The given value, or that of the file, which the daemon reads with its own rights.
+    private func value(
+        of command: CredentialCommand,
+        _ scope: ScopeKey
+    ) throws(Problem) -> String {
+        switch (command.value, command.file) {
+        case (let value?, nil): return value
+        case (nil, let file?):
+            guard let owner = context.origins.owner, owner == scope.scope.uid else {
+                throw Problem(
+                    .notPermitted,
+                    "file: this daemon is not the user's own, and reads no file for a user",
+                    hint: "Give the content: cachectl origin login NAME --file FILE"
+                )
+            }
+            return try readFile(file)
+        case (nil, nil), (_?, _?):
+            throw Problem(.badRequest, "exactly one of value and file is needed")
+        }
+    }
+
+    /// Reads the files of users' credentials again.
+    ///
+    /// If a file cannot be read or has no valid value, the last value stays.
+    package func readFiles() async {
+        for old in table.inFiles {
+            let header = old.credential.header
+            guard let file = old.file, let value = try? readFile(file),
+                value != old.credential.value,
+                (try? RequestHeaderRules.credential(header, value)) != nil
+            else { continue }
+            let credential = Credential(header: header, value: value, setAt: clock.now())
+            let new = StoredCredential(old.name, address: old.address, credential, file: file)
+            do throws(Problem) {
+                let isTaken = try await table.inTurn(old.name) { () async throws(Problem) in
+                    // Its user may have given another one meanwhile.
+                    guard table.isHeld(old) else { return false }
+                    try await save(new)
+                    return true
+                }
+                if isTaken { changed(old.name, "read") }
+            } catch {
+                logger.error(
+                    "the file of a credential was not taken",
+                    metadata: .larder([.reason: "\(error.detail)"])
+                )
+            }
+        }
     }
 
     package func remove(

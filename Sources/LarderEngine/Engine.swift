@@ -16,7 +16,8 @@ package final class Engine: Sendable {
     package let monitor: Monitor
     package var entries: Entries { Entries(context: context) }
     package var entities: Entities { Entities(context: context) }
-    package var credentials: Credentials { Credentials(context: context) }
+    package var credentials: Credentials { Credentials(context: context, readFile: readFile) }
+    private let readFile: Credentials.FileReader
     package var pins: Pins { Pins(context: context) }
     package var modifiers: Modifiers { Modifiers(context: context) }
     package var modifierActions: ModifierActions { ModifierActions(context: context) }
@@ -33,8 +34,10 @@ package final class Engine: Sendable {
         random: any RandomNumberGenerator & Sendable,
         logger: Logger,
         version: String,
-        findings: [String] = []
+        findings: [String] = [],
+        readFile: @escaping Credentials.FileReader = Credentials.readsNoFile
     ) {
+        self.readFile = readFile
         context = EngineContext(
             store: store,
             upstream: upstream,

@@ -6,12 +6,23 @@ package struct StoredCredential: Equatable, Sendable {
     /// Scheme, host and port of the origin when the credential was set.
     package let address: String
     package let credential: Credential
+    /// Absolute path of the file that has the value; nil for a value that was given itself.
+    package let file: String?
 
-    package init(_ name: CredentialName, address: String, _ credential: Credential) {
+    package init(
+        _ name: CredentialName,
+        address: String,
+        _ credential: Credential,
+        file: String? = nil
+    ) {
         self.name = name
         self.address = address
         self.credential = credential
+        self.file = file
     }
+
+    /// The column `address`: no address has a space, so what is after one is the file.
+    fileprivate var place: String { file.map { "\(address) \($0)" } ?? address }
 }
 
 /// The table `credential` of `state.db`: the only place of the secrets that users give.
@@ -38,15 +49,17 @@ struct CredentialRows {
                 let address = row.text("address"), let header = row.text("header"),
                 let value = row.text("value"), numbers.areSound
             else { return nil }
+            let parts = address.split(separator: " ", maxSplits: 1).map(String.init)
             return StoredCredential(
                 CredentialName(scope, at: origin),
-                address: address,
+                address: parts.first ?? "",
                 Credential(
                     header: header,
                     value: String(value.drop { $0 == " " }),
                     setAt: setAt,
                     expires: expires
-                )
+                ),
+                file: parts.count > 1 ? parts[1] : nil
             )
         }
     }
@@ -69,7 +82,7 @@ struct CredentialRows {
         ).run(
             (":scope", stored.name.scope.text),
             (":origin", stored.name.origin.text),
-            (":address", stored.address),
+            (":address", stored.place),
             (":header", stored.credential.header),
             (":value", Self.padding + stored.credential.value),
             (":set_at", stored.credential.setAt.milliseconds),

@@ -82,7 +82,7 @@ package struct AsideSet: Equatable, Sendable {
     package var sentence: String {
         let files = paths.count == 1 ? "one file" : "\(paths.count) files"
         return "\(paths[0]) (\(bytes) bytes in \(files)) is a damaged state.db that was set aside, "
-            + "for who looks for what could not be read of it"
+            + "for who looks for what could not be read of it; it may have credentials"
     }
 }
 

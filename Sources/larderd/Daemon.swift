@@ -1,4 +1,5 @@
 import Glibc
+import LarderAPI
 import LarderConfiguration
 import LarderEngine
 import LarderModel
@@ -69,7 +70,14 @@ struct Daemon {
             random: SystemRandomNumberGenerator(),
             logger: logger,
             version: version,
-            findings: configuration.warnings
+            findings: configuration.warnings,
+            readFile: { path throws(Problem) in
+                do throws(ConfigurationFinding) {
+                    return try SecretFile.line(of: path)
+                } catch {
+                    throw Problem(.badRequest, "file: \(error.message)")
+                }
+            }
         )
         let services = ServiceGroup(
             configuration: ServiceGroupConfiguration(

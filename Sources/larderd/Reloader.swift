@@ -60,10 +60,10 @@ final class Reloader: Sendable {
         return report
     }
 
-    /// Reads the files of configured credentials again; returns whether there are any.
-    func readCredentialFiles() async -> Bool {
+    /// Reads the files of configured credentials again.
+    func readCredentialFiles() async {
         var new = inForce.withLock { $0 }
-        guard new.readCredentialFiles() else { return new.hasCredentialFiles }
+        guard new.readCredentialFiles() else { return }
         do throws(Problem) {
             try await engine.origins.reload { [self] (replace) throws(Problem) in
                 var new = inForce.withLock { $0 }
@@ -78,7 +78,6 @@ final class Reloader: Sendable {
                 metadata: .larder([.reason: "\(error.detail)"])
             )
         }
-        return true
     }
 
     private func read() throws(Problem) -> Configuration {

@@ -55,11 +55,9 @@ struct CredentialFileService: Service {
 
     func run() async {
         await cancelWhenGracefulShutdown {
-            // A reload reads new files itself.
-            var pause = Limits.credentialFileTime
-            while (try? await engine.clock.sleep(for: pause)) != nil {
-                let hasFiles = await reloader.readCredentialFiles()
-                pause = hasFiles ? Limits.credentialFileTime : Limits.credentialFileTime * 12
+            while (try? await engine.clock.sleep(for: Limits.credentialFileTime)) != nil {
+                await reloader.readCredentialFiles()
+                await engine.credentials.readFiles()
             }
         }
     }

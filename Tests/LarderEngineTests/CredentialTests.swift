@@ -42,6 +42,55 @@ struct CredentialTests {
         fixture.upstream.asked.all.filter { $0.method == method }.map { $0.origin.headers[header] }
     }
 
+    @Test("A daemon of the user's own reads a credential's file again when it changes (case 23)")
+    func file() async throws {
+        let lines = Recorder<String>()
+        let setup = try EngineSetup.with { setup in
+            setup.owner = 1_000
+            setup.readFile = { path throws(Problem) in
+                guard path == "/home/ada/my token" else { throw Problem(.badRequest, "no file") }
+                return lines.all.last ?? ""
+            }
+        }
+        let name = try name
+        var left: TemporaryStore?
+        lines.record("one")
+        try await EngineFixture.run(setup) { fixture in
+            left = fixture.temporary
+            let (credentials, url) = (fixture.engine.credentials, try fixture.url("/r"))
+            fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"), .json("[3]"))
+            let command = CredentialCommand(file: "/home/ada/my token")
+            _ = try await credentials.set(command, at: name, fixture.scope)
+            for line in ["one", "two", "not\none line"] {
+                lines.record(line)
+                await credentials.readFiles()
+                try await fixture.fetch(url, .networkOnly)
+            }
+            let sent = fixture.upstream.asked.all.map { $0.origin.headers["Authorization"] }
+            #expect(sent == ["one", "two", "two"], "a file without a valid value changes nothing")
+            let other = fixture.key(.own(uid: 1_001, account: .default))
+            let problem = await #expect(throws: Problem.self) {
+                _ = try await credentials.set(command, at: name, other)
+            }
+            #expect(problem?.kind == .notPermitted)
+            var both = command
+            both.value = "three"
+            await #expect(throws: Problem.self) {
+                _ = try await credentials.set(both, at: name, fixture.scope)
+            }
+        }
+        lines.record("four")
+        try left?.open()
+        try await EngineFixture.run(setup, on: left) { fixture in
+            let url = try fixture.url("/r")
+            fixture.upstream.answer(url, with: .json("[4]"))
+            await fixture.engine.credentials.readFiles()
+            try await fixture.fetch(url, .networkOnly)
+            let sent = fixture.upstream.asked.all.map { $0.origin.headers["Authorization"] }
+            #expect(sent == ["four"], "after a restart, too")
+        }
+    }
+
     @Test("Reads and writes carry the credential of their own account only (case 30)")
     func accounts() async throws {
         let read = try fixture.url("/r")

@@ -64,7 +64,8 @@ package struct EngineFixture: @unchecked Sendable {
             clock: clock,
             random: SeededRandom(seed: Self.seed),
             logger: log.logger,
-            version: "1.2.3"
+            version: "1.2.3",
+            readFile: setup.readFile
         )
     }
 

@@ -10,6 +10,8 @@ package struct EngineSetup {
     package var others: [OriginSettings] = []
     /// Whose public URLs are fetched without an origin that names them.
     package var owner: UInt32?
+    /// Gives the line of a file.
+    package var readFile = Credentials.readsNoFile
     /// The store's configuration; its folders are the fixture's own.
     package var store = StoreConfiguration(cacheDirectory: "", stateDirectory: "")
 

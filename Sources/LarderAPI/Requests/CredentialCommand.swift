@@ -5,7 +5,10 @@ public struct CredentialCommand: Codable, Equatable, Sendable {
     /// Name of the header field; without it, `Authorization`.
     @OmittedWhenNil public var header: String?
     /// The secret: the whole value of the header field, up to 16 KiB.
-    public var value: String
+    @OmittedWhenNil public var value: String?
+    /// Absolute path of a file that has the value on one line, instead of ``value``: for a daemon of
+    /// the user's own, which reads it again when it changes.
+    @OmittedWhenNil public var file: String?
     /// Time until which the origin is likely to take it.
     @OmittedWhenNil public var expires: Timestamp?
     /// Lease of the order to renew; without it, the credential counts in any case.
@@ -14,6 +17,11 @@ public struct CredentialCommand: Codable, Equatable, Sendable {
     /// A value for `Authorization`.
     public init(value: String) {
         self.value = value
+    }
+
+    /// The value in a file, for `Authorization`.
+    public init(file: String) {
+        self.file = file
     }
 }
 
