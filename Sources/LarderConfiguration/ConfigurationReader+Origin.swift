@@ -254,6 +254,10 @@ extension ConfigurationReader {
                 "respond_async": Self.member(\.respondsAsync, Setting.truth),
                 "idempotency": { $0.read($2, into: &$1.idempotency) },
                 "answer": Self.member(\.answer, Setting.choice),
+                "expect": { reader, rules, item in
+                    guard !reader.isNull(item) else { return }
+                    rules.expect = reader.value(item, Setting.choice)
+                },
                 "after_unknown": Self.member(\.afterUnknown, Setting.choice),
                 "if_match": Self.member(\.ifMatch, Setting.choice),
                 "on_conflict": Self.member(\.onConflict, Setting.choice),

@@ -42,7 +42,8 @@ struct FlightRun: ~Copyable {
             redirectHosts: plan.origin.redirectHosts,
             isCaptive: context.health[plan.origin.name]?.isCaptive(context.clock.now()) ?? false,
             keeping: plan.handover == nil
-                ? .stored(bytesMax: context.store.maxEntryBytes) : .passedOn
+                ? .stored(bytesMax: context.store.maxEntryBytes) : .passedOn,
+            expect: plan.origin.modifiers.expect
         )
         self.rules = rules
         machine = FlightMachine(rules, isOriginDown: plan.isOriginDown)
@@ -178,6 +179,7 @@ struct FlightRun: ~Copyable {
             }
         } else {
             context.originStates.noteAnswer(plan.origin.name)
+            context.originStates.notePage(head, from: asked, of: plan.origin)
         }
         switch action {
         case .receive: return try await receive(reply)

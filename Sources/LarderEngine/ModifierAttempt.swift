@@ -88,8 +88,10 @@ struct ModifierAttempt: Sendable {
             case .origin: end.verdict = verdict(of: reply, from: url, now, isOrigins: true)
             case .notKnown: end.verdict = .unclear(.gateway)
             }
+            states.notePage(reply.head(now: now), from: url, of: origin)
         } else {
             states.noteAnswer(origin.name)
+            states.notePage(reply.head(now: now), from: url, of: origin)
             // The queue hears of it with the attempt's end, which tells less of a repeat.
             let (head, isToRepeat) = (reply.head(now: now), reply.isToRepeat)
             states.noteRest(of: origin.name, for: scope, head, tellsQueue: isToRepeat)
@@ -125,9 +127,10 @@ struct ModifierAttempt: Sendable {
             return
         }
         let (body, isWhole) = await reply.body.read(upTo: Limits.inlineJSONBytesMax)
-        if facts.isPortalPage(body, reply.headers, from: url) {
+        if facts.isUnexpected(body, reply.headers) {
             let sender = await context.originStates.sender(of: reply.status, from: url, for: origin)
-            if sender != .origin {
+            let isTaken = sender == .origin && !url.isSecure && origin.modifiers.expect == nil
+            guard isTaken else {
                 end.verdict = sender == .portal ? .captive : .unclear(.gateway)
                 return
             }

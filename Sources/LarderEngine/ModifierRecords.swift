@@ -165,6 +165,8 @@ extension ModifierRequest {
             implied: modifier.implied,
             baseIsJSON: base.isJSON,
             baseIsHTML: base.isHTML,
+            hasPages: context.health[modifier.origin]?.hasPages ?? false,
+            expect: origin?.modifiers.expect,
             redirectHosts: origin?.redirectHosts ?? [],
             secrets: Set(origin?.headers.fields.map { $0.name.lowercased() } ?? [])
         )

@@ -35,7 +35,13 @@ final class ModifierSteps: Sendable {
         case .changeState(let number, let change): await write(number, change)
         case .settle(let number, let outcome, let dependants):
             await settle(number, outcome, dependants)
+        case .probe(let origin): await probe(origin)
         }
+    }
+
+    private func probe(_ origin: OriginName) async -> ModifierKeeper.Turn? {
+        await context.originStates.probe(origin)
+        return nil
     }
 
     // MARK: Sending

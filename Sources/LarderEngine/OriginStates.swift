@@ -83,7 +83,8 @@ struct OriginStates: EnginePart {
         }
     }
 
-    private func probe(_ name: OriginName) async {
+    /// Asks an origin at its base URL, and notes the answer.
+    func probe(_ name: OriginName) async {
         guard let origin = context.origins[name]?.settings ?? context.health.implicitOrigin(name)
         else { return }
         do throws(UpstreamError) {
@@ -117,7 +118,9 @@ struct OriginStates: EnginePart {
             url: origin.baseURL,
             cachedIsJSON: false,
             accept: nil,
-            redirectHosts: origin.redirectHosts
+            redirectHosts: origin.redirectHosts,
+            // What is at the base URL may be no JSON.
+            expect: origin.modifiers.expect == .any ? .any : nil
         )
         let head = ResponseHead(status: status, headers: headers, now: clock.now())
         let wasCaptive = isCaptive(origin.name)
@@ -185,6 +188,14 @@ struct OriginStates: EnginePart {
     func noteAnswer(_ origin: OriginName) {
         context.watch.requestAnswered(origin)
         note(origin) { $0.answered(now: $1) }
+    }
+
+    /// Notes whether the origin has pages: over https nothing else can have sent one.
+    func notePage(_ head: ResponseHead, from url: WebURL, of origin: OriginSettings) {
+        guard url.isSecure, head.isPage, url.originText == origin.baseURL.originText,
+            context.health[origin.name]?.hasPages != true
+        else { return }
+        context.health.change(origin.name) { $0.pageCame() }
     }
 
     func noteConnectFailure(_ origin: OriginName) {

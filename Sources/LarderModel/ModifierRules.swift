@@ -4,6 +4,8 @@ package struct ModifierRules: Hashable, Sendable {
     package var respondsAsync = false
     package var idempotency = IdempotencyRule()
     package var answer = AnswerRule.auto
+    /// Which 2xx is the origin's; nil: the content types tell.
+    package var expect: ExpectRule?
     package var afterUnknown = UnknownRule.auto
     package var ifMatch = MatchRule.auto
     package var onConflict = ConflictRule.rebase
@@ -42,6 +44,14 @@ package struct ModifierRules: Hashable, Sendable {
         case auto
         /// Always the target itself.
         case representation
+    }
+
+    /// Which 2xx is the origin's, instead of a captive portal's.
+    package enum ExpectRule: String, Sendable, CaseIterable {
+        /// One with JSON, or without a body.
+        case json
+        /// Every one.
+        case any
     }
 
     /// Treatment of a modifier that may have reached the origin without a clear answer.

@@ -13,6 +13,8 @@ package struct FlightRules: Equatable, Sendable {
     package let isCaptive: Bool
     package let keeping: Keeping
     package let carrying: Carrying
+    /// What the origin's own settings say of a 2xx.
+    package let expect: ModifierRules.ExpectRule?
 
     /// Whether an answer's body is stored or passed on.
     package enum Keeping: Equatable, Sendable {
@@ -38,14 +40,17 @@ package struct FlightRules: Equatable, Sendable {
         redirectHosts: [HostPort] = [],
         isCaptive: Bool = false,
         keeping: Keeping = .stored(bytesMax: .max),
-        carrying: Carrying = .form
+        carrying: Carrying = .form,
+        expect: ModifierRules.ExpectRule? = nil
     ) {
         self.url = url
+        self.expect = expect
         self.carrying = carrying
         self.redirectHosts = redirectHosts
         self.isCaptive = isCaptive
         self.keeping = keeping
-        expectsJSON = cachedIsJSON || accept.map(Self.acceptsOnlyJSON) ?? false
+        let wantsJSON = cachedIsJSON || accept.map(Self.acceptsOnlyJSON) ?? false
+        expectsJSON = expect == .json || expect == nil && wantsJSON
     }
 
     /// Whether an Accept value names JSON and neither HTML nor everything.
@@ -64,21 +69,20 @@ package struct FlightRules: Equatable, Sendable {
     /// The host of a captive portal, if only a portal can have sent this head.
     func captivePortal(_ head: ResponseHead, from url: WebURL) -> String? {
         if head.status == 511 { return url.host }
-        if (200..<300).contains(head.status), expectsJSON, Self.isHTML(head.essence) {
-            return url.host
-        }
+        if expectsJSON, head.isPage || expect == .json && head.hasOtherThanJSON { return url.host }
         return nil
     }
 
     /// The failure of a fetch whose answer looked like a captive portal's but is the origin's.
     package func ownWay(_ status: Int, host: String) -> FlightFailure {
         (200..<300).contains(status)
-            ? .badAnswer("a page of HTML, where JSON was asked for") : .redirectRefused(host: host)
+            ? .badAnswer("a page, or another body, where JSON was asked for")
+            : .redirectRefused(host: host)
     }
 
     /// Whether an answer is a page that a portal may have sent while it answers for the origin.
     package func isSuspect(_ head: ResponseHead, from url: WebURL) -> Bool {
-        isCaptive && !url.isSecure && (200..<300).contains(head.status) && Self.isHTML(head.essence)
+        isCaptive && !url.isSecure && head.isPage && expect != .any
     }
 
     /// Whether an answer to a probe is the right origin's.
@@ -92,8 +96,7 @@ package struct FlightRules: Equatable, Sendable {
         {
             return false
         }
-        let isPage = (200..<300).contains(head.status) && Self.isHTML(head.essence)
-        return url.isSecure || !wasCaptive || !isPage
+        return url.isSecure || !wasCaptive || !head.isPage || expect == .any
     }
 
     enum Redirect: Equatable {
@@ -197,6 +200,15 @@ package struct ResponseHead: Equatable, Sendable {
     package static func isJSON(_ headers: HeaderFields) -> Bool {
         let type = essence(of: headers)
         return type == "application/json" || type.hasSuffix("+json")
+    }
+
+    /// Whether this is a 2xx with HTML.
+    package var isPage: Bool { (200..<300).contains(status) && FlightRules.isHTML(essence) }
+
+    /// Whether this is a 2xx that announces a body that is not JSON.
+    var hasOtherThanJSON: Bool {
+        (200..<300).contains(status) && status != 204 && status != 205 && contentLength != 0
+            && !essence.isEmpty && essence != "application/json" && !essence.hasSuffix("+json")
     }
 
     /// Whether the body is server-sent events (HTML 9.2).

@@ -19,6 +19,9 @@ extension ModifierQueue {
         /// The shell repeats this until it succeeds. Then it calls ``settleCommitted(_:now:)``, or
         /// ``answerCommitted(_:now:)`` if a shared row has to show the modifier first.
         case settle(ModifierNumber, Outcome, dependants: [ModifierNumber])
+        /// Ask a captive origin with a GET; the queue hears of an answer by
+        /// ``originAnswered(_:chance:now:)``.
+        case probe(OriginName)
     }
 
     /// A new state for a row.

@@ -141,10 +141,34 @@ extension ModifierQueue {
         case .setOffline:
             return
         }
+        wait(origin, &outage, chance, now)
+    }
+
+    private mutating func wait(
+        _ origin: Int32,
+        _ outage: inout Outage,
+        _ chance: Double,
+        _ now: Duration
+    ) {
         outage.failures = min(outage.failures, ProbeMachine.failuresMax)
         let ceiling = min(Limits.probePauseBase * (1 << outage.failures), Limits.probePauseMax)
         let pause = ProbeMachine.pause(upTo: ceiling, chance: chance)
         set(origin, .down(outage, trial: now + pause))
+    }
+
+    /// Tries a captive origin with a read, as the next write must not be sent twice.
+    ///
+    /// A portal's answer may look like the origin's. A read shows whether the origin is back.
+    mutating func probe(
+        _ origin: Int32,
+        _ outage: Outage,
+        _ actions: inout [Action],
+        _ now: Duration
+    ) {
+        var next = outage
+        next.failures += 1
+        wait(origin, &next, 1, now)
+        actions.append(.probe(origins[Int(origin)].name))
     }
 
     mutating func set(_ origin: Int32, _ reach: Reach) {

@@ -198,6 +198,9 @@ package struct ModifierQueue: Sendable {
             guard let slot = parties[Int(party)].ready.first?.slot else {
                 preconditionFailure("a ready party has a ready modifier")
             }
+            if let outage, outage.isCaptive, !nodes[Int(slot)].isRepeatable {
+                return probe(origin, outage, &actions, now)
+            }
             let number = nodes[Int(slot)].number
             if let outage { origins[Int(origin)].reach = .trying(outage, number) }
             if parties[Int(party)].rest == .due { setRest(party, .trying(number)) }

@@ -10,7 +10,8 @@ package struct ModifierRequest: Equatable, Sendable {
     package let isConditional: Bool
     /// Whether HTML may be the origin's answer.
     ///
-    /// The request carries or accepts HTML, or the target is HTML.
+    /// The request carries or accepts HTML, the target is HTML, the origin has pages, or its
+    /// settings say so.
     package let expectsHTML: Bool
     package let targets: [EntryID]
     /// Targets that only its effects name.
@@ -20,6 +21,7 @@ package struct ModifierRequest: Equatable, Sendable {
     ///
     /// - `headers`: the fields that are sent, `Content-Type` included.
     /// - `baseIsJSON`: whether the last value that the origin said of a target is JSON.
+    /// - `hasPages`: whether the origin has answered with HTML over https before.
     /// - `secrets`: fields besides credentials that only the origin may get, in lower case.
     package init(
         method: String,
@@ -29,6 +31,8 @@ package struct ModifierRequest: Equatable, Sendable {
         implied: Set<EntryID> = [],
         baseIsJSON: Bool,
         baseIsHTML: Bool = false,
+        hasPages: Bool = false,
+        expect: ModifierRules.ExpectRule? = nil,
         redirectHosts: [HostPort] = [],
         secrets: Set<String> = []
     ) {
@@ -40,12 +44,15 @@ package struct ModifierRequest: Equatable, Sendable {
             cachedIsJSON: baseIsJSON,
             accept: headers["Accept"],
             redirectHosts: redirectHosts,
-            carrying: .all(but: secrets)
+            carrying: .all(but: secrets),
+            expect: expect
         )
         essence = ResponseHead.essence(of: headers)
         let accepted = headers.list("Accept")?.lowercased()
         let acceptsHTML = accepted.map { $0.contains("text/html") || $0.contains("xhtml") }
-        expectsHTML = baseIsHTML || FlightRules.isHTML(essence) || acceptsHTML == true
+        let mayBeHTML =
+            baseIsHTML || hasPages || FlightRules.isHTML(essence) || acceptsHTML == true
+        expectsHTML = expect == .any || expect == nil && mayBeHTML
         isConditional = headers["If-Match"] != nil
     }
 
@@ -129,6 +136,8 @@ package struct ModifierRequest: Equatable, Sendable {
     ) -> ModifierVerdict {
         let head = ResponseHead(status: status, headers: headers, now: now)
         guard isOrigins || !isPortal(head, answering) else { return .captive }
+        // The origin's, as nothing else can have sent it, and perhaps about something else.
+        guard !isUnexpected(head, answering) else { return .unclear(.gateway) }
         switch status {
         case 202: return .accepted
         case 200..<300: return .confirmed(body(head, headers, answering, rule))
@@ -152,28 +161,27 @@ package struct ModifierRequest: Equatable, Sendable {
     private func isPortal(_ head: ResponseHead, _ answering: WebURL) -> Bool {
         if flight.captivePortal(head, from: answering) != nil { return true }
         // Over plain http a portal answers any method with 200 and its page.
-        if (200..<300).contains(head.status), FlightRules.isHTML(head.essence), !expectsHTML,
-            !answering.isSecure
-        {
-            return true
-        }
+        if head.isPage, !expectsHTML, !answering.isSecure { return true }
         guard (300..<400).contains(head.status), let location = head.location,
             case .refused(.captive) = flight.redirect(from: answering, to: location)
         else { return false }
         return true
     }
 
-    /// Whether the beginning of a 2xx's body is a portal's page, although the head has no type.
-    package func isPortalPage(
-        _ body: [UInt8],
-        _ headers: HeaderFields,
-        from answering: WebURL
-    ) -> Bool {
-        guard !expectsHTML, !answering.isSecure, headers["Content-Type"] == nil else {
-            return false
-        }
+    private func isUnexpected(_ head: ResponseHead, _ answering: WebURL) -> Bool {
+        if flight.expect == .json { return head.isPage || head.hasOtherThanJSON }
+        return head.isPage && !expectsHTML && answering.isSecure
+    }
+
+    /// Whether the beginning of a 2xx's body is none that the origin gives, although the head has no
+    /// type.
+    package func isUnexpected(_ body: [UInt8], _ headers: HeaderFields) -> Bool {
+        guard !expectsHTML, headers["Content-Type"] == nil else { return false }
         let text = String(decoding: body.prefix(256), as: UTF8.self).lowercased()
         let start = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+        guard flight.expect != .json else {
+            return start.first.map { !"{[\"-0123456789tfn".contains($0) } ?? false
+        }
         return start.hasPrefix("<!doctype html") || start.hasPrefix("<html")
     }
 

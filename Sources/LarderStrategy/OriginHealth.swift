@@ -26,9 +26,14 @@ package struct OriginHealth: Equatable, Sendable {
     /// over.
     package private(set) var rests: [Scope: Duration] = [:]
 
+    /// Whether the origin has answered with HTML over https since the start.
+    package private(set) var hasPages = false
+
     package init(now: Timestamp) {
         since = now
     }
+
+    package mutating func pageCame() { hasPages = true }
 
     /// Whether waiting for the origin is likely to fail.
     package var isDown: Bool {

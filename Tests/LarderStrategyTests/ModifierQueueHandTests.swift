@@ -256,6 +256,21 @@ struct ModifierQueueHandTests {
         #expect(script.wait(2) == .captive(until: script.now + .milliseconds(750)))
     }
 
+    @Test("A captive origin is tried with a GET or with a repeatable write (case 25)")
+    mutating func captiveTrial() throws {
+        #expect(script.add([try script.record(1, resends: false)]) == [1])
+        #expect(script.finish(1, .captive).isEmpty)
+        #expect(script.add([try script.record(2)]).isEmpty)
+        for _ in 0..<3 {
+            #expect(script.pass(.seconds(60)) == [.probe(script.origin)])
+        }
+        let woken = script.queue.originAnswered(script.origin, chance: 0, now: script.now)
+        #expect(script.run(woken) == [1, 2])
+        #expect(script.finish(1, .confirmed(.none)).isEmpty)
+        #expect(script.finish(2, .captive).isEmpty)
+        #expect(script.run(script.pass(.seconds(60))) == [2], "a PUT may be sent twice")
+    }
+
     @Test("An unsent modifier that expires is dead, with its dependants (case 27)")
     mutating func expires() throws {
         _ = script.queue.originSetOffline(script.origin, now: script.now)

@@ -20,6 +20,8 @@ struct ModifierVerdictTests {
         _ headers: HeaderFields = HeaderFields(),
         targets: [EntryID]? = nil,
         baseIsJSON: Bool = true,
+        hasPages: Bool = false,
+        expect: ModifierRules.ExpectRule? = nil,
         redirectHosts: [HostPort] = []
     ) -> ModifierRequest {
         ModifierRequest(
@@ -28,6 +30,8 @@ struct ModifierVerdictTests {
             headers: headers,
             targets: targets ?? [target],
             baseIsJSON: baseIsJSON,
+            hasPages: hasPages,
+            expect: expect,
             redirectHosts: redirectHosts
         )
     }
@@ -56,8 +60,8 @@ struct ModifierVerdictTests {
         #expect(verdict(write, 200, page) == .captive)
         #expect(verdict(write, 202, page) == .captive)
         #expect(verdict(write, 200) == .confirmed(.none))
-        // TLS proves that it is the origin's.
-        #expect(verdict(request(method, baseIsJSON: false), 200, page) == .confirmed(.none))
+        // TLS proves that it is the origin's, and not what it is about (22).
+        #expect(verdict(request(method, baseIsJSON: false), 200, page) == .unclear(.gateway))
         let accepting = request(
             method,
             to: plain,
@@ -66,10 +70,51 @@ struct ModifierVerdictTests {
         )
         #expect(verdict(accepting, 200, page) == .confirmed(.none))
         for body in ["<!DOCTYPE html><p>", "\n <html lang=en>"] {
-            #expect(write.isPortalPage(Array(body.utf8), HeaderFields(), from: plain))
-            #expect(!write.isPortalPage(Array(body.utf8), HeaderFields(), from: url))
+            #expect(write.isUnexpected(Array(body.utf8), HeaderFields()))
+            #expect(!write.isUnexpected(Array(body.utf8), page))
+            #expect(!accepting.isUnexpected(Array(body.utf8), HeaderFields()))
         }
-        #expect(!write.isPortalPage(Array("{}".utf8), HeaderFields(), from: plain))
+        #expect(!write.isUnexpected(Array("{}".utf8), HeaderFields()))
+    }
+
+    @Test("`expect` says which 2xx is the origin's, and earlier pages do, too (case 25)")
+    func expect() throws {
+        let plain = try WebURL("http://a.example/n/1")
+        let page = fields(["Content-Type": "text/html"])
+        let text = fields(["Content-Type": "text/plain"])
+        let json = fields(["Content-Type": "application/problem+json"])
+        let empty = fields(["Content-Type": "text/plain", "Content-Length": "0"])
+        for place in [plain, url] {
+            let any = request("DELETE", to: place, expect: .any)
+            for fields in [page, text, json, empty] {
+                #expect(verdict(any, 200, fields) == .confirmed(.none))
+            }
+            #expect(verdict(any, 511) == .captive)
+            #expect(!any.isUnexpected(Array("<html>".utf8), HeaderFields()))
+            let strict = request("POST", to: place, baseIsJSON: false, expect: .json)
+            for fields in [page, text] {
+                #expect(verdict(strict, 200, fields) == .captive, "its sender is looked for")
+                let isOrigins = strict.verdict(
+                    200,
+                    fields,
+                    from: place,
+                    rule: .auto,
+                    now: .start,
+                    isOrigins: true
+                )
+                #expect(isOrigins == .unclear(.gateway))
+            }
+            for fields in [json, empty, HeaderFields()] {
+                #expect(verdict(strict, 200, fields) == .confirmed(.none))
+            }
+            #expect(verdict(strict, 204, text) == .confirmed(.none))
+            #expect(strict.isUnexpected(Array("OK".utf8), HeaderFields()))
+            for body in ["", " [1]", "null", "-1"] {
+                #expect(!strict.isUnexpected(Array(body.utf8), HeaderFields()))
+            }
+        }
+        let known = request("PUT", baseIsJSON: false, hasPages: true)
+        #expect(verdict(known, 200, page) == .confirmed(.none))
     }
 
     @Test("A refusal of a repeat leaves the first attempt's result open (case 22)")
@@ -243,7 +288,7 @@ struct ModifierVerdictTests {
     func pages() {
         let page = fields(["Content-Type": "text/html; charset=utf-8"])
         #expect(verdict(request("PUT"), 200, page) == .captive)
-        #expect(verdict(request("PUT", baseIsJSON: false), 200, page) == .confirmed(.none))
+        #expect(verdict(request("PUT", baseIsJSON: false), 200, page) == .unclear(.gateway))
         #expect(verdict(request("POST"), 413, page) == .refused)
         let busy = ModifierVerdict.notNow(retryAfter: nil, isSure: false)
         #expect(verdict(request("POST"), 503, page) == busy)

@@ -90,6 +90,8 @@ struct QueueJudge {
     var doubts: [Party: Doubt] = [:]
     /// Ends of attempts in a row by which nothing was done.
     var failing: [OriginName: Int] = [:]
+    /// Origins in whose place a portal answered last.
+    var captive: Set<OriginName> = []
     private(set) var complaints: [String] = []
 
     mutating func complain(_ text: String) { complaints.append(text) }
@@ -297,6 +299,8 @@ struct QueueJudge {
                 rows[number]?.isAhead = false
                 rows[number]?.endedPause = nil
             case .settle(let number, let outcome, let group): sawSettle(number, outcome, group)
+            case .probe(let origin):
+                if !captive.contains(origin) { complain("\(origin): probed by the queue") }
             }
         }
     }
@@ -308,7 +312,11 @@ struct QueueJudge {
         if underWay(origin) >= 8 { complain("\(number): more than eight at \(origin)") }
         switch reach(origin) {
         case .open(let from) where from <= now: break
-        case .closed(nil): reaches[origin] = .closed(trial: number)
+        case .closed(nil):
+            reaches[origin] = .closed(trial: number)
+            if captive.contains(origin), !row.record.resends {
+                complain("\(number): tried at a captive origin, and may not be sent twice")
+            }
         case .open, .closed, .setOffline: complain("\(number): \(origin) is not to be asked")
         }
         if let expires = row.expires, expires <= now, mayExpire(row) {

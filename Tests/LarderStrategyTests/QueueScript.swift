@@ -69,7 +69,7 @@ struct QueueScript {
         case .commitSend(let number): queue.sendCommitted(number, now: now)
         case .changeState(let number, _): queue.changeCommitted(number, now: now)
         case .settle(let number, _, _): queue.settleCommitted(number, now: now)
-        case .send: []
+        case .send, .probe: []
         }
     }
 

@@ -48,7 +48,7 @@ extension QueueWorld {
         let own = actions.first { action in
             switch action {
             case .changeState(number, _), .settle(number, _, _): true
-            case .changeState, .settle, .send, .commitSend: false
+            case .changeState, .settle, .send, .commitSend, .probe: false
             }
         }
         let expected = expected(meant, of: row, chance)
@@ -170,7 +170,7 @@ extension QueueWorld {
             judge.rows[number]?.record.mayHaveLeft = row.hadLeft
         case .unclear(.lost): if wasTrial { judge.reaches[origin] = .closed(trial: nil) }
         case .captive, .neverLeft:
-            wentDown(origin, wasTrial: wasTrial)
+            wentDown(origin, wasTrial: wasTrial, isCaptive: verdict == .captive)
             judge.rows[number]?.record.mayHaveLeft = row.hadLeft
         }
         _ = judge.noteAccess(verdict, of: row)
@@ -220,8 +220,19 @@ extension QueueWorld {
         judge.reaches[origin] = .open(from: now + .seconds(1) * chance)
     }
 
-    private mutating func wentDown(_ origin: OriginName, wasTrial: Bool) {
+    /// The origin has answered another request.
+    mutating func answered(_ origin: OriginName) {
+        let chance = chance()
+        reached(origin, chance)
+        judge.succeeded(at: origin, wake: now + .seconds(1) * chance, now)
+        did(queue.originAnswered(origin, chance: chance, now: now))
+    }
+
+    private mutating func wentDown(_ origin: OriginName, wasTrial: Bool, isCaptive: Bool) {
         judge.failing[origin] = 2
+        if judge.reach(origin) != .setOffline {
+            if isCaptive { judge.captive.insert(origin) } else { judge.captive.remove(origin) }
+        }
         switch judge.reach(origin) {
         case .open: judge.reaches[origin] = .closed(trial: nil)
         case .closed: if wasTrial { judge.reaches[origin] = .closed(trial: nil) }
@@ -265,16 +276,14 @@ extension QueueWorld {
         let origin = random.pick(origins)
         let chance = chance()
         switch roll(6) {
-        case 0, 1:
-            reached(origin, chance)
-            judge.succeeded(at: origin, wake: now + .seconds(1) * chance, now)
-            did(queue.originAnswered(origin, chance: chance, now: now))
+        case 0, 1: answered(origin)
         case 2:
-            wentDown(origin, wasTrial: false)
             let isCaptive = roll(2) == 0
+            wentDown(origin, wasTrial: false, isCaptive: isCaptive)
             did(queue.originWentDown(origin, isCaptive: isCaptive, chance: chance, now: now))
         case 3:
             judge.reaches[origin] = .setOffline
+            judge.captive.remove(origin)
             did(queue.originSetOffline(origin, now: now))
         case _: wake(origin)
         }

@@ -52,7 +52,7 @@ struct QueueWorld {
         for action in actions {
             switch action {
             case .send(let number): requests.append(number)
-            case .commitSend, .changeState, .settle: steps.append(action)
+            case .commitSend, .changeState, .settle, .probe: steps.append(action)
             }
         }
         events += 1
@@ -184,6 +184,7 @@ struct QueueWorld {
         case .settle(let number, _, _):
             apply(step)
             did(queue.settleCommitted(number, now: now))
+        case .probe(let origin): if roll(2) == 0 { answered(origin) }
         case .send: break
         }
     }
@@ -242,7 +243,7 @@ struct QueueWorld {
         case .settle(let number, let outcome, let group):
             judge.settled(number, outcome)
             for member in group { judge.settled(member, outcome.ofDependants) }
-        case .send: break
+        case .send, .probe: break
         }
         return true
     }
@@ -266,6 +267,7 @@ struct QueueWorld {
         judge.doubts = [:]
         judge.rests = [:]
         judge.failing = [:]
+        judge.captive = []
         restEnds = [:]
         for origin in origins {
             guard judge.reach(origin) == .setOffline else {

@@ -47,6 +47,7 @@ extension OriginModifiers {
         key.honoured = rules.idempotency.isHonoured
         idempotency = key
         answer = AnswerRule(rawValue: rules.answer.rawValue)
+        expect = rules.expect.map { ExpectRule(rawValue: $0.rawValue) }
         afterUnknown = UnknownRule(rawValue: rules.afterUnknown.rawValue)
         ifMatch = MatchRule(rawValue: rules.ifMatch.rawValue)
         onConflict = ConflictRule(rawValue: rules.onConflict.rawValue)

@@ -115,6 +115,9 @@ public struct OriginModifiers: Codable, Equatable, Sendable {
     public var idempotency: OriginIdempotency?
     /// The meaning of the body of a 2xx.
     public var answer: AnswerRule?
+    /// Which 2xx is the origin's, instead of a captive portal's; null: one that is not an
+    /// unexpected page.
+    public var expect: ExpectRule?
     /// The next step of a modifier that may have reached the origin without a clear answer.
     public var afterUnknown: UnknownRule?
     /// Whether an If-Match protects what others wrote.
@@ -162,6 +165,23 @@ public struct AnswerRule: WireEnum {
     public static let representation = AnswerRule(rawValue: "representation")
     /// Every value that this version knows.
     public static let known: [AnswerRule] = [.auto, .representation]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// Which 2xx is an origin's.
+public struct ExpectRule: WireEnum {
+    /// One with JSON, or without a body.
+    public static let json = ExpectRule(rawValue: "json")
+    /// Every one.
+    public static let any = ExpectRule(rawValue: "any")
+    /// Every value that this version knows.
+    public static let known: [ExpectRule] = [.json, .any]
     /// The value as it travels.
     public let rawValue: String
 

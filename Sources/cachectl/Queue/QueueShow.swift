@@ -128,6 +128,9 @@ struct ModifierWords {
             "a decision, as its server has told no id for a thing that it names: cancel it"
         case "decision" where report.state == .conflict:
             "a decision, as its server has another version: retry to keep it, cancel to take theirs"
+        case "decision" where report.state == .unknown && report.isAnsweredOtherwise:
+            "a decision, as its server gave an unexpected page: retry or discard it; with "
+                + "modifiers: {expect: any} the origin's pages count as answers"
         case "decision": "a decision: retry or drop it"
         case "offline": "its server, which does not answer"
         case "captive": "its server, which a captive portal blocks"
@@ -168,4 +171,11 @@ extension ViewReport {
     }
 
     private static let shownBytesMax = 1_000
+}
+
+extension ModifierReport {
+    /// Whether the last answer was a 2xx that does not count as the server's word.
+    fileprivate var isAnsweredOtherwise: Bool {
+        answer.map { (200..<300).contains($0.status) } ?? false
+    }
 }

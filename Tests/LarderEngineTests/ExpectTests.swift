@@ -1,0 +1,86 @@
+import LarderAPI
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// Which 2xx is the origin's, by its type, its body and the setting `expect` (case 25).
+@Suite("Answers that an origin is expected to give", .timeLimit(.minutes(5)))
+struct ExpectTests {
+    private let page = ScriptedAnswer.reply("<html>", headers: ["Content-Type": "text/html"])
+    private let text = ScriptedAnswer.reply("OK", headers: ["Content-Type": "text/plain"])
+
+    private func run(
+        _ scheme: String = "https",
+        _ rule: ModifierRules.ExpectRule? = nil,
+        _ body: (EngineFixture, WebURL) async throws -> Void
+    ) async throws {
+        let base = try WebURL("\(scheme)://own.example/api")
+        var settings = OriginSettings(name: try OriginName("own"), baseURL: base)
+        settings.modifiers.expect = rule
+        let origin = settings
+        try await EngineFixture.run(.with { $0.origin = origin }) { fixture in
+            try await body(fixture, WebURL("\(scheme)://own.example/api/a"))
+        }
+    }
+
+    private func post(
+        _ fixture: EngineFixture,
+        _ url: WebURL,
+        _ id: String
+    ) async throws -> ModifierID {
+        try await fixture.write(.url(url), .none, "POST", id: id)
+    }
+
+    private func isUnknown(_ fixture: EngineFixture, _ id: ModifierID) async throws {
+        while try await fixture.engine.modifiers.modifier(id, fixture.scope).state != .unknown {
+            await Task.yield()
+        }
+    }
+
+    @Test("A page over https leaves a write open, and makes the next page expected (22, 25)")
+    func pageOverHTTPS() async throws {
+        try await run { fixture, url in
+            fixture.upstream.answer(url, with: page, page)
+            let id = try await post(fixture, url, "w")
+            try await isUnknown(fixture, id)
+            #expect(await fixture.originState == .online)
+            _ = try await fixture.engine.modifiers.retry(id, fixture.scope)
+            #expect(try await fixture.settled(id).state == .confirmed)
+        }
+    }
+
+    @Test("With `json` another body leaves a write open, and a read fails (case 25)")
+    func json() async throws {
+        try await run("https", .json) { fixture, url in
+            fixture.upstream.answer(url, with: .reply(status: 204))
+            let empty = try await post(fixture, url, "empty")
+            #expect(try await fixture.settled(empty).state == .confirmed)
+            for (id, answer) in [("typed", text), ("untyped", .reply("OK"))] {
+                let place = try WebURL("https://own.example/api/\(id)")
+                fixture.upstream.answer(place, with: answer)
+                try await isUnknown(fixture, try await post(fixture, place, id))
+            }
+            let other = try WebURL("https://own.example/api/b")
+            fixture.upstream.answer(other, with: text)
+            #expect(try await fixture.fetch(other).refusal?.kind == .badAnswer)
+        }
+    }
+
+    @Test("With `any` each 2xx counts, over plain http too (case 25)")
+    func any() async throws {
+        try await run("http", .any) { fixture, url in
+            try await fixture.cache(url, .json("[1]"))
+            fixture.upstream.answer(url, with: page, page)
+            #expect(try await fixture.fetch(url).shape == ["cache", "network", "end network"])
+            let id = try await post(fixture, url, "w")
+            #expect(try await fixture.settled(id).state == .confirmed)
+            #expect(await fixture.originState == .online)
+        }
+    }
+}
