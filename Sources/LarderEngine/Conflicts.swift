@@ -44,8 +44,7 @@ struct Conflicts: Sendable {
 
     /// The ETag of the If-Match, which is a strong one.
     ///
-    /// What the user's own earlier write has made of the target has another ETag, which only a read
-    /// tells.
+    /// The result of the user's own earlier write has another ETag, which only a read tells.
     private func etag(of departing: DepartingModifier, isRead: Bool) -> String? {
         guard isRead || departing.taken.isEmpty, let etag = departing.etag, etag.hasPrefix("\"")
         else { return nil }

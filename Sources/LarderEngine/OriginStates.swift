@@ -119,7 +119,7 @@ struct OriginStates: EnginePart {
             cachedIsJSON: false,
             accept: nil,
             redirectHosts: origin.redirectHosts,
-            // What is at the base URL may be no JSON.
+            // The base URL may give something else than JSON.
             expect: origin.modifiers.expect == .any ? .any : nil
         )
         let head = ResponseHead(status: status, headers: headers, now: clock.now())

@@ -48,9 +48,9 @@ package struct ModifierRules: Hashable, Sendable {
 
     /// Which 2xx is the origin's, instead of a captive portal's.
     package enum ExpectRule: String, Sendable, CaseIterable {
-        /// One with JSON, or without a body.
+        /// A 2xx with JSON, or without a body.
         case json
-        /// Every one.
+        /// Each 2xx.
         case any
     }
 

@@ -64,7 +64,7 @@ struct Accepting: WriterPart {
                 try see(name, change.effect, acceptance.number, look)
             }
         }
-        // What they see of their targets is known only now; the error undoes the step.
+        // The values that they see are known only now; the error undoes the step.
         for scope in Set(fresh.map(\.scope)) {
             if let error = try state.modifiers.refusal(of: scope, since: before) { throw error }
         }

@@ -13,7 +13,7 @@ package struct FlightRules: Equatable, Sendable {
     package let isCaptive: Bool
     package let keeping: Keeping
     package let carrying: Carrying
-    /// What the origin's own settings say of a 2xx.
+    /// Which 2xx is the origin's, by its settings.
     package let expect: ModifierRules.ExpectRule?
 
     /// Whether an answer's body is stored or passed on.

@@ -62,7 +62,7 @@ struct EntityConflictTests {
         #expect(matches == ["\"1\""])
     }
 
-    @Test("It carries none once another answer has changed the entity (case 19)")
+    @Test("A write carries no If-Match once another answer has changed the entity (case 19)")
     func changedElsewhere() async throws {
         try await cacheOwn()
         try await cacheList("Bea")
@@ -91,7 +91,7 @@ struct EntityConflictTests {
     func ownWrite() async throws {
         try await cacheOwn()
         answerWrites()
-        // It makes the entity as it was, so that only the server's ETag is another one.
+        // The entity stays as it was, so that only the ETag of the server is another one.
         let same = #"{"type":"merge","value":{"name":"Ann"}}"#
         #expect(try await write(same, id: "a").state == .confirmed)
         #expect(try await write(id: "b").state == .confirmed)

@@ -176,9 +176,9 @@ public struct AnswerRule: WireEnum {
 
 /// Which 2xx is an origin's.
 public struct ExpectRule: WireEnum {
-    /// One with JSON, or without a body.
+    /// A 2xx with JSON, or without a body.
     public static let json = ExpectRule(rawValue: "json")
-    /// Every one.
+    /// Each 2xx.
     public static let any = ExpectRule(rawValue: "any")
     /// Every value that this version knows.
     public static let known: [ExpectRule] = [.json, .any]
