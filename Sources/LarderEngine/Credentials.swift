@@ -102,7 +102,7 @@ package struct Credentials: EnginePart {
             let new = StoredCredential(old.name, address: old.address, credential, file: file)
             do throws(Problem) {
                 let isTaken = try await table.inTurn(old.name) { () async throws(Problem) in
-                    // Its user may have given another one meanwhile.
+                    // The user may have given another one meanwhile.
                     guard table.isHeld(old) else { return false }
                     try await save(new)
                     return true

@@ -78,9 +78,9 @@ struct ExpectTests {
             try await fixture.cache(url, .json("[1]"))
             fixture.upstream.answer(url, with: page, page)
             #expect(try await fixture.fetch(url).shape == ["cache", "network", "end network"])
+            #expect(await fixture.originState == .online)
             let id = try await post(fixture, url, "w")
             #expect(try await fixture.settled(id).state == .confirmed)
-            #expect(await fixture.originState == .online)
         }
     }
 }

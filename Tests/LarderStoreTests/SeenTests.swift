@@ -109,7 +109,7 @@ struct SeenTests {
         try store.stateInteger("SELECT sum(size) FROM modifier")
     }
 
-    @Test("What a modifier has seen and found counts in its size, each as long as it is kept")
+    @Test("The values that a modifier has seen and found count in its size while they are kept")
     func counted() async throws {
         try await temporary.answer("a", "[1]")
         let number = try await accept("one")
