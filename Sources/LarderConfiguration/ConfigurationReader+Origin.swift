@@ -261,6 +261,7 @@ extension ConfigurationReader {
                 "after_unknown": Self.member(\.afterUnknown, Setting.choice),
                 "if_match": Self.member(\.ifMatch, Setting.choice),
                 "on_conflict": Self.member(\.onConflict, Setting.choice),
+                "coalesce": Self.member(\.coalesce, Setting.choice),
                 "accepted_limit": Self.member(
                     \.acceptedLimit,
                     Setting.duration(in: Limits.acceptedTime)

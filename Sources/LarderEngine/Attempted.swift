@@ -7,6 +7,8 @@ struct Attempted {
     /// The modifier to send; nil once it is sent.
     private var departing: DepartingModifier?
     var bases: [EntryID: BodySummary] = [:]
+    /// Whether its request has an If-Match of the daemon.
+    private(set) var isConditional = false
     var verdict: ModifierVerdict?
     var answer: ModifierAttempt.Answer?
     var keptHeaders = HeaderFields()
@@ -21,6 +23,7 @@ struct Attempted {
     init(_ departing: DepartingModifier? = nil) {
         self.departing = departing
         createsIDs = departing?.createsIDs ?? true
+        isConditional = departing?.whole.modifier.etag != nil
         bases = departing?.bases.compactMapValues(\.said) ?? [:]
     }
 

@@ -34,7 +34,20 @@ struct Conflicts: Sendable {
         if settings.rules.beforeRound(isChanged: !theirs.isEmpty) != nil {
             return .stop(theirs: theirs)
         }
-        return .send(etag: etag)
+        // Each of them is then looked at when it is its turn.
+        let hasHeld = departing.joined.contains { isHeld($0, departing.compared, departing.taken) }
+        return hasHeld ? .part : .send(etag: etag)
+    }
+
+    /// Whether a modifier may not be sent, as another device has changed the same.
+    func isHeld(
+        _ whole: WholeModifier,
+        _ bases: [EntryID: TargetBase],
+        _ taken: [EntryID: [[UInt8]]] = [:]
+    ) -> Bool {
+        let settings = settings(of: whole.modifier)
+        guard settings.match != .none, !settings.rules.hasOwnCondition else { return false }
+        return settings.rules.beforeRound(isChanged: !changed(whole, bases, taken).isEmpty) != nil
     }
 
     /// Gives the step that follows a ``SendDecision/stop(theirs:)``.
@@ -84,7 +97,7 @@ struct Conflicts: Sendable {
 
     private var isEnding: Bool { Task.isCancelled || context.isDraining }
 
-    private func rules(of modifier: StoredModifier) -> ModifierRules {
+    func rules(of modifier: StoredModifier) -> ModifierRules {
         context.origins.decide(modifier.url, for: modifier.scope.uid).settings?.modifiers
             ?? ModifierRules()
     }
@@ -264,14 +277,16 @@ struct Conflicts: Sendable {
     /// The answer shows what that one has assigned as the origin keeps it. Elsewhere a difference is
     /// another device's edit, unless an If-Match has excluded that. A read may have shown the
     /// earlier one's effect before its answer came.
-    func renewal(after whole: WholeModifier) -> SeenValues.Renewal {
+    ///
+    /// `isConditional`: its request, or that of the modifier to which it was joined, had an If-Match.
+    func renewal(after whole: WholeModifier, isConditional: Bool) -> SeenValues.Renewal {
         { change, before, after in
             guard let seen = change.seen, let effect = try? Effect(parsing: change.effect),
                 let own = whole.effect(on: change.id),
                 let old = TouchedValues(of: before, change.id, [effect]),
                 let new = TouchedValues(of: after, change.id, [effect]), !seen.has(new)
             else { return nil }
-            let places = whole.modifier.etag == nil ? TouchedPlaces([own]) : .whole
+            let places = isConditional ? .whole : TouchedPlaces([own])
             let isOwn = seen.has(old) && new.differs(from: old, onlyAt: places)
             guard isOwn || seen.has(new, after: own, effect) else { return nil }
             // The view at the acceptance has what own writes beneath the modifier are to make.

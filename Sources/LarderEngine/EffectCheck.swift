@@ -13,7 +13,8 @@ import LarderUpstream
 /// answer is not stored.
 struct EffectCheck: Sendable {
     let context: EngineContext
-    let whole: WholeModifier
+    /// The modifier, and those that are joined to it.
+    let group: [WholeModifier]
     let bases: [EntryID: BodySummary]
 
     private enum Found {
@@ -27,13 +28,18 @@ struct EffectCheck: Sendable {
     /// compared; nil when the daemon is ending.
     func verdict() async -> ModifierVerdict? {
         let notKnown = ModifierVerdict.unclear(.refusedRepeat)
-        guard let effects = whole.effects, !effects.isEmpty else { return notKnown }
-        let scope = context.store.key(for: whole.modifier.scope)
+        var effects: [EntryID: [Effect]] = [:]
+        for whole in group {
+            guard let own = whole.effects else { return notKnown }
+            effects.merge(own) { $0 + $1 }
+        }
+        guard let modifier = group.first?.modifier, !effects.isEmpty else { return notKnown }
+        let scope = context.store.key(for: modifier.scope)
         var contents: [EntryID: TargetContent] = [:]
-        for id in whole.modifier.targets where effects[id] != nil {
+        for id in effects.keys.sorted(by: { $0.text < $1.text }) {
             guard let (url, origin) = context.address(of: id, in: scope) else { return notKnown }
             let isJSON = id.isEntity || bases[id]?.isJSON ?? false
-            switch await ask(url, origin, isJSON: isJSON) {
+            switch await ask(url, origin, modifier.scope, isJSON: isJSON) {
             case .content(let content): contents[id] = content
             case .nothing: return notKnown
             case .notNow where Task.isCancelled || context.isDraining: return nil
@@ -43,7 +49,12 @@ struct EffectCheck: Sendable {
         return effects.areShown { contents[$0] ?? .unknown } ? .confirmed(.none) : .conflict(.look)
     }
 
-    private func ask(_ url: WebURL, _ origin: OriginSettings, isJSON: Bool) async -> Found {
+    private func ask(
+        _ url: WebURL,
+        _ origin: OriginSettings,
+        _ scope: Scope,
+        isJSON: Bool
+    ) async -> Found {
         let rules = FlightRules(
             url: url,
             cachedIsJSON: isJSON,
@@ -63,7 +74,7 @@ struct EffectCheck: Sendable {
                     timeout: origin.fetch.timeout,
                     purpose: .write
                 )
-                let reply = try await context.ask(request, for: whole.modifier.scope)
+                let reply = try await context.ask(request, for: scope)
                 let head = reply.head(now: context.clock.now())
                 let action = machine.headArrived(head, remaining: .zero, chance: 0)
                 if case .giveUp(.captive) = action {
@@ -75,7 +86,7 @@ struct EffectCheck: Sendable {
                     return sender == .origin ? .nothing : .notNow
                 }
                 context.originStates.noteAnswer(origin.name)
-                context.originStates.noteRest(of: origin.name, for: whole.modifier.scope, head)
+                context.originStates.noteRest(of: origin.name, for: scope, head)
                 switch action {
                 case .ask(let next): attempt = next
                 case .receive:

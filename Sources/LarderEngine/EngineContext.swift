@@ -202,19 +202,13 @@ extension EngineContext {
     ) async throws(UpstreamError) -> UpstreamReply {
         let (departures, departure) = AsyncStream<Void>.makeStream()
         // Cancelled as this returns.
-        async let _: Void = noteSilence(of: request.origin.name, after: departures)
+        async let _: Void = originStates.noteSilence(of: request.origin.name, after: departures)
         let reply = try await upstream.ask(request) {
             onSent()
             departure.finish()
         }
         credentials.noteAnswer(reply.status, to: request, for: scope, in: self)
         return reply
-    }
-
-    private func noteSilence(of name: OriginName, after departures: AsyncStream<Void>) async {
-        for await _ in departures { break }
-        guard (try? await clock.sleep(for: Limits.silenceTime)) != nil else { return }
-        originStates.noteSilence(name)
     }
 
     /// Retries the work until it succeeds, because what it writes must not be lost.
@@ -239,8 +233,7 @@ extension EngineContext {
 
     func note(_ trouble: Logger.Message, _ error: StoreError, of id: EntryID? = nil) {
         var fields: [LogKey: Logger.MetadataValue] = [.reason: "\(error.message)"]
-        fields[.statement] = error.statement.map { "\($0)" }
-        fields[.id] = id.map { "\($0)" }
+        (fields[.statement], fields[.id]) = (error.statement.map { "\($0)" }, id.map { "\($0)" })
         logger.warning(trouble, metadata: .larder(fields))
     }
 

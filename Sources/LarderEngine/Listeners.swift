@@ -126,7 +126,7 @@ extension EngineContext {
         let ear = news.add { if hasNews.raise() { mailbox.post(nil) } }
         defer { news.remove(ear) }
         // Cancelled as this returns.
-        async let _: Void = post(.timeIsOver, after: time, in: mailbox)
+        async let _: Void = clock.post(.timeIsOver, after: time, in: mailbox)
         var events = mailbox.events.makeAsyncIterator()
         while true {
             hasNews.lower()
@@ -137,9 +137,15 @@ extension EngineContext {
             if let end = event { return .ended(end) }
         }
     }
+}
 
-    private func post(_ end: Wait.End, after time: Duration, in box: Mailbox<Wait.End?>) async {
-        if (try? await clock.sleep(for: time)) != nil { box.post(end) }
+extension EngineClock {
+    fileprivate func post(
+        _ end: Wait.End,
+        after time: Duration,
+        in box: Mailbox<Wait.End?>
+    ) async {
+        if (try? await sleep(for: time)) != nil { box.post(end) }
     }
 }
 

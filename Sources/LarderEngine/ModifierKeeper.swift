@@ -107,8 +107,9 @@ final class ModifierKeeper: Sendable {
                     }
                 case .targetRead(let id, let scope, let body):
                     actions = []
+                    let accepted = AcceptedModifiers(context: steps.context)
                     group.addTask {
-                        for number in await steps.accepted(shownBy: id, scope, body) {
+                        for number in await accepted.modifiers(shownBy: id, scope, body) {
                             self.post(.told { steps.readConfirmed(number, &$0, now: $1) })
                         }
                     }
@@ -116,9 +117,9 @@ final class ModifierKeeper: Sendable {
                     actions = turn(&machine, now)
                     group.addTask { await steps.reads.begin(at: name) }
                 case .originChanged(let name, let hasOtherRules):
-                    let resends = hasOtherRules ? await resends(at: name, steps, &group) : [:]
+                    let records = hasOtherRules ? await records(at: name, steps, &group) : []
                     let now = clock.monotonic()
-                    actions = machine.originChanged(name, resends: resends, now: now)
+                    actions = machine.originChanged(name, records: records, now: now)
                     group.addTask { await steps.reads.begin(at: name) }
                 }
                 perform(actions, steps, &group)
@@ -170,25 +171,24 @@ final class ModifierKeeper: Sendable {
         }
     }
 
-    /// Which modifiers of an origin are sent again after an unclear answer, by its present rules.
+    /// The records of an origin's modifiers, by its present rules.
     ///
     /// If the store cannot be read, the event is posted again.
-    private func resends(
+    private func records(
         at name: OriginName,
         _ steps: ModifierSteps,
         _ group: inout DiscardingTaskGroup
-    ) async -> [ModifierNumber: Bool] {
+    ) async -> [ModifierRecord] {
         do throws(StoreError) {
             let records = try await steps.records.found(after: nil).records
-            let own = records.filter { $0.origin == name }
-            return Dictionary(own.map { ($0.number, $0.resends) }) { first, _ in first }
+            return records.filter { $0.origin == name }
         } catch {
             steps.context.note("the modifiers were not read", error)
             group.addTask {
                 guard await steps.context.pause(after: error) else { return }
                 self.post(.originChanged(name, hasOtherRules: true))
             }
-            return [:]
+            return []
         }
     }
 
@@ -203,7 +203,10 @@ final class ModifierKeeper: Sendable {
             group.addTask {
                 guard let turn = await steps.perform(action) else { return }
                 self.post(.told(turn))
-                if case .settle = action { self.settlements.tell() }
+                switch action {
+                case .settle, .settleJoined: self.settlements.tell()
+                case .commitSend, .commitJoined, .send, .changeState, .probe: break
+                }
                 self.commits.tell()
             }
         }

@@ -84,7 +84,14 @@ struct ModifierRecords: Sendable {
             all.last = end.number
             for found in page {
                 switch found {
-                case .readable(let modifier): all.records.append(record(of: modifier))
+                case .readable(let modifier):
+                    var record = record(of: modifier)
+                    if modifier.state == .queued, let first = modifier.joinedInto {
+                        let scope = context.store.key(for: modifier.scope)
+                        record.joinedInto =
+                            try await context.store.modifiers.number(first, of: scope)
+                    }
+                    all.records.append(record)
                 case .unreadable(let number): all.unreadable.append(number)
                 }
             }
@@ -128,6 +135,10 @@ struct ModifierRecords: Sendable {
             resends: ModifierRequest(modifier, on: .unknown, context).resends(modifier, rules)
         )
         record.holds = (modifier.afterUnknown ?? rules.afterUnknown) == .hold
+        if rules.coalesce != .none, !modifier.hasOwnCondition {
+            record.mayLead = modifier.method != "DELETE"
+            record.mayFollow = ["PUT", "PATCH", "DELETE"].contains(modifier.method)
+        }
         record.dependsOn = modifier.dependsOn
         record.acceptedAt = modifier.acceptedAt
         record.answeredAt = modifier.answerAt

@@ -296,6 +296,7 @@ extension ModifierReport {
         )
         nextAttemptAt = row.nextAttemptAt.map { .init($0) }
         settledAt = row.settledAt.map { .init($0) }
+        joinedInto = row.joinedInto?.text
         if row.isStalled { marks.append(.stalled) }
         if row.isAnswered { marks.append(.answered) }
         answer = row.answerStatus.map { status in
@@ -354,6 +355,7 @@ extension ModifierReport {
             revision: row.revision
         )
         settledAt = .init(row.settledAt)
+        joinedInto = row.joinedInto
         answer = row.answerStatus.map { status in
             ModifierAnswer(
                 status: status,

@@ -15,6 +15,7 @@ extension ModifierSteps {
     func settle(
         _ number: ModifierNumber,
         _ outcome: ModifierQueue.Outcome,
+        _ joined: [ModifierNumber],
         _ dependants: [ModifierNumber]
     ) async -> ModifierKeeper.Turn {
         let (store, clock) = (context.store, context.clock)
@@ -29,42 +30,27 @@ extension ModifierSteps {
         await context.untilDone("a modifier was not settled") { () async throws(StoreError) in
             departed = try await store.modifiers.settle(
                 [number] + dependants,
+                joined: joined,
                 now: clock.now(),
                 createsIDs: createsIDs,
                 naming: { outcome == .confirmed ? CreatedIDs(self).renaming(of: $1, by: $0) : nil },
-                deciding: { self.settlement(of: $0, outcomes($0.modifier.number)) }
+                deciding: { whole in
+                    let own = whole.modifier.number
+                    let sent = joined.contains(own) ? number : own
+                    let isLast = sent != number || own == joined.last ?? number
+                    return self.settlement(of: whole, outcomes(own), by: sent, isLast: isLast)
+                }
             )
         }
         for departed in departed {
-            let modifier = departed.whole.modifier
-            let fate = outcomes(modifier.number)
-            let cause = ChangeCause(modifier)
-            await Variants.tell(
-                departed.variants,
-                store.key(for: modifier.scope),
-                of: cause,
-                in: context
-            )
-            if !modifier.isAnswered { count(departed.whole, fate) }
-            if case .confirmed = fate {
-                context.watchers.credentialChanged(
-                    modifier.scope,
-                    at: modifier.origin,
-                    isRefused: false
-                )
-            }
-            guard fate != .cancelled, !isShownByRead(modifier.number) else { continue }
-            let scope = store.key(for: modifier.scope)
-            // A read of its documents shows an entity that only effects name.
-            for target in modifier.targets where !modifier.implied.contains(target) {
-                reads.read(TargetName(scope, target), since: departed.revision)
-            }
+            await tell(departed, outcomes(departed.whole.modifier.number))
         }
         attempts.withLock { attempts in
             attempts[number] = nil
             for departed in departed { attempts[departed.whole.modifier.number] = nil }
         }
-        let group = Set(dependants + [number])
+        let same = [number] + joined
+        let group = Set(dependants + same)
         let waiting = Set(departed.filter(\.waits).map(\.whole.modifier.number))
         let beneath = departed.map(\.whole.modifier.number).filter { !group.contains($0) }
         return { machine, now in
@@ -75,10 +61,29 @@ extension ModifierSteps {
                     ? machine.answerCommitted(number, now: now)
                     : machine.answerShown(number, now: now)
             }
-            return actions
-                + (waiting.contains(number)
+            for number in same {
+                actions +=
+                    waiting.contains(number)
                     ? machine.answerCommitted(number, now: now)
-                    : machine.settleCommitted(number, now: now))
+                    : machine.settleCommitted(number, now: now)
+            }
+            return actions
+        }
+    }
+
+    private func tell(_ departed: DepartedModifier, _ fate: ModifierQueue.Outcome) async {
+        let modifier = departed.whole.modifier
+        let (scope, cause) = (context.store.key(for: modifier.scope), ChangeCause(modifier))
+        await Variants.tell(departed.variants, scope, of: cause, in: context)
+        if !modifier.isAnswered { count(departed.whole, fate) }
+        if case .confirmed = fate {
+            let (owner, origin) = (modifier.scope, modifier.origin)
+            context.watchers.credentialChanged(owner, at: origin, isRefused: false)
+        }
+        guard fate != .cancelled, !isShownByRead(modifier.number) else { return }
+        // A read of its documents shows an entity that only effects name.
+        for target in modifier.targets where !modifier.implied.contains(target) {
+            reads.read(TargetName(scope, target), since: departed.revision)
         }
     }
 
@@ -95,9 +100,14 @@ extension ModifierSteps {
         }
     }
 
+    /// `sent` is the modifier whose request made the changes.
+    ///
+    /// Only the last of those with one request takes the answer for its target.
     private func settlement(
         of whole: WholeModifier,
-        _ outcome: ModifierQueue.Outcome
+        _ outcome: ModifierQueue.Outcome,
+        by sent: ModifierNumber,
+        isLast: Bool
     ) -> Settlement {
         let number = whole.modifier.number
         let fate: Settlement.Outcome =
@@ -108,11 +118,15 @@ extension ModifierSteps {
                     let document = origins.document(id, for: whole.modifier.scope.uid)
                     return whole.lostView(id, base, document)
                 }
-            case .confirmed: .confirmed(baseUpdate(for: whole))
+            case .confirmed: .confirmed(baseUpdate(for: whole, by: sent, isLast: isLast))
             }
-        var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
+        var settlement = Settlement(number: number, outcome: fate, answer: answer(to: sent))
         settlement.variants = variantRows(of: whole)
-        settlement.reseeing = conflicts.renewal(after: whole)
+        let isConditional = attempts.withLock { $0[sent]?.isConditional } ?? false
+        settlement.reseeing = conflicts.renewal(
+            after: whole,
+            isConditional: isConditional || whole.modifier.etag != nil
+        )
         settlement.isShown = isShownByRead(number)
         settlement.isReadAgain = outcome != .cancelled && !settlement.isShown
         settlement.changed = Set(whole.effects?.keys.map { $0 } ?? [])
@@ -126,9 +140,11 @@ extension ModifierSteps {
     }
 
     private func baseUpdate(
-        for whole: WholeModifier
+        for whole: WholeModifier,
+        by sent: ModifierNumber,
+        isLast: Bool
     ) -> @Sendable (EntryID, TargetBase) -> BaseUpdate {
-        let attempted = attempts.withLock { $0[whole.modifier.number] } ?? Attempted()
+        let attempted = attempts.withLock { $0[sent] } ?? Attempted()
         let context = context
         // Asked without remembering it: this is called on the writer's thread.
         let (url, uid) = (whole.modifier.url, whole.modifier.scope.uid)
@@ -136,7 +152,7 @@ extension ModifierSteps {
         let origin = origins.decide(url, for: uid).settings
         return { id, base in
             let effect = whole.effect(on: id) ?? .none
-            if let answer = attempted.answer, answer.mayShowTarget {
+            if isLast, let answer = attempted.answer, answer.mayShowTarget {
                 let said: BaseUpdate? =
                     switch attempted.verdict {
                     case .confirmed where id.isEntity:

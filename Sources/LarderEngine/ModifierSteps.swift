@@ -30,11 +30,14 @@ final class ModifierSteps: Sendable {
 
     func perform(_ action: ModifierQueue.Action) async -> ModifierKeeper.Turn? {
         switch action {
-        case .commitSend(let number): await commitSend(number)
+        case .commitSend(let number): await commitSend(number, [])
+        case .commitJoined(let number, let followers): await commitSend(number, followers)
         case .send(let number): await send(number)
         case .changeState(let number, let change): await write(number, change)
         case .settle(let number, let outcome, let dependants):
-            await settle(number, outcome, dependants)
+            await settle(number, outcome, [], dependants)
+        case .settleJoined(let number, let outcome, let joined, let dependants):
+            await settle(number, outcome, joined, dependants)
         case .probe(let origin): await probe(origin)
         }
     }
@@ -46,16 +49,21 @@ final class ModifierSteps: Sendable {
 
     // MARK: Sending
 
-    private func commitSend(_ number: ModifierNumber) async -> ModifierKeeper.Turn? {
+    private func commitSend(
+        _ number: ModifierNumber,
+        _ followers: [ModifierNumber]
+    ) async -> ModifierKeeper.Turn? {
         do throws(StoreError) {
-            var departing = try await self.departing(number, isRead: false)
+            var departing = try await self.departing(number, followers, isRead: false)
             if let found = departing, found.decision == .look {
                 if let turn = await conflicts.readBeforeRound(found.whole) { return turn }
-                departing = try await self.departing(number, isRead: true)
+                departing = try await self.departing(number, followers, isRead: true)
             }
             guard let departing else { return nil }
+            let joined = departing.joined.map(\.modifier.number)
             switch departing.decision {
-            case .look: return sendNotCommitted(number)
+            case .look, .part: return sendNotCommitted(number)
+            case .needless: return { $0.sendNeedless(number, joined: joined, now: $1) }
             case .stop(let theirs):
                 var stopped = Attempted()
                 stopped.conflict = conflicts.finding(on: departing.whole, theirs)
@@ -66,7 +74,9 @@ final class ModifierSteps: Sendable {
                 let attempted = Attempted(departing)
                 attempts.withLock { $0[number] = attempted }
                 let isConditional = departing.whole.modifier.etag != nil
-                return { $0.sendCommitted(number, isConditional: isConditional, now: $1) }
+                return {
+                    $0.sendCommitted(number, joined: joined, isConditional: isConditional, now: $1)
+                }
             }
         } catch .missingID {
             // A person decides about what names a thing that has no id (case 16).
@@ -79,11 +89,15 @@ final class ModifierSteps: Sendable {
 
     private func departing(
         _ number: ModifierNumber,
+        _ followers: [ModifierNumber],
         isRead: Bool
     ) async throws(StoreError) -> DepartingModifier? {
-        try await context.store.modifiers.send(number) { [conflicts] in
-            conflicts.decision(on: $0, isRead: isRead)
-        }
+        let (conflicts, coalescing) = (conflicts, Coalescing(context: context))
+        return try await context.store.modifiers.send(
+            number,
+            deciding: { conflicts.decision(on: $0, isRead: isRead) },
+            joining: { first throws(StoreError) in try coalescing.joined(followers, first) }
+        )
     }
 
     private func sendNotCommitted(_ number: ModifierNumber) -> ModifierKeeper.Turn {
@@ -133,7 +147,8 @@ final class ModifierSteps: Sendable {
             )
             if answer.status == 412 {
                 // The first sending may have changed the resource, so that If-Match fails now.
-                let check = EffectCheck(context: context, whole: whole, bases: bases)
+                let group = [whole] + departing.joined
+                let check = EffectCheck(context: context, group: group, bases: bases)
                 guard let verdict = await check.verdict() else { return nil }
                 end.verdict = verdict
             }
@@ -150,7 +165,11 @@ final class ModifierSteps: Sendable {
             attempts[number]?.keptHeaders = origin.modifiers.kept(headers)
             attempts[number]?.fetch = fetch
         }
-        if case .confirmed = end.verdict { await context.reads.fence(whole, end.verdict, context) }
+        if case .confirmed = end.verdict {
+            for whole in [whole] + departing.joined {
+                await context.reads.fence(whole, end.verdict, context)
+            }
+        }
         return attemptEnded(number, end.verdict, origin.modifiers)
     }
 
@@ -165,72 +184,6 @@ final class ModifierSteps: Sendable {
     }
 
     // MARK: Reads
-
-    /// Modifiers that were answered 202 and whose effects all show in what the origin says.
-    ///
-    /// This checks a target that was just read, and their other targets as far as they are known.
-    ///
-    /// A modifier that a later one undid is shown together with that one.
-    ///
-    /// Empty if the read answer is not base: another one replaced it, or the disk is full. Without
-    /// the modifiers, the view would then not be that answer.
-    func accepted(
-        shownBy id: EntryID,
-        _ scope: ScopeKey,
-        _ body: BodySummary?
-    ) async -> [ModifierNumber] {
-        do throws(StoreError) {
-            var shown: [ModifierNumber] = []
-            for viewer in try await context.store.modifiers.viewers(of: id, in: scope) {
-                shown += try await accepted(shownBy: id, to: viewer, body)
-            }
-            return shown
-        } catch {
-            // The next read is looked at again, and the limit is there.
-            context.note("a modifier was not compared with what was read", error)
-            return []
-        }
-    }
-
-    private func accepted(
-        shownBy id: EntryID,
-        to scope: ScopeKey,
-        _ body: BodySummary?
-    ) async throws(StoreError) -> [ModifierNumber] {
-        let found = try await context.store.read { reader throws(StoreError) in
-            try reader.targets.target(scope, id)
-        }
-        guard let found, found.base.isKnown, id.isEntity || found.base.said == body else {
-            return []
-        }
-        var contents = [id: TargetContent(found.base)]
-        var shown: [ModifierNumber] = []
-        var later: [EntryID: [Effect]] = [:]
-        for change in found.changes.reversed()
-        where change.state == .accepted && !change.isAnswered {
-            guard
-                let (whole, targets) = try await context.store.modifiers.withTargets(change.number),
-                let effects = whole.effects
-            else { continue }
-            for (other, target) in targets where contents[other] == nil {
-                contents[other] = TargetContent(target.base)
-            }
-            let (origins, uid) = (context.origins, scope.scope.uid)
-            let isShown = effects.areShown(
-                in: { contents[$0] ?? .unknown },
-                before: later,
-                view: { id, content, effects in
-                    let document = id.isEntity ? nil : origins.document(id, for: uid)
-                    return document?.view(of: content, effects) ?? View.of(content, effects)
-                }
-            )
-            guard isShown else { continue }
-            later.merge(effects) { $1 + $0 }
-            shown.append(change.number)
-        }
-        // The earliest first: without a later modifier, the effects that it undid would show again.
-        return shown.reversed()
-    }
 
     /// The origin's answer shows the effect of a modifier.
     ///

@@ -206,6 +206,13 @@ struct OriginStates: EnginePart {
         note(origin) { $0.fellSilent(now: $1) }
     }
 
+    /// Notes that no answer has come for some time since the request left.
+    func noteSilence(of origin: OriginName, after departures: AsyncStream<Void>) async {
+        for await _ in departures { break }
+        guard (try? await clock.sleep(for: Limits.silenceTime)) != nil else { return }
+        noteSilence(origin)
+    }
+
     func notePortal(_ origin: OriginName) {
         note(origin) { $0.portalAnswered(now: $1) }
     }

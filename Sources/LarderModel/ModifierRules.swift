@@ -9,6 +9,7 @@ package struct ModifierRules: Hashable, Sendable {
     package var afterUnknown = UnknownRule.auto
     package var ifMatch = MatchRule.auto
     package var onConflict = ConflictRule.rebase
+    package var coalesce = CoalesceRule.none
     /// How long a modifier that was answered 202 is shown, unless a read confirms it before.
     package var acceptedLimit = Duration.seconds(600)
     /// A 2xx whose body matches one of these is a refusal.
@@ -85,6 +86,16 @@ package struct ModifierRules: Hashable, Sendable {
         case client
         /// The modifier waits for a person.
         case manual
+    }
+
+    /// Joining of modifiers that follow each other and have not been sent.
+    package enum CoalesceRule: String, Sendable, CaseIterable {
+        /// Each modifier is a request.
+        case none
+        /// Modifiers of the same targets are one request.
+        case writes
+        /// As `writes`; those that leave the targets as the origin has them are not sent.
+        case net
     }
 }
 

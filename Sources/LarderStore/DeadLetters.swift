@@ -106,7 +106,7 @@ struct DeadLetters: WriterPart {
                 attempts = 0, not_applied = 0, stalled = 0, next_attempt_at = NULL,
                 perhaps_applied = iif(reason IN ('refused', 'conflict'), 0, perhaps_applied),
                 hold_until = NULL, expires_at = NULL, round = round + 1, answered = 0,
-                etag = NULL, conflicts = 0, denied = 0,
+                etag = NULL, conflicts = 0, denied = 0, joined_into = NULL,
                 depends_on = '\(StoredModifier.text(parents))',
                 answer_status = NULL, answer_at = NULL, unclear_status = NULL, rev = \(revision.number)
             WHERE number = \(number);

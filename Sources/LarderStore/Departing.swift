@@ -9,6 +9,7 @@ struct Departing: WriterPart {
     /// Nil for a modifier that is settled or unreadable. `deciding` may keep it back.
     func send(
         _ number: ModifierNumber,
+        joining decide: JoinedModifiers.Decision,
         deciding: (DepartingModifier) -> SendDecision
     ) throws(StoreError) -> DepartingModifier? {
         let used = try state.temporaries.used(by: number)
@@ -17,14 +18,26 @@ struct Departing: WriterPart {
             let whole = try state.reader.queue.modifier(number)
         else { return nil }
         let scope = shared.key(for: whole.modifier.scope)
-        var departing = try self.departing(whole, scope)
-        departing.decision = deciding(departing)
+        var new: JoinedModifiers?
+        if !whole.modifier.mayHaveLeft {
+            new = try decide(JoinableModifiers(departing: self, first: whole))
+        }
+        let joined = if let new { new.others } else { try joining.members(of: row) }
+        var departing = try self.departing(whole, joined, scope)
+        departing.decision = new.map { $0.request == nil } == true ? .needless : deciding(departing)
         switch departing.decision {
-        case .look: return departing
+        case .look, .needless: return departing
         case .stop(let theirs): try state.modifiers.note(theirs, row)
+        case .part:
+            try joining.part(groupOf: number)
+            return try send(number, joining: { _ in nil }, deciding: deciding)
         case .send(let etag):
+            if let request = new?.request {
+                try joining.join(joined, to: row, request)
+                departing.whole = try state.reader.queue.modifier(number) ?? whole
+            }
             try state.modifiers.send(row, etag: etag)
-            try noteSent(whole, scope)
+            for whole in [whole] + joined { try noteSent(whole, scope) }
             departing.whole.modifier.sent(etag: etag)
         }
         return departing
@@ -32,6 +45,7 @@ struct Departing: WriterPart {
 
     private func departing(
         _ whole: WholeModifier,
+        _ joined: [WholeModifier],
         _ scope: ScopeKey
     ) throws(StoreError) -> DepartingModifier {
         var bases: [EntryID: TargetBase] = [:]
@@ -44,7 +58,8 @@ struct Departing: WriterPart {
                 ?? TargetBase(entry, saved.chunked == nil ? saved.inline : nil)
         }
         var compared: [EntryID: TargetBase] = [:]
-        for change in whole.changes where change.seen != nil && !whole.modifier.mayBeApplied {
+        for change in whole.changes + joined.flatMap(\.changes)
+        where change.seen != nil && !whole.modifier.mayBeApplied {
             compared[change.id] = try sentBase(of: change.id, scope)
         }
         let made = try state.temporaries.waiting(madeBy: whole.modifier.number)
@@ -54,7 +69,8 @@ struct Departing: WriterPart {
             compared: compared,
             etag: try etag(of: whole.modifier, compared, scope),
             taken: try taken(before: whole.modifier, scope),
-            createsIDs: !made.isEmpty
+            createsIDs: !made.isEmpty,
+            joined: joined
         )
     }
 
@@ -111,7 +127,7 @@ struct Departing: WriterPart {
         }
     }
 
-    private func sentBase(of id: EntryID, _ scope: ScopeKey) throws(StoreError) -> TargetBase {
+    func sentBase(of id: EntryID, _ scope: ScopeKey) throws(StoreError) -> TargetBase {
         // The row of a target is durable, so no expiry counts.
         try promotion.base(of: TargetName(scope, id), now: Timestamp(milliseconds: 0))
     }

@@ -21,8 +21,8 @@ struct Editing: WriterPart {
         _ variants: (EntryID) -> VariantPlaces?,
         now: Timestamp
     ) throws(StoreError) -> CommandResult<EditedModifier?> {
-        guard let row = try state.modifiers.row(number), row.scope == given.scope.text,
-            row.isSettled == isDeadLetter
+        guard let queued = try state.modifiers.row(number), queued.scope == given.scope.text,
+            queued.isSettled == isDeadLetter
         else { return .done(nil) }
         guard try state.temporaries.areAsFound([given], editing: number) else {
             return .refused(.otherIDs)
@@ -41,16 +41,18 @@ struct Editing: WriterPart {
         let found = try promotion.bases(of: aims, now: now)
         guard found.large.isEmpty else { return .needs(found.large) }
         try state.modifiers.forgetOldAnswers(for: [new])
-        let bytes = try state.modifiers.size(of: row, as: new) - row.size
+        let bytes = try state.modifiers.size(of: queued, as: new) - queued.size
         let growth = (uid: new.scope.scope.uid, bytes: bytes)
         if let error = try state.modifiers.refusal(of: [], aims, found, growth: growth) {
             try accepting.forget(found)
             return .refused(error)
         }
         let before = try state.memory.queue
+        try joining.part(groupOf: number, edits: true)
+        guard let row = try state.modifiers.row(number) else { return .done(nil) }
         let step = Step(revision: try revisions.next(), now: now)
         let views = try isDeadLetter ? [] : self.views(of: old.unique)
-        try state.modifiers.replace(row, new, bytes, step)
+        try state.modifiers.replace(row, new, bytes + queued.size - row.size, step)
         try renaming.replace(dropped, of: new, number, isDeadLetter: isDeadLetter, now)
         let (cause, kept) = (ChangeCause(new), new.changes.map { TargetName(new.scope, $0.id) })
         if isDeadLetter {
@@ -77,10 +79,13 @@ struct Editing: WriterPart {
         try state.views.logModifier(row, edited.state, step.revision) { told in
             (told.mark, told.reason, told.client) = (.edited, edited.reason, new.client)
         }
-        let places = (old + kept).unique.map { variants($0.id) }
-        // If this read fails, only later reads show the variants.
-        let rows = (try? settling.variantRows(in: places)) ?? []
+        let rows = rows(in: (old + kept).unique.map { variants($0.id) })
         return .done(EditedModifier(modifier: edited, cause: cause, variants: rows))
+    }
+
+    /// Gives the rows of variants; if this read fails, only later reads show them.
+    private func rows(in places: [VariantPlaces?]) -> [VariantRow] {
+        (try? settling.variantRows(in: places)) ?? []
     }
 
     private func views(of names: [TargetName]) throws(StoreError) -> [ViewBefore] {

@@ -12,6 +12,10 @@ struct QueuedRow {
     let size: Int64
     let client: ClientTag?
     let isAnswered: Bool
+    let hasAnswer: Bool
+    let joinedInto: String?
+    /// Of the first of a group, the bytes of the joined body; nil for any other.
+    let joinedBytes: Int64?
 }
 
 struct ModifierRows {
@@ -190,7 +194,11 @@ struct ModifierRows {
                 isStalled: row.isTrue(Column.stalled),
                 size: numbers.size(Column.size),
                 client: row.text(Column.client).flatMap(ClientTag.init(text:)),
-                isAnswered: row.isTrue(Column.answered)
+                isAnswered: row.isTrue(Column.answered),
+                hasAnswer: !row.isNull(Column.answerStatus),
+                joinedInto: row.text(Column.joinedInto),
+                joinedBytes: row.isNull(Column.joinedBytes)
+                    ? nil : Int64(numbers.byteCount(Column.joinedBytes))
             )
         }
     }
@@ -358,10 +366,10 @@ struct ModifierRows {
             (":reason", reason.rawValue),
             (":settled_at", step.now.milliseconds),
             (":rev", step.revision.number),
-            (":added", added)
+            (":added", added - Int(row.joinedBytes ?? 0))
         )
         count(from: row.state, to: .failed, of: row)
-        count(bytes: Int64(added), of: row)
+        count(bytes: Int64(added) - (row.joinedBytes ?? 0), of: row)
     }
 
     /// Forgets the settled modifiers of some scopes, their logged changes, and marks that hide rows

@@ -2,7 +2,7 @@ package import LarderModel
 
 /// The new state of a modifier's row; a settled modifier stays as it is.
 package struct ModifierUpdate: Sendable {
-    package let number: ModifierNumber
+    package var number: ModifierNumber
     package let state: ModifierState
     package var nextAttemptAt: Timestamp?
     package var attempts: Int
@@ -131,6 +131,8 @@ package struct DepartingModifier: Sendable {
     package let taken: [EntryID: [[UInt8]]]
     /// Whether it creates things whose ids the answer is to tell.
     package let createsIDs: Bool
+    /// The modifiers whose changes its request makes, too.
+    package internal(set) var joined: [WholeModifier] = []
     package internal(set) var decision = SendDecision.send(etag: nil)
 }
 
@@ -142,6 +144,10 @@ package enum SendDecision: Equatable, Sendable {
     case look
     /// Nothing changes but what was found at the targets.
     case stop(theirs: [EntryID: [UInt8]])
+    /// The modifiers that are joined to it are sent alone, and it is looked at again.
+    case part
+    /// Nothing changes: together with those that are joined to it, the modifier needs no request.
+    case needless
 }
 
 /// The places of a target that a modifier changes, as the engine writes them.

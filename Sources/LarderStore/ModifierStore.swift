@@ -23,21 +23,24 @@ package struct ModifierStore: Sendable {
     }
 
     /// The send step, unless `deciding` keeps the modifier back; it is called once or more often.
+    ///
+    /// Of a modifier that has not been sent, `joining` says before that which others are joined to it.
     package func send(
         _ number: ModifierNumber,
         deciding: @escaping @Sendable (DepartingModifier) -> SendDecision = { _ in
             .send(etag: nil)
-        }
+        },
+        joining: @escaping JoinedModifiers.Decision = { _ in nil }
     ) async throws(StoreError) -> DepartingModifier? {
         try await file.settle(cache: .optional) { writer throws(StoreError) in
-            try writer.departing.send(number, deciding: deciding)
+            try writer.departing.send(number, joining: joining, deciding: deciding)
         }
     }
 
     @discardableResult
     package func update(_ change: ModifierUpdate) async throws(StoreError) -> ModifierTransition? {
         try await file.settle { writer throws(StoreError) in
-            try writer.state.modifiers.update(change, try writer.revisions.next())
+            try writer.joining.update(change)
         }
     }
 
@@ -59,9 +62,11 @@ package struct ModifierStore: Sendable {
     /// Has those that are unsettled and can be read leave the queue, all of them in one.
     ///
     /// `deciding` says of each how, on the writer's thread, once or more often. Before that,
-    /// `naming` tells the ids of what a confirmed one has created, if it `createsIDs`.
+    /// `naming` tells the ids of what a confirmed one has created, if it `createsIDs`. `joined` are
+    /// those that are joined to the first of `numbers`, and settle directly after it.
     package func settle(
         _ numbers: [ModifierNumber],
+        joined: [ModifierNumber] = [],
         now: Timestamp,
         createsIDs: Bool = false,
         naming: @escaping @Sendable (WholeModifier, [StoredTemporary]) -> IDRenaming? = { _, _ in
@@ -72,7 +77,13 @@ package struct ModifierStore: Sendable {
         try await file.settling { () async throws(StoreError) in
             try await store.submit(now: now, promotes: createsIDs, cache: .optional) {
                 writer throws(StoreError) in
-                try writer.settling.settle(numbers, now: now, naming: naming, deciding: deciding)
+                try writer.settling.settle(
+                    numbers,
+                    joined: joined,
+                    now: now,
+                    naming: naming,
+                    deciding: deciding
+                )
             }
         }
     }

@@ -37,7 +37,7 @@ struct QueueReader {
         bodyBytesMax: Int? = nil
     ) throws(StoreError) -> WholeModifier? {
         let columns = bodyBytesMax.map { bytes in
-            ModifierColumn.list(nil, [.body: "substr(body, 1, \(bytes))"])
+            ModifierColumn.list(nil, [.body: "substr(\(ModifierColumn.body.sql), 1, \(bytes))"])
         }
         return try state.inTransaction { () throws(StoreError) in
             let statement = try connection.statement(

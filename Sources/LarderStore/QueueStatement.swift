@@ -83,6 +83,7 @@ enum QueueStatement: Int, PreparedStatement {
             """
             SELECT \(ModifierColumn.list([
                 .scope, .id, .origin, .state, .settledAt, .stalled, .size, .client, .answered,
+                .answerStatus, .joinedInto, .joinedBytes,
             ])) FROM modifier WHERE number = :number
             """
         case .changes:
@@ -97,7 +98,8 @@ enum QueueStatement: Int, PreparedStatement {
                 state = 'failed', reason = :reason, settled_at = :settled_at, rev = :rev,
                 size = size + :added,
                 perhaps_applied = perhaps_applied OR :reason IN ('attempts', 'discarded'),
-                next_attempt_at = NULL
+                next_attempt_at = NULL, joined_method = NULL, joined_media_type = NULL,
+                joined_body = NULL
             WHERE number = :number
             """
         case .buryChange:
@@ -106,15 +108,15 @@ enum QueueStatement: Int, PreparedStatement {
             """
             INSERT INTO history (number, scope, id, origin, method, url, outcome, reason,
                 answer_status, accepted_at, settled_at, rev, digest_high, digest_low, attempts,
-                key, bytes, lane, answer_at, answer_headers, answer_body, targets)
-            SELECT number, scope, id, origin, method, url, :outcome, reason, answer_status, accepted_at,
-                :settled_at, :rev, digest_high, digest_low, attempts,
+                key, bytes, lane, answer_at, answer_headers, answer_body, targets, joined_into)
+            SELECT number, scope, id, origin, \(ModifierColumn.method.sql), url, :outcome, reason,
+                answer_status, accepted_at, :settled_at, :rev, digest_high, digest_low, attempts,
                 coalesce(key, id) || CASE WHEN round > 1 THEN '.' || round ELSE '' END,
-                coalesce(length(body), 0), lane, answer_at, answer_headers, answer_body, (
+                \(ModifierColumn.bodyBytes.sql), lane, answer_at, answer_headers, answer_body, (
                     SELECT group_concat(id, char(10)) FROM (
                         SELECT id FROM change WHERE modifier = :number ORDER BY position LIMIT 16
                     )
-                )
+                ), joined_into
             FROM modifier WHERE number = :number
             RETURNING \(HistoryColumn.answerSize)
             """
@@ -197,16 +199,26 @@ enum ModifierColumn: Int32, TableColumn {
         attemptsMax, attempts, notApplied, stalled, nextAttemptAt, afterUnknown, key, round,
         acceptedAt, settledAt, rev, client, digestHigh, digestLow, size, method, url, mediaType,
         answerStatus, headers, changes, answerAt, unclearStatus, answered, perhapsApplied,
-        credential, ifMatch, onConflict, etag, conflicts, denied
+        credential, ifMatch, onConflict, etag, conflicts, denied, joinedInto
     case answerHeaders, answerBody, body
-    case bodyBytes
+    case bodyBytes, joinedBytes
 
-    var sql: String { self == .bodyBytes ? "coalesce(length(body), 0)" : name }
+    /// The request is that of all modifiers that are joined to this one.
+    var sql: String {
+        switch self {
+        case .method: "coalesce(joined_method, method)"
+        case .mediaType: "iif(joined_method IS NULL, media_type, joined_media_type)"
+        case .body: "iif(joined_method IS NULL, body, joined_body)"
+        case .bodyBytes: "coalesce(length(\(Self.body.sql)), 0)"
+        case .joinedBytes: "iif(joined_method IS NULL, NULL, coalesce(length(joined_body), 0))"
+        case _: name
+        }
+    }
 
     static let accepted = all(but: [
         .number, .reason, .nextAttemptAt, .settledAt, .answerStatus, .answerAt, .unclearStatus,
         .answered, .perhapsApplied, .answerHeaders, .answerBody, .bodyBytes, .etag, .conflicts,
-        .denied,
+        .denied, .joinedInto, .joinedBytes,
     ])
     static let edited: Set<Self> = [
         .dependsOn, .rev, .client, .digestHigh, .digestLow, .size, .changes, .method, .url,
@@ -228,7 +240,8 @@ enum ChangeColumn: Int32, TableColumn {
 
 enum HistoryColumn: Int32, TableColumn {
     case history, number, scope, id, origin, method, url, outcome, reason, answerStatus, acceptedAt,
-        settledAt, rev, targets, attempts, key, bytes, lane, answerAt, answerHeaders, answerBody
+        settledAt, rev, targets, attempts, key, bytes, lane, answerAt, answerHeaders, answerBody,
+        joinedInto
 
     static let list = list(nil)
     /// Bytes of a kept answer, which count in the queue.

@@ -10,15 +10,20 @@ struct Settling: WriterPart {
 
     func settle(
         _ numbers: [ModifierNumber],
+        joined: [ModifierNumber],
         now: Timestamp,
         naming: (WholeModifier, [StoredTemporary]) -> IDRenaming?,
         deciding: (WholeModifier) -> Settlement
     ) throws(StoreError) -> CommandResult<[DepartedModifier]> {
         var departed: [DepartedModifier] = []
-        for number in numbers {
-            let beneath = try acceptedBefore(number, deciding)
-            let read = beneath.isEmpty ? [:] : try bases(of: number, now)
-            for number in beneath + [number] {
+        for number in numbers { try joining.part(groupOf: number, leaving: numbers + joined) }
+        for (place, number) in numbers.enumerated() {
+            let group = place == 0 ? [number] + joined : [number]
+            var found: Set<ModifierNumber> = []
+            for number in group { found.formUnion(try acceptedBefore(number, deciding)) }
+            let beneath = found.sorted() + group.dropLast()
+            let read = beneath.isEmpty ? [:] : try bases(of: group.last ?? number, now)
+            for number in beneath + group.suffix(1) {
                 // Each is read after those before it have changed base.
                 guard var whole = try state.reader.queue.modifier(number) else { continue }
                 let made = try state.temporaries.waiting(madeBy: number)
@@ -49,7 +54,7 @@ struct Settling: WriterPart {
     private func acceptedBefore(
         _ number: ModifierNumber,
         _ deciding: (WholeModifier) -> Settlement
-    ) throws(StoreError) -> [ModifierNumber] {
+    ) throws(StoreError) -> Set<ModifierNumber> {
         guard try (state.memory.totals.byState[.accepted] ?? 0) > 0 else { return [] }
         var found: Set<ModifierNumber> = []
         var open = [number]
@@ -69,7 +74,7 @@ struct Settling: WriterPart {
                 open += numbers.filter { found.insert($0).inserted }
             }
         }
-        return found.sorted()
+        return found
     }
 
     private func bases(

@@ -29,6 +29,8 @@ package struct StoredModifier: Equatable, Sendable {
     package let key: String?
     package private(set) var round: Int = 1
     package let acceptedAt: Timestamp
+    /// The modifier whose request makes its changes, too.
+    package private(set) var joinedInto: ModifierID?
     package private(set) var answerAt: Timestamp?
     /// Status of the first answer that left open whether the modifier was applied.
     package private(set) var unclearStatus: Int?
@@ -105,6 +107,7 @@ package struct StoredModifier: Equatable, Sendable {
         etag = row.text(Column.etag)
         conflicts = numbers.count(Column.conflicts)
         denied = numbers.count(Column.denied)
+        joinedInto = row.text(Column.joinedInto).flatMap { try? ModifierID($0) }
         key = row.text(Column.key)
         round = numbers.count(Column.round)
         acceptedAt = numbers.moment(Column.acceptedAt)

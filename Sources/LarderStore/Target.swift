@@ -102,6 +102,7 @@ package struct SettledModifier: Equatable, Sendable {
     package let answerHeaders: HeaderFields
     /// Empty also if it was forgotten, as the oldest are.
     package let answerBody: [UInt8]
+    package let joinedInto: String?
 
     init?(_ row: SQLiteStatement) {
         typealias Column = HistoryColumn
@@ -131,6 +132,7 @@ package struct SettledModifier: Equatable, Sendable {
         answeredAt = numbers.momentOrNil(Column.answerAt)
         answerHeaders = HeaderFields(lines: row.text(Column.answerHeaders) ?? "")
         answerBody = Array(row.bytes(Column.answerBody))
+        joinedInto = row.text(Column.joinedInto)
         guard numbers.areSound, outcome.isSettled else { return nil }
     }
 }

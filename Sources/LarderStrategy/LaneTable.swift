@@ -194,6 +194,24 @@ struct LaneTable: Sendable {
         return paused
     }
 
+    /// The modifiers that come after those of a group in the lanes of its first.
+    func next(after group: Set<Int32>, of chain: Int32) -> [Int32] {
+        walk(chain).compactMap { place in
+            var next = place.after
+            while next >= 0, group.contains(places[Int(next)].slot) {
+                next = places[Int(next)].after
+            }
+            return next < 0 ? nil : places[Int(next)].slot
+        }
+    }
+
+    /// Whether the modifier directly before it is of a group, in each of its lanes.
+    func isDirectly(_ chain: Int32, after group: Set<Int32>) -> Bool {
+        walk(chain).allSatisfy { place in
+            place.before >= 0 && group.contains(places[Int(place.before)].slot)
+        }
+    }
+
     /// The number of the modifier's places that are not open, by a new count.
     func closedCount(_ chain: Int32) -> Int {
         walk(chain).count { $0.before >= 0 || rows[Int($0.lane)].isPaused }

@@ -91,6 +91,8 @@ extension ModifierQueue {
                 return clock.monotonic($0, cap: min(duration, Limits.modifierLifetimeMax))
             },
             resends: record.resends,
+            mayLead: record.mayLead,
+            mayFollow: record.mayFollow,
             holds: record.holds,
             mayHaveLeft: record.mayHaveLeft || record.attempts > 0,
             hadLeft: record.mayHaveLeft || record.attempts > 0,
@@ -101,6 +103,7 @@ extension ModifierQueue {
         let slot = place(node)
         if record.state != .accepted { enterLanes(slot, record.lanes, owner: owner) }
         depend(slot, on: record.dependsOn)
+        if let first = record.joinedInto, slots[first] != nil { join([record.number], to: first) }
         if record.state == .authWait {
             parties[Int(party)].refused.insert(record.number)
             setAccess(party, .doubt(refusals: Limits.credentialRefusalsMax, trial: nil))

@@ -7,6 +7,11 @@ extension ModifierQueue {
         ///
         /// Then call ``sendCommitted(_:now:)`` or ``sendNotCommitted(_:chance:now:)``.
         case commitSend(ModifierNumber)
+        /// As `commitSend`, with those of the others that can be joined to the modifier.
+        ///
+        /// They are in their order, and each is joined only if those before it are. If all of them
+        /// together need no request, ``sendNeedless(_:joined:now:)`` is called.
+        case commitJoined(ModifierNumber, [ModifierNumber])
         /// Send the request; then call ``attemptEnded(_:_:rules:chance:now:)``.
         case send(ModifierNumber)
         /// Commit a row's new state, with repetitions until that succeeds; then call
@@ -19,6 +24,15 @@ extension ModifierQueue {
         /// The shell repeats this until it succeeds. Then it calls ``settleCommitted(_:now:)``, or
         /// ``answerCommitted(_:now:)`` if a shared row has to show the modifier first.
         case settle(ModifierNumber, Outcome, dependants: [ModifierNumber])
+        /// As `settle`, with those that are joined to the modifier and have the same outcome.
+        ///
+        /// Confirmed, each of them is told to have settled.
+        case settleJoined(
+            ModifierNumber,
+            Outcome,
+            joined: [ModifierNumber],
+            dependants: [ModifierNumber]
+        )
         /// Ask a captive origin with a GET; the queue hears of an answer by
         /// ``originAnswered(_:chance:now:)``.
         case probe(OriginName)

@@ -3,15 +3,19 @@ package import LarderModel
 extension ModifierQueue {
     /// The send step is committed: bytes may leave from now on.
     ///
-    /// `isConditional`: the request has an If-Match, so that it cannot be applied twice.
+    /// `joined` are those whose changes the request makes, too. `isConditional`: the request has an
+    /// If-Match, so that it cannot be applied twice.
     package mutating func sendCommitted(
         _ number: ModifierNumber,
+        joined numbers: [ModifierNumber] = [],
         isConditional: Bool = false,
         now: Duration
     ) -> [Action] {
         guard let slot = slots[number],
             case .committingSend(let wasUnknown) = nodes[Int(slot)].state
         else { return [] }
+        part(number)
+        join(numbers, to: number)
         nodes[Int(slot)].state = .inFlight(wasUnknown: wasUnknown)
         nodes[Int(slot)].attempts = nodes[Int(slot)].attempts.incremented
         nodes[Int(slot)].hadLeft = nodes[Int(slot)].mayHaveLeft
@@ -40,6 +44,7 @@ extension ModifierQueue {
         let row = wasUnknown ? Written.unknown(until: end) : .retryWait(until: end)
         nodes[Int(slot)].state = .waiting(row)
         nodes[Int(slot)].isDue = false
+        if !nodes[Int(slot)].mayHaveLeft { part(number) }
         trialLeft(slot, rest: .resting(until: end), now)
         refresh(slot)
         restoreOrder(slot)
@@ -66,6 +71,7 @@ extension ModifierQueue {
         _ step: ConflictRules.Step,
         _ actions: inout [Action]
     ) {
+        part(nodes[Int(slot)].number)
         switch step {
         case .look, .wait: change(slot, to: .conflict, &actions)
         case .fail: settle(slot, .failed(.conflict), &actions)
@@ -90,14 +96,15 @@ extension ModifierQueue {
             return []
         }
         let credential = nodes[Int(slot)].sentUnder
-        let others = sendCommitted(number, now: now).filter { $0 != .send(number) }
+        let group = joined[number] ?? []
+        let others = sendCommitted(number, joined: group, now: now).filter { $0 != .send(number) }
         nodes[Int(slot)].sentUnder = credential
         nodes[Int(slot)].mayHaveLeft = nodes[Int(slot)].hadLeft
         return others + attemptEnded(number, verdict, rules: rules, chance: chance, now: now)
     }
 
     /// Ends a send step after which nothing is sent: if it was a trial, another modifier is tried.
-    private mutating func trialLeft(_ slot: Int32, rest: Rest, _ now: Duration) {
+    mutating func trialLeft(_ slot: Int32, rest: Rest, _ now: Duration) {
         let (origin, number) = (attemptLeft(slot), nodes[Int(slot)].number)
         if case .trying(let outage, number) = origins[Int(origin)].reach {
             set(origin, .down(outage, trial: now))
@@ -132,6 +139,7 @@ extension ModifierQueue {
         case .confirmed:
             settle(slot, .confirmed, &actions)
         case .accepted:
+            acceptJoined(number, until: now + rules.acceptedLimit)
             change(slot, to: .accepted(until: now + rules.acceptedLimit), &actions)
         case .refused:
             settle(slot, .failed(.refused), &actions)
@@ -174,6 +182,7 @@ extension ModifierQueue {
             // A modifier that an earlier attempt left `unknown` stays `unknown`.
             change(slot, to: wasUnknown ? .unknown(until: now) : .queued, &actions)
         }
+        if !nodes[Int(slot)].mayHaveLeft { part(number) }
         return finish(actions, now)
     }
 

@@ -13,6 +13,8 @@ extension ModifierQueue {
         guard !nodes[Int(slot)].isPerhapsApplied else { throw .alreadySent }
         let others = dependants(of: number)
         guard withDependants || others.isEmpty else { throw .hasDependants(others) }
+        try beginParting(of: number)
+        part(number)
         return settleByHand(slot, .cancelled, now)
     }
 
@@ -26,8 +28,13 @@ extension ModifierQueue {
         let slot = try waiting(number)
         // The origin has confirmed the modifier: discarding it only ends its display.
         if nodes[Int(slot)].state == .answered { return settleByHand(slot, .confirmed, now) }
-        let isPerhapsApplied = nodes[Int(slot)].isPerhapsApplied
-        return settleByHand(slot, isPerhapsApplied ? .failed(.discarded) : .cancelled, now)
+        if let first = leaders[number], let slot = slots[first], nodes[Int(slot)].isPerhapsApplied {
+            return try discardAsked(first, now: now)
+        }
+        guard nodes[Int(slot)].isPerhapsApplied else {
+            return try cancelAsked(number, withDependants: true, now: now)
+        }
+        return settleByHand(slot, .failed(.discarded), now)
     }
 
     /// A user gives a modifier that cannot have been applied other changes and another request.
@@ -40,6 +47,7 @@ extension ModifierQueue {
         let slot = try waiting(number)
         guard !nodes[Int(slot)].isPerhapsApplied else { throw .alreadySent }
         guard case .waiting(let row) = nodes[Int(slot)].state else { throw .alreadySent }
+        try beginParting(of: number)
         nodes[Int(slot)].state = .changing(to: row)
         refresh(slot)
         return finish([], now)
@@ -54,17 +62,20 @@ extension ModifierQueue {
         now: Duration
     ) -> [Action] {
         guard let slot = slots[number], case .changing = nodes[Int(slot)].state else { return [] }
+        var actions: [Action] = []
+        endParting(of: number, isDone: record != nil, &actions)
         if let record {
             nodes[Int(slot)].resends = record.resends
+            nodes[Int(slot)].mayLead = record.mayLead
+            nodes[Int(slot)].mayFollow = record.mayFollow
             depend(slot, on: record.dependsOn)
             move(slot, to: record.lanes, after: underWay)
             if record.dependsOn.contains(where: lateFailures.contains) {
-                var actions: [Action] = []
                 settleOrphan(number, &actions)
                 return finish(actions, now)
             }
         }
-        return changeCommitted(number, now: now)
+        return actions + changeCommitted(number, now: now)
     }
 
     private mutating func settleByHand(
@@ -85,6 +96,7 @@ extension ModifierQueue {
         _ number: ModifierNumber,
         now: Duration
     ) throws(Refusal) -> [Action] {
+        let number = leaders[number] ?? number
         let slot = try waiting(number)
         var actions: [Action] = []
         let party = nodes[Int(slot)].party

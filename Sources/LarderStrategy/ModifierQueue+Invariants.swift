@@ -51,6 +51,18 @@ extension ModifierQueue {
             assert(element.slot == party && element.key == state.ready.first?.key, "by the least")
         }
         assert(touchedOrigins.isEmpty, "an event sends all that may be sent")
+        // 8
+        for (first, members) in joined {
+            assert(slots[first] != nil && leaders[first] == nil, "a group has its first")
+            for member in members {
+                assert(leaders[member] == first, "a joined modifier knows its first")
+                let slot = slots[member]
+                assert(
+                    slot.map { nodes[Int($0)].mayHaveLeft } ?? false,
+                    "a joined one does not expire"
+                )
+            }
+        }
         for number in groups.keys { assert(slots[number] != nil, "a group has its leader") }
     }
 

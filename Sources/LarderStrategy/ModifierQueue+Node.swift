@@ -48,6 +48,9 @@ extension ModifierQueue {
         var state: State
         var expires: Duration?
         var resends: Bool
+        /// Whether others may be joined to it, and whether it may be joined to another one.
+        var mayLead: Bool
+        var mayFollow: Bool
         /// Whether a person decides after each attempt without a clear answer.
         let holds: Bool
         /// Whether the present attempt has an If-Match of the daemon.

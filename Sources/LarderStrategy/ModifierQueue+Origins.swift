@@ -48,17 +48,22 @@ extension ModifierQueue {
     ///
     /// Its credentials count as good, and it is tried now, unless an operator set it offline. Rests
     /// and pauses end, also a Retry-After, as the origin sent that under other settings. The same
-    /// holds for answers to attempts that are under way. `resends` says by the new rules which
-    /// modifiers are sent again after no clear answer.
+    /// holds for answers to attempts that are under way. `records` say by the new rules which
+    /// modifiers are sent again after no clear answer, and which may be joined.
     package mutating func originChanged(
         _ name: OriginName,
-        resends: [ModifierNumber: Bool] = [:],
+        records: [ModifierRecord] = [],
         now: Duration
     ) -> [Action] {
         guard let origin = originSlots[name] else { return [] }
         origins[Int(origin)].settings &+= 1
         var actions: [Action] = []
-        for (number, resends) in resends { set(resends, of: number, now, &actions) }
+        for record in records {
+            set(record.resends, of: record.number, now, &actions)
+            guard let slot = slots[record.number] else { continue }
+            nodes[Int(slot)].mayLead = record.mayLead
+            nodes[Int(slot)].mayFollow = record.mayFollow
+        }
         for party in partyKeys.inUse where partyKeys[party].origin == origin {
             accept(party, &actions)
             if parties[Int(party)].rest.end != nil { setRest(party, .due) }

@@ -45,21 +45,33 @@ extension ModifierQueue {
         }
     }
 
-    /// Begins the settle step of a modifier.
+    /// Begins the settle step of a modifier and of those that are joined to it.
     ///
-    /// Unless it is confirmed, all its dependants settle with it.
+    /// Unless it is confirmed, all their dependants settle with it.
     mutating func settle(_ slot: Int32, _ outcome: Outcome, _ actions: inout [Action]) {
         let number = nodes[Int(slot)].number
-        let group = outcome == .confirmed ? [] : dependants(of: number)
-        for member in group {
-            guard let slot = slots[member] else { continue }
-            nodes[Int(slot)].state = .settling(outcome.ofDependants)
-            refresh(slot)
-        }
+        let same = joined[number] ?? []
+        part(number)
         nodes[Int(slot)].state = .settling(outcome)
         refresh(slot)
-        if !group.isEmpty { groups[number] = group }
-        actions.append(.settle(number, outcome, dependants: group))
+        for member in same.compactMap({ slots[$0] }) {
+            nodes[Int(member)].state = .settling(outcome)
+            refresh(member)
+        }
+        var group: [ModifierNumber] = []
+        if outcome != .confirmed {
+            group = Set(([number] + same).flatMap { dependants(of: $0) }).sorted()
+            if !(same + group).isEmpty { groups[number] = same + group }
+        }
+        for member in group.compactMap({ slots[$0] }) {
+            nodes[Int(member)].state = .settling(outcome.ofDependants)
+            refresh(member)
+        }
+        actions.append(
+            same.isEmpty
+                ? .settle(number, outcome, dependants: group)
+                : .settleJoined(number, outcome, joined: same, dependants: group)
+        )
     }
 
     /// The settle step is committed: the modifier and those that left with it are removed.
@@ -110,6 +122,7 @@ extension ModifierQueue {
         _ actions: inout [Action]
     ) {
         guard let slot = slots.removeValue(forKey: number) else { return }
+        endParting(of: number, isDone: true, &actions)
         leaveLanes(slot)
         leaveDependencies(of: number, slot, outcome, &actions)
         release(slot)

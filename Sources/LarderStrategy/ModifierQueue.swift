@@ -16,6 +16,7 @@ package import LarderModel
 /// - *doubt*: the origin refused a party's credential, or the party has a new one that no answer
 ///   has confirmed yet.
 /// - *outage*: the origin cannot be reached, or two attempts in a row ended without an effect.
+/// - *group*: modifiers that are sent as one request; the others are *joined* to the first.
 ///
 /// # States of a modifier
 ///
@@ -87,6 +88,7 @@ package import LarderModel
 ///    none.
 /// 7. A party in doubt sends one modifier at a time, and none after
 ///    ``Limits/credentialRefusalsMax`` refusals in a row.
+/// 8. A joined modifier waits in `queued` for the end of the first of its group.
 package struct ModifierQueue: Sendable {
     /// The slot of each unsettled modifier's node.
     var slots: [ModifierNumber: Int32] = [:]
@@ -103,6 +105,9 @@ package struct ModifierQueue: Sendable {
     /// The unsettled modifiers that each modifier depends on.
     var dependencies: [ModifierNumber: [ModifierNumber]] = [:]
     var dependants: [ModifierNumber: Dependants] = [:]
+    /// The modifiers that are joined to each first one of a group, and the first one of each.
+    var joined: [ModifierNumber: [ModifierNumber]] = [:]
+    var leaders: [ModifierNumber: ModifierNumber] = [:]
     /// The modifiers that leave in the same settle step as the key.
     var groups: [ModifierNumber: [ModifierNumber]] = [:]
     /// Modifiers that settled recently without being confirmed.
@@ -211,7 +216,11 @@ package struct ModifierQueue: Sendable {
             nodes[Int(slot)].state = .committingSend(wasUnknown: wasUnknown)
             nodes[Int(slot)].sentUnder = parties[Int(party)].credential
             refresh(slot)
-            actions.append(.commitSend(number))
+            let followers = followers(of: slot)
+            join(followers, to: number)
+            actions.append(
+                followers.isEmpty ? .commitSend(number) : .commitJoined(number, followers)
+            )
         }
     }
 
@@ -268,15 +277,24 @@ package struct ModifierQueue: Sendable {
         }
         var actions: [Action] = []
         defer { checkInvariants(of: number) }
+        if case .accepted = written {
+            let members = joined[number] ?? []
+            part(number)
+            for member in members.compactMap({ slots[$0] }) { endChange(member, written, &actions) }
+        }
+        endChange(slot, written, &actions)
+        return finish(actions, now)
+    }
+
+    mutating func endChange(_ slot: Int32, _ written: Written, _ actions: inout [Action]) {
         nodes[Int(slot)].state = .waiting(written)
         if case .accepted = written { leaveLanes(slot) }
         let refused = parties[Int(nodes[Int(slot)].party)].refused
-        if written == .authWait, !refused.contains(number) {
+        if written == .authWait, !refused.contains(nodes[Int(slot)].number) {
             // The account got another credential meanwhile, even if that was refused, too.
             change(slot, to: .queued, &actions)
         }
         refresh(slot)
-        return finish(actions, now)
     }
 }
 

@@ -29,6 +29,11 @@ package struct ModifierRecord: Equatable, Sendable {
     package var resends: Bool
     /// Whether a person decides after each attempt without a clear answer (`after_unknown: hold`).
     package var holds = false
+    /// Whether others may be joined to it, and whether it may be joined to another one (case 17).
+    package var mayLead = false
+    package var mayFollow = false
+    /// The modifier whose request makes its changes, too.
+    package var joinedInto: ModifierNumber?
     package var state = ModifierState.queued
     /// Whether the origin has confirmed it while it waits in `accepted` for a shared row to show
     /// it.

@@ -63,7 +63,7 @@ struct ReadingTests {
                 modifiers: {respond_async: true, idempotency: {header: X-Key, honoured: true},
                             answer: representation, after_unknown: hold, accepted_limit: 1h,
                             stalled_after: 3, keep_headers: [X-Total], if_match: strict,
-                            on_conflict: manual}
+                            on_conflict: manual, coalesce: net}
               a: {base_url: https://a.example, fetch: {ttl: ~}}
             """
         )
@@ -87,6 +87,7 @@ struct ReadingTests {
         second.modifiers.answer = .representation
         second.modifiers.afterUnknown = .hold
         (second.modifiers.ifMatch, second.modifiers.onConflict) = (.strict, .manual)
+        second.modifiers.coalesce = .net
         second.modifiers.acceptedLimit = .seconds(3_600)
         second.modifiers.stalledAfter = 3
         second.modifiers.keptHeaders = ["X-Total"]

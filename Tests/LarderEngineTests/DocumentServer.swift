@@ -22,7 +22,7 @@ final class DocumentServer: Sendable {
         var answers: [String: ScriptedAnswer] = [:]
         /// Writes that were answered 202 and are not done yet.
         var promises: [UpstreamRequest] = []
-        /// How often each title was created.
+        /// How often each thing was created, by its mark.
         var created: [String: Int] = [:]
     }
 
@@ -128,7 +128,7 @@ extension DocumentServer.State {
         let values = Dictionary(members.map { ($0.name, $0.value) }) { $1 }
         switch (request.method, path) {
         case ("POST", "/todos"):
-            if case .string(let title)? = values["title"] { created[title, default: 0] += 1 }
+            if case .string(let mark)? = values["mark"] { created[mark, default: 0] += 1 }
             let id = add(values)
             return shown("/todos/\(id)", status: 201, ["Location": "/todos/\(id)"])
         case ("POST", "/note/count"):

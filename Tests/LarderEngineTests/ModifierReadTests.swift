@@ -143,7 +143,7 @@ struct ModifierReadTests {
         let number = try #require(try await store.modifiers.number(id, of: fixture.scope))
         let whole = try #require(try await store.modifiers.whole(number))
         fixture.upstream.answer(url, with: answer)
-        let check = EffectCheck(context: fixture.engine.context, whole: whole, bases: [:])
+        let check = EffectCheck(context: fixture.engine.context, group: [whole], bases: [:])
         #expect(await check.verdict() == verdict)
         #expect(reads().last?.purpose == .write)
     }

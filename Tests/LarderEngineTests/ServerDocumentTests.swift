@@ -35,11 +35,11 @@ private struct DocumentWriter {
         let description: String
     }
 
-    /// A write, and the to-do that it creates.
+    /// A write, and the mark of the to-do that it creates.
     private struct Write {
         let id: ModifierID
         let scope: Scope
-        let title: String?
+        let mark: String?
         /// Whether a person has had it sent again, under another key.
         var isRetried = false
     }
@@ -65,6 +65,7 @@ private struct DocumentWriter {
         let (hasRules, honours) = (random.next() % 4 != 0, random.next() % 4 != 0)
         let match = random.pick(ModifierRules.MatchRule.allCases)
         let conflict = random.pick(ModifierRules.ConflictRule.allCases)
+        let coalesce = random.pick(ModifierRules.CoalesceRule.allCases)
         setup = try EngineSetup.with { setup in
             if hasRules { setup.origin.normalize = rules }
             setup.origin.modifiers.empty = [EmptyForm(path: "/todos", form: #"{"items":[]}"#)]
@@ -72,6 +73,7 @@ private struct DocumentWriter {
             setup.origin.modifiers.idempotency.isHonoured = honours
             setup.origin.modifiers.ifMatch = match
             setup.origin.modifiers.onConflict = conflict
+            setup.origin.modifiers.coalesce = coalesce
         }
         scopes = [EngineFixture.scope, .own(uid: 1_000, account: try AccountName("work"))]
         origin = setup.origin.name
@@ -127,7 +129,7 @@ private struct DocumentWriter {
         on target: EntryID,
         _ fixture: EngineFixture,
         _ scope: Scope,
-        creating title: String? = nil,
+        creating mark: String? = nil,
         _ request: ModifierCommand.Request? = nil
     ) async throws {
         let changes = [ModifierCommand.Change(target: target, effect: try Effect.json(effect))]
@@ -137,14 +139,14 @@ private struct DocumentWriter {
         if random.next() % 8 == 0 { command.hold = .seconds(20) }
         let (ready, key) = (ModifiersCommand(command), fixture.key(scope))
         guard (try? await fixture.engine.modifiers.accept(ready, key)) != nil else { return }
-        writes.append(Write(id: try ModifierID("w\(count)"), scope: scope, title: title))
+        writes.append(Write(id: try ModifierID("w\(count)"), scope: scope, mark: mark))
     }
 
     private mutating func create(_ fixture: EngineFixture, _ scope: Scope) async throws {
         let uuid = "00000000-0000-4000-8000-" + String(UInt64(1e11) + UInt64(count))
         let (name, title) = ("tmp:\(uuid)", "title \(count)")
-        let body = #"{"title":"\#(title)","done":false}"#
-        let todo = #"{"type":"Todo","id":"\#(name)","title":"\#(title)","done":false}"#
+        let body = #"{"title":"\#(title)","done":false,"mark":"\#(count)"}"#
+        let todo = #"{"type":"Todo","id":"\#(name)",\#(body.dropFirst())"#
         let request = ModifierCommand.Request(
             method: "POST",
             url: try fixture.url("/todos"),
@@ -156,9 +158,20 @@ private struct DocumentWriter {
             on: .url(try fixture.url("/todos")),
             fixture,
             scope,
-            creating: title,
+            creating: "\(count)",
             request
         )
+        // A person goes on with what was made just now, while there is no network.
+        guard setup.origin.normalize != nil, random.next() % 3 == 0 else { return }
+        let todoID = try EntryID.entity("Todo:\(name)")
+        for _ in 0..<random.next() % 3 {
+            count += 1
+            let value = random.pick([#""title":"edit \#(count)""#, #""done":true"#])
+            try await write(#"{"type":"merge","value":{\#(value)}}"#, on: todoID, fixture, scope)
+        }
+        guard random.next() % 3 == 0 else { return }
+        count += 1
+        try await write(#"{"type":"delete"}"#, on: todoID, fixture, scope)
     }
 
     private mutating func target(_ fixture: EngineFixture) throws -> EntryID? {
@@ -284,15 +297,15 @@ private struct DocumentWriter {
     private func compareCreated(_ fixture: EngineFixture) async throws {
         guard setup.origin.modifiers.idempotency.isHonoured else { return }
         for write in writes where !write.isRetried {
-            guard let title = write.title else { continue }
-            let created = server.state.withLock { $0.created[title] ?? 0 }
+            guard let mark = write.mark else { continue }
+            let created = server.state.withLock { $0.created[mark] ?? 0 }
             let report = try await fixture.engine.modifiers.modifier(
                 write.id,
                 fixture.key(write.scope)
             )
             guard created <= 1, report.state != .confirmed || created == 1 else {
                 throw Complaint(
-                    description: "\(title) was created \(created) times and is \(report.state)"
+                    description: "\(mark) was created \(created) times and is \(report.state)"
                 )
             }
         }

@@ -255,6 +255,12 @@ struct DurableAnswerTests {
                 ALTER TABLE change ADD COLUMN inapplicable TEXT;
                 DROP INDEX claim_keeper;
                 ALTER TABLE claim DROP COLUMN payer;
+                DROP INDEX modifier_joined;
+                ALTER TABLE modifier DROP COLUMN joined_into;
+                ALTER TABLE modifier DROP COLUMN joined_method;
+                ALTER TABLE modifier DROP COLUMN joined_media_type;
+                ALTER TABLE modifier DROP COLUMN joined_body;
+                ALTER TABLE history DROP COLUMN joined_into;
                 ALTER TABLE modifier DROP COLUMN if_match;
                 ALTER TABLE modifier DROP COLUMN on_conflict;
                 ALTER TABLE modifier DROP COLUMN etag;

@@ -205,13 +205,13 @@ struct ModifierQueueRestTests {
         #expect(script.add([try script.record(1, resends: false), last]) == [1, 2])
         #expect(script.finish(1, .unclear(.lost)).isEmpty)
         #expect(script.finish(2, .unclear(.lost)).isEmpty)
-        let resends = [ModifierNumber(1): true, ModifierNumber(2): true]
+        let resending = [try script.record(1), try script.record(2)]
         let origin = script.origin
-        let actions = script.queue.originChanged(origin, resends: resends, now: script.now)
+        let actions = script.queue.originChanged(origin, records: resending, now: script.now)
         #expect(script.run(actions) == [1])
         #expect(script.wait(2) == .decision)
-        let back = [ModifierNumber(1): false]
-        #expect(script.queue.originChanged(origin, resends: back, now: script.now).isEmpty)
+        let back = [try script.record(1, resends: false)]
+        #expect(script.queue.originChanged(origin, records: back, now: script.now).isEmpty)
         #expect(script.finish(1, .unclear(.lost)).isEmpty)
         #expect(script.wait(1) == .decision)
     }

@@ -301,6 +301,8 @@ struct QueueJudge {
             case .settle(let number, let outcome, let group): sawSettle(number, outcome, group)
             case .probe(let origin):
                 if !captive.contains(origin) { complain("\(origin): probed by the queue") }
+            case .commitJoined(let number, _), .settleJoined(let number, _, _, _):
+                complain("\(number): joined, though none may be")
             }
         }
     }

@@ -67,8 +67,12 @@ struct QueueScript {
     mutating func commit(_ action: Action) -> [Action] {
         switch action {
         case .commitSend(let number): queue.sendCommitted(number, now: now)
+        case .commitJoined(let number, let followers):
+            queue.sendCommitted(number, joined: followers, now: now)
         case .changeState(let number, _): queue.changeCommitted(number, now: now)
         case .settle(let number, _, _): queue.settleCommitted(number, now: now)
+        case .settleJoined(let number, _, let joined, _):
+            ([number] + joined).flatMap { queue.settleCommitted($0, now: now) }
         case .send, .probe: []
         }
     }

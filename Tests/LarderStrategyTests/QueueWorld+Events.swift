@@ -48,7 +48,7 @@ extension QueueWorld {
         let own = actions.first { action in
             switch action {
             case .changeState(number, _), .settle(number, _, _): true
-            case .changeState, .settle, .send, .commitSend, .probe: false
+            case .changeState, .settle, .send, .commitSend, .commitJoined, .settleJoined, .probe: false
             }
         }
         let expected = expected(meant, of: row, chance)

@@ -52,7 +52,8 @@ struct QueueWorld {
         for action in actions {
             switch action {
             case .send(let number): requests.append(number)
-            case .commitSend, .changeState, .settle, .probe: steps.append(action)
+            case .commitSend, .commitJoined, .changeState, .settle, .settleJoined, .probe:
+                steps.append(action)
             }
         }
         events += 1
@@ -185,7 +186,7 @@ struct QueueWorld {
             apply(step)
             did(queue.settleCommitted(number, now: now))
         case .probe(let origin): if roll(2) == 0 { answered(origin) }
-        case .send: break
+        case .send, .commitJoined, .settleJoined: break
         }
     }
 
@@ -243,7 +244,7 @@ struct QueueWorld {
         case .settle(let number, let outcome, let group):
             judge.settled(number, outcome)
             for member in group { judge.settled(member, outcome.ofDependants) }
-        case .send, .probe: break
+        case .send, .probe, .commitJoined, .settleJoined: break
         }
         return true
     }

@@ -22,6 +22,8 @@ public struct ModifierReport: Codable, Equatable, Sendable {
     @OmittedWhenNil public var moreChanges: Int?
     /// Request to the origin.
     public var request: ModifierRequest
+    /// Id of the modifier whose request makes its changes, too; omitted without one.
+    @OmittedWhenNil public var joinedInto: String?
     /// Number of attempts that count.
     public var attempts: Int
     /// Time of the next attempt; null without one.

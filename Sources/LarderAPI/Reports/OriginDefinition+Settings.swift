@@ -51,6 +51,7 @@ extension OriginModifiers {
         afterUnknown = UnknownRule(rawValue: rules.afterUnknown.rawValue)
         ifMatch = MatchRule(rawValue: rules.ifMatch.rawValue)
         onConflict = ConflictRule(rawValue: rules.onConflict.rawValue)
+        coalesce = CoalesceRule(rawValue: rules.coalesce.rawValue)
         acceptedLimit = rules.acceptedLimit
         stalledAfter = rules.stalledAfter
         refusedIf = rules.refusedIf.map { .init(pointer: $0.pointer, equals: $0.equals) }

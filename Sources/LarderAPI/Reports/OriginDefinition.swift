@@ -124,6 +124,8 @@ public struct OriginModifiers: Codable, Equatable, Sendable {
     public var ifMatch: MatchRule?
     /// The next step of a modifier if another device has changed the same.
     public var onConflict: ConflictRule?
+    /// Whether modifiers of the same targets that wait are sent as one request.
+    public var coalesce: CoalesceRule?
     /// Time for which a modifier shows that the origin answered with 202.
     public var acceptedLimit: Duration?
     /// Number of failed attempts after which a modifier is marked as stalled.
@@ -241,6 +243,25 @@ public struct ConflictRule: WireEnum {
     public static let manual = ConflictRule(rawValue: "manual")
     /// Every value that this version knows.
     public static let known: [ConflictRule] = [.rebase, .server, .client, .manual]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// Whether modifiers of the same targets that wait are sent as one request.
+public struct CoalesceRule: WireEnum {
+    /// Each modifier is a request.
+    public static let none = CoalesceRule(rawValue: "none")
+    /// Modifiers of the same targets are one request.
+    public static let writes = CoalesceRule(rawValue: "writes")
+    /// As `writes`; those that leave the targets as the origin has them are not sent.
+    public static let net = CoalesceRule(rawValue: "net")
+    /// Every value that this version knows.
+    public static let known: [CoalesceRule] = [.none, .writes, .net]
     /// The value as it travels.
     public let rawValue: String
 

@@ -43,6 +43,7 @@ struct QueueShow: AsyncParsableCommand {
         add("until", report.waitingFor?.until?.text)
         add("request", "\(words.request), \(report.request.bodyBytes) bytes")
         add("idempotency key", report.request.idempotencyKey)
+        add("joined into", report.joinedInto)
         add("attempts", String(report.attempts))
         if report.nextAttemptAt != report.waitingFor?.until {
             add("next attempt", report.nextAttemptAt?.text)
