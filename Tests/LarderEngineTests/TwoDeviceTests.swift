@@ -20,12 +20,29 @@ struct TwoDeviceTests {
     )
     func agrees() async throws {
         _ = try await SimulationSeeds.run(SimulationSeeds.first(30)) { seed in
-            try await EngineFixture.run { fixture in
-                var devices = try await TwoDevices(seed: seed, fixture)
-                for _ in 0..<4 { try await devices.meet() }
-                try await devices.check()
-            }
+            try await Self.run(seed: seed, EngineSetup())
             return KeptCounts()
+        }
+    }
+
+    @Test("The judge fails if no write is compared before it is sent (case 19)")
+    func isNeeded() async throws {
+        let setup = try EngineSetup.with { $0.origin.modifiers.ifMatch = .none }
+        for seed in 0..<UInt64(20) {
+            do {
+                try await Self.run(seed: seed, setup)
+            } catch is TwoDevices.Complaint {
+                return
+            }
+        }
+        Issue.record("nothing fails without a comparison")
+    }
+
+    private static func run(seed: UInt64, _ setup: EngineSetup) async throws {
+        try await EngineFixture.run(setup) { fixture in
+            var devices = try await TwoDevices(seed: seed, fixture)
+            for _ in 0..<4 { try await devices.meet() }
+            try await devices.check()
         }
     }
 }
@@ -113,7 +130,7 @@ extension [UInt8] {
 }
 
 private struct TwoDevices {
-    private struct Complaint: Error, CustomStringConvertible {
+    struct Complaint: Error, CustomStringConvertible {
         let description: String
     }
 

@@ -10,27 +10,32 @@ package enum SimulationSeeds {
     }
 
     /// Runs seeds in some tasks; throws the first failure with how its seed is run alone.
+    ///
+    /// A failure cancels no other seed: a fixture would end in the middle of it.
     package static func run(
         _ seeds: Range<UInt64>,
         tasks: UInt64 = 2,
         _ run: @escaping @Sendable (UInt64) async throws -> KeptCounts
     ) async throws -> KeptCounts {
-        try await withThrowingTaskGroup(of: KeptCounts.self) { group in
+        let failures = Recorder<FailedRun>()
+        let kept = await withTaskGroup(of: KeptCounts.self) { group in
             for part in 0..<tasks {
                 group.addTask {
                     var kept = KeptCounts()
-                    for seed in seeds where seed % tasks == part {
+                    for seed in seeds where seed % tasks == part && failures.all.isEmpty {
                         do {
                             kept += try await run(seed)
                         } catch {
-                            throw FailedRun(description: "\(advice(seed)): \(error)")
+                            failures.record(FailedRun(description: "\(advice(seed)): \(error)"))
                         }
                     }
                     return kept
                 }
             }
-            return try await group.reduce(into: KeptCounts()) { $0 += $1 }
+            return await group.reduce(into: KeptCounts()) { $0 += $1 }
         }
+        if let failure = failures.all.first { throw failure }
+        return kept
     }
 
     /// How a seed is run alone, with everything that happens.

@@ -52,6 +52,12 @@ package final class TemporaryStore {
         opened = try Store(configuration, now: now, newKeySeed: { 1 })
     }
 
+    /// Opens files that were copied as a process left them that was killed.
+    package func open(_ copy: TemporaryDirectory) throws(StoreError) {
+        directory = copy
+        try open()
+    }
+
     /// Lets go of the store without closing it.
     package func drop() {
         opened = nil

@@ -264,6 +264,24 @@ fi
 keeps worklogout cachectl origin logout local --account work
 fetch "$origin/r" --data policy=network-only --data account=work
 expect_equal "another account carries none" none "$(carried GET /r)"
+seventh="Bearer $(random)"
+keeps worklogin login "$seventh" --account work
+fetch "$origin/r" --data policy=network-only --data account=work
+expect_equal "or its own" "$seventh" "$(carried GET /r)"
+store /w/7 '{"n": 0}'
+control '{"prefix": "/w/7", "method": "PATCH", "status": 422, "times": 1}'
+merge work-1 /w/7 '{"n": 1}' '{"account": "work"}'
+work_is_sent() { [[ $(carried PATCH /w/7) == "$seventh" ]]; }
+await 60 work_is_sent
+expect_equal "its write carries it, too" "$seventh" "$(carried PATCH /w/7)"
+for path in 'modifiers?state=failed' modifiers/work-1 entries origins/local/credential \
+    'watch?initial=true&timeout=0ms'; do
+    keeps work api --get --header 'Accept: application/json' --data-urlencode account=work \
+        "http://larder/v1/$path"
+done
+fetch "$origin/r" --data policy=network-only
+expect_equal "which no other account carries" "$second" "$(carried GET /r)"
+keeps worklogout cachectl origin logout local --account work
 
 # -- a credential of the configuration, whose file changes
 
@@ -295,7 +313,7 @@ login "$second"
 # -- the secrets are nowhere else
 
 secrets=("${first#Bearer }" "${second#Bearer }" "${third#Bearer }" "${fourth#Bearer }"
-    "${fifth#Bearer }" "${sixth#Bearer }")
+    "${fifth#Bearer }" "${sixth#Bearer }" "${seventh#Bearer }")
 # having FOLDER...: files that have one of the secrets.
 having() {
     printf '%s\n' "${secrets[@]}" | grep --recursive --text --files-with-matches \

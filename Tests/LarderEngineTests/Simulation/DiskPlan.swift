@@ -33,8 +33,8 @@ final class DiskPlan: FaultPlan {
         var event: Event?
         var copy: Result<TemporaryDirectory, any Error>?
         var failed: String?
-        /// The files over which the writer has a transaction open.
-        var open: Set<File> = []
+        /// The files over which the writer has a transaction open, and its thread.
+        var open: [File: pthread_t] = [:]
         /// Whether the present group has committed `state.db`.
         var hasCommittedState = false
 
@@ -42,11 +42,12 @@ final class DiskPlan: FaultPlan {
         mutating func counts(_ operation: String, of file: File) -> Bool {
             var isCommit = false
             if operation == "BEGIN IMMEDIATE" {
-                open.insert(file)
+                open[file] = pthread_self()
                 hasCommittedState = false
             } else if operation == "COMMIT" {
                 // Else it is a reader's.
-                isCommit = open.remove(file) != nil
+                isCommit = open[file] == pthread_self()
+                if isCommit { open[file] = nil }
             }
             let isBehindState = hasCommittedState
             if isCommit, file == .state { hasCommittedState = true }
@@ -61,8 +62,9 @@ final class DiskPlan: FaultPlan {
 
     private let state = Mutex(State())
 
-    func armCrash(_ n: Int, in directory: TemporaryDirectory) {
-        state.withLock { $0 = State(left: n, event: .copy(directory)) }
+    /// With readers on other threads, a copy counts only at the writer's commits.
+    func armCrash(_ n: Int, of step: Step = .any, in directory: TemporaryDirectory) {
+        state.withLock { $0 = State(step: step, left: n, event: .copy(directory)) }
     }
 
     /// `copy` is for a process that is killed soon after the failure.

@@ -16,12 +16,29 @@ extension EngineSimulation {
         let payer: Int
     }
 
+    /// A flight for as long as its own task keeps it.
+    struct WeakFlight {
+        private(set) weak var flight: Flight?
+    }
+
+    /// Keeps the flights of a step until they have landed.
+    ///
+    /// The table forgets an earlier flight of a key as soon as another one starts.
+    func noteFlights() {
+        guard isShared else { return }
+        flights.removeAll { $0.flight == nil }
+        for flight in daemon.engine.context.flights.boarding
+        where !flights.contains(where: { $0.flight === flight }) {
+            flights.append(WeakFlight(flight: flight))
+        }
+    }
+
     /// Finds out which flight a request is of: the only one for its URL that has not asked yet.
     func noteSender(of asked: SimulatedOrigin.Request) {
         guard isShared, !asked.isTurnedAway else { return }
         let waiting = Set(origin.waiting.map(\.number))
         senders = senders.filter { waiting.contains($0.key) }
-        let flights = daemon.engine.context.flights.boarding.filter { flight in
+        let flights = flights.compactMap(\.flight).filter { flight in
             flight.plan.key.url == asked.request.url
                 && !senders.values.contains { $0.flight === flight }
         }

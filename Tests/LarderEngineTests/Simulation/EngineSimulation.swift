@@ -43,6 +43,8 @@ final class EngineSimulation {
     var checker = 0
     /// Who has asked for what is read.
     var senders: [Int: Sender] = [:]
+    /// All reads that may still ask, also those that no client joins any more.
+    var flights: [WeakFlight] = []
     /// Whether one of two flights for a URL has asked, and no one knows which: it gets no answer.
     var hasUnknownSender = false
     /// Whether anything could not be stored in this life.
@@ -78,7 +80,8 @@ final class EngineSimulation {
     /// Which of the URLs it asks for next.
     var keptTurn = 0
 
-    init(seed: UInt64) throws {
+    /// Without a rule the judges expect what the engine does not do.
+    init(seed: UInt64, without rule: PlainRule? = nil) throws {
         self.seed = seed
         random = SeededRandom(seed: seed)
         var settings = OriginSettings(
@@ -105,7 +108,8 @@ final class EngineSimulation {
             acceptedLimit: settings.modifiers.acceptedLimit,
             hasEntities: settings.normalize != nil,
             isShared: isShared,
-            isHonoured: honours
+            isHonoured: honours,
+            without: rule
         )
         for _ in 0..<users { judges.append(SimulationJudge(queue, paths: Self.paths)) }
         life = try SimulatedDaemon(
@@ -193,6 +197,7 @@ final class EngineSimulation {
             guard !plan.hasCopied else { return false }
             guard daemon.step(&random) else { return true }
             lastLook = nil
+            noteFlights()
             hear()
             try checkKept()
         }
@@ -370,7 +375,7 @@ final class EngineSimulation {
         origin.forgetEverybody()
         daemon.end(&random, closing: directory == nil)
         kept.dropAll()
-        senders = [:]
+        (senders, flights) = ([:], [])
         // Nobody hears it any more.
         _ = heard.take()
         _ = try plan.takeCopy()

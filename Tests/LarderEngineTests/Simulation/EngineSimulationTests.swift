@@ -48,6 +48,22 @@ struct EngineSimulationTests {
         #expect(seeds.count == 1 || kept.held > 0 && kept.void > 0)
     }
 
+    /// The most seeds until a judge has to notice that a rule is missing.
+    private static let seedsWithoutRule: UInt64 = 40
+
+    @Test("The judge fails without one rule of its model", arguments: PlainRule.shownSoon)
+    func isNeeded(rule: PlainRule) async throws {
+        for seed in 0..<Self.seedsWithoutRule {
+            await Task.yield()
+            do {
+                try EngineSimulation(seed: seed, without: rule).run(steps: 40)
+            } catch {
+                return try EngineSimulation(seed: seed).run(steps: 40)
+            }
+        }
+        Issue.record("nothing fails without \(rule)")
+    }
+
     /// How often what was kept of reads counted; nil for a life that failed.
     private static func run(_ seed: UInt64, _ steps: Int, showingAll: Bool) -> KeptCounts? {
         do {

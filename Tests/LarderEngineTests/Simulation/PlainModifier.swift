@@ -54,6 +54,8 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var mayBeApplied = false
     /// What its targets' bases were when it was sent: by value, as one that is given back is the same.
     var sentOn: [String: PlainQueue.Base] = [:]
+    /// What its targets showed before it; empty while a revert restores no snapshot.
+    var snapshot: [String: PlainQueue.Base] = [:]
 
     var description: String {
         let named = lanes.filter { $0.hasPrefix("name:") }.sorted()

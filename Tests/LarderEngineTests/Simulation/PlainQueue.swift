@@ -15,9 +15,9 @@ struct PlainQueue: Hashable {
 
     private(set) var bases: [String: Base] = [:]
     /// In the order of acceptance, dead letters among them.
-    private(set) var modifiers: [PlainModifier] = []
+    var modifiers: [PlainModifier] = []
     /// What became of those that left: confirmed or cancelled.
-    private(set) var outcomes: [String: String] = [:]
+    var outcomes: [String: String] = [:]
     /// The members of each target that confirmed writes have touched (P-06).
     private(set) var confirmations: [String: PlainTouches] = [:]
     /// Members of own rows that answers of writes, or writes settled with them, have changed.
@@ -30,7 +30,7 @@ struct PlainQueue: Hashable {
     private var paused: Set<String> = []
     /// The answers in a row that refused the credential, and the modifier that tries it; nil for one
     /// that works (case 23).
-    private var doubt: Doubt?
+    var doubt: Doubt?
     var rows: PlainRows
     private let acceptedLimit: Duration
     /// Whether the origin does what carries one key once.
@@ -39,6 +39,8 @@ struct PlainQueue: Hashable {
     let hasEntities: Bool
     /// What answers are there of entities' own URLs.
     var answers: [String: Answer] = [:]
+    /// The rule that is taken out, so that the judge fails.
+    private let missing: PlainRule?
 
     struct Doubt: Hashable {
         var refusals = 0
@@ -51,12 +53,21 @@ struct PlainQueue: Hashable {
         case tombstone
     }
 
-    init(acceptedLimit: Duration, hasEntities: Bool, isShared: Bool, isHonoured: Bool) {
+    init(
+        acceptedLimit: Duration,
+        hasEntities: Bool,
+        isShared: Bool,
+        isHonoured: Bool,
+        without missing: PlainRule? = nil
+    ) {
+        self.missing = missing
         rows = PlainRows(isShared: isShared)
         self.isHonoured = isHonoured
         self.acceptedLimit = acceptedLimit
         self.hasEntities = hasEntities
     }
+
+    func holds(_ rule: PlainRule) -> Bool { rule != missing }
 
     subscript(id: String) -> PlainModifier? { modifiers.first { $0.id == id } }
 
@@ -86,7 +97,7 @@ struct PlainQueue: Hashable {
     mutating func accept(_ modifier: PlainModifier) {
         // Nothing is known of an account without modifiers.
         if unsettled.isEmpty { doubt = nil }
-        modifiers.append(modifier)
+        modifiers.append(holds(.revertComputesAgain) ? modifier : withSnapshot(modifier))
         for change in modifier.changes {
             unsaved.remove(change.path)
             rows.waiting.remove(change.path)
@@ -104,7 +115,8 @@ struct PlainQueue: Hashable {
     /// Whether it cannot have been applied (case 18).
     func mayCancel(_ id: String) -> Bool {
         guard let modifier = self[id], !modifier.isDead else { return false }
-        return !modifier.isUnderWay && !modifier.isPerhapsApplied
+        let isPerhapsApplied = modifier.isPerhapsApplied && holds(.appliedIsNotCancelled)
+        return !modifier.isUnderWay && !isPerhapsApplied
     }
 
     /// False where it must not be done.
@@ -139,7 +151,7 @@ struct PlainQueue: Hashable {
         case .failed:
             modifiers.removeAll { $0.id == id }
             if modifier.standing == .failed("refused") { modifier.isPerhapsApplied = false }
-            modifier.round += 1
+            if holds(.retryStartsRound) { modifier.round += 1 }
             (modifier.attempts, modifier.sentOn) = (0, [:])
             modifier.notApplied = 0
             modifier.needsPerson = false
@@ -337,7 +349,9 @@ struct PlainQueue: Hashable {
             change(id) { $0.notApplied += 1 }
             if isSpent { die(id, "attempts") } else { change(id) { $0.standing = .retryWait } }
         case .refused(let status):
-            guard modifier.mayBeApplied, (400..<500).contains(status) else { return refuse(id) }
+            guard modifier.mayBeApplied, (400..<500).contains(status),
+                holds(.refusedRepeatIsUnknown)
+            else { return refuse(id) }
             if status == 409, isHonoured { return end(modifier, .notNow, input: input, at: now) }
             leaveToPerson(id)
         case .preconditionFailed:
@@ -346,21 +360,25 @@ struct PlainQueue: Hashable {
             guard !paths.isEmpty else { return leaveToPerson(id) }
             change(id) { $0.standing = .checking(paths, isAsked: false, found: [:]) }
         case .authNeeded:
+            guard holds(.refusedCredentialWaits) else { return refuse(id) }
             change(id) {
                 $0.attempts -= 1
                 if $0.attempts == 0 { $0.sentOn = [:] }
                 $0.standing = .authWait
             }
         case .unclear:
+            guard holds(.unclearIsRepeated) else { return refuse(id) }
             change(id) { $0.mayBeApplied = true }
             if isSpent, modifier.resends {
                 die(id, "attempts")
             } else {
                 change(id) { $0.standing = .unknown }
             }
+        case .captive where !holds(.portalIsNoAnswer): confirm(modifier, nil, input)
         case .neverLeft, .captive:
+            let uncounted = holds(.unsentIsNotCounted) ? 1 : 0
             change(id) { modifier in
-                modifier.attempts -= 1
+                modifier.attempts -= uncounted
                 if modifier.attempts == 0 { modifier.sentOn = [:] }
                 modifier.mayHaveLeft = modifier.hadLeft
                 modifier.standing = wasUnknown ? .unknown : .waiting
@@ -400,12 +418,12 @@ struct PlainQueue: Hashable {
     }
 
     /// Cases 5 and 6; 29 for what its user sees of shared rows.
-    private mutating func confirm(
+    mutating func confirm(
         _ modifier: PlainModifier,
         _ told: (path: String, value: PlainValue)?,
         _ input: Int? = nil
     ) {
-        for path in modifier.visible.map(\.path) {
+        for path in modifier.visible.map(\.path) where holds(.acceptedGoesBeneath) {
             let earlier = unsettled.prefix { $0.id != modifier.id }
             for before in earlier where !before.changes(path).isEmpty {
                 guard case .accepted = before.standing, self[before.id] != nil else { continue }
@@ -415,10 +433,10 @@ struct PlainQueue: Hashable {
         let modifier = self[modifier.id] ?? modifier
         let open = modifier.changes.filter { !rows.hasOwn($0.path) }
         self.change(modifier.id) { ($0.changes, $0.standing) = (open, .answered) }
-        if open.isEmpty { settle(modifier.id) }
+        if open.isEmpty || !holds(.answeredShows) { settle(modifier.id) }
         for change in modifier.changes where rows.hasOwn(change.path) {
             if let input { rows.store(change.path, input) }
-            if let told, told.path == change.path {
+            if let told, told.path == change.path || !holds(.answerIsOfItsTarget) {
                 settle(change.path, on: .value(told.value))
                 continue
             }
@@ -427,6 +445,7 @@ struct PlainQueue: Hashable {
             case .patch, .add: guard isSame else { continue }
             case _: break
             }
+            guard holds(.confirmedChangesBase) else { continue }
             switch change.effect.applied(to: Self.view(base(change.path))) {
             case .value(let value, let isComplete):
                 settle(change.path, on: isComplete ? .value(value) : .part(value))
@@ -473,6 +492,7 @@ struct PlainQueue: Hashable {
         isLookedAt: Bool,
         isNew: Bool = true
     ) {
+        guard holds(.readsGoOn) || !isTargeted(path) else { return }
         switch place {
         case .own(let input):
             set(path, base)
@@ -497,6 +517,7 @@ struct PlainQueue: Hashable {
 
     /// Settles all that was answered 202 and that a target shows.
     mutating func look(_ path: String) {
+        guard holds(.readConfirmsAccepted) else { return }
         var shown: [PlainModifier] = []
         for modifier in unsettled.reversed() where !modifier.changes(path).isEmpty {
             guard case .accepted = modifier.standing else { continue }
@@ -508,7 +529,7 @@ struct PlainQueue: Hashable {
 
     /// The origin has answered for the row that its user sees, which ends what is answered.
     mutating func endAnswered(_ path: String) {
-        for modifier in modifiers where modifier.standing == .answered {
+        for modifier in modifiers where modifier.standing == .answered && holds(.readEndsAnswered) {
             change(modifier.id) { $0.changes.removeAll { $0.path == path } }
             if self[modifier.id]?.changes.isEmpty == true { settle(modifier.id) }
         }
@@ -519,81 +540,7 @@ struct PlainQueue: Hashable {
         outcomes[id] = "confirmed"
     }
 
-    // MARK: Ends
-
-    /// The queues that this may be once all has ended that ends by itself: what has expired, and
-    /// what was accepted long enough ago, in any order, as all of it is noticed at once.
-    func ended(at now: Duration) -> [PlainQueue] {
-        var found: [PlainQueue] = []
-        var open = [self]
-        var known: Set<PlainQueue> = [self]
-        while let queue = open.popLast() {
-            let due = queue.modifiers.filter { modifier in modifier.end.map { $0 <= now } ?? false }
-            if due.isEmpty { found.append(queue) }
-            for modifier in due {
-                var next = queue
-                next.end(modifier)
-                if known.insert(next).inserted { open.append(next) }
-            }
-        }
-        return found
-    }
-
-    private mutating func end(_ modifier: PlainModifier) {
-        if case .accepted = modifier.standing {
-            confirm(modifier, nil)
-        } else {
-            die(modifier.id, "expired")
-        }
-    }
-
-    /// The daemon is no more: nobody knows how the attempts under way have ended (case 22).
-    mutating func stop() {
-        doubt = unsettled.contains { $0.standing == .authWait } ? Doubt() : nil
-        for modifier in modifiers {
-            // A refused credential may be another one at the next start.
-            if modifier.standing == .unsent || modifier.standing == .authWait {
-                change(modifier.id) { $0.standing = .waiting }
-            }
-            guard modifier.isUnderWay else { continue }
-            change(modifier.id) {
-                $0.isPerhapsApplied = true
-                $0.standing = .unknown
-                $0.mayBeApplied = true
-            }
-        }
-    }
-
-    private mutating func refuse(_ id: String) {
-        doubt?.refusals = 0
-        die(id, "refused")
-    }
-
-    /// The last that waits for a credential leaves: the next one shows whether it is still refused.
-    private mutating func forgetRefusal(of id: String) {
-        guard self[id]?.standing == .authWait,
-            !unsettled.contains(where: { $0.id != id && $0.standing == .authWait })
-        else { return }
-        doubt?.refusals = 0
-    }
-
-    private mutating func die(_ id: String, _ reason: String) {
-        forgetRefusal(of: id)
-        change(id) {
-            if ["attempts", "discarded"].contains(reason) { $0.isPerhapsApplied = true }
-            $0.standing = .failed(reason)
-        }
-        for child in unsettled where child.dependsOn.contains(id) { die(child.id, "parent_failed") }
-    }
-
-    private mutating func leave(_ id: String) {
-        forgetRefusal(of: id)
-        modifiers.removeAll { $0.id == id }
-        outcomes[id] = "cancelled"
-        for child in unsettled where child.dependsOn.contains(id) { leave(child.id) }
-    }
-
-    private mutating func change(_ id: String, _ body: (inout PlainModifier) -> Void) {
+    mutating func change(_ id: String, _ body: (inout PlainModifier) -> Void) {
         guard let index = modifiers.firstIndex(where: { $0.id == id }) else { return }
         body(&modifiers[index])
     }

@@ -55,6 +55,7 @@ struct PlainTouches: Hashable {
 extension PlainQueue {
     /// What writes have touched since a read set out, each that it may be (P-06, case 8).
     func touched(_ path: String, _ reading: PlainReading) -> [PlainTouched] {
+        guard holds(.overtakenReadIsLate) else { return [.members([])] }
         let others = reading.user == nil ? rows.confirmations[path] : ownConfirmations[path]
         let touches = [confirmations[path], others].compactMap { $0 }
         let (first, last) = (reading.since.quiet, reading.since.input)

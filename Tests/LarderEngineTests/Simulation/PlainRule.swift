@@ -1,0 +1,47 @@
+/// Rules of the queue, in parts that can each be taken out of ``PlainQueue``.
+///
+/// Each rule says what happens. Rules about what must not happen, such as a write before an earlier
+/// write of its lane, are in ``PlainQueue/refusal(toSend:key:at:)``: without one of them the judge
+/// would see less and not fail.
+enum PlainRule: CaseIterable {
+    /// A revert computes the view again and restores no snapshot.
+    case revertComputesAgain
+    /// Reads go on while writes wait (case 3).
+    case readsGoOn
+    /// The body of an answer becomes the base of its own target only (case 5).
+    case answerIsOfItsTarget
+    /// A confirmed write without a representation changes base (case 6).
+    case confirmedChangesBase
+    /// A later write of the target confirms the one that was answered 202 (case 7).
+    case acceptedGoesBeneath
+    /// A read that shows a write that was answered 202 confirms it (case 7).
+    case readConfirmsAccepted
+    /// A read that started before a 2xx changes no member that the write touched (case 8).
+    case overtakenReadIsLate
+    /// An attempt of which no byte left does not count (case 9).
+    case unsentIsNotCounted
+    /// Dependants of a failed write fail with it (case 13).
+    case dependantsFail
+    /// A write that was perhaps applied is not cancelled (case 18).
+    case appliedIsNotCancelled
+    /// The retry of a dead letter starts a round with another key (case 21).
+    case retryStartsRound
+    /// An attempt without a clear answer is repeated (case 22).
+    case unclearIsRepeated
+    /// A refused repeat says nothing about the first attempt (case 22).
+    case refusedRepeatIsUnknown
+    /// A refused credential refuses no write (case 23).
+    case refusedCredentialWaits
+    /// A portal did not process the write (case 25).
+    case portalIsNoAnswer
+    /// A confirmed write of a shared row shows on (case 29).
+    case answeredShows
+    /// A later read of a shared row ends it (case 29).
+    case readEndsAnswered
+
+    /// Rules whose absence the first seeds show.
+    static let shownSoon: [PlainRule] = [
+        .revertComputesAgain, .readsGoOn, .answerIsOfItsTarget, .confirmedChangesBase,
+        .acceptedGoesBeneath, .unsentIsNotCounted, .dependantsFail, .unclearIsRepeated,
+    ]
+}
