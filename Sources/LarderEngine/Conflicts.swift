@@ -68,7 +68,7 @@ struct Conflicts: Sendable {
     ///
     /// If that fails, this gives what follows for the queue: an origin that puts the read off puts
     /// the write off.
-    func readBeforeRound(_ whole: WholeModifier) async -> ModifierKeeper.Turn? {
+    func readBeforeRound(_ whole: WholeModifier) async -> ModifierQueueRunner.Turn? {
         let (number, rules) = (whole.modifier.number, rules(of: whole.modifier))
         switch await read(needed(by: whole), whole) {
         case nil: return nil

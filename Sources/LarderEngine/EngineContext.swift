@@ -17,8 +17,8 @@ final class EngineContext: Sendable {
     let health: OriginHealthTable
     let watch = OriginWatch()
     let watchers: WatchHub
-    let keeper = PinKeeper()
-    let modifiers = ModifierKeeper()
+    let keeper = PinFetchRunner()
+    let modifiers = ModifierQueueRunner()
     /// Keeps answers from undoing writes that they do not know of, and from replacing later ones.
     let reads = ReadsInFlight()
     let variants: Variants

@@ -86,7 +86,7 @@ final class Turnstile: Sendable {
 /// - Heartbeats come at most once a second while a client does not read.
 ///   ``Limits/stalledResponseTime`` ends such a client.
 ///
-/// ``PinKeeper`` and ``ModifierKeeper`` wait for no client, and take events as fast as requests and
+/// ``PinFetchRunner`` and ``ModifierQueueRunner`` wait for no client, and take events as fast as requests and
 /// answers come.
 struct Mailbox<Event: Sendable>: Sendable {
     let events: AsyncStream<Event>

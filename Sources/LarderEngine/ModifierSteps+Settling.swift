@@ -17,7 +17,7 @@ extension ModifierSteps {
         _ outcome: ModifierQueue.Outcome,
         _ joined: [ModifierNumber],
         _ dependants: [ModifierNumber]
-    ) async -> ModifierKeeper.Turn {
+    ) async -> ModifierQueueRunner.Turn {
         let (store, clock) = (context.store, context.clock)
         // Modifiers that were answered 202 are settled beneath it.
         let outcomes = { @Sendable (member: ModifierNumber) -> ModifierQueue.Outcome in

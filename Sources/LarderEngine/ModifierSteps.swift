@@ -28,7 +28,7 @@ final class ModifierSteps: Sendable {
         reads = ReadsAfterWrites(context)
     }
 
-    func perform(_ action: ModifierQueue.Action) async -> ModifierKeeper.Turn? {
+    func perform(_ action: ModifierQueue.Action) async -> ModifierQueueRunner.Turn? {
         switch action {
         case .commitSend(let number): await commitSend(number, [])
         case .commitJoined(let number, let followers): await commitSend(number, followers)
@@ -42,7 +42,7 @@ final class ModifierSteps: Sendable {
         }
     }
 
-    private func probe(_ origin: OriginName) async -> ModifierKeeper.Turn? {
+    private func probe(_ origin: OriginName) async -> ModifierQueueRunner.Turn? {
         await context.originStates.probe(origin)
         return nil
     }
@@ -52,7 +52,7 @@ final class ModifierSteps: Sendable {
     private func commitSend(
         _ number: ModifierNumber,
         _ followers: [ModifierNumber]
-    ) async -> ModifierKeeper.Turn? {
+    ) async -> ModifierQueueRunner.Turn? {
         do throws(StoreError) {
             var departing = try await self.departing(number, followers, isRead: false)
             if let found = departing, found.decision == .look {
@@ -100,11 +100,11 @@ final class ModifierSteps: Sendable {
         )
     }
 
-    private func sendNotCommitted(_ number: ModifierNumber) -> ModifierKeeper.Turn {
+    private func sendNotCommitted(_ number: ModifierNumber) -> ModifierQueueRunner.Turn {
         { [context] in $0.sendNotCommitted(number, chance: context.chance(), now: $1) }
     }
 
-    private func send(_ number: ModifierNumber) async -> ModifierKeeper.Turn? {
+    private func send(_ number: ModifierNumber) async -> ModifierQueueRunner.Turn? {
         guard let (departing, bases) = attempts.withLock({ $0[number]?.takeDeparting() }) else {
             return nil
         }
@@ -177,7 +177,7 @@ final class ModifierSteps: Sendable {
         _ number: ModifierNumber,
         _ verdict: ModifierVerdict,
         _ rules: ModifierRules
-    ) -> ModifierKeeper.Turn {
+    ) -> ModifierQueueRunner.Turn {
         { [context] in
             $0.attemptEnded(number, verdict, rules: rules, chance: context.chance(), now: $1)
         }
@@ -209,7 +209,7 @@ final class ModifierSteps: Sendable {
     private func write(
         _ number: ModifierNumber,
         _ change: ModifierQueue.Change
-    ) async -> ModifierKeeper.Turn {
+    ) async -> ModifierQueueRunner.Turn {
         let now = (wall: context.clock.now(), monotonic: context.clock.monotonic())
         var update = ModifierUpdate(
             number: number,

@@ -8,7 +8,7 @@ import struct LarderAPI.ModifierStats
 
 package struct Modifiers: EnginePart {
     let context: EngineContext
-    private var queue: ModifierKeeper { context.modifiers }
+    private var queue: ModifierQueueRunner { context.modifiers }
     private var reports: ModifierReports { ModifierReports(context: context) }
     private var names: TargetNames { TargetNames(context: context) }
 
@@ -367,7 +367,7 @@ package struct Modifiers: EnginePart {
     func ask(
         _ number: ModifierNumber,
         _ report: ModifierReport,
-        _ wish: @escaping ModifierKeeper.Wish
+        _ wish: @escaping ModifierQueueRunner.Wish
     ) async throws(Problem) -> Bool {
         switch await queue.ask(number, wish) {
         case .success: return true

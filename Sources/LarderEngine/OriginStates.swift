@@ -224,14 +224,14 @@ struct OriginStates: EnginePart {
         switch state {
         case .online:
             context.keeper.post(.originAnswered(origin))
-            let turn: ModifierKeeper.Turn = { [context] machine, now in
+            let turn: ModifierQueueRunner.Turn = { [context] machine, now in
                 // Without modifiers there is nothing to wake, so no chance is drawn.
                 let chance = machine.count == 0 ? 0 : context.chance()
                 return machine.originAnswered(origin, chance: chance, now: now)
             }
             context.modifiers.post(.originReturned(origin, turn))
         case .offline, .captive:
-            let turn: ModifierKeeper.Turn = { [context] machine, now in
+            let turn: ModifierQueueRunner.Turn = { [context] machine, now in
                 // No modifier waits for the origin; later ones find out by themselves.
                 guard machine.count > 0 else { return [] }
                 let (isCaptive, chance) = (state == .captive, context.chance())

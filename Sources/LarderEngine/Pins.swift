@@ -7,7 +7,7 @@ import Synchronization
 
 package struct Pins: EnginePart {
     let context: EngineContext
-    private var keeper: PinKeeper { context.keeper }
+    private var keeper: PinFetchRunner { context.keeper }
 
     package enum Answer: Sendable {
         /// The bytes are on disk; `isNew` if the entry was not pinned before.
@@ -51,10 +51,10 @@ package struct Pins: EnginePart {
 
     /// Writes the pin, and asks its origin if the pin waits for an answer.
     ///
-    /// ``PinKeeper`` skips the pin from before it is written until it has handled the outcome of
+    /// ``PinFetchRunner`` skips the pin from before it is written until it has handled the outcome of
     /// this attempt. A second attempt would settle the pin again, later than the client hears.
     ///
-    /// The skip ends when ``PinKeeper`` handles the outcome: if it ended later, no task would look
+    /// The skip ends when ``PinFetchRunner`` handles the outcome: if it ended later, no task would look
     /// again.
     private func want(
         _ id: EntryID,
@@ -78,7 +78,7 @@ package struct Pins: EnginePart {
         isAsked = context.work.add { [keeper] in
             let outcome = await attempt.run()
             asked.outcome.withLock { $0 = outcome }
-            // ``PinKeeper`` then tells the clients that wait for a pin.
+            // ``PinFetchRunner`` then tells the clients that wait for a pin.
             keeper.post(.askedForClient(attempt, outcome))
         }
         guard isAsked else { throw .daemonEnds }

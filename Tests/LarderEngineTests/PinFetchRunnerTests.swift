@@ -8,7 +8,7 @@ import Testing
 
 /// What waits is looked for again whatever came between, each moment fixed by the clock.
 @Suite("The keeper of pins", .timeLimit(.minutes(5)), .engine)
-struct PinKeeperTests {
+struct PinFetchRunnerTests {
     private let fixture = EngineFixture.running
 
     @Test("A pin that was left alone for a client is looked for when that is over")

@@ -4,7 +4,7 @@ import LarderStrategy
 import Logging
 
 /// Sends modifiers when they can be, and settles them: the shell of a ``ModifierQueue``.
-final class ModifierKeeper: Sendable {
+final class ModifierQueueRunner: Sendable {
     /// Tells the machine what has happened.
     typealias Turn = @Sendable (inout ModifierQueue, _ now: Duration) -> [ModifierQueue.Action]
 

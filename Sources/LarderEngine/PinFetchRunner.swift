@@ -6,7 +6,7 @@ import Logging
 import Synchronization
 
 /// Fetches what pins wait for as soon as their origins answer: the shell of a ``PinRetryMachine``.
-final class PinKeeper: Sendable {
+final class PinFetchRunner: Sendable {
     enum Event: Sendable {
         /// A pin may now wait for a fetch that did not before.
         case wanted
@@ -16,7 +16,7 @@ final class PinKeeper: Sendable {
         case roomRaised
         case reached(OriginName)
         case notReached(OriginName)
-        /// A client's own attempt is over; ``PinKeeper`` may attempt the pin again.
+        /// A client's own attempt is over; ``PinFetchRunner`` may attempt the pin again.
         case askedForClient(PinAttempt, PinAttempt.Outcome)
         case restEnded
     }
