@@ -23,7 +23,7 @@ final class ModifierQueueRunner: Sendable {
         case originChanged(OriginName, hasOtherRules: Bool)
     }
 
-    struct Standing: Sendable {
+    struct QueueEntryStatus: Sendable {
         let state: ModifierState?
         let wait: ModifierQueue.Wait?
         let dependants: [ModifierNumber]
@@ -47,18 +47,18 @@ final class ModifierQueueRunner: Sendable {
     func ask(
         _ number: ModifierNumber,
         _ wish: @escaping Wish
-    ) async -> Result<Standing, ModifierQueue.Refusal> {
+    ) async -> Result<QueueEntryStatus, ModifierQueue.Refusal> {
         await withCheckedContinuation { continuation in
             let isTaken = mailbox.post(
                 .told { machine, now in
                     do throws(ModifierQueue.Refusal) {
                         let actions = try wish(&machine, now)
-                        let standing = Standing(
+                        let status = QueueEntryStatus(
                             state: machine.state(of: number),
                             wait: machine.waitingFor(number),
                             dependants: machine.dependants(of: number)
                         )
-                        continuation.resume(returning: .success(standing))
+                        continuation.resume(returning: .success(status))
                         return actions
                     } catch {
                         continuation.resume(returning: .failure(error))
