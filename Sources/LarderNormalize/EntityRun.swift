@@ -21,7 +21,7 @@ struct EntityRun {
         _ key: EntityKey,
         expanding depth: Int,
         _ find: (EntityKey) throws(Failure) -> FoundEntity
-    ) throws(Failure) -> Standing {
+    ) throws(Failure) -> EntityPresence {
         output.look(at: 1)
         guard !output.isTooLarge else { return .tooLarge }
         let body: EntityBody
@@ -53,7 +53,7 @@ struct EntityRun {
         of body: EntityBody,
         expanding depth: Int,
         _ find: (EntityKey) throws(Failure) -> FoundEntity
-    ) throws(Failure) -> Standing {
+    ) throws(Failure) -> EntityPresence {
         guard member.hasReferences else {
             output.append(body.bytes, member.value)
             return .shown
@@ -82,7 +82,7 @@ struct EntityRun {
     private mutating func name<Failure: Error>(
         _ key: EntityKey,
         _ find: (EntityKey) throws(Failure) -> FoundEntity
-    ) throws(Failure) -> Standing {
+    ) throws(Failure) -> EntityPresence {
         if case .deleted = try entity(key, find) { return .deleted }
         output.appendString(Array(key.text.utf8), 0..<key.text.utf8.count)
         return .shown

@@ -66,10 +66,10 @@ struct RebuildRun {
     private func key(of slot: Int) -> EntityKey { template.keys[template.slots[slot].key] }
 
     private mutating func settle(
-        _ standing: Standing,
+        _ standing: EntityPresence,
         of key: EntityKey,
         isRoot: Bool = false
-    ) -> Standing {
+    ) -> EntityPresence {
         guard !isRoot else { return standing }
         return output.settle(standing, of: key, rules, isPartial: isPartial)
     }
@@ -120,7 +120,7 @@ extension RebuildRun {
     private mutating func show<Failure: Error>(
         slot number: Int,
         _ find: (EntityKey) throws(Failure) -> FoundEntity
-    ) throws(Failure) -> Standing {
+    ) throws(Failure) -> EntityPresence {
         let slot = template.slots[number]
         output.look(at: 1)
         guard !output.isTooLarge, depth < Limits.entityDepthMax else { return .tooLarge }
@@ -144,7 +144,7 @@ extension RebuildRun {
         in slot: Template.Slot,
         firstChild: Int,
         _ find: (EntityKey) throws(Failure) -> FoundEntity
-    ) throws(Failure) -> Standing {
+    ) throws(Failure) -> EntityPresence {
         let shape = skeleton.shapes[slot.shape]
         let list = skeleton.lists[shape.list]
         let start = output.count
@@ -172,7 +172,7 @@ extension RebuildRun {
             shown += isRepeated ? 0 : 1
             let value = body.members[place]
             let own = ownTexts(at: index, &exception, slot, place, children)
-            let standing: Standing
+            let standing: EntityPresence
             if let own {
                 // A value of a repeated name may be deeper than the entity's value.
                 if isRepeated { output.note(depth: .max) }
@@ -245,7 +245,7 @@ extension RebuildRun {
         _ texts: Range<Int>,
         _ children: Children,
         _ find: (EntityKey) throws(Failure) -> FoundEntity
-    ) throws(Failure) -> Standing {
+    ) throws(Failure) -> EntityPresence {
         var child = children.range.lowerBound
         for text in texts.dropLast() {
             output.append(template.bytes, template.texts[text])
@@ -269,7 +269,7 @@ extension RebuildRun {
         _ children: Children,
         at nodes: [Int],
         _ find: (EntityKey) throws(Failure) -> FoundEntity
-    ) throws(Failure) -> Standing {
+    ) throws(Failure) -> EntityPresence {
         guard value.hasReferences else {
             output.append(body.bytes, value.value)
             return .shown
@@ -282,7 +282,7 @@ extension RebuildRun {
             switch body.bytes.withUnsafeBytes({ parts.next(in: $0) }) {
             case .text(let text): output.append(body.bytes, text)
             case .reference(let range):
-                let standing: Standing
+                let standing: EntityPresence
                 let key: EntityKey
                 if let slot = slots.slot(of: range, in: body.bytes) {
                     key = template.keys[template.slots[slot].key]
@@ -309,7 +309,7 @@ extension RebuildRun {
         in slot: Template.Slot,
         _ firstException: Int,
         _ find: (EntityKey) throws(Failure) -> FoundEntity
-    ) throws(Failure) -> Standing {
+    ) throws(Failure) -> EntityPresence {
         let shape = skeleton.shapes[slot.shape]
         let members = skeleton.lists[shape.list].members
         var hidden: [Int: UInt64] = [:]
@@ -338,7 +338,7 @@ extension RebuildRun {
         newcomer key: EntityKey,
         at nodes: [Int],
         _ find: (EntityKey) throws(Failure) -> FoundEntity
-    ) throws(Failure) -> Standing {
+    ) throws(Failure) -> EntityPresence {
         output.look(at: 1 + nodes.count)
         guard !output.isTooLarge else { return .tooLarge }
         let body: EntityBody

@@ -1,7 +1,7 @@
 import LarderModel
 
 /// Result of showing an entity.
-enum Standing {
+enum EntityPresence {
     case shown
     case deleted
     case evicted(EntityKey)
@@ -14,11 +14,11 @@ extension RebuildOutput {
     /// The result is for the value that contains the entity: it goes on, is deleted too, or cannot
     /// be shown either.
     mutating func settle(
-        _ standing: Standing,
+        _ standing: EntityPresence,
         of key: EntityKey,
         _ rules: EntityRules,
         isPartial: Bool
-    ) -> Standing {
+    ) -> EntityPresence {
         switch standing {
         case .shown, .tooLarge: return standing
         case .evicted:
