@@ -8,7 +8,7 @@ final class ModifierQueueRunner: Sendable {
     /// Tells the machine what has happened.
     typealias Turn = @Sendable (inout ModifierQueue, _ now: Duration) -> [ModifierQueue.Action]
 
-    typealias Wish =
+    typealias Command =
         @Sendable (inout ModifierQueue, _ now: Duration)
         throws(ModifierQueue.Refusal) -> [ModifierQueue.Action]
 
@@ -33,7 +33,7 @@ final class ModifierQueueRunner: Sendable {
     /// Keeps looks that say the same from piling up.
     private let isLooking = Flag()
     let settlements = Listeners()
-    /// Told whenever a step was written or given up: a wish refused with `notNow` may be repeated.
+    /// Told whenever a step was written or given up: a command refused with `notNow` may be repeated.
     let commits = Listeners()
 
     func post(_ event: Event) {
@@ -41,18 +41,18 @@ final class ModifierQueueRunner: Sendable {
         mailbox.post(event)
     }
 
-    /// Carries out a wish, and returns the state of the modifier after it.
+    /// Carries out a command, and returns the state of the modifier after it.
     ///
     /// Refused with `notNow` once ``run(_:)`` has ended.
     func ask(
         _ number: ModifierNumber,
-        _ wish: @escaping Wish
+        _ command: @escaping Command
     ) async -> Result<QueueEntryStatus, ModifierQueue.Refusal> {
         await withCheckedContinuation { continuation in
             let isTaken = mailbox.post(
                 .told { machine, now in
                     do throws(ModifierQueue.Refusal) {
-                        let actions = try wish(&machine, now)
+                        let actions = try command(&machine, now)
                         let status = QueueEntryStatus(
                             state: machine.state(of: number),
                             wait: machine.waitingFor(number),

@@ -367,7 +367,7 @@ package struct Modifiers: EnginePart {
     func ask(
         _ number: ModifierNumber,
         _ report: ModifierReport,
-        _ wish: @escaping ModifierQueueRunner.Wish
+        _ wish: @escaping ModifierQueueRunner.Command
     ) async throws(Problem) -> Bool {
         switch await queue.ask(number, wish) {
         case .success: return true
