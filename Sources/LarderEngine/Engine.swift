@@ -8,7 +8,7 @@ package import Logging
 /// Carries out what strategies decide, between one store, the origins, and any number of clients.
 ///
 /// Every method may be called from any thread; those that take a ``StoreReader`` from the one that
-/// owns it. Work that outlives a request (flights, housekeeping) runs inside ``run()``.
+/// owns it. Work that outlives a request (flights, maintenance) runs inside ``run()``.
 package final class Engine: Sendable {
     let context: EngineContext
     private let steps: ModifierSteps
@@ -70,7 +70,7 @@ package final class Engine: Sendable {
 
     package func run() async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.keepHouse() }
+            group.addTask { await self.runMaintenance() }
             group.addTask { await self.context.watchers.run() }
             group.addTask { await self.context.keeper.run(self.context) }
             group.addTask {
@@ -231,7 +231,7 @@ package final class Engine: Sendable {
     }
 
     /// Looks after the store a few seconds after something was done with it, and now and then.
-    private func keepHouse() async {
+    private func runMaintenance() async {
         // The pause before each look.
         let mailbox = Mailbox<Duration>()
         let timers = SessionTimers(clock: clock, mailbox: mailbox)
@@ -251,7 +251,7 @@ package final class Engine: Sendable {
         do throws(StoreError) {
             try await store.maintain()
         } catch {
-            context.note("housekeeping failed", error)
+            context.note("maintenance failed", error)
         }
         logger.write(store.files.takeNews())
         monitor.updateMeter()

@@ -189,12 +189,12 @@ final class CommitQueue: Sendable {
     var groupSizes: Histogram { sizes.withLock { $0 } }
     var isIdle: Bool { waiting.withLock { $0.items.isEmpty } }
 
-    /// Returns once no housekeeping is left, or none of it makes progress.
+    /// Returns once no maintenance is left, or none of it makes progress.
     ///
     /// Work that the commands so far have posted after their commit is done then, too.
     func settle() async throws(StoreError) {
         try await submit { _ throws(StoreError) in }
-        while try await submit({ writer throws(StoreError) in !writer.housekeeping.isEmpty }) {}
+        while try await submit({ writer throws(StoreError) in !writer.maintenance.isEmpty }) {}
     }
 
     func outsideTransaction<Value: Sendable>(
@@ -244,7 +244,7 @@ final class CommitQueue: Sendable {
             var rest = group[...]
             while !rest.isEmpty { rest = rest.dropFirst(nextGroup(of: rest, writer).count) }
             outside?(writer)
-            let isIdle = !keepHouse(writer)
+            let isIdle = !runMaintenance(writer)
             let isDone = waiting.withLock { waiting in
                 guard isIdle, waiting.items.isEmpty else { return false }
                 waiting.isDraining = false
@@ -339,14 +339,14 @@ final class CommitQueue: Sendable {
         return nil
     }
 
-    /// Runs one step of housekeeping for each file; false when there is nothing to do.
-    private func keepHouse(_ writer: StoreWriter) -> Bool {
+    /// Runs one step of maintenance for each file; false when there is nothing to do.
+    private func runMaintenance(_ writer: StoreWriter) -> Bool {
         writer.checkpointIfDue()
         var hasWorked = false
-        for step in writer.housekeeping {
+        for step in writer.maintenance {
             let now = self.now()
             let work = CommitCommand(
-                { writer throws(StoreError) in try writer.keepHouse(step, now: now) },
+                { writer throws(StoreError) in try writer.runMaintenance(step, now: now) },
                 finish: { _ in }
             )
             var group = [work]

@@ -5,7 +5,7 @@ struct Maintenance {
     private var commits: CommitQueue { store.commits }
     private var shared: SharedCacheState { store.shared }
 
-    /// Runs one round of housekeeping.
+    /// Runs one round of maintenance.
     ///
     /// - It checks the files, and first also the totals.
     /// - It writes uses and measures free space.
@@ -70,7 +70,7 @@ struct Maintenance {
         let (used, hasOld) = shared.aliases.takeUses(now: now)
         guard !used.isEmpty || hasOld else { return }
         try await store.stateFile.settle { writer throws(StoreError) in
-            try writer.renaming.keepHouse(used, now: now)
+            try writer.renaming.runMaintenance(used, now: now)
         }
     }
 

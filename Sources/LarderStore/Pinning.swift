@@ -160,7 +160,7 @@ struct Pinning: WriterPart {
 
     /// Removes a pin.
     ///
-    /// Housekeeping removes bytes that were saved for the pin alone, once the cache has synced
+    /// MaintenanceStep removes bytes that were saved for the pin alone, once the cache has synced
     /// them.
     func unpin(_ name: TargetName, now: Timestamp) throws(StoreError) -> Bool {
         guard let found = try durable(name), found.isPinned else { return false }

@@ -255,10 +255,10 @@ struct Renaming: WriterPart {
         WHERE modifier = :modifier AND parents IS NOT NULL
         """
 
-    // MARK: Housekeeping
+    // MARK: MaintenanceStep
 
     /// Writes down the last uses of names, and forgets those that were not used for long.
-    func keepHouse(
+    func runMaintenance(
         _ used: [(key: AliasIndex.Key, at: Timestamp)],
         now: Timestamp
     ) throws(StoreError) {

@@ -227,7 +227,7 @@ final class HoldCounts<Key: Hashable & Sendable>: Sendable {
 /// row names the body, and looks at the leases after that. So one of them sees the other.
 typealias BodyLeases = HoldCounts<Int64>
 
-/// Tells its listener, once a round, that the store needs housekeeping.
+/// Tells its listener, once a round, that the store needs maintenance.
 ///
 /// So a daemon that no client uses does no periodic work.
 package final class Upkeep: Sendable {

@@ -147,7 +147,7 @@ final class StateFile: Sendable {
 
     /// Refuses a command that would make the file grow while the disk is full.
     func refuseWhileFull(_ step: String) throws(StoreError) {
-        // Housekeeping looks at the reserve on the disk, because this method runs on event loops.
+        // MaintenanceStep looks at the reserve on the disk, because this method runs on event loops.
         guard reserve.isHeld || reserve.take() else { throw .diskFull(file: file.path, step: step) }
     }
 

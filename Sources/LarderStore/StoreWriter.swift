@@ -178,17 +178,17 @@ final class StoreWriter: WriterPart {
 
     func noteRefusal(_ error: StoreError) { if error == .keyTaken { cacheWriter.countTakenKey() } }
 
-    // MARK: Housekeeping
+    // MARK: MaintenanceStep
 
     /// A small step of what is done between two groups of commands.
-    enum Housekeeping: Sendable {
+    enum MaintenanceStep: Sendable {
         case removeBodies(BodyFile)
         case shrinkCache
         case sweepEntities
     }
 
-    var housekeeping: [Housekeeping] {
-        var steps: [Housekeeping] = []
+    var maintenance: [MaintenanceStep] {
+        var steps: [MaintenanceStep] = []
         if stateWriter.memory.bodies.hasRemovable(shared.stateLeases) {
             steps.append(.removeBodies(.state))
         }
@@ -203,7 +203,7 @@ final class StoreWriter: WriterPart {
         return steps
     }
 
-    func keepHouse(_ step: Housekeeping, now: Timestamp) throws(StoreError) {
+    func runMaintenance(_ step: MaintenanceStep, now: Timestamp) throws(StoreError) {
         switch step {
         case .removeBodies(.state):
             try state.bodies.removeStep(shared.stateLeases, &stateWriter.memory.bodies)

@@ -25,7 +25,7 @@ struct WaitTests {
         try await fixture.write(.url(fixture.url(path)), .none, "POST", hold: hold)
     }
 
-    /// When those are to be woken who sleep neither for the housekeeping nor until a hold is over.
+    /// When those are to be woken who sleep neither for the maintenance nor until a hold is over.
     private func sleepers() -> [Duration] {
         let others = [Limits.touchFlushTime, Limits.quietTime, Self.hold]
         return fixture.clock.dues.filter { !others.contains($0) }

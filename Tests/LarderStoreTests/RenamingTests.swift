@@ -109,7 +109,7 @@ struct RenamingTests {
         #expect(try temporary.count("temporary_id") == 1)
         let (store, late) = (temporary.store, Limits.aliasLifetime + .seconds(1))
         try await store.stateFile.settle { writer throws(StoreError) in
-            try writer.renaming.keepHouse([], now: Timestamp.epoch.advanced(by: late))
+            try writer.renaming.runMaintenance([], now: Timestamp.epoch.advanced(by: late))
         }
         #expect(try temporary.count("temporary_id") == 0)
         let id = try EntryID(Self.text)

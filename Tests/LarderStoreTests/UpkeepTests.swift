@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("Housekeeping")
+@Suite("MaintenanceStep")
 struct UpkeepTests {
     @Test("A blob that was stored by a clock that was ahead lives as long as its ttl")
     func clockPutRight() async throws {

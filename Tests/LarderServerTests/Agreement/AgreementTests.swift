@@ -270,7 +270,7 @@ struct AgreementTests {
             let pending = try await life.revision(of: id)
             try await life.settle(403)
             let dead = try await life.revision(of: id)
-            // The daemon's own housekeeping may have come first.
+            // The daemon's own maintenance may have come first.
             let isThere = server.store.isDurable(life.round.scope, id)
             try await life.maintain()
             let behind = try await life.revision(of: id)

@@ -15,7 +15,7 @@ extension Limits {
     /// Time between two tries to take it, as a full disk stays full for a while.
     package static let snapshotRetryTime = Duration.seconds(3_600)
     /// Time from the first use that is not written down, or the first change, to the next round of
-    /// housekeeping: a crash forgets the order of this long.
+    /// maintenance: a crash forgets the order of this long.
     package static let touchFlushTime = Duration.seconds(5)
     /// Time between two rounds while nothing is used or changed: others may fill the disk meanwhile, or
     /// take a file away.

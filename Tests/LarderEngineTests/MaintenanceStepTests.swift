@@ -4,9 +4,9 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite("Housekeeping while the daemon runs")
-struct HousekeepingTests {
-    @Test("Housekeeping runs soon after a change, and rarely without one")
+@Suite("MaintenanceStep while the daemon runs")
+struct MaintenanceStepTests {
+    @Test("MaintenanceStep runs soon after a change, and rarely without one")
     func rounds() async throws {
         let (soon, quiet) = (Limits.touchFlushTime, Limits.quietTime)
         try await EngineFixture.run { fixture in
