@@ -236,7 +236,7 @@ package final class Engine: Sendable {
         let mailbox = Mailbox<Duration>()
         let timers = SessionTimers(clock: clock, mailbox: mailbox)
         timers.beat(every: Limits.quietTime, .zero)
-        store.upkeep.whenWanted { mailbox.post(Limits.touchFlushTime) }
+        store.maintenanceTrigger.whenWanted { mailbox.post(Limits.touchFlushTime) }
         await withDiscardingTaskGroup { group in
             group.addTask { await timers.jobs.run(cancellingTheRest: true) }
             for await pause in mailbox.events {

@@ -9,7 +9,7 @@ extension Monitor {
     ///
     /// It ends within ``Limits/checkTime``; one runs at a time.
     package func examine(daemonUID: UInt32) async throws(Problem) -> [Finding] {
-        store.upkeep.want()
+        store.maintenanceTrigger.want()
         let (files, latest) = try await storingAll { () async throws(StoreError) in
             let files = try await store.files.check { [clock] in
                 // Cancelled when the check ends before its time limit.

@@ -34,7 +34,7 @@ package final class Monitor: EnginePart {
         for asker: ClientStatus? = nil
     ) async -> StatusReport {
         updateMeter()
-        store.upkeep.want()
+        store.maintenanceTrigger.want()
         let (totals, pins) = (store.totals, store.pins.totals)
         let files = store.files.sizes
         let now = clock.monotonic()

@@ -13,8 +13,8 @@ struct Maintenance {
     /// - It moves rows to the file where they belong.
     /// - In an idle moment it gives pages back.
     func run() async throws(StoreError) {
-        shared.upkeep.begin()
-        defer { if !store.files.areWell { shared.upkeep.want() } }
+        shared.maintenanceTrigger.begin()
+        defer { if !store.files.areWell { shared.maintenanceTrigger.want() } }
         try await commits.outsideTransaction { writer throws(StoreError) in
             let cache = writer.files.cache
             cache.look()

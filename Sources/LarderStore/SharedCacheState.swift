@@ -29,7 +29,7 @@ final class SharedCacheState: Sendable {
     var rebuiltBytesMax: Int { rebuiltBytes.load(ordering: .relaxed) }
     // Relaxed: a limit, ordered by nothing.
     private let rebuiltBytes = Atomic(Limits.normalizedBodyBytesMax)
-    let upkeep = Upkeep()
+    let maintenanceTrigger = MaintenanceTrigger()
     let findings = Findings()
     private let logs = Mutex<[TouchLog]>([])
     private let published = Mutex<StoreTotals>(StoreTotals())
@@ -230,7 +230,7 @@ typealias BodyLeases = HoldCounts<Int64>
 /// Tells its listener, once a round, that the store needs maintenance.
 ///
 /// So a daemon that no client uses does no periodic work.
-package final class Upkeep: Sendable {
+package final class MaintenanceTrigger: Sendable {
     // Relaxed: a round that begins late by what it has not seen yet is followed by another.
     private let isWanted = Atomic(true)
     private let listener = Mutex<(@Sendable () -> Void)?>(nil)

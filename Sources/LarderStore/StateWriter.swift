@@ -91,7 +91,7 @@ final class StateWriter {
         if !memory.releasable.isEmpty {
             index.addReleasable(memory.releasable)
             memory.releasable.removeAll(keepingCapacity: true)
-            shared.upkeep.want()
+            shared.maintenanceTrigger.want()
         }
         guard memory.hasNews else { return }
         memory.hasNews = false

@@ -65,7 +65,7 @@ package final class Store: Sendable {
     package func setLimits(_ limits: StoreLimits) {
         configuration.setLimits(limits)
         shared.setMaxEntryBytes(limits.maxEntryBytes.bytes)
-        shared.upkeep.want()
+        shared.maintenanceTrigger.want()
     }
 
     package func key(for scope: Scope) -> ScopeKey { shared.key(for: scope) }
@@ -241,7 +241,7 @@ package final class Store: Sendable {
 
     package func maintain() async throws(StoreError) { try await maintenance.run() }
     var maintenance: Maintenance { Maintenance(store: self) }
-    package var upkeep: Upkeep { shared.upkeep }
+    package var maintenanceTrigger: MaintenanceTrigger { shared.maintenanceTrigger }
 
     package func forget(_ scopes: RowScopes) async throws(StoreError) {
         try await commits.submit(isRepeatable: true) { writer throws(StoreError) in

@@ -172,7 +172,7 @@ package final class StoreReader {
     }
 
     private func noted(_ rows: Int, of count: Int) {
-        if count == rows { shared.upkeep.want() }
+        if count == rows { shared.maintenanceTrigger.want() }
         guard count / Limits.touchesMax > (count - rows) / Limits.touchesMax else { return }
         state.commits.post { writer throws(StoreError) in try writer.cache.flushTouches() }
     }

@@ -144,7 +144,7 @@ final class StoreWriter: WriterPart {
         showing.removeAll(keepingCapacity: true)
         revisions.close()
         let last = revisions.last
-        if last != lastSeen { shared.upkeep.want() }
+        if last != lastSeen { shared.maintenanceTrigger.want() }
         lastSeen = last
     }
 

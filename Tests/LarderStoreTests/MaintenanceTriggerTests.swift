@@ -6,7 +6,7 @@ import Testing
 @testable import LarderStore
 
 @Suite("MaintenanceStep")
-struct UpkeepTests {
+struct MaintenanceTriggerTests {
     @Test("A blob that was stored by a clock that was ahead lives as long as its ttl")
     func clockPutRight() async throws {
         let temporary = try TemporaryStore()
@@ -28,7 +28,7 @@ struct UpkeepTests {
     func wanted() async throws {
         let temporary = try TemporaryStore()
         let (store, count) = (temporary.store, Counter())
-        store.upkeep.whenWanted { count.add() }
+        store.maintenanceTrigger.whenWanted { count.add() }
         #expect(count.value == 1)
         try await store.maintain()
         try await store.maintain()
@@ -44,7 +44,7 @@ struct UpkeepTests {
         }
         #expect(count.value == 3)
         try await store.maintain()
-        store.upkeep.want()
+        store.maintenanceTrigger.want()
         #expect(count.value == 4)
     }
 
@@ -60,7 +60,7 @@ struct UpkeepTests {
             now: { Timestamp(milliseconds: 0) }
         )
         let count = Counter()
-        store.upkeep.whenWanted { count.add() }
+        store.maintenanceTrigger.whenWanted { count.add() }
         for _ in 0..<3 { try await store.maintain() }
         #expect(count.value == 4)
         try await store.close()
