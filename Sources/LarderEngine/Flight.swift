@@ -43,11 +43,11 @@ final class Flight: Sendable {
     /// The time until which clients may join, on the monotonic clock.
     let boardingEnds: Duration
     private let context: EngineContext
-    private let passengers: Mutex<Passengers>
+    private let waiters: Mutex<Waiters>
     // Both orders: a client that is told of the landing reads what was stored before it.
     private let hasBecomePrivate = Atomic<Bool>(false)
 
-    private struct Passengers {
+    private struct Waiters {
         var deadline: Duration
         var waiting: [@Sendable (FlightOutcome) -> Void] = []
         var outcome: FlightOutcome?
@@ -64,17 +64,17 @@ final class Flight: Sendable {
         self.boardingEnds = boardingEnds
         self.plan = plan
         self.context = context
-        passengers = Mutex(Passengers(deadline: deadline))
+        waiters = Mutex(Waiters(deadline: deadline))
     }
 
     /// Calls `tell` once with the outcome, and keeps the flight going until `deadline` at least.
     ///
     /// The call may come before this returns, on any thread.
     func join(until deadline: Duration, _ tell: @escaping @Sendable (FlightOutcome) -> Void) {
-        let outcome = passengers.withLock { passengers in
-            passengers.deadline = max(passengers.deadline, deadline)
-            if passengers.outcome == nil { passengers.waiting.append(tell) }
-            return passengers.outcome
+        let outcome = waiters.withLock { waiters in
+            waiters.deadline = max(waiters.deadline, deadline)
+            if waiters.outcome == nil { waiters.waiting.append(tell) }
+            return waiters.outcome
         }
         if let outcome { tell(outcome) }
     }
@@ -118,7 +118,7 @@ final class Flight: Sendable {
 
     /// Tells all clients that joined; also of a flight that never ran, which they would wait for.
     func end(_ outcome: FlightOutcome) {
-        for tell in passengers.withLock({ $0.land(outcome) }) { tell(outcome) }
+        for tell in waiters.withLock({ $0.land(outcome) }) { tell(outcome) }
     }
 
     /// Tells the head of an answer that is passed on.
@@ -126,14 +126,14 @@ final class Flight: Sendable {
     /// From now on the deadline is long, because the body takes the time that the client takes.
     func handOver(_ head: PassedHead) {
         let deadline = context.clock.monotonic() + Limits.requestTimeMax
-        let waiting = passengers.withLock { passengers in
-            passengers.deadline = deadline
-            return passengers.land(nil)
+        let waiting = waiters.withLock { waiters in
+            waiters.deadline = deadline
+            return waiters.land(nil)
         }
         for tell in waiting { tell(.passed(head)) }
     }
 
-    private var deadline: Duration { passengers.withLock { $0.deadline } }
+    private var deadline: Duration { waiters.withLock { $0.deadline } }
 
     func remaining() -> Duration { max(.zero, deadline - context.clock.monotonic()) }
 
