@@ -190,7 +190,7 @@ struct Conflicts: Sendable {
         for id in ids {
             guard let (url, origin) = context.address(of: id, in: scope) else { continue }
             let request = FetchRequest(FetchOrder(url: url), origin: origin)
-            switch await context.board.answer(to: request, scope, startsNew: true) {
+            switch await context.flightStarter.answer(to: request, scope, startsNew: true) {
             case .current(let answer) where answer.isOvertaken: return .overtaken
             case .current, .deleted, .passed: continue
             case .failed(let problem), .refused(_, let problem):

@@ -70,7 +70,7 @@ final class EngineContext: Sendable {
         for name in offline { originStates.changed(name) }
     }
 
-    var board: FlightBoard { FlightBoard(context: self) }
+    var flightStarter: FlightStarter { FlightStarter(context: self) }
     var originStates: OriginStates { OriginStates(context: self) }
 
     var origins: OriginTable { table.withLock { $0 } }

@@ -105,7 +105,7 @@ extension FetchSession {
             known = nil
             context.noteUnread(error)
         }
-        context.board.board(request, scope, cached: known) { _ in }
+        context.flightStarter.joinOrStart(request, scope, cached: known) { _ in }
     }
 
     private func view(of row: ShownAnswer?) -> Machine.FollowedRow {

@@ -115,7 +115,7 @@ struct FetchSession<Printer: FetchPrinter> {
     mutating func askNetwork(passingOn isPassed: Bool) {
         if isPassed { passing = PassedBody() }
         let (known, handover) = (isPassed ? nil : cached, passing?.handover)
-        context.board.board(request, scope, cached: known, handover: handover) {
+        context.flightStarter.joinOrStart(request, scope, cached: known, handover: handover) {
             [mailbox = mailbox] in
             mailbox.post(.told($0))
         }

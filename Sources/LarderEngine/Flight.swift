@@ -41,7 +41,7 @@ final class Flight: Sendable {
 
     let plan: Plan
     /// The time until which clients may join, on the monotonic clock.
-    let boardingEnds: Duration
+    let joinDeadline: Duration
     private let context: EngineContext
     private let waiters: Mutex<Waiters>
     // Both orders: a client that is told of the landing reads what was stored before it.
@@ -60,8 +60,8 @@ final class Flight: Sendable {
         }
     }
 
-    init(_ plan: Plan, context: EngineContext, deadline: Duration, boardingEnds: Duration) {
-        self.boardingEnds = boardingEnds
+    init(_ plan: Plan, context: EngineContext, deadline: Duration, joinDeadline: Duration) {
+        self.joinDeadline = joinDeadline
         self.plan = plan
         self.context = context
         waiters = Mutex(Waiters(deadline: deadline))
@@ -228,7 +228,7 @@ struct PassedHead: Equatable, Sendable {
 final class FlightTable: Sendable {
     private struct Airborne {
         /// Flights that clients may still join.
-        var boarding: [Flight.Key: Flight] = [:]
+        var joinable: [Flight.Key: Flight] = [:]
         /// All flights in flight, by the scope of the client that started them.
         var shares = Shares<ScopeKey>(max: Limits.flightsMax, each: Limits.flightsPerScopeMax)
     }
@@ -255,8 +255,8 @@ final class FlightTable: Sendable {
     ) -> (flight: Flight, isNew: Bool)? {
         let isShared = plan.handover == nil
         return airborne.withLock { airborne in
-            if isShared, !startsNew, let flight = airborne.boarding[plan.key],
-                now < flight.boardingEnds,
+            if isShared, !startsNew, let flight = airborne.joinable[plan.key],
+                now < flight.joinDeadline,
                 plan.takesConfirmation || flight.plan.cached == nil
                     || plan.key.scope.scope != .shared
             {
@@ -264,7 +264,7 @@ final class FlightTable: Sendable {
             }
             guard airborne.shares.take(plan.payer) else { return nil }
             let flight = make()
-            if isShared { airborne.boarding[plan.key] = flight }
+            if isShared { airborne.joinable[plan.key] = flight }
             return (flight, true)
         }
     }
@@ -272,7 +272,7 @@ final class FlightTable: Sendable {
     func remove(_ flight: Flight) {
         let (key, payer) = (flight.plan.key, flight.plan.payer)
         airborne.withLock { airborne in
-            if airborne.boarding[key] === flight { airborne.boarding[key] = nil }
+            if airborne.joinable[key] === flight { airborne.joinable[key] = nil }
             airborne.shares.giveBack(payer)
         }
     }
@@ -281,12 +281,12 @@ final class FlightTable: Sendable {
         airborne.withLock { $0.shares.keys.contains { scopes.covers($0.scope) } }
     }
 
-    var boarding: [Flight] { airborne.withLock { Array($0.boarding.values) } }
+    var joinable: [Flight] { airborne.withLock { Array($0.joinable.values) } }
 
     var count: Int { airborne.withLock { $0.shares.count } }
 }
 
-struct FlightBoard: Sendable {
+struct FlightStarter: Sendable {
     let context: EngineContext
 
     /// Asks the network for a request of which nothing is shown, and returns what it says.
@@ -298,7 +298,7 @@ struct FlightBoard: Sendable {
         startsNew: Bool = false
     ) async -> FlightOutcome {
         await withCheckedContinuation { continuation in
-            board(
+            joinOrStart(
                 request,
                 scope,
                 cached: nil,
@@ -320,7 +320,7 @@ struct FlightBoard: Sendable {
     /// With `isAlone` the request joins no flight of the shared scope. With `handover` a new flight
     /// hands its answer over as it arrives, and stores nothing. That flight ends when the client no
     /// longer reads.
-    func board(
+    func joinOrStart(
         _ request: FetchRequest,
         _ scope: ScopeKey,
         cached: ShownAnswer?,
@@ -354,12 +354,12 @@ struct FlightBoard: Sendable {
             handover: handover
         )
         let now = context.clock.monotonic()
-        let boardingEnds = now + origin.fetch.timeout
-        let deadline = max(now + request.timeout, boardingEnds)
-        let boarded = context.flights.join(plan, startsNew: startsNew, now: now) {
-            Flight(plan, context: context, deadline: deadline, boardingEnds: boardingEnds)
+        let joinDeadline = now + origin.fetch.timeout
+        let deadline = max(now + request.timeout, joinDeadline)
+        let joined = context.flights.join(plan, startsNew: startsNew, now: now) {
+            Flight(plan, context: context, deadline: deadline, joinDeadline: joinDeadline)
         }
-        guard let (flight, isNew) = boarded else {
+        guard let (flight, isNew) = joined else {
             return tell(.failed(Problem(FlightFailure.overloaded, url: request.url)))
         }
         flight.join(until: deadline) { outcome in
@@ -367,7 +367,7 @@ struct FlightBoard: Sendable {
                 return tell(isNew ? outcome : outcome.forOthers)
             }
             // The answer is private to another client.
-            board(request, scope, cached: nil, isAlone: true, tell)
+            joinOrStart(request, scope, cached: nil, isAlone: true, tell)
         }
         if isNew { send(flight) } else { context.meter.count { $0.flightsJoined += 1 } }
     }

@@ -214,7 +214,7 @@ struct PinAttempt: Sendable {
     func run() async -> Outcome {
         let request = FetchRequest(FetchOrder(url: url), origin: origin)
         do throws(StoreError) {
-            return try await settle(await context.board.answer(to: request, scope))
+            return try await settle(await context.flightStarter.answer(to: request, scope))
         } catch {
             context.note("a pin was not written", error, of: id)
             return .notReached(nil)

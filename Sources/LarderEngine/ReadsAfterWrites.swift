@@ -117,7 +117,7 @@ final class ReadsAfterWrites: Sendable {
             let request = FetchRequest(FetchOrder(url: url), origin: origin)
             let outcome = await turns(of: name).pass {
                 await turns.pass {
-                    await context.board.answer(to: request, name.scope, startsNew: true)
+                    await context.flightStarter.answer(to: request, name.scope, startsNew: true)
                 }
             }
             guard !Task.isCancelled else { return }

@@ -96,7 +96,7 @@ struct SingleFlightTests {
     }
 
     @Test("A client that comes after the origin's timeout does not join the old flight")
-    func boardingEnds() async throws {
+    func joinDeadline() async throws {
         try await EngineFixture.run(.with { $0.origin.fetch.timeout = .seconds(5) }) { fixture in
             let dead = ScriptedAnswer.json("[1]").held(by: Gate())
             fixture.upstream.answer(url, with: dead, .json("[2]"))
@@ -135,7 +135,7 @@ struct SingleFlightTests {
                     plan,
                     context: engine.context,
                     deadline: .seconds(1),
-                    boardingEnds: .seconds(1)
+                    joinDeadline: .seconds(1)
                 )
             }
             return joined != nil

@@ -27,7 +27,7 @@ extension EngineSimulation {
     func noteFlights() {
         guard isShared else { return }
         flights.removeAll { $0.flight == nil }
-        for flight in daemon.engine.context.flights.boarding
+        for flight in daemon.engine.context.flights.joinable
         where !flights.contains(where: { $0.flight === flight }) {
             flights.append(WeakFlight(flight: flight))
         }
