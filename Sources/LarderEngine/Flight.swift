@@ -226,14 +226,14 @@ struct PassedHead: Equatable, Sendable {
 ///
 /// A flight leaves the table before it tells that it has landed, so later requests are new flights.
 final class FlightTable: Sendable {
-    private struct Airborne {
+    private struct InFlight {
         /// Flights that clients may still join.
         var joinable: [Flight.Key: Flight] = [:]
         /// All flights in flight, by the scope of the client that started them.
         var shares = Shares<ScopeKey>(max: Limits.flightsMax, each: Limits.flightsPerScopeMax)
     }
 
-    private let airborne = Mutex(Airborne())
+    private let inFlight = Mutex(InFlight())
 
     /// Returns the flight to join for a plan's key at `now`, or the new one of `make`, which the
     /// caller runs.
@@ -254,36 +254,36 @@ final class FlightTable: Sendable {
         make: () -> Flight
     ) -> (flight: Flight, isNew: Bool)? {
         let isShared = plan.handover == nil
-        return airborne.withLock { airborne in
-            if isShared, !startsNew, let flight = airborne.joinable[plan.key],
+        return inFlight.withLock { inFlight in
+            if isShared, !startsNew, let flight = inFlight.joinable[plan.key],
                 now < flight.joinDeadline,
                 plan.takesConfirmation || flight.plan.cached == nil
                     || plan.key.scope.scope != .shared
             {
                 return (flight, false)
             }
-            guard airborne.shares.take(plan.payer) else { return nil }
+            guard inFlight.shares.take(plan.payer) else { return nil }
             let flight = make()
-            if isShared { airborne.joinable[plan.key] = flight }
+            if isShared { inFlight.joinable[plan.key] = flight }
             return (flight, true)
         }
     }
 
     func remove(_ flight: Flight) {
         let (key, payer) = (flight.plan.key, flight.plan.payer)
-        airborne.withLock { airborne in
-            if airborne.joinable[key] === flight { airborne.joinable[key] = nil }
-            airborne.shares.giveBack(payer)
+        inFlight.withLock { inFlight in
+            if inFlight.joinable[key] === flight { inFlight.joinable[key] = nil }
+            inFlight.shares.giveBack(payer)
         }
     }
 
     func isUsed(by scopes: RowScopes) -> Bool {
-        airborne.withLock { $0.shares.keys.contains { scopes.covers($0.scope) } }
+        inFlight.withLock { $0.shares.keys.contains { scopes.covers($0.scope) } }
     }
 
-    var joinable: [Flight] { airborne.withLock { Array($0.joinable.values) } }
+    var joinable: [Flight] { inFlight.withLock { Array($0.joinable.values) } }
 
-    var count: Int { airborne.withLock { $0.shares.count } }
+    var count: Int { inFlight.withLock { $0.shares.count } }
 }
 
 struct FlightStarter: Sendable {
