@@ -44,7 +44,7 @@ final class Flight: Sendable {
     let joinDeadline: Duration
     private let context: EngineContext
     private let waiters: Mutex<Waiters>
-    // Both orders: a client that is told of the landing reads what was stored before it.
+    // Both orders: a client that is told of the end reads what was stored before it.
     private let hasBecomePrivate = Atomic<Bool>(false)
 
     private struct Waiters {
@@ -53,7 +53,7 @@ final class Flight: Sendable {
         var outcome: FlightOutcome?
 
         /// Returns the callbacks to call; the list is empty after that.
-        mutating func land(_ outcome: FlightOutcome?) -> [@Sendable (FlightOutcome) -> Void] {
+        mutating func finish(_ outcome: FlightOutcome?) -> [@Sendable (FlightOutcome) -> Void] {
             self.outcome = outcome
             defer { waiting = [] }
             return waiting
@@ -94,7 +94,7 @@ final class Flight: Sendable {
         let cachedID = plan.cached?.id
         if let cachedID { store.protect(plan.key.scope, cachedID) }
         let outcome = await withTaskGroup(of: FlightOutcome?.self) { group in
-            group.addTask { await FlightRun(self, self.context).fly() }
+            group.addTask { await FlightRun(self, self.context).run() }
             group.addTask { await self.watchDeadline() }
             if let handover = plan.handover {
                 group.addTask {
@@ -118,7 +118,7 @@ final class Flight: Sendable {
 
     /// Tells all clients that joined; also of a flight that never ran, which they would wait for.
     func end(_ outcome: FlightOutcome) {
-        for tell in waiters.withLock({ $0.land(outcome) }) { tell(outcome) }
+        for tell in waiters.withLock({ $0.finish(outcome) }) { tell(outcome) }
     }
 
     /// Tells the head of an answer that is passed on.
@@ -128,7 +128,7 @@ final class Flight: Sendable {
         let deadline = context.clock.monotonic() + Limits.requestTimeMax
         let waiting = waiters.withLock { waiters in
             waiters.deadline = deadline
-            return waiters.land(nil)
+            return waiters.finish(nil)
         }
         for tell in waiting { tell(.passed(head)) }
     }
@@ -224,7 +224,7 @@ struct PassedHead: Equatable, Sendable {
 
 /// Single flight: which requests are in flight, so that the same is asked once; guarded by a lock.
 ///
-/// A flight leaves the table before it tells that it has landed, so later requests are new flights.
+/// A flight leaves the table before it tells that it has finished, so later requests are new flights.
 final class FlightTable: Sendable {
     private struct InFlight {
         /// Flights that clients may still join.

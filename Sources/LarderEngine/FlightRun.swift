@@ -13,7 +13,7 @@ struct FlightRun: ~Copyable {
     private enum Step {
         case ask(FlightMachine.Attempt)
         case pause(Duration)
-        case land(FlightOutcome)
+        case finish(FlightOutcome)
     }
 
     private let flight: Flight
@@ -49,8 +49,8 @@ struct FlightRun: ~Copyable {
         machine = FlightMachine(rules, isOriginDown: plan.isOriginDown)
     }
 
-    consuming func fly() async -> FlightOutcome {
-        defer { landed() }
+    consuming func run() async -> FlightOutcome {
+        defer { finished() }
         let hasValidators = plan.cached.map { $0.etag != nil || $0.lastModified != nil } ?? false
         var step = Step.ask(machine.started(at: url, hasValidators: hasValidators))
         while true {
@@ -63,22 +63,22 @@ struct FlightRun: ~Copyable {
                     return cutShort()
                 }
                 step = .ask(attempt)
-            case .land(let outcome):
+            case .finish(let outcome):
                 return outcome
             }
         }
     }
 
     private mutating func depart() {
-        landed()
+        finished()
         read = context.reads.departed(try? EntryID(url), in: plan.key.scope)
         start = context.store.changes.released
         // Without a number nothing is split off: only a full disk has none.
         if plan.rules != nil { number = try? context.store.nextRevision() }
     }
 
-    private mutating func landed() {
-        if let read = read.take() { context.reads.landed(read) }
+    private mutating func finished() {
+        if let read = read.take() { context.reads.finished(read) }
     }
 
     /// A write is newer than the answer, of which nothing was stored.
@@ -86,10 +86,10 @@ struct FlightRun: ~Copyable {
         switch machine.overtaken() {
         case .ask(let attempt): return .ask(attempt)
         case .tellCached:
-            guard case .current(var answer) = outcome else { return .land(outcome) }
+            guard case .current(var answer) = outcome else { return .finish(outcome) }
             (answer.isOvertaken, answer.isKept) = (true, false)
-            return .land(.current(answer))
-        case .nothing: return .land(cutShort())
+            return .finish(.current(answer))
+        case .nothing: return .finish(cutShort())
         }
     }
 
@@ -108,7 +108,7 @@ struct FlightRun: ~Copyable {
         // An operator may have set the origin offline since the flight started.
         guard !context.originStates.isOfflineByHand(plan.origin.name) else {
             _ = machine.gaveUp()
-            return .land(.failed(Problem(offline: plan.origin.name)))
+            return .finish(.failed(Problem(offline: plan.origin.name)))
         }
         depart()
         // The flight watches its deadline itself, as a client that joins later may move it.
@@ -123,7 +123,7 @@ struct FlightRun: ~Copyable {
             let reply = try await context.ask(request, for: plan.payer.scope)
             return try await arrived(reply)
         } catch {
-            if Task.isCancelled { return .land(cutShort()) }
+            if Task.isCancelled { return .finish(cutShort()) }
             if error.isConnectFailure {
                 context.originStates.noteConnectFailure(plan.origin.name)
             }
@@ -140,8 +140,8 @@ struct FlightRun: ~Copyable {
         )
         switch action {
         case .pause(let duration): return .pause(duration)
-        case .giveUp(let failure): return .land(failed(failure))
-        case .nothing: return .land(cutShort())
+        case .giveUp(let failure): return .finish(failed(failure))
+        case .nothing: return .finish(cutShort())
         }
     }
 
@@ -171,11 +171,11 @@ struct FlightRun: ~Copyable {
         )
         if case .giveUp(.captive(let host)) = action {
             guard !rules.isSuspect(head, from: asked) else {
-                return .land(failed(.captive(host: host)))
+                return .finish(failed(.captive(host: host)))
             }
             let states = context.originStates
             if await states.sender(of: reply.status, from: asked, for: plan.origin) == .origin {
-                return .land(failed(rules.ownWay(reply.status, host: host)))
+                return .finish(failed(rules.ownWay(reply.status, host: host)))
             }
         } else {
             context.originStates.noteAnswer(plan.origin.name)
@@ -189,8 +189,8 @@ struct FlightRun: ~Copyable {
         case .bury(let status): return await bury(status)
         case .ask(let attempt): return .ask(attempt)
         case .pause(let duration): return .pause(duration)
-        case .giveUp(let failure): return .land(failed(failure))
-        case .nothing: return .land(cutShort())
+        case .giveUp(let failure): return .finish(failed(failure))
+        case .nothing: return .finish(cutShort())
         }
     }
 
@@ -201,7 +201,7 @@ struct FlightRun: ~Copyable {
         let freshness = Freshness(reply.headers, settings: plan.origin.fetch, now: now)
         guard let id = try? plan.cached?.id ?? EntryID(url) else {
             _ = machine.gaveUp()
-            return .land(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
+            return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }
         var intake = BodyIntake(
             context.store,
@@ -221,25 +221,25 @@ struct FlightRun: ~Copyable {
             if let error = error as? UpstreamError { throw error }
             _ = machine.gaveUp()
             let problem = error as? Problem ?? Problem(.internal, "a body failed: \(error)")
-            return .land(intake.isOverLimit ? failed(.tooLarge) : .failed(problem))
+            return .finish(intake.isOverLimit ? failed(.tooLarge) : .failed(problem))
         }
         if taken.isCutOff {
             abandon(taken.body)
             throw .brokenOff(reason: "its body ended inside a JSON value")
         }
-        guard case .store = machine.bodyArrived() else { return .land(cutShort()) }
+        guard case .store = machine.bodyArrived() else { return .finish(cutShort()) }
         let outcome = await store(taken, reply, freshness)
         let use = read?.overtakenUse
         guard use != .nothing else { return overtaken(outcome) }
         _ = machine.stored()
-        guard case .current(var answer) = outcome else { return .land(outcome) }
+        guard case .current(var answer) = outcome else { return .finish(outcome) }
         guard use == nil else {
             context.noteRead(of: answer.entry.id, in: plan.key.scope, nil)
             answer.isOvertaken = true
-            return .land(.current(answer))
+            return .finish(.current(answer))
         }
         await context.noteAnswer(answer, plan, read?.fence)
-        return .land(outcome)
+        return .finish(outcome)
     }
 
     private func store(
@@ -388,11 +388,11 @@ struct FlightRun: ~Copyable {
             var answer = FlightAnswer(entry: entry, bytes: nil, status: 304)
             answer.isNormalized = plan.isNormalized
             await context.noteAnswer(answer, hasEntity: plan.isNormalized, plan, read?.fence)
-            return .land(.current(answer))
+            return .finish(.current(answer))
         case (_, .ask(let attempt)):
             return .ask(attempt)
         case (_, .tell), (_, .nothing):
-            return .land(cutShort())
+            return .finish(cutShort())
         }
     }
 
@@ -400,12 +400,12 @@ struct FlightRun: ~Copyable {
         let now = context.clock.now()
         guard let id = try? plan.cached?.id ?? EntryID(url) else {
             _ = machine.stored()
-            return .land(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
+            return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }
         let entry = Entry(tombstone: id, status: status, plan.origin.name, at: now)
         if isLate(id) {
             _ = machine.stored()
-            return .land(.current(FlightAnswer(entry: entry, bytes: nil, status: status)))
+            return .finish(.current(FlightAnswer(entry: entry, bytes: nil, status: status)))
         }
         let new = NewEntry(entry, .inline([]), of: plan, since: start, context)
         do throws(StoreError) {
@@ -420,11 +420,11 @@ struct FlightRun: ~Copyable {
             if read?.overtakenUse != nil { return overtaken(unstored(entry)) }
             _ = machine.stored()
             for scope in viewers { context.noteRead(of: id, in: scope, nil) }
-            return .land(.deleted(receipt.revision, status: status))
+            return .finish(.deleted(receipt.revision, status: status))
         } catch {
             _ = machine.stored()
             noteUnstored(id, error)
-            return .land(FlightOutcome(unstoredDeletion: status, context.store))
+            return .finish(FlightOutcome(unstoredDeletion: status, context.store))
         }
     }
 
@@ -439,7 +439,7 @@ struct FlightRun: ~Copyable {
     /// Reports a refusal with the part of its body that arrives; the status is known in any case.
     private mutating func quote(_ reply: UpstreamReply) async -> Step {
         let (quoted, isWhole) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
-        guard case .report(let status) = machine.bodyArrived() else { return .land(cutShort()) }
+        guard case .report(let status) = machine.bodyArrived() else { return .finish(cutShort()) }
         await context.noteRefusal(status, plan, read?.fence)
         var problem = Problem(.originStatus, "\(url.originText) answered \(status)")
         problem.originStatus = status
@@ -451,11 +451,11 @@ struct FlightRun: ~Copyable {
             body: quoted,
             isWhole: isWhole
         )
-        return .land(.refused(refusal, problem))
+        return .finish(.refused(refusal, problem))
     }
 
     private mutating func pass(_ reply: UpstreamReply) async -> Step {
-        guard let handover = plan.handover else { return .land(cutShort()) }
+        guard let handover = plan.handover else { return .finish(cutShort()) }
         let length = reply.headers["Content-Length"].flatMap { Int64($0) }
         flight.handOver(
             PassedHead(
@@ -469,10 +469,10 @@ struct FlightRun: ~Copyable {
             while let piece = try await reply.body.next() {
                 // No client waits for the outcome: this one has its part of the body, or wants no
                 // more.
-                guard await handover.offer(piece) else { return .land(cutShort()) }
+                guard await handover.offer(piece) else { return .finish(cutShort()) }
             }
             handover.finish(isWhole: machine.passed())
-            return .land(cutShort())
+            return .finish(cutShort())
         } catch {
             handover.finish(isWhole: false)
             context.logger.notice(

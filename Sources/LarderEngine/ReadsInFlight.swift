@@ -7,7 +7,7 @@ import Synchronization
 
 /// Reads of origins that are in flight, and which of their answers are out of date (P-06).
 ///
-/// A read *departs* before its first byte leaves, and *lands* when its answer was stored or given
+/// A read *departs* before its first byte leaves, and *finishes* when its answer was stored or given
 /// up. A write is *confirmed* when a clear answer said that it was done. An answer is
 ///
 /// - *overtaken* if a write of the same thing was confirmed after the read departed. The members
@@ -24,7 +24,7 @@ import Synchronization
 /// 3. Of a target at most ``Limits/fencedNameBytesMax`` bytes of names are remembered.
 ///
 /// ```
-///   read A      departed ────────────────────── answer: {"liked": false, "title": "new"} ── landed
+///   read A      departed ────────────────────── answer: {"liked": false, "title": "new"} ── finished
 ///   write {"liked": true}   sent ── confirmed
 ///   stored                                      {"liked": true, "title": "new"}, stale
 /// ```
@@ -125,7 +125,7 @@ final class ReadsInFlight: Sendable {
         }
     }
 
-    func landed(_ read: Read) {
+    func finished(_ read: Read) {
         state.withLock { state in
             state.answered[read.departure] = nil
             if let url = read.url {

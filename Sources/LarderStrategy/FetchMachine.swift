@@ -215,7 +215,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
 
     // MARK: The network answered
 
-    /// The flight has landed, with the revision of what the store has written.
+    /// The flight has finished, with the revision of what the store has written.
     package mutating func networkAnswered(_ answer: NetworkAnswer) -> NetworkAction {
         defer { checkInvariants() }
         switch (state, answer) {

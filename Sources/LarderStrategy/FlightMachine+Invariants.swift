@@ -13,7 +13,7 @@ extension FlightMachine {
             assert(!(hasLostCached && attempt.isConditional), "nothing is left to confirm")
         case .refreshing(let attempt):
             assert(attempt.isConditional, "a 304 answers a condition")
-        case .idle, .receiving, .storing, .passing, .landed:
+        case .idle, .receiving, .storing, .passing, .finished:
             break
         }
         // 3
@@ -29,7 +29,7 @@ extension FlightMachine {
             assert(rules.keeping != .passedOn, "what is passed on is not kept")
         case .passing:
             assert(rules.keeping == .passedOn, "what is kept is not passed on")
-        case .idle, .storing, .landed:
+        case .idle, .storing, .finished:
             break
         }
     }

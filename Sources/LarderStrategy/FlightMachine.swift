@@ -15,7 +15,7 @@ package import LarderModel
 ///    idle ───────────► asking ──┬───────────► receiving ──► storing ──┐
 ///                      ▲  ▲ ▲   ├───────────► refreshing ─────────────┤
 ///                      │  │ └───┤ redirect         │ gone             ▼
-///         pauseEnded   │  └─────┼──────────────────┘                landed
+///         pauseEnded   │  └─────┼──────────────────┘                finished
 ///                 pausing ◄─────┤ failure, 502, 503, 504              ▲ ▲
 ///                               ├─────────────────────────────────────┘ │ passed
 ///                               └──────────────────────────────► passing ┘
@@ -24,7 +24,7 @@ package import LarderModel
 /// `passing` replaces `receiving` for an answer that is passed on and not kept
 /// (``FlightRules/Keeping/passedOn``).
 ///
-/// From every state `gaveUp` (the deadline, the daemon's end) leads to `landed`; what arrives after
+/// From every state `gaveUp` (the deadline, the daemon's end) leads to `finished`; what arrives after
 /// that changes nothing.
 ///
 /// # Invariants (``checkInvariants()``)
@@ -35,7 +35,7 @@ package import LarderModel
 /// 2. A 304 is believed only for a conditional attempt; after one that met nothing to confirm,
 ///    every further attempt is unconditional.
 /// 3. No repetition once the origin counted as down at the start, and none past the deadline.
-/// 4. `landed` is the end.
+/// 4. `finished` is the end.
 /// 5. A flight that passes its answer on asks without a condition, as there is no row to confirm.
 ///    It never asks again once the client has the head. An answer that is kept is never passed on.
 package struct FlightMachine: Equatable, Sendable {
@@ -48,7 +48,7 @@ package struct FlightMachine: Equatable, Sendable {
         case storing
         /// The body goes to the one client as it arrives.
         case passing
-        case landed
+        case finished
     }
 
     package struct Attempt: Equatable, Sendable {
@@ -131,18 +131,18 @@ package struct FlightMachine: Equatable, Sendable {
         guard case .asking(let attempt) = state else { return .nothing }
         defer { checkInvariants() }
         if let host = rules.captivePortal(head, from: attempt.url) {
-            return land(.captive(host: host))
+            return finish(.captive(host: host))
         }
         guard !rules.isSuspect(head, from: attempt.url) else {
-            return land(.captive(host: attempt.url.host))
+            return finish(.captive(host: attempt.url.host))
         }
         switch head.status {
         case 206:
-            return land(.badAnswer("206 to a request without a range"))
+            return finish(.badAnswer("206 to a request without a range"))
         case 200..<300:
             return succeeded(head)
         case 304:
-            guard attempt.isConditional else { return land(.badAnswer("304 to a plain request")) }
+            guard attempt.isConditional else { return finish(.badAnswer("304 to a plain request")) }
             state = .refreshing(attempt)
             return .refresh
         case 301, 302, 303, 307, 308:
@@ -167,8 +167,8 @@ package struct FlightMachine: Equatable, Sendable {
             state = .passing
             return .pass
         case .stored(let bytesMax):
-            guard !head.isEventStream else { return land(.endless) }
-            guard (head.contentLength ?? 0) <= bytesMax else { return land(.tooLarge) }
+            guard !head.isEventStream else { return finish(.endless) }
+            guard (head.contentLength ?? 0) <= bytesMax else { return finish(.tooLarge) }
             state = .receiving(.answer)
             return .receive
         }
@@ -185,22 +185,22 @@ package struct FlightMachine: Equatable, Sendable {
 
     private mutating func redirected(_ head: ResponseHead, _ attempt: Attempt) -> HeadAction {
         guard let location = head.location else {
-            return land(.badAnswer("\(head.status) without a Location"))
+            return finish(.badAnswer("\(head.status) without a Location"))
         }
         switch rules.redirect(from: attempt.url, to: location) {
         case .refused(let failure):
-            return land(failure)
+            return finish(failure)
         case .allowed(let url):
             guard redirects < Limits.redirectsMax else {
-                return land(.badAnswer("more than \(Limits.redirectsMax) redirects"))
+                return finish(.badAnswer("more than \(Limits.redirectsMax) redirects"))
             }
             redirects += 1
             return .ask(ask(url, isConditional: attempt.isConditional))
         }
     }
 
-    private mutating func land(_ failure: FlightFailure) -> HeadAction {
-        state = .landed
+    private mutating func finish(_ failure: FlightFailure) -> HeadAction {
+        state = .finished
         return .giveUp(failure)
     }
 
@@ -226,13 +226,13 @@ package struct FlightMachine: Equatable, Sendable {
         case .passing:
             // A client already has a part of the body.
             defer { checkInvariants() }
-            state = .landed
+            state = .finished
             return .giveUp(failure)
-        case .idle, .pausing, .refreshing, .storing, .landed: return .nothing
+        case .idle, .pausing, .refreshing, .storing, .finished: return .nothing
         }
         defer { checkInvariants() }
         guard failure.isRetryable, let pause = retryPause(rest, remaining, chance) else {
-            state = .landed
+            state = .finished
             return .giveUp(failure)
         }
         state = .pausing(url)
@@ -253,7 +253,7 @@ package struct FlightMachine: Equatable, Sendable {
         return pause
     }
 
-    /// Nil if the flight has landed meanwhile.
+    /// Nil if the flight has finished meanwhile.
     package mutating func pauseEnded() -> Attempt? {
         guard case .pausing(let attempt) = state else { return nil }
         defer { checkInvariants() }
@@ -278,7 +278,7 @@ package struct FlightMachine: Equatable, Sendable {
             state = .storing
             return .store
         case .refusal(let status):
-            state = .landed
+            state = .finished
             return .report(status: status)
         }
     }
@@ -289,7 +289,7 @@ package struct FlightMachine: Equatable, Sendable {
     package mutating func passed() -> Bool {
         guard state == .passing else { return false }
         defer { checkInvariants() }
-        state = .landed
+        state = .finished
         return true
     }
 
@@ -304,7 +304,7 @@ package struct FlightMachine: Equatable, Sendable {
         guard case .refreshing(let attempt) = state else { return .nothing }
         defer { checkInvariants() }
         guard isGone else {
-            state = .landed
+            state = .finished
             return .tell
         }
         hasLostCached = true
@@ -317,7 +317,7 @@ package struct FlightMachine: Equatable, Sendable {
     package mutating func stored() -> Bool {
         guard state == .storing else { return false }
         defer { checkInvariants() }
-        state = .landed
+        state = .finished
         return true
     }
 
@@ -335,7 +335,7 @@ package struct FlightMachine: Equatable, Sendable {
         guard state == .storing else { return .nothing }
         defer { checkInvariants() }
         guard overtakes < Limits.overtakesMax else {
-            state = .landed
+            state = .finished
             return .tellCached
         }
         overtakes += 1
@@ -348,9 +348,9 @@ package struct FlightMachine: Equatable, Sendable {
     ///
     /// False after the end.
     package mutating func gaveUp() -> Bool {
-        guard state != .landed else { return false }
+        guard state != .finished else { return false }
         defer { checkInvariants() }
-        state = .landed
+        state = .finished
         return true
     }
 }

@@ -77,7 +77,7 @@ struct FollowTests {
         }
         gate.open()
         _ = try await follower.frames.element(shape.count - 1)
-        // The first may board a flight that has stored its answer and not landed yet.
+        // The first may board a flight that has stored its answer and not finished yet.
         fixture.upstream.answer(url, with: .json("[3]"), .json("[3]"))
         try await fixture.fetch(url, .networkOnly)
         try await fixture.fetch(url, .networkOnly)

@@ -43,7 +43,7 @@ struct ReadsInFlightTests {
         #expect(order.takesAnswer(of: second, for: a, in: scope))
         #expect(!order.takesAnswer(of: first, for: a, in: scope))
         #expect(order.takesAnswer(of: first, for: b, in: scope))
-        order.landed(first)
+        order.finished(first)
         let third = order.departed(a, in: scope)
         #expect(order.takesAnswer(of: second, for: a, in: scope))
         #expect(order.takesAnswer(of: third, for: a, in: scope))

@@ -74,7 +74,7 @@ struct RestTests {
         let theirs = try await write("/b", as: other)
         let settled = try await fixture.settled(theirs, fixture.key(other), wait: .seconds(30))
         #expect(settled.state == .confirmed)
-        // The read behind it has landed: no time goes by in which it would be silent.
+        // The read behind it has finished: no time goes by in which it would be silent.
         _ = try await fixture.upstream.asked.element(2)
         while fixture.engine.context.flights.count > 0 { await Task.yield() }
         #expect(try asked("/a") == 0)

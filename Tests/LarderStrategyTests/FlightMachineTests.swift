@@ -42,8 +42,8 @@ struct FlightMachineTests {
     @Test("A flight gives up in every state, once", arguments: FlightPlace.allCases)
     func gaveUp(place: FlightPlace) {
         var machine = script.machine(in: place)
-        #expect(machine.gaveUp() == (place != .landed))
-        #expect(machine.state == .landed)
+        #expect(machine.gaveUp() == (place != .finished))
+        #expect(machine.state == .finished)
         for event in FlightEvent.allCases {
             let before = machine
             _ = script.react(&machine, event)
@@ -67,7 +67,7 @@ struct FlightMachineTests {
         #expect(head(&machine, .of(status)) == .receive)
         #expect(machine.bodyArrived() == .store)
         #expect(machine.stored() == true)
-        #expect(machine.state == .landed)
+        #expect(machine.state == .finished)
     }
 
     @Test("A 404 and a 410 write a tombstone over a cached answer", arguments: [404, 410])
@@ -75,7 +75,7 @@ struct FlightMachineTests {
         var machine = script.started(conditional: true)
         #expect(head(&machine, .of(status, type: "text/html")) == .bury(status: status))
         #expect(machine.stored() == true)
-        #expect(machine.state == .landed)
+        #expect(machine.state == .finished)
     }
 
     @Test(
@@ -86,7 +86,7 @@ struct FlightMachineTests {
         var machine = script.started(conditional: true)
         #expect(head(&machine, .of(status, type: "text/html")) == .quote(status: status))
         #expect(machine.bodyArrived() == .report(status: status))
-        #expect(machine.state == .landed)
+        #expect(machine.state == .finished)
     }
 
     @Test("An answer that a 304 confirmed is reported")
@@ -94,7 +94,7 @@ struct FlightMachineTests {
         var machine = script.started(conditional: true)
         #expect(head(&machine, .of(304, location: "/elsewhere")) == .refresh)
         #expect(machine.refreshed(isGone: false) == .tell)
-        #expect(machine.state == .landed)
+        #expect(machine.state == .finished)
     }
 
     @Test("A 304 for what was evicted meanwhile is asked again without the validator")
@@ -122,14 +122,14 @@ struct FlightMachineTests {
         }
         #expect(head(&machine, .of(404)) == .bury(status: 404))
         #expect(machine.overtaken() == .tellCached)
-        #expect(machine.state == .landed)
+        #expect(machine.state == .finished)
     }
 
     @Test("A 304 to a plain request is a bad answer")
     func plainNotModified() {
         var machine = script.started()
         #expect(head(&machine, .of(304)) == .giveUp(.badAnswer("304 to a plain request")))
-        #expect(machine.state == .landed)
+        #expect(machine.state == .finished)
     }
 
     @Test("A portal is neither stored nor quoted")
@@ -141,6 +141,6 @@ struct FlightMachineTests {
         machine = script.machine(accept: "application/json")
         _ = machine.started(at: script.home, hasValidators: false)
         #expect(head(&machine, .of(200, type: "text/html; charset=utf-8")) == portal)
-        #expect(machine.state == .landed)
+        #expect(machine.state == .finished)
     }
 }

@@ -37,7 +37,7 @@ struct FlightRedirectTests {
         var machine = script.started()
         let failure = FlightFailure.redirectRefused(host: "b.example")
         #expect(head(&machine, 302, "//b.example/x") == .giveUp(failure))
-        #expect(machine.state == .landed)
+        #expect(machine.state == .finished)
     }
 
     @Test("A redirect to another host over plain http is a captive portal's")
@@ -61,7 +61,7 @@ struct FlightRedirectTests {
         }
         let message = "more than \(Limits.redirectsMax) redirects"
         #expect(head(&machine, 302, "/x") == .giveUp(.badAnswer(message)))
-        #expect(machine.state == .landed)
+        #expect(machine.state == .finished)
     }
 
     @Test("A redirect without a usable Location is a bad answer")

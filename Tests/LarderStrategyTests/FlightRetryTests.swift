@@ -46,7 +46,7 @@ struct FlightRetryTests {
             }
             let last = machine.attemptFailed(failure, remaining: .seconds(30), chance: 0.5)
             #expect(last == .giveUp(failure))
-            #expect(machine.state == .landed)
+            #expect(machine.state == .finished)
         }
     }
 

@@ -49,7 +49,7 @@ enum FlightPlace: CaseIterable, Hashable, Sendable {
     case receivingRefusal
     case refreshing
     case storing
-    case landed
+    case finished
     /// Asking for what is passed on and not kept.
     case askingToPass
     case passing
@@ -87,7 +87,7 @@ struct FlightScript: Sendable {
         case .refreshing: .refreshing(attempt(home, conditional: true))
         case .storing: .storing
         case .passing: .passing
-        case .landed: .landed
+        case .finished: .finished
         }
     }
 
@@ -124,7 +124,7 @@ struct FlightScript: Sendable {
             case .receivingRefusal: [.serverError]
             case .refreshing: [.notModified]
             case .storing: [.notFound]
-            case .landed: [.gaveUp]
+            case .finished: [.gaveUp]
             }
         for event in events { _ = react(&machine, event) }
         return machine

@@ -26,7 +26,7 @@ struct FlightTable: Sendable {
 
     var rows: [Row] {
         idle + asking + askingConditional + pausing + receiving + receivingRefusal + refreshing
-            + storing + landed + askingToPass + passing
+            + storing + finished + askingToPass + passing
     }
 
     private var plain: FlightMachine.Attempt { script.attempt(script.home, conditional: false) }
@@ -64,7 +64,7 @@ extension FlightTable {
             row(.idle, .large, .head(.nothing)),
             row(.idle, .part, .head(.nothing)),
             row(.idle, .passed, .told(false)),
-            row(.idle, .gaveUp, .told(true), .landed),
+            row(.idle, .gaveUp, .told(true), .finished),
         ]
     }
 
@@ -73,25 +73,25 @@ extension FlightTable {
         let there = script.attempt(script.moved, conditional: false)
         return [
             row(.asking, .ok, .head(.receive), .receiving(.answer)),
-            row(.asking, .notModified, .head(.giveUp(unasked)), .landed),
+            row(.asking, .notModified, .head(.giveUp(unasked)), .finished),
             row(.asking, .redirect, .head(.ask(there)), .asking(there)),
-            row(.asking, .foreignRedirect, .head(.giveUp(refused)), .landed),
+            row(.asking, .foreignRedirect, .head(.giveUp(refused)), .finished),
             row(.asking, .notFound, .head(.bury(status: 404)), .storing),
             row(.asking, .unavailable, .head(.pause(pause)), .pausing(here)),
             row(.asking, .serverError, .head(.quote(status: 500)), quoting),
-            row(.asking, .portal, .head(.giveUp(portal)), .landed),
+            row(.asking, .portal, .head(.giveUp(portal)), .finished),
             row(.asking, .connectionFailed, .failure(.pause(pause)), .pausing(here)),
-            row(.asking, .failedForGood, .failure(.giveUp(.tooLarge)), .landed),
+            row(.asking, .failedForGood, .failure(.giveUp(.tooLarge)), .finished),
             row(.asking, .pauseEnded, .attempt(nil)),
             row(.asking, .bodyArrived, .body(.nothing)),
             row(.asking, .refreshed, .refresh(.nothing)),
             row(.asking, .refreshedGone, .refresh(.nothing)),
             row(.asking, .stored, .told(false)),
             row(.asking, .overtaken, .overtake(.nothing)),
-            row(.asking, .large, .head(.giveUp(.tooLarge)), .landed),
-            row(.asking, .part, .head(.giveUp(part)), .landed),
+            row(.asking, .large, .head(.giveUp(.tooLarge)), .finished),
+            row(.asking, .part, .head(.giveUp(part)), .finished),
             row(.asking, .passed, .told(false)),
-            row(.asking, .gaveUp, .told(true), .landed),
+            row(.asking, .gaveUp, .told(true), .finished),
         ]
     }
 
@@ -102,23 +102,23 @@ extension FlightTable {
             row(.askingConditional, .ok, .head(.receive), .receiving(.answer)),
             row(.askingConditional, .notModified, .head(.refresh), .refreshing(here)),
             row(.askingConditional, .redirect, .head(.ask(there)), .asking(there)),
-            row(.askingConditional, .foreignRedirect, .head(.giveUp(refused)), .landed),
+            row(.askingConditional, .foreignRedirect, .head(.giveUp(refused)), .finished),
             row(.askingConditional, .notFound, .head(.bury(status: 404)), .storing),
             row(.askingConditional, .unavailable, .head(.pause(pause)), .pausing(here)),
             row(.askingConditional, .serverError, .head(.quote(status: 500)), quoting),
-            row(.askingConditional, .portal, .head(.giveUp(portal)), .landed),
+            row(.askingConditional, .portal, .head(.giveUp(portal)), .finished),
             row(.askingConditional, .connectionFailed, .failure(.pause(pause)), .pausing(here)),
-            row(.askingConditional, .failedForGood, .failure(.giveUp(.tooLarge)), .landed),
+            row(.askingConditional, .failedForGood, .failure(.giveUp(.tooLarge)), .finished),
             row(.askingConditional, .pauseEnded, .attempt(nil)),
             row(.askingConditional, .bodyArrived, .body(.nothing)),
             row(.askingConditional, .refreshed, .refresh(.nothing)),
             row(.askingConditional, .refreshedGone, .refresh(.nothing)),
             row(.askingConditional, .stored, .told(false)),
             row(.askingConditional, .overtaken, .overtake(.nothing)),
-            row(.askingConditional, .large, .head(.giveUp(.tooLarge)), .landed),
-            row(.askingConditional, .part, .head(.giveUp(part)), .landed),
+            row(.askingConditional, .large, .head(.giveUp(.tooLarge)), .finished),
+            row(.askingConditional, .part, .head(.giveUp(part)), .finished),
             row(.askingConditional, .passed, .told(false)),
-            row(.askingConditional, .gaveUp, .told(true), .landed),
+            row(.askingConditional, .gaveUp, .told(true), .finished),
         ]
     }
 
@@ -143,7 +143,7 @@ extension FlightTable {
             row(.pausing, .large, .head(.nothing)),
             row(.pausing, .part, .head(.nothing)),
             row(.pausing, .passed, .told(false)),
-            row(.pausing, .gaveUp, .told(true), .landed),
+            row(.pausing, .gaveUp, .told(true), .finished),
         ]
     }
 
@@ -158,7 +158,7 @@ extension FlightTable {
             row(.receiving, .serverError, .head(.nothing)),
             row(.receiving, .portal, .head(.nothing)),
             row(.receiving, .connectionFailed, .failure(.pause(pause)), .pausing(plain)),
-            row(.receiving, .failedForGood, .failure(.giveUp(.tooLarge)), .landed),
+            row(.receiving, .failedForGood, .failure(.giveUp(.tooLarge)), .finished),
             row(.receiving, .pauseEnded, .attempt(nil)),
             row(.receiving, .bodyArrived, .body(.store), .storing),
             row(.receiving, .refreshed, .refresh(.nothing)),
@@ -168,7 +168,7 @@ extension FlightTable {
             row(.receiving, .large, .head(.nothing)),
             row(.receiving, .part, .head(.nothing)),
             row(.receiving, .passed, .told(false)),
-            row(.receiving, .gaveUp, .told(true), .landed),
+            row(.receiving, .gaveUp, .told(true), .finished),
         ]
     }
 
@@ -183,9 +183,9 @@ extension FlightTable {
             row(.receivingRefusal, .serverError, .head(.nothing)),
             row(.receivingRefusal, .portal, .head(.nothing)),
             row(.receivingRefusal, .connectionFailed, .failure(.pause(pause)), .pausing(plain)),
-            row(.receivingRefusal, .failedForGood, .failure(.giveUp(.tooLarge)), .landed),
+            row(.receivingRefusal, .failedForGood, .failure(.giveUp(.tooLarge)), .finished),
             row(.receivingRefusal, .pauseEnded, .attempt(nil)),
-            row(.receivingRefusal, .bodyArrived, .body(.report(status: 500)), .landed),
+            row(.receivingRefusal, .bodyArrived, .body(.report(status: 500)), .finished),
             row(.receivingRefusal, .refreshed, .refresh(.nothing)),
             row(.receivingRefusal, .refreshedGone, .refresh(.nothing)),
             row(.receivingRefusal, .stored, .told(false)),
@@ -193,7 +193,7 @@ extension FlightTable {
             row(.receivingRefusal, .large, .head(.nothing)),
             row(.receivingRefusal, .part, .head(.nothing)),
             row(.receivingRefusal, .passed, .told(false)),
-            row(.receivingRefusal, .gaveUp, .told(true), .landed),
+            row(.receivingRefusal, .gaveUp, .told(true), .finished),
         ]
     }
 
@@ -211,14 +211,14 @@ extension FlightTable {
             row(.refreshing, .failedForGood, .failure(.nothing)),
             row(.refreshing, .pauseEnded, .attempt(nil)),
             row(.refreshing, .bodyArrived, .body(.nothing)),
-            row(.refreshing, .refreshed, .refresh(.tell), .landed),
+            row(.refreshing, .refreshed, .refresh(.tell), .finished),
             row(.refreshing, .refreshedGone, .refresh(.ask(plain)), .asking(plain)),
             row(.refreshing, .stored, .told(false)),
             row(.refreshing, .overtaken, .overtake(.nothing)),
             row(.refreshing, .large, .head(.nothing)),
             row(.refreshing, .part, .head(.nothing)),
             row(.refreshing, .passed, .told(false)),
-            row(.refreshing, .gaveUp, .told(true), .landed),
+            row(.refreshing, .gaveUp, .told(true), .finished),
         ]
     }
 
@@ -238,37 +238,37 @@ extension FlightTable {
             row(.storing, .bodyArrived, .body(.nothing)),
             row(.storing, .refreshed, .refresh(.nothing)),
             row(.storing, .refreshedGone, .refresh(.nothing)),
-            row(.storing, .stored, .told(true), .landed),
+            row(.storing, .stored, .told(true), .finished),
             row(.storing, .overtaken, .overtake(.ask(plain)), .asking(plain)),
             row(.storing, .large, .head(.nothing)),
             row(.storing, .part, .head(.nothing)),
             row(.storing, .passed, .told(false)),
-            row(.storing, .gaveUp, .told(true), .landed),
+            row(.storing, .gaveUp, .told(true), .finished),
         ]
     }
 
-    private var landed: [Row] {
+    private var finished: [Row] {
         [
-            row(.landed, .ok, .head(.nothing)),
-            row(.landed, .notModified, .head(.nothing)),
-            row(.landed, .redirect, .head(.nothing)),
-            row(.landed, .foreignRedirect, .head(.nothing)),
-            row(.landed, .notFound, .head(.nothing)),
-            row(.landed, .unavailable, .head(.nothing)),
-            row(.landed, .serverError, .head(.nothing)),
-            row(.landed, .portal, .head(.nothing)),
-            row(.landed, .connectionFailed, .failure(.nothing)),
-            row(.landed, .failedForGood, .failure(.nothing)),
-            row(.landed, .pauseEnded, .attempt(nil)),
-            row(.landed, .bodyArrived, .body(.nothing)),
-            row(.landed, .refreshed, .refresh(.nothing)),
-            row(.landed, .refreshedGone, .refresh(.nothing)),
-            row(.landed, .stored, .told(false)),
-            row(.landed, .overtaken, .overtake(.nothing)),
-            row(.landed, .large, .head(.nothing)),
-            row(.landed, .part, .head(.nothing)),
-            row(.landed, .passed, .told(false)),
-            row(.landed, .gaveUp, .told(false)),
+            row(.finished, .ok, .head(.nothing)),
+            row(.finished, .notModified, .head(.nothing)),
+            row(.finished, .redirect, .head(.nothing)),
+            row(.finished, .foreignRedirect, .head(.nothing)),
+            row(.finished, .notFound, .head(.nothing)),
+            row(.finished, .unavailable, .head(.nothing)),
+            row(.finished, .serverError, .head(.nothing)),
+            row(.finished, .portal, .head(.nothing)),
+            row(.finished, .connectionFailed, .failure(.nothing)),
+            row(.finished, .failedForGood, .failure(.nothing)),
+            row(.finished, .pauseEnded, .attempt(nil)),
+            row(.finished, .bodyArrived, .body(.nothing)),
+            row(.finished, .refreshed, .refresh(.nothing)),
+            row(.finished, .refreshedGone, .refresh(.nothing)),
+            row(.finished, .stored, .told(false)),
+            row(.finished, .overtaken, .overtake(.nothing)),
+            row(.finished, .large, .head(.nothing)),
+            row(.finished, .part, .head(.nothing)),
+            row(.finished, .passed, .told(false)),
+            row(.finished, .gaveUp, .told(false)),
         ]
     }
 
@@ -276,15 +276,15 @@ extension FlightTable {
         let there = script.attempt(script.moved, conditional: false)
         return [
             row(.askingToPass, .ok, .head(.pass), .passing),
-            row(.askingToPass, .notModified, .head(.giveUp(unasked)), .landed),
+            row(.askingToPass, .notModified, .head(.giveUp(unasked)), .finished),
             row(.askingToPass, .redirect, .head(.ask(there)), .asking(there)),
-            row(.askingToPass, .foreignRedirect, .head(.giveUp(refused)), .landed),
+            row(.askingToPass, .foreignRedirect, .head(.giveUp(refused)), .finished),
             row(.askingToPass, .notFound, .head(.bury(status: 404)), .storing),
             row(.askingToPass, .unavailable, .head(.pause(pause)), .pausing(plain)),
             row(.askingToPass, .serverError, .head(.pass), .passing),
-            row(.askingToPass, .portal, .head(.giveUp(portal)), .landed),
+            row(.askingToPass, .portal, .head(.giveUp(portal)), .finished),
             row(.askingToPass, .connectionFailed, .failure(.pause(pause)), .pausing(plain)),
-            row(.askingToPass, .failedForGood, .failure(.giveUp(.tooLarge)), .landed),
+            row(.askingToPass, .failedForGood, .failure(.giveUp(.tooLarge)), .finished),
             row(.askingToPass, .pauseEnded, .attempt(nil)),
             row(.askingToPass, .bodyArrived, .body(.nothing)),
             row(.askingToPass, .refreshed, .refresh(.nothing)),
@@ -292,9 +292,9 @@ extension FlightTable {
             row(.askingToPass, .stored, .told(false)),
             row(.askingToPass, .overtaken, .overtake(.nothing)),
             row(.askingToPass, .large, .head(.pass), .passing),
-            row(.askingToPass, .part, .head(.giveUp(part)), .landed),
+            row(.askingToPass, .part, .head(.giveUp(part)), .finished),
             row(.askingToPass, .passed, .told(false)),
-            row(.askingToPass, .gaveUp, .told(true), .landed),
+            row(.askingToPass, .gaveUp, .told(true), .finished),
         ]
     }
 
@@ -308,8 +308,8 @@ extension FlightTable {
             row(.passing, .unavailable, .head(.nothing)),
             row(.passing, .serverError, .head(.nothing)),
             row(.passing, .portal, .head(.nothing)),
-            row(.passing, .connectionFailed, .failure(.giveUp(.unreachable("refused"))), .landed),
-            row(.passing, .failedForGood, .failure(.giveUp(.tooLarge)), .landed),
+            row(.passing, .connectionFailed, .failure(.giveUp(.unreachable("refused"))), .finished),
+            row(.passing, .failedForGood, .failure(.giveUp(.tooLarge)), .finished),
             row(.passing, .pauseEnded, .attempt(nil)),
             row(.passing, .bodyArrived, .body(.nothing)),
             row(.passing, .refreshed, .refresh(.nothing)),
@@ -318,8 +318,8 @@ extension FlightTable {
             row(.passing, .overtaken, .overtake(.nothing)),
             row(.passing, .large, .head(.nothing)),
             row(.passing, .part, .head(.nothing)),
-            row(.passing, .passed, .told(true), .landed),
-            row(.passing, .gaveUp, .told(true), .landed),
+            row(.passing, .passed, .told(true), .finished),
+            row(.passing, .gaveUp, .told(true), .finished),
         ]
     }
 }

@@ -21,7 +21,7 @@ extension EngineSimulation {
         private(set) weak var flight: Flight?
     }
 
-    /// Keeps the flights of a step until they have landed.
+    /// Keeps the flights of a step until they have finished.
     ///
     /// The table forgets an earlier flight of a key as soon as another one starts.
     func noteFlights() {
