@@ -91,7 +91,7 @@ struct EffectCheck: Sendable {
                 case .ask(let next): attempt = next
                 case .receive:
                     return try await content(of: reply.body).map { .content($0) } ?? .nothing
-                case .bury: return .content(.deleted)
+                case .writeTombstone: return .content(.deleted)
                 case .quote(401), .quote(407), .quote(408), .quote(425), .quote(429),
                     .quote(500...599):
                     return .notNow

@@ -99,7 +99,7 @@ extension EngineContext {
     /// Stores a tombstone for a URL.
     ///
     /// An entity whose own URL this is, is deleted with it in every view.
-    func bury(
+    func writeTombstone(
         _ tombstone: NewEntry,
         _ plan: Flight.Plan,
         number: Revision?,
@@ -119,7 +119,7 @@ extension EngineContext {
             cause: plan.cause,
             hidesShared: hidesShared(EntryID(name), plan.key.scope)
         )
-        let receipt = try await store.bury(tombstone, with: removal, fence: fence, now: now)
+        let receipt = try await store.writeTombstone(tombstone, with: removal, fence: fence, now: now)
         noteRead(of: EntryID(name), in: plan.key.scope, nil)
         return receipt
     }

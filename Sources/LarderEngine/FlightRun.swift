@@ -186,7 +186,7 @@ struct FlightRun: ~Copyable {
         case .pass: return await pass(reply)
         case .quote: return await quote(reply)
         case .refresh: return await refresh(reply)
-        case .bury(let status): return await bury(status)
+        case .writeTombstone(let status): return await writeTombstone(status)
         case .ask(let attempt): return .ask(attempt)
         case .pause(let duration): return .pause(duration)
         case .giveUp(let failure): return .finish(failed(failure))
@@ -396,7 +396,7 @@ struct FlightRun: ~Copyable {
         }
     }
 
-    private mutating func bury(_ status: Int) async -> Step {
+    private mutating func writeTombstone(_ status: Int) async -> Step {
         let now = context.clock.now()
         guard let id = try? plan.cached?.id ?? EntryID(url) else {
             _ = machine.stored()
@@ -416,7 +416,7 @@ struct FlightRun: ~Copyable {
                 return overtaken(unstored(entry))
             }
             let viewers = await context.viewers(of: id, in: plan.key.scope)
-            let receipt = try await context.bury(new, plan, number: number, fence: fence, now: now)
+            let receipt = try await context.writeTombstone(new, plan, number: number, fence: fence, now: now)
             if read?.overtakenUse != nil { return overtaken(unstored(entry)) }
             _ = machine.stored()
             for scope in viewers { context.noteRead(of: id, in: scope, nil) }

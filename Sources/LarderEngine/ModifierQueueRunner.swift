@@ -158,7 +158,7 @@ final class ModifierQueueRunner: Sendable {
         do throws(StoreError) {
             let found = try await steps.records.found(after: last)
             last = found.last
-            steps.records.bury(found.unreadable, &group)
+            steps.records.moveToDeadLetters(found.unreadable, &group)
             return found.records
         } catch {
             steps.context.note("the modifiers were not read", error)

@@ -41,7 +41,7 @@ struct ModifierRecords: Sendable {
                 }
             }
         }
-        bury(found.unreadable, &group)
+        moveToDeadLetters(found.unreadable, &group)
         let (limits, health, now) = (context.origins, context.health, context.clock.monotonic())
         var actions: [ModifierQueue.Action] = []
         // First, or writes that may not leave would be sent: after a kill some need a person then.
@@ -99,12 +99,12 @@ struct ModifierRecords: Sendable {
     }
 
     /// Makes dead letters of unreadable modifiers, while the others go on.
-    func bury(_ unreadable: [ModifierNumber], _ group: inout DiscardingTaskGroup) {
+    func moveToDeadLetters(_ unreadable: [ModifierNumber], _ group: inout DiscardingTaskGroup) {
         for number in unreadable {
             group.addTask {
                 await self.context.untilDone("an unreadable modifier was not settled") {
                     () async throws(StoreError) in
-                    try await self.context.store.modifiers.buryUnreadable(
+                    try await self.context.store.modifiers.failUnreadable(
                         [number],
                         problem: Problem.unreadableModifier.encoded(),
                         now: self.context.clock.now()

@@ -180,7 +180,7 @@ struct EntryWriter: WriterPart {
             // The bytes of a pin stay; a base is a tombstone from then on.
             let revision = try revisions.next()
             new.entry.revision = revision
-            guard try state.pins.bury(new) else {
+            guard try state.pins.writeTombstone(new) else {
                 return try state.rows.put(new, wasHidden: wasHidden)
             }
             return PutReceipt(revision: revision, isNew: false, isSame: false)

@@ -332,7 +332,7 @@ struct ModifierRows {
         if let new { state.memory.count(1, in: new, of: row.scope) }
     }
 
-    func bury(
+    func moveToDeadLetters(
         _ row: QueuedRow,
         _ reason: ModifierReason,
         _ fates: [TargetFate],
@@ -344,7 +344,7 @@ struct ModifierRows {
             var view = LostView()
             if !target.isEnded, case .lost(let lost)? = rest.popFirst() { view = lost }
             added += (view.before?.count ?? 0) + (view.after?.count ?? 0)
-            try state.queue[.buryChange].run(
+            try state.queue[.failChange].run(
                 (":change", target.change),
                 (":before", view.before),
                 (":after", view.after)
@@ -361,7 +361,7 @@ struct ModifierRows {
                 """
             )
         }
-        try state.queue[.bury].run(
+        try state.queue[.moveToDeadLetters].run(
             (":number", row.number.value),
             (":reason", reason.rawValue),
             (":settled_at", step.now.milliseconds),

@@ -100,7 +100,7 @@ package struct ModifierStore: Sendable {
     }
 
     /// Makes dead letters of unreadable modifiers; watchers get `problem`, which is JSON.
-    package func buryUnreadable(
+    package func failUnreadable(
         _ numbers: [ModifierNumber],
         problem: [UInt8] = [],
         now: Timestamp

@@ -120,10 +120,10 @@ struct PinRows {
 
     /// Takes an answer that a pinned entry is deleted, and tells watchers; false if there is no
     /// pin.
-    func bury(_ tombstone: NewEntry) throws(StoreError) -> Bool {
+    func writeTombstone(_ tombstone: NewEntry) throws(StoreError) -> Bool {
         guard let found = try state.rows.find(tombstone.name) else { return false }
         let view = found.isTargeted ? try state.views.view(of: found.name) : nil
-        guard try bury(found, status: tombstone.entry.status) else { return false }
+        guard try writeTombstone(found, status: tombstone.entry.status) else { return false }
         guard found.goneStatus == nil else { return true }
         // Modifiers apply to another base from this step on.
         if found.isTargeted {
@@ -135,7 +135,7 @@ struct PinRows {
 
     /// Notes that the origin has deleted a pinned entry, whose bytes stay; false if there are no
     /// bytes.
-    func bury(_ found: DurableRow, status: Int) throws(StoreError) -> Bool {
+    func writeTombstone(_ found: DurableRow, status: Int) throws(StoreError) -> Bool {
         guard found.isPinned, found.hasBytes else { return false }
         state.noteChange(of: found.name)
         let trouble = PinTrouble(deleted: status)

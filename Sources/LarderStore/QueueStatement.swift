@@ -2,7 +2,7 @@ import LarderModel
 
 enum QueueStatement: Int, PreparedStatement {
     case insert, insertChange, target, otherChange, send, update,
-        answer, get, changes, delete, bury, buryChange, remember, forget, markStale,
+        answer, get, changes, delete, moveToDeadLetters, failChange, remember, forget, markStale,
         oldestAnswer, forgetAnswer, answeredChanges, endChange, answered, noteSent, forgetSent,
         sentChanges, seenChanges, acceptedBefore, wantRead, dropRead, endRead, see, meet, decide,
         replace, forgetChanges, forgetValidators, seenSize, grow
@@ -92,7 +92,7 @@ enum QueueStatement: Int, PreparedStatement {
             WHERE modifier = :modifier ORDER BY position
             """
         case .delete: "DELETE FROM modifier WHERE number = :number"
-        case .bury:
+        case .moveToDeadLetters:
             """
             UPDATE modifier SET found_state = CASE WHEN :reason = 'unreadable' THEN state END,
                 state = 'failed', reason = :reason, settled_at = :settled_at, rev = :rev,
@@ -102,7 +102,7 @@ enum QueueStatement: Int, PreparedStatement {
                 joined_body = NULL
             WHERE number = :number
             """
-        case .buryChange:
+        case .failChange:
             "UPDATE change SET settled = 1, before = :before, after = :after WHERE change = :change"
         case .remember:
             """

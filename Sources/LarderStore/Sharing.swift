@@ -180,7 +180,7 @@ struct Sharing: WriterPart {
             var gone = tombstone
             gone.scope = pin.name.scope
             gone.entry.revision = try revisions.next()
-            _ = try state.pins.bury(gone)
+            _ = try state.pins.writeTombstone(gone)
             // The user sees this row from now on.
             try answered(pin.name, [], at: gone.entry.revision, now: now)
         }

@@ -48,7 +48,7 @@ extension Store {
     /// Stores that a URL is gone and that the entity is whose own URL it is, both or neither.
     ///
     /// An answer that `fence` covers says nothing. A kill may leave the part in `state.db` alone.
-    package func bury(
+    package func writeTombstone(
         _ tombstone: NewEntry,
         with entity: EntityRemoval,
         fence: AnswerFence?,

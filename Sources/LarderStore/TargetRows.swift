@@ -166,7 +166,7 @@ struct TargetRows {
             told.answer = settlement.toldAnswer
         }
         if let reason {
-            try state.modifiers.bury(row, reason, targets.map(\.fate), step)
+            try state.modifiers.moveToDeadLetters(row, reason, targets.map(\.fate), step)
         } else {
             try state.modifiers.remember(number, outcome.state, step)
         }
@@ -196,7 +196,7 @@ struct TargetRows {
             answer.form = form.form
             new = answer
         case .tombstone(var entry):
-            guard try !state.pins.bury(row, status: entry.status) else { return }
+            guard try !state.pins.writeTombstone(row, status: entry.status) else { return }
             entry.revision = step.revision
             new = NewEntry(scope: name.scope, entry: entry, body: .inline([]))
         case .markStale:

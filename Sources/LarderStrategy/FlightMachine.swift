@@ -110,7 +110,7 @@ package struct FlightMachine: Equatable, Sendable {
         /// Confirm the cached answer, without a body.
         case refresh
         /// Store a tombstone: the origin says that the thing does not exist.
-        case bury(status: Int)
+        case writeTombstone(status: Int)
         case ask(Attempt)
         /// Pause, then call ``pauseEnded()`` and ask again.
         case pause(Duration)
@@ -149,7 +149,7 @@ package struct FlightMachine: Equatable, Sendable {
             return redirected(head, attempt)
         case 404, 410:
             state = .storing
-            return .bury(status: head.status)
+            return .writeTombstone(status: head.status)
         case 502, 503, 504:
             let asked = max(head.retryAfter ?? .zero, rest)
             let pause = retryPause(asked, remaining, chance)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The feed of changes")
 struct ChangeFeedTests {
-    /// Several tasks put, pin, bury and delete a few ids at once, so that both writers are busy.
+    /// Several tasks put, pin, writeTombstone and delete a few ids at once, so that both writers are busy.
     @Test(
         "Published changes are those of the logs, in order, and add up to the rows (P-12)",
         arguments: 0..<6 as Range<UInt64>

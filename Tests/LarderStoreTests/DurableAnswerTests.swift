@@ -124,7 +124,7 @@ struct DurableAnswerTests {
             let (fetch, cause) = (try store.nextRevision(), ChangeCause(.network))
             let removal = EntityRemoval(of: name, in: scope, fetch: fetch, cause: cause)
             fixture.temporary.faults.arm(n, with: .full)
-            _ = try? await store.bury(
+            _ = try? await store.writeTombstone(
                 .tombstone(scope, named("author")),
                 with: removal,
                 fence: nil,

@@ -104,7 +104,7 @@ final class DurableSimulation {
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<26: try await put(id)
             case 26..<31: try await refresh(id)
-            case 31..<36: try await bury(id)
+            case 31..<36: try await writeTombstone(id)
             case 36..<54: try await accept(id)
             case 54..<70: try await settle()
             case 70..<80: try await pin(id)
@@ -186,8 +186,8 @@ final class DurableSimulation {
         guard case .refreshed = outcome else { throw .corrupt(file: "", step: "refresh \(id)") }
     }
 
-    private func bury(_ id: String) async throws(StoreError) {
-        log.append("bury \(id)")
+    private func writeTombstone(_ id: String) async throws(StoreError) {
+        log.append("writeTombstone \(id)")
         // A pin keeps its bytes.
         let states: [PinState?] = bytes[id] == nil ? [.gone, .failed] : [.gone]
         doubt(id, .deleted, pins: pins[id] == nil ? nil : states)

@@ -232,7 +232,7 @@ struct SettlingTests {
         try temporary.crash()
         let found = try await temporary.store.modifiers.unsettled(after: nil)
         #expect(found.map(\.number) == [number, other] && found[0] == .unreadable(number))
-        try await temporary.store.modifiers.buryUnreadable([number], now: .epoch)
+        try await temporary.store.modifiers.failUnreadable([number], now: .epoch)
         let whole = try #require(try await temporary.store.modifiers.whole(number))
         #expect(whole.modifier.reason == .unreadable && whole.body == [1, 2, 3])
         #expect(try temporary.target("a")?.1 == ["two"])

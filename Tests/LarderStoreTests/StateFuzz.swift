@@ -145,7 +145,7 @@ final class StateFuzz {
     private func settle() async throws(StoreError) {
         let found = try await temporary.store.modifiers.unsettled(after: nil)
         let lost = found.filter { $0.readable == nil }.map(\.number)
-        try await temporary.store.modifiers.buryUnreadable(lost, now: .epoch)
+        try await temporary.store.modifiers.failUnreadable(lost, now: .epoch)
         guard let one = found.compactMap(\.readable).randomElement(using: &random) else { return }
         _ = try await temporary.store.modifiers.send(one.number)
         switch random.next() % 4 {

@@ -39,7 +39,7 @@ struct StateReading {
             guard let end = page.last else { break }
             last = end.number
             let lost = page.filter { $0.readable == nil }.map(\.number)
-            if !lost.isEmpty { try await store.modifiers.buryUnreadable(lost, now: .epoch) }
+            if !lost.isEmpty { try await store.modifiers.failUnreadable(lost, now: .epoch) }
         }
         let lanes = try await store.modifiers.pausedLanes()
         _ = lanes.map(\.lane.description)

@@ -71,9 +71,9 @@ struct FlightMachineTests {
     }
 
     @Test("A 404 and a 410 write a tombstone over a cached answer", arguments: [404, 410])
-    func bury(status: Int) {
+    func writeTombstone(status: Int) {
         var machine = script.started(conditional: true)
-        #expect(head(&machine, .of(status, type: "text/html")) == .bury(status: status))
+        #expect(head(&machine, .of(status, type: "text/html")) == .writeTombstone(status: status))
         #expect(machine.stored() == true)
         #expect(machine.state == .finished)
     }
@@ -120,7 +120,7 @@ struct FlightMachineTests {
             #expect(machine.bodyArrived() == .store)
             #expect(machine.overtaken() == .ask(plain))
         }
-        #expect(head(&machine, .of(404)) == .bury(status: 404))
+        #expect(head(&machine, .of(404)) == .writeTombstone(status: 404))
         #expect(machine.overtaken() == .tellCached)
         #expect(machine.state == .finished)
     }

@@ -82,8 +82,8 @@ struct FlightObserver {
         case .refresh:
             expect(lastAttempt.isConditional && !isConditionLost, "a 304 answers a condition")
             turn(to: .refreshing, after: .asking)
-        case .bury:
-            expect(event == .notFound, "only 404 and 410 bury")
+        case .writeTombstone:
+            expect(event == .notFound, "only 404 and 410 writeTombstone")
             turn(to: .storing, after: .asking)
         case .ask(let attempt):
             redirects += 1
