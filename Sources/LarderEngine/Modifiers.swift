@@ -346,7 +346,7 @@ package struct Modifiers: EnginePart {
             return ModifierReceipt(id: id, state: .queued, revision: Revision(report.rev))
         }
         let now = clock.now()
-        let revived = try await storing(
+        let requeued = try await storing(
             await store.modifiers.retry(
                 number,
                 of: scope,
@@ -356,9 +356,9 @@ package struct Modifiers: EnginePart {
                 now: now
             )
         )
-        guard let revived else { throw .noSuchModifier(id) }
+        guard let requeued else { throw .noSuchModifier(id) }
         queue.post(.accepted([]))
-        await Variants.tell(revived.variants, scope, of: revived.cause, in: context)
+        await Variants.tell(requeued.variants, scope, of: requeued.cause, in: context)
         let again = try await reports.report(id, scope).1
         return ModifierReceipt(id: id, state: again.state, revision: Revision(again.rev))
     }

@@ -12,7 +12,7 @@ struct DeadLetters: WriterPart {
         _ variants: (EntryID) -> VariantPlaces?,
         _ look: SeenValues.Look?,
         now: Timestamp
-    ) throws(StoreError) -> CommandResult<RevivedModifier?> {
+    ) throws(StoreError) -> CommandResult<RequeuedModifier?> {
         guard let row = try row(number, of: scope) else { return .done(nil) }
         let used = try state.temporaries.used(by: number)
         guard used.allSatisfy({ [.waiting, .known].contains($0.state) }) else {
@@ -32,17 +32,17 @@ struct DeadLetters: WriterPart {
         }
         let before = try state.memory.queue
         let step = try revisions.next()
-        let revived = try revive(row, aims, found.entries, step)
-        try renaming.revive(number, as: revived, scope)
+        let requeued = try requeue(row, aims, found.entries, step)
+        try renaming.requeue(number, as: requeued, scope)
         try accepting.cover(aims, found, now)
-        for change in try state.reader.queue.modifier(revived)?.changes ?? []
+        for change in try state.reader.queue.modifier(requeued)?.changes ?? []
         where !change.isImplied {
-            try accepting.see(TargetName(scope, change.id), change.effect, revived, look)
+            try accepting.see(TargetName(scope, change.id), change.effect, requeued, look)
         }
         if let error = try state.modifiers.refusal(of: scope, since: before) { throw error }
         forgetDead(aims.map(\.name))
         let rows = (try? settling.variantRows(in: aims.map { variants($0.name.id) })) ?? []
-        return .done(RevivedModifier(number: revived, cause: ChangeCause(row), variants: rows))
+        return .done(RequeuedModifier(number: requeued, cause: ChangeCause(row), variants: rows))
     }
 
     func drop(
@@ -78,7 +78,7 @@ struct DeadLetters: WriterPart {
     ///
     /// It waits for those that it depends on that are in the queue, and for no failed one. Dead
     /// letters that depend on it do so under its new number.
-    private func revive(
+    private func requeue(
         _ row: QueuedRow,
         _ aims: [WriteTarget],
         _ bases: [TargetName: NewEntry],
@@ -114,15 +114,15 @@ struct DeadLetters: WriterPart {
                 seen_view = NULL, theirs = NULL WHERE modifier = \(next)
             """
         )
-        var revived = row
-        revived.number = ModifierNumber(next)
+        var requeued = row
+        requeued.number = ModifierNumber(next)
         state.modifiers.count(from: .failed, to: .queued, of: row)
-        if let size = try state.modifiers.row(revived.number)?.size {
+        if let size = try state.modifiers.row(requeued.number)?.size {
             state.modifiers.count(bytes: size - row.size, of: row)
         }
-        try state.targets.enter(revived.number, aims, bases, revision, ChangeCause(row))
-        try state.views.logModifier(revived, .queued, revision)
-        return revived.number
+        try state.targets.enter(requeued.number, aims, bases, revision, ChangeCause(row))
+        try state.views.logModifier(requeued, .queued, revision)
+        return requeued.number
     }
 
     private func openDependencies(of number: ModifierNumber) throws(StoreError) -> [ModifierNumber]

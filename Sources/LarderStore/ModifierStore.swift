@@ -167,7 +167,7 @@ package struct ModifierStore: Sendable {
         variants: @escaping @Sendable (EntryID) -> VariantPlaces? = { _ in nil },
         seeing: SeenValues.Look? = nil,
         now: Timestamp
-    ) async throws(StoreError) -> RevivedModifier? {
+    ) async throws(StoreError) -> RequeuedModifier? {
         try file.refuseWhileFull("accept a modifier")
         return try await store.submit(now: now, promotes: true, cache: .readsBase) {
             writer throws(StoreError) in

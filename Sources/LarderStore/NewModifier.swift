@@ -120,7 +120,7 @@ package struct Submission: Sendable {
     package let url: WebURL?
 }
 
-package struct RevivedModifier: Sendable {
+package struct RequeuedModifier: Sendable {
     package let number: ModifierNumber
     package let cause: ChangeCause
     package let variants: [VariantRow]

@@ -126,7 +126,7 @@ struct Renaming: WriterPart {
     }
 
     /// The write that creates things is in the queue again, under a new number.
-    func revive(
+    func requeue(
         _ number: ModifierNumber,
         as next: ModifierNumber,
         _ scope: ScopeKey
