@@ -28,7 +28,7 @@ final class CredentialTable: Sendable {
         var renewals: [CredentialName: RenewalMachine] = [:]
         var renewers = Shares<UInt32?>(each: Limits.renewersPerUserMax)
         /// By user: no user waits for the changes of another.
-        var turns: [UInt32?: Turnstile] = [:]
+        var turns: [UInt32?: AsyncSemaphore] = [:]
         var lastNumber = 0
         /// A number that each change of what renewals depend on raises.
         var edition = 0
@@ -82,7 +82,7 @@ final class CredentialTable: Sendable {
         _ work: () async throws(Problem) -> Value
     ) async throws(Problem) -> Value {
         let turns = state.withLock { state in
-            let turns = state.turns[name.scope.uid] ?? Turnstile(places: 1)
+            let turns = state.turns[name.scope.uid] ?? AsyncSemaphore(places: 1)
             state.turns[name.scope.uid] = turns
             return turns
         }

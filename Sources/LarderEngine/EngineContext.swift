@@ -26,7 +26,7 @@ final class EngineContext: Sendable {
     let offline: Mutex<Set<OriginName>>
     let credentials: CredentialTable
     /// Limits how many answers are split at the same time: a device has no more processors.
-    let splitting = Turnstile(places: Limits.answersSplitMax)
+    let splitting = AsyncSemaphore(places: Limits.answersSplitMax)
     let work = WorkQueue()
     let flights = FlightTable()
     /// Clients that are told when the daemon ends.

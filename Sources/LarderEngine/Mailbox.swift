@@ -34,7 +34,7 @@ package struct WorkQueue: Sendable {
 }
 
 /// Lets so many through at a time, in the order in which they come; guarded by a lock.
-final class Turnstile: Sendable {
+final class AsyncSemaphore: Sendable {
     private let state: Mutex<(free: Int, waiting: [CheckedContinuation<Void, Never>])>
 
     init(places: Int) {

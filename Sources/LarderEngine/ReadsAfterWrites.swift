@@ -18,13 +18,13 @@ final class ReadsAfterWrites: Sendable {
     private let context: EngineContext
     private let state = Mutex(State())
     /// Keeps the rows of a long queue from using up all requests.
-    private let turns = Turnstile(places: Limits.wantedReadsInFlightMax)
+    private let turns = AsyncSemaphore(places: Limits.wantedReadsInFlightMax)
 
     private struct State {
         var rows: [TargetName: Row] = [:]
         var pauseCount = 0
         /// The turns of each user, so that none waits for the rows of another.
-        var users: [UInt32?: Turnstile] = [:]
+        var users: [UInt32?: AsyncSemaphore] = [:]
 
         /// The rows of one user: they take no place of those of another.
         func count(of uid: UInt32?) -> Int { rows.keys.count { $0.scope.scope.uid == uid } }
@@ -156,11 +156,11 @@ final class ReadsAfterWrites: Sendable {
         }
     }
 
-    private func turns(of name: TargetName) -> Turnstile {
+    private func turns(of name: TargetName) -> AsyncSemaphore {
         let uid = name.scope.scope.uid
         return state.withLock { state in
             if let known = state.users[uid] { return known }
-            let turns = Turnstile(places: Limits.wantedReadsPerUserMax)
+            let turns = AsyncSemaphore(places: Limits.wantedReadsPerUserMax)
             state.users[uid] = turns
             return turns
         }
