@@ -76,12 +76,12 @@ extension ModifierQueue {
             let state = entryState(record, clock, acceptedLimit)
         else { return }
         let owner = owners.use(record.scope).slot
-        let (party, isNew) = use(PartyKey(owner: owner, origin: originSlot(record.origin)))
+        let (account, isNew) = use(OriginAccountKey(owner: owner, origin: originSlot(record.origin)))
         // A stored pause may be a Retry-After, so it counts as one.
         let floor = if case .waiting(.retryWait(let end)) = state { end } else { Duration.zero }
         let node = Node(
             number: record.number,
-            party: party,
+            account: account,
             attempts: Int32(clamping: record.attempts),
             attemptsMax: record.attemptsMax.map { Int32(clamping: $0) } ?? .max,
             answersNotApplied: Int32(clamping: record.answersNotApplied),
@@ -105,14 +105,14 @@ extension ModifierQueue {
         depend(slot, on: record.dependsOn)
         if let first = record.joinedInto, slots[first] != nil { join([record.number], to: first) }
         if record.state == .authWait {
-            parties[Int(party)].refused.insert(record.number)
-            setAccess(party, .doubt(refusals: Limits.credentialRefusalsMax, trial: nil))
+            accounts[Int(account)].refused.insert(record.number)
+            setAccess(account, .doubt(refusals: Limits.credentialRefusalsMax, trial: nil))
         }
         refresh(slot)
         if record.state == .inFlight {
             change(slot, to: .unknown(until: record.resends ? clock.now : nil), &actions)
         }
-        if isNew, let end = restEnd(record.origin, record.scope) { rest(party, until: end) }
+        if isNew, let end = restEnd(record.origin, record.scope) { rest(account, until: end) }
     }
 
     mutating func settleOrphan(_ number: ModifierNumber, _ actions: inout [Action]) {
@@ -171,23 +171,23 @@ extension ModifierQueue {
         return slot
     }
 
-    private mutating func use(_ key: PartyKey) -> (party: Int32, isNew: Bool) {
-        let (party, isNew) = partyKeys.use(key)
-        guard isNew else { return (party, false) }
-        if Int(party) == parties.count {
-            parties.append(Party())
-            partyPositions.append()
-            partyTimerPositions.append()
+    private mutating func use(_ key: OriginAccountKey) -> (account: Int32, isNew: Bool) {
+        let (account, isNew) = accountKeys.use(key)
+        guard isNew else { return (account, false) }
+        if Int(account) == accounts.count {
+            accounts.append(OriginAccount())
+            accountPositions.append()
+            accountTimerPositions.append()
         } else {
-            parties[Int(party)] = Party()
+            accounts[Int(account)] = OriginAccount()
         }
-        return (party, true)
+        return (account, true)
     }
 
-    func party(of scope: Scope, at origin: OriginName) -> Int32? {
+    func account(of scope: Scope, at origin: OriginName) -> Int32? {
         guard let owner = owners.slot(of: scope), let origin = originSlots[origin] else {
             return nil
         }
-        return partyKeys.slot(of: PartyKey(owner: owner, origin: origin))
+        return accountKeys.slot(of: OriginAccountKey(owner: owner, origin: origin))
     }
 }

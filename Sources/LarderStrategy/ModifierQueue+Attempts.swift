@@ -21,9 +21,9 @@ extension ModifierQueue {
         nodes[Int(slot)].hadLeft = nodes[Int(slot)].mayHaveLeft
         nodes[Int(slot)].mayHaveLeft = true
         nodes[Int(slot)].isConditional = isConditional
-        let origin = partyKeys[nodes[Int(slot)].party].origin
+        let origin = accountKeys[nodes[Int(slot)].account].origin
         nodes[Int(slot)].sentWith = origins[Int(origin)].settings
-        nodes[Int(slot)].sentUnder = parties[Int(nodes[Int(slot)].party)].credential
+        nodes[Int(slot)].sentUnder = accounts[Int(nodes[Int(slot)].account)].credential
         refresh(slot)
         return finish([.send(number)], now)
     }
@@ -109,9 +109,9 @@ extension ModifierQueue {
         if case .trying(let outage, number) = origins[Int(origin)].reach {
             set(origin, .down(outage, trial: now))
         }
-        let party = nodes[Int(slot)].party
-        if case .trying(number) = parties[Int(party)].rest { setRest(party, rest) }
-        endTrial(of: party, number)
+        let account = nodes[Int(slot)].account
+        if case .trying(number) = accounts[Int(account)].rest { setRest(account, rest) }
+        endTrial(of: account, number)
     }
 
     /// An attempt has ended.
@@ -236,7 +236,7 @@ extension ModifierQueue {
 
     /// Counts the attempt as ended; returns the slot of its origin.
     private mutating func attemptLeft(_ slot: Int32) -> Int32 {
-        let origin = partyKeys[nodes[Int(slot)].party].origin
+        let origin = accountKeys[nodes[Int(slot)].account].origin
         origins[Int(origin)].underWay -= 1
         touch(origin)
         return origin

@@ -99,11 +99,11 @@ extension ModifierQueue {
         let number = leaders[number] ?? number
         let slot = try waiting(number)
         var actions: [Action] = []
-        let party = nodes[Int(slot)].party
-        let origin = partyKeys[party].origin
+        let account = nodes[Int(slot)].account
+        let origin = accountKeys[account].origin
         switch nodes[Int(slot)].state {
         case .waiting(.authWait):
-            accept(party, isOther: false, &actions)
+            accept(account, isOther: false, &actions)
             // After a restart the refusal may be forgotten; then it holds no modifier back.
             let isStillRefused = nodes[Int(slot)].state == .waiting(.authWait)
             if isStillRefused { change(slot, to: .queued, &actions) }
@@ -115,7 +115,7 @@ extension ModifierQueue {
             throw .nothingToRetry
         }
         if origins[Int(origin)].reach != .setOffline { wake(origin, now) }
-        if parties[Int(party)].rest.end != nil { setRest(party, .due) }
+        if accounts[Int(account)].rest.end != nil { setRest(account, .due) }
         return finish(actions, now)
     }
 

@@ -10,13 +10,13 @@ extension ModifierQueue {
     /// Checks all numbered invariants of the type's documentation: O(n), for tests.
     package func checkInvariants() {
         var underWay = Array(repeating: 0, count: origins.count)
-        var ready = Array(repeating: 0, count: parties.count)
+        var ready = Array(repeating: 0, count: accounts.count)
         for (number, slot) in slots {
             let node = nodes[Int(slot)]
             assert(node.number == number, "a number names its own node")
             check(slot)
-            if node.isUnderWay { underWay[Int(partyKeys[node.party].origin)] += 1 }
-            if node.isReady { ready[Int(node.party)] += 1 }
+            if node.isUnderWay { underWay[Int(accountKeys[node.account].origin)] += 1 }
+            if node.isReady { ready[Int(node.account)] += 1 }
             let unmet = dependencies[number] ?? []
             assert(unmet.count == Int(node.unmetDependencies), "dependencies are counted")
             assert(unmet.allSatisfy { slots[$0] != nil }, "unmet dependencies are in the queue")
@@ -28,27 +28,27 @@ extension ModifierQueue {
             assert(count <= Limits.modifiersInFlightMax, "attempts at an origin are bounded")
         }
         // 3
-        for party in partyKeys.inUse {
-            let (state, origin) = (parties[Int(party)], partyKeys[party].origin)
-            assert(state.ready.elements.count == ready[Int(party)], "the ready ones are counted")
-            let isIn = partyPositions[party] >= 0
-            assert(isIn == (ready[Int(party)] > 0 && state.mayBeAsked), "parties are in turn")
+        for account in accountKeys.inUse {
+            let (state, origin) = (accounts[Int(account)], accountKeys[account].origin)
+            assert(state.ready.elements.count == ready[Int(account)], "the ready ones are counted")
+            let isIn = accountPositions[account] >= 0
+            assert(isIn == (ready[Int(account)] > 0 && state.mayBeAsked), "accounts are in turn")
             // 7
             if case .doubt(_, let number?) = state.access {
                 let isTried = slots[number].map { nodes[Int($0)].isUnderWay } ?? false
                 assert(isTried, "a trial of a credential is under way")
             }
             // 6
-            let timer = Int(partyTimerPositions[party])
-            let end = timer < 0 ? nil : partyTimers.elements[timer].key
+            let timer = Int(accountTimerPositions[account])
+            let end = timer < 0 ? nil : accountTimers.elements[timer].key
             assert(end == state.rest.end, "rests end")
             if case .trying(let number) = state.rest {
                 let isTried = slots[number].map { nodes[Int($0)].isUnderWay } ?? false
                 assert(isTried, "a trial is under way")
             }
             guard isIn else { continue }
-            let element = origins[Int(origin)].parties.elements[Int(partyPositions[party])]
-            assert(element.slot == party && element.key == state.ready.first?.key, "by the least")
+            let element = origins[Int(origin)].accounts.elements[Int(accountPositions[account])]
+            assert(element.slot == account && element.key == state.ready.first?.key, "by the least")
         }
         assert(touchedOrigins.isEmpty, "an event sends all that may be sent")
         // 8

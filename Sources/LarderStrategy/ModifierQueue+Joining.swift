@@ -17,7 +17,7 @@ extension ModifierQueue {
         var numbers = [first.number]
         while numbers.count < Limits.joinedModifiersMax {
             let next = lanes.next(after: group, of: first.places)
-                .filter { mayFollow($0, group, numbers, first.party) }
+                .filter { mayFollow($0, group, numbers, first.account) }
                 .min { nodes[Int($0)].number < nodes[Int($1)].number }
             guard let next else { break }
             group.insert(next)
@@ -31,11 +31,11 @@ extension ModifierQueue {
         _ slot: Int32,
         _ group: Set<Int32>,
         _ numbers: [ModifierNumber],
-        _ party: Int32
+        _ account: Int32
     ) -> Bool {
         let node = nodes[Int(slot)]
         return node.mayFollow && !node.mayHaveLeft && node.state == .waiting(.queued)
-            && node.party == party && lanes.isDirectly(node.places, after: group)
+            && node.account == account && lanes.isDirectly(node.places, after: group)
             && (dependencies[node.number] ?? []).allSatisfy(numbers.contains)
     }
 

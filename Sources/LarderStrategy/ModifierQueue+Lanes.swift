@@ -52,7 +52,7 @@ extension ModifierQueue {
     /// The modifier gets in front of none in `underWay`.
     mutating func move(_ slot: Int32, to lanes: [Lane], after underWay: Set<Int32>) {
         leaveLanes(slot)
-        let owner = partyKeys[nodes[Int(slot)].party].owner
+        let owner = accountKeys[nodes[Int(slot)].account].owner
         enterLanes(slot, lanes, owner: owner, after: underWay)
         refresh(slot)
     }

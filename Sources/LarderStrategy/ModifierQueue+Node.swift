@@ -37,7 +37,7 @@ extension ModifierQueue {
     /// A modifier; without references, so that a hundred thousand are one block of memory.
     struct Node: Equatable, Sendable {
         let number: ModifierNumber
-        let party: Int32
+        let account: Int32
         /// The first of its places in the lanes; -1 without any.
         var places: Int32 = -1
         var closedPlaces: Int32 = 0
@@ -66,7 +66,7 @@ extension ModifierQueue {
         var floor = Duration.zero
         /// The number of attempts when another modifier's success ended its pause; -1 for never.
         var wokenAfter: Int32 = -1
-        /// The version of the origin's settings at its attempt, and of its party's credential.
+        /// The version of the origin's settings at its attempt, and of its account's credential.
         var sentWith: Int32 = 0
         var sentUnder: Int32 = 0
 
@@ -121,12 +121,12 @@ extension ModifierQueue {
     }
 
     /// An account of one user at one origin.
-    struct PartyKey: Hashable, Sendable {
+    struct OriginAccountKey: Hashable, Sendable {
         let owner: Int32
         let origin: Int32
     }
 
-    struct Party: Sendable {
+    struct OriginAccount: Sendable {
         /// The modifiers that may be sent, by their numbers.
         var ready = SlotHeap<ModifierNumber>()
         /// The modifiers that wait for a credential: the origin refused theirs, or there is none.
@@ -136,11 +136,11 @@ extension ModifierQueue {
         var credential: Int32 = 0
         var rest = Rest.open
 
-        /// Whether nothing about the party itself keeps its modifiers from being sent.
+        /// Whether nothing about the account itself keeps its modifiers from being sent.
         var mayBeAsked: Bool { access.admits && rest.admits }
     }
 
-    /// How far a party's credential is trusted.
+    /// How far an account's credential is trusted.
     enum Access: Equatable, Sendable {
         case open
         /// Sends one modifier at a time, after so many refusals in a row; the trial is in flight.
@@ -155,7 +155,7 @@ extension ModifierQueue {
         }
     }
 
-    /// How a party respects the time for which an origin told it to wait.
+    /// How an account respects the time for which an origin told it to wait.
     enum Rest: Equatable, Sendable {
         case open
         case resting(until: Duration)
@@ -186,8 +186,8 @@ extension ModifierQueue {
         var reach = Reach.open
         /// Attempts between their send step and their end.
         var underWay = 0
-        /// The origin's parties that have a ready modifier, by its number.
-        var parties = SlotHeap<ModifierNumber>()
+        /// The origin's accounts that have a ready modifier, by its number.
+        var accounts = SlotHeap<ModifierNumber>()
         /// Whether a modifier may be sendable now that was not before.
         var isTouched = false
         /// Attempts in a row that ended without an effect; two are an outage.

@@ -64,9 +64,9 @@ extension ModifierQueue {
             nodes[Int(slot)].mayLead = record.mayLead
             nodes[Int(slot)].mayFollow = record.mayFollow
         }
-        for party in partyKeys.inUse where partyKeys[party].origin == origin {
-            accept(party, &actions)
-            if parties[Int(party)].rest.end != nil { setRest(party, .due) }
+        for account in accountKeys.inUse where accountKeys[account].origin == origin {
+            accept(account, &actions)
+            if accounts[Int(account)].rest.end != nil { setRest(account, .due) }
         }
         if origins[Int(origin)].reach != .setOffline { wake(origin, now) }
         endPauses(at: origin, isAskedTimeOver: true, now)

@@ -10,33 +10,33 @@ extension ModifierQueue {
         until end: Duration,
         now: Duration
     ) -> [Action] {
-        if let party = party(of: scope, at: name) { rest(party, until: end) }
+        if let account = account(of: scope, at: name) { rest(account, until: end) }
         return timePassed(now: now)
     }
 
     /// The origin and the account of a modifier; nil if the number is not known here.
     package func account(of number: ModifierNumber) -> (origin: OriginName, scope: Scope)? {
         guard let slot = slots[number] else { return nil }
-        let key = partyKeys[nodes[Int(slot)].party]
+        let key = accountKeys[nodes[Int(slot)].account]
         return (origins[Int(key.origin)].name, owners[key.owner])
     }
 
-    mutating func rest(_ party: Int32, until end: Duration) {
-        if case .resting(let known) = parties[Int(party)].rest, known >= end { return }
-        setRest(party, .resting(until: end))
+    mutating func rest(_ account: Int32, until end: Duration) {
+        if case .resting(let known) = accounts[Int(account)].rest, known >= end { return }
+        setRest(account, .resting(until: end))
     }
 
-    mutating func setRest(_ party: Int32, _ rest: Rest) {
-        parties[Int(party)].rest = rest
-        partyTimers.set(party, rest.end, &partyTimerPositions)
-        refreshParty(party)
+    mutating func setRest(_ account: Int32, _ rest: Rest) {
+        accounts[Int(account)].rest = rest
+        accountTimers.set(account, rest.end, &accountTimerPositions)
+        refreshParty(account)
     }
 
-    mutating func endRest(_ party: Int32) {
-        switch parties[Int(party)].rest {
-        case .resting: setRest(party, .due)
-        case .waking: setRest(party, .open)
-        case .open, .due, .trying: setRest(party, parties[Int(party)].rest)
+    mutating func endRest(_ account: Int32) {
+        switch accounts[Int(account)].rest {
+        case .resting: setRest(account, .due)
+        case .waking: setRest(account, .open)
+        case .open, .due, .trying: setRest(account, accounts[Int(account)].rest)
         }
     }
 
@@ -48,15 +48,15 @@ extension ModifierQueue {
         _ now: Duration
     ) {
         let node = nodes[Int(slot)]
-        if case .notNow(_, let time?, _) = verdict { return rest(node.party, until: now + time) }
-        guard case .trying(node.number) = parties[Int(node.party)].rest else { return }
+        if case .notNow(_, let time?, _) = verdict { return rest(node.account, until: now + time) }
+        guard case .trying(node.number) = accounts[Int(node.account)].rest else { return }
         switch verdict {
         case .confirmed, .accepted, .refused, .conflict, .authNeeded:
-            setRest(node.party, .waking(until: now + Limits.wakeTimeMax * chance))
+            setRest(node.account, .waking(until: now + Limits.wakeTimeMax * chance))
         case .notNow, .serverFailed, .unclear, .captive:
-            rest(node.party, until: now + Self.pause(after: node.attempts, chance: chance))
+            rest(node.account, until: now + Self.pause(after: node.attempts, chance: chance))
         case .neverLeft, .noCredential:
-            setRest(node.party, .due)
+            setRest(node.account, .due)
         }
     }
 
@@ -84,7 +84,7 @@ extension ModifierQueue {
         guard origins[Int(origin)].failing >= 2 else { return }
         let wake = now + Limits.wakeTimeMax * chance
         for slot in timers.elements.map(\.slot)
-        where nodes[Int(slot)].mayBeWoken && partyKeys[nodes[Int(slot)].party].origin == origin {
+        where nodes[Int(slot)].mayBeWoken && accountKeys[nodes[Int(slot)].account].origin == origin {
             if endPause(of: slot, at: max(wake, nodes[Int(slot)].floor)) {
                 nodes[Int(slot)].wokenAfter = nodes[Int(slot)].attempts
             }
@@ -93,7 +93,7 @@ extension ModifierQueue {
 
     /// Ends the pauses at an origin, also those whose rows are just being written.
     mutating func endPauses(at origin: Int32, isAskedTimeOver: Bool, _ now: Duration) {
-        for slot in slots.values where partyKeys[nodes[Int(slot)].party].origin == origin {
+        for slot in slots.values where accountKeys[nodes[Int(slot)].account].origin == origin {
             if isAskedTimeOver { nodes[Int(slot)].floor = .zero }
             endPause(of: slot, at: max(now, nodes[Int(slot)].floor))
         }

@@ -135,7 +135,7 @@ extension ModifierQueue {
         _ outcome: Outcome,
         _ actions: inout [Action]
     ) {
-        forgetRefusal(of: number, nodes[Int(slot)].party)
+        forgetRefusal(of: number, nodes[Int(slot)].account)
         for parent in dependencies.removeValue(forKey: number) ?? [] {
             forget(number, under: parent)
         }
@@ -168,12 +168,12 @@ extension ModifierQueue {
 
     private mutating func release(_ slot: Int32) {
         timers.remove(slot, &timerPositions)
-        let party = nodes[Int(slot)].party
-        let key = partyKeys[party]
+        let account = nodes[Int(slot)].account
+        let key = accountKeys[account]
         freeSlots.append(slot)
-        if partyKeys.release(party) {
-            partyTimers.remove(party, &partyTimerPositions)
-            origins[Int(key.origin)].parties.remove(party, &partyPositions)
+        if accountKeys.release(account) {
+            accountTimers.remove(account, &accountTimerPositions)
+            origins[Int(key.origin)].accounts.remove(account, &accountPositions)
         }
         _ = owners.release(key.owner)
     }

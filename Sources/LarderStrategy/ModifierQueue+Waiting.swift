@@ -28,16 +28,16 @@ extension ModifierQueue {
         case .paused(let lane): return .pausedLane(lane)
         case nil: break
         }
-        if case .doubt(_, let trial) = parties[Int(node.party)].access {
+        if case .doubt(_, let trial) = accounts[Int(node.account)].access {
             if trial != nil { return .turn }
-            if !parties[Int(node.party)].access.admits { return .credential }
+            if !accounts[Int(node.account)].access.admits { return .credential }
         }
-        switch parties[Int(node.party)].rest {
+        switch accounts[Int(node.account)].rest {
         case .open, .due: break
         case .resting(let end), .waking(let end): return .rest(until: end)
         case .trying: return .rest(until: nil)
         }
-        switch origins[Int(partyKeys[node.party].origin)].reach {
+        switch origins[Int(accountKeys[node.account].origin)].reach {
         case .open: return .turn
         case .waking(let end): return .offline(until: end)
         case .down(let outage, let end):

@@ -6,14 +6,14 @@ package import LarderModel
 ///
 /// - *lane*: modifiers that are sent in the order of their numbers. A lane belongs to one account
 ///   of one user; a modifier is in the lanes of its targets and in the named one.
-/// - *party*: one account of one user at one origin, which is the holder of a credential there.
+/// - *account*: one account of one user at one origin, which is the holder of a credential there.
 /// - *step*: a durable change, returned as an action. An event says that it is committed; until
 ///   then the queue begins nothing else with the modifier.
 /// - *ready*: in a state to be sent, first in all its lanes, none of them paused, no dependency
-///   left. A ready modifier is sent as soon as its party and its origin allow.
-/// - *trial*: the one modifier that is sent to an origin that was down, or of a party that rests.
-/// - *rest*: time for which the origin has told a party to wait, in answer to any request.
-/// - *doubt*: the origin refused a party's credential, or the party has a new one that no answer
+///   left. A ready modifier is sent as soon as its account and its origin allow.
+/// - *trial*: the one modifier that is sent to an origin that was down, or of an account that rests.
+/// - *rest*: time for which the origin has told an account to wait, in answer to any request.
+/// - *doubt*: the origin refused an account's credential, or the account has a new one that no answer
 ///   has confirmed yet.
 /// - *outage*: the origin cannot be reached, or two attempts in a row ended without an effect.
 /// - *group*: modifiers that are sent as one request; the others are *joined* to the first.
@@ -50,7 +50,7 @@ package import LarderModel
 /// From each of these an operator can set it offline. From there it becomes `down`, and is tried
 /// immediately.
 ///
-/// # Rests of a party
+/// # Rests of an account
 ///
 /// ```
 ///          it has asked       the time has come, or an operator
@@ -61,10 +61,10 @@ package import LarderModel
 ///                └─────────│─────────────────────────────────┘
 /// ```
 ///
-/// While a party rests, another such answer can only move the end later. Only an operator moves it
+/// While an account rests, another such answer can only move the end later. Only an operator moves it
 /// nearer.
 ///
-/// # Access of a party
+/// # Access of an account
 ///
 /// ```
 ///          a refusal, or a new credential          three refusals in a row
@@ -79,14 +79,14 @@ package import LarderModel
 /// 1. A modifier is being sent only if no earlier one shares a lane, and it has no dependency
 ///    left. So each lane has one in flight at most.
 /// 2. At most ``Limits/modifiersInFlightMax`` attempts are under way at an origin.
-/// 3. Every ready modifier is in its party's `ready`. The party is in its origin's `parties`,
+/// 3. Every ready modifier is in its account's `ready`. The account is in its origin's `accounts`,
 ///    unless its access or its rest forbids to send.
 /// 4. Each state that ends after a time has its wake time.
 /// 5. A step happens once: a modifier leaves only after its settle step, or once an answer has
 ///    settled it.
-/// 6. A party on trial has one modifier under way that was sent since. A party that rests sends
+/// 6. An account on trial has one modifier under way that was sent since. An account that rests sends
 ///    none.
-/// 7. A party in doubt sends one modifier at a time, and none after
+/// 7. An account in doubt sends one modifier at a time, and none after
 ///    ``Limits/credentialRefusalsMax`` refusals in a row.
 /// 8. A joined modifier waits in `queued` for the end of the first of its group.
 package struct ModifierQueue: Sendable {
@@ -98,8 +98,8 @@ package struct ModifierQueue: Sendable {
     var owners = Interned<Scope>()
     var originSlots: [OriginName: Int32] = [:]
     var origins: [Origin] = []
-    var partyKeys = Interned<PartyKey>()
-    var parties: [Party] = []
+    var accountKeys = Interned<OriginAccountKey>()
+    var accounts: [OriginAccount] = []
     var lanes = LaneTable()
 
     /// The unsettled modifiers that each modifier depends on.
@@ -117,12 +117,12 @@ package struct ModifierQueue: Sendable {
 
     var timers = SlotHeap<Duration>()
     var originTimers = SlotHeap<Duration>()
-    var partyTimers = SlotHeap<Duration>()
+    var accountTimers = SlotHeap<Duration>()
     var timerPositions = SlotPositions()
     var readyPositions = SlotPositions()
-    var partyPositions = SlotPositions()
+    var accountPositions = SlotPositions()
     var originTimerPositions = SlotPositions()
-    var partyTimerPositions = SlotPositions()
+    var accountTimerPositions = SlotPositions()
     var touchedOrigins: [Int32] = []
 
     package init() {}
@@ -132,7 +132,7 @@ package struct ModifierQueue: Sendable {
 
     /// When to call ``timePassed(now:)`` next; nil while no state ends without an event.
     package var nextWake: Duration? {
-        [timers.first?.key, originTimers.first?.key, partyTimers.first?.key].compactMap { $0 }.min()
+        [timers.first?.key, originTimers.first?.key, accountTimers.first?.key].compactMap { $0 }.min()
     }
 
     /// The time of ``nextWake`` has come; other times do no harm.
@@ -152,8 +152,8 @@ package struct ModifierQueue: Sendable {
             if case .waking = origins[Int(slot)].reach { origins[Int(slot)].reach = .open }
             touch(slot)
         }
-        while let (due, party) = partyTimers.first, due <= now {
-            endRest(party)
+        while let (due, account) = accountTimers.first, due <= now {
+            endRest(account)
         }
         while let origin = touchedOrigins.popLast() {
             origins[Int(origin)].isTouched = false
@@ -184,15 +184,15 @@ package struct ModifierQueue: Sendable {
 
     /// The number of moves in heaps so far, which is the work that grows with the queue.
     package var moves: Int {
-        timerPositions.moves + originTimerPositions.moves + partyTimerPositions.moves
-            + readyPositions.moves + partyPositions.moves
+        timerPositions.moves + originTimerPositions.moves + accountTimerPositions.moves
+            + readyPositions.moves + accountPositions.moves
     }
 
     // MARK: Sending
 
     private mutating func start(_ origin: Int32, _ actions: inout [Action], _ now: Duration) {
         while origins[Int(origin)].underWay < Limits.modifiersInFlightMax,
-            let party = origins[Int(origin)].parties.first?.slot
+            let account = origins[Int(origin)].accounts.first?.slot
         {
             let outage: Outage?
             switch origins[Int(origin)].reach {
@@ -200,21 +200,21 @@ package struct ModifierQueue: Sendable {
             case .down(let known, let trial) where trial <= now: outage = known
             case .down, .waking, .trying, .setOffline: return
             }
-            guard let slot = parties[Int(party)].ready.first?.slot else {
-                preconditionFailure("a ready party has a ready modifier")
+            guard let slot = accounts[Int(account)].ready.first?.slot else {
+                preconditionFailure("a ready account has a ready modifier")
             }
             if let outage, outage.isCaptive, !nodes[Int(slot)].isRepeatable {
                 return probe(origin, outage, &actions, now)
             }
             let number = nodes[Int(slot)].number
             if let outage { origins[Int(origin)].reach = .trying(outage, number) }
-            if parties[Int(party)].rest == .due { setRest(party, .trying(number)) }
-            noteTrial(of: party, number)
+            if accounts[Int(account)].rest == .due { setRest(account, .trying(number)) }
+            noteTrial(of: account, number)
             origins[Int(origin)].underWay += 1
             var wasUnknown = false
             if case .waiting(.unknown) = nodes[Int(slot)].state { wasUnknown = true }
             nodes[Int(slot)].state = .committingSend(wasUnknown: wasUnknown)
-            nodes[Int(slot)].sentUnder = parties[Int(party)].credential
+            nodes[Int(slot)].sentUnder = accounts[Int(account)].credential
             refresh(slot)
             let followers = followers(of: slot)
             join(followers, to: number)
@@ -239,18 +239,18 @@ package struct ModifierQueue: Sendable {
         let wasReady = readyPositions[slot] >= 0
         guard node.isReady != wasReady else { return }
         let number = node.isReady ? node.number : nil
-        parties[Int(node.party)].ready.set(slot, number, &readyPositions)
-        refreshParty(node.party)
+        accounts[Int(node.account)].ready.set(slot, number, &readyPositions)
+        refreshParty(node.account)
     }
 
-    /// Sorts a party by its first ready modifier, or removes it from its origin's `parties`.
-    mutating func refreshParty(_ party: Int32) {
-        let origin = partyKeys[party].origin
-        if parties[Int(party)].mayBeAsked, let first = parties[Int(party)].ready.first?.key {
-            origins[Int(origin)].parties.set(party, first, &partyPositions)
+    /// Sorts an account by its first ready modifier, or removes it from its origin's `accounts`.
+    mutating func refreshParty(_ account: Int32) {
+        let origin = accountKeys[account].origin
+        if accounts[Int(account)].mayBeAsked, let first = accounts[Int(account)].ready.first?.key {
+            origins[Int(origin)].accounts.set(account, first, &accountPositions)
             touch(origin)
         } else {
-            origins[Int(origin)].parties.remove(party, &partyPositions)
+            origins[Int(origin)].accounts.remove(account, &accountPositions)
         }
     }
 
@@ -289,7 +289,7 @@ package struct ModifierQueue: Sendable {
     mutating func endChange(_ slot: Int32, _ written: Written, _ actions: inout [Action]) {
         nodes[Int(slot)].state = .waiting(written)
         if case .accepted = written { leaveLanes(slot) }
-        let refused = parties[Int(nodes[Int(slot)].party)].refused
+        let refused = accounts[Int(nodes[Int(slot)].account)].refused
         if written == .authWait, !refused.contains(nodes[Int(slot)].number) {
             // The account got another credential meanwhile, even if that was refused, too.
             change(slot, to: .queued, &actions)
