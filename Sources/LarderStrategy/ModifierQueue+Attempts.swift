@@ -106,7 +106,7 @@ extension ModifierQueue {
     /// Ends a send step after which nothing is sent: if it was a trial, another modifier is tried.
     mutating func trialLeft(_ slot: Int32, rest: Rest, _ now: Duration) {
         let (origin, number) = (attemptLeft(slot), nodes[Int(slot)].number)
-        if case .trying(let outage, number) = origins[Int(origin)].reach {
+        if case .trying(let outage, number) = origins[Int(origin)].availability {
             set(origin, .down(outage, trial: now))
         }
         let account = nodes[Int(slot)].account
@@ -131,7 +131,7 @@ extension ModifierQueue {
         let isOutdated = nodes[Int(slot)].sentWith != origins[Int(origin)].settings
         let verdict = isOutdated ? verdict.underOtherSettings : verdict
         if verdict.isPerhapsApplied { nodes[Int(slot)].isPerhapsApplied = true }
-        noteReach(of: origin, verdict, trial: number, chance, now)
+        noteAvailability(of: origin, verdict, trial: number, chance, now)
         noteOutage(origin, verdict, chance, now)
         noteRest(slot, verdict, chance, now)
         let isRefused = noteAccess(slot, verdict, isOutdated: isOutdated)
@@ -209,7 +209,7 @@ extension ModifierQueue {
         change(slot, to: .retryWait(until: now + pause), &actions)
     }
 
-    private mutating func noteReach(
+    private mutating func noteAvailability(
         of origin: Int32,
         _ verdict: ModifierVerdict,
         trial: ModifierNumber,
@@ -222,14 +222,14 @@ extension ModifierQueue {
             reached(origin, chance, now)
         case .noCredential:
             // The origin was not asked, so another modifier becomes the trial.
-            guard case .trying(let outage, trial) = origins[Int(origin)].reach else { return }
+            guard case .trying(let outage, trial) = origins[Int(origin)].availability else { return }
             set(origin, .down(outage, trial: now))
         case .captive:
             notReached(origin, isCaptive: true, trial: trial, chance, now)
         case .neverLeft:
             notReached(origin, isCaptive: false, trial: trial, chance, now)
         case .unclear(.lost):
-            guard case .trying(let outage, trial) = origins[Int(origin)].reach else { return }
+            guard case .trying(let outage, trial) = origins[Int(origin)].availability else { return }
             notReached(origin, isCaptive: outage.isCaptive, trial: trial, chance, now)
         }
     }

@@ -114,7 +114,7 @@ extension ModifierQueue {
         case .waiting, .answered, .committingSend, .inFlight, .changing, .settling:
             throw .nothingToRetry
         }
-        if origins[Int(origin)].reach != .setOffline { wake(origin, now) }
+        if origins[Int(origin)].availability != .setOffline { wake(origin, now) }
         if accounts[Int(account)].rest.end != nil { setRest(account, .due) }
         return finish(actions, now)
     }

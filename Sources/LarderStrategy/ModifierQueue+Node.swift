@@ -183,7 +183,7 @@ extension ModifierQueue {
 
     struct Origin: Sendable {
         let name: OriginName
-        var reach = Reach.open
+        var availability = OriginAvailability.open
         /// Attempts between their send step and their end.
         var underWay = 0
         /// The origin's accounts that have a ready modifier, by its number.
@@ -196,7 +196,7 @@ extension ModifierQueue {
         var settings: Int32 = 0
     }
 
-    enum Reach: Equatable, Sendable {
+    enum OriginAvailability: Equatable, Sendable {
         case open
         /// The origin has answered again; the waiting modifiers follow from then on.
         case waking(until: Duration)

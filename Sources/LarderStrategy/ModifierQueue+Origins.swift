@@ -17,7 +17,7 @@ extension ModifierQueue {
         return timePassed(now: now)
     }
 
-    /// A request could not reach the origin, or a portal answered in its place.
+    /// A request could not availability the origin, or a portal answered in its place.
     package mutating func originWentDown(
         _ name: OriginName,
         isCaptive: Bool,
@@ -68,7 +68,7 @@ extension ModifierQueue {
             accept(account, &actions)
             if accounts[Int(account)].rest.end != nil { setRest(account, .due) }
         }
-        if origins[Int(origin)].reach != .setOffline { wake(origin, now) }
+        if origins[Int(origin)].availability != .setOffline { wake(origin, now) }
         endPauses(at: origin, isAskedTimeOver: true, now)
         return finish(actions, now)
     }
@@ -94,7 +94,7 @@ extension ModifierQueue {
     }
 
     mutating func wake(_ origin: Int32, _ now: Duration) {
-        switch origins[Int(origin)].reach {
+        switch origins[Int(origin)].availability {
         case .open, .waking, .trying: break
         case .down(let outage, _): set(origin, .down(outage, trial: now))
         case .setOffline:
@@ -114,7 +114,7 @@ extension ModifierQueue {
     }
 
     mutating func reached(_ origin: Int32, _ chance: Double, _ now: Duration) {
-        switch origins[Int(origin)].reach {
+        switch origins[Int(origin)].availability {
         case .open, .waking, .setOffline: break
         case .down, .trying: set(origin, .waking(until: now + Limits.wakeTimeMax * chance))
         }
@@ -130,18 +130,18 @@ extension ModifierQueue {
     ) {
         origins[Int(origin)].failing = 2
         var outage: Outage
-        switch origins[Int(origin)].reach {
+        switch origins[Int(origin)].availability {
         case .open, .waking:
             outage = Outage(isCaptive: isCaptive, failures: 0)
         case .trying(let known, let number) where number == trial:
             outage = Outage(isCaptive: isCaptive, failures: known.failures + 1)
         case .trying(var known, let number):
             known.isCaptive = isCaptive
-            origins[Int(origin)].reach = .trying(known, number)
+            origins[Int(origin)].availability = .trying(known, number)
             return
         case .down(var known, let trial):
             known.isCaptive = isCaptive
-            origins[Int(origin)].reach = .down(known, trial: trial)
+            origins[Int(origin)].availability = .down(known, trial: trial)
             return
         case .setOffline:
             return
@@ -176,9 +176,9 @@ extension ModifierQueue {
         actions.append(.probe(origins[Int(origin)].name))
     }
 
-    mutating func set(_ origin: Int32, _ reach: Reach) {
-        origins[Int(origin)].reach = reach
-        switch reach {
+    mutating func set(_ origin: Int32, _ availability: OriginAvailability) {
+        origins[Int(origin)].availability = availability
+        switch availability {
         case .waking(let end), .down(_, let end):
             originTimers.set(origin, end, &originTimerPositions)
         case .open, .trying, .setOffline:

@@ -37,7 +37,7 @@ extension ModifierQueue {
         case .resting(let end), .waking(let end): return .rest(until: end)
         case .trying: return .rest(until: nil)
         }
-        switch origins[Int(accountKeys[node.account].origin)].reach {
+        switch origins[Int(accountKeys[node.account].origin)].availability {
         case .open: return .turn
         case .waking(let end): return .offline(until: end)
         case .down(let outage, let end):

@@ -149,7 +149,7 @@ package struct ModifierQueue: Sendable {
         }
         while let (due, slot) = originTimers.first, due <= now {
             originTimers.remove(slot, &originTimerPositions)
-            if case .waking = origins[Int(slot)].reach { origins[Int(slot)].reach = .open }
+            if case .waking = origins[Int(slot)].availability { origins[Int(slot)].availability = .open }
             touch(slot)
         }
         while let (due, account) = accountTimers.first, due <= now {
@@ -195,7 +195,7 @@ package struct ModifierQueue: Sendable {
             let account = origins[Int(origin)].accounts.first?.slot
         {
             let outage: Outage?
-            switch origins[Int(origin)].reach {
+            switch origins[Int(origin)].availability {
             case .open: outage = nil
             case .down(let known, let trial) where trial <= now: outage = known
             case .down, .waking, .trying, .setOffline: return
@@ -207,7 +207,7 @@ package struct ModifierQueue: Sendable {
                 return probe(origin, outage, &actions, now)
             }
             let number = nodes[Int(slot)].number
-            if let outage { origins[Int(origin)].reach = .trying(outage, number) }
+            if let outage { origins[Int(origin)].availability = .trying(outage, number) }
             if accounts[Int(account)].rest == .due { setRest(account, .trying(number)) }
             noteTrial(of: account, number)
             origins[Int(origin)].underWay += 1
