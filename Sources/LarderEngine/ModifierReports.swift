@@ -386,7 +386,7 @@ extension ModifierWait {
         case .decision: self.init(reason: "decision")
         case .offline(let end): self.init(reason: "offline", until: moment(end))
         case .captive(let end): self.init(reason: "captive", until: moment(end))
-        case .trial: self.init(reason: "offline")
+        case .probe: self.init(reason: "offline")
         case .setOffline: self.init(reason: "set_offline")
         case .rest(let end): self.init(reason: "rest", until: end.map(moment))
         case .turn: self.init(reason: "turn")

@@ -106,7 +106,7 @@ extension ModifierQueue {
         if let first = record.joinedInto, slots[first] != nil { join([record.number], to: first) }
         if record.state == .authWait {
             accounts[Int(account)].refused.insert(record.number)
-            setAccess(account, .doubt(refusals: Limits.credentialRefusalsMax, trial: nil))
+            setAccess(account, .doubt(refusals: Limits.credentialRefusalsMax, probe: nil))
         }
         refresh(slot)
         if record.state == .inFlight {

@@ -113,12 +113,12 @@ extension ModifierQueue {
         /// The origin is down; this modifier or another one tries it at `until`.
         case offline(until: Duration)
         case captive(until: Duration)
-        /// The origin is down; the named modifier is in flight as its trial.
-        case trial(ModifierNumber)
+        /// The origin is down; the named modifier is in flight as its probe.
+        case probe(ModifierNumber)
         case setOffline
         /// The origin told the account to wait; one of its modifiers is tried at `until`.
         ///
-        /// Nil while that trial is in flight.
+        /// Nil while that probe is in flight.
         case rest(until: Duration?)
         /// The origin already has as many modifiers in flight as it may have.
         case turn

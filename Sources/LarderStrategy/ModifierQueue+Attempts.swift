@@ -30,8 +30,8 @@ extension ModifierQueue {
 
     /// The send step could not be committed, for example because the disk is full.
     ///
-    /// Nothing has changed, and the modifier is tried again after a pause. If it was the trial of
-    /// an origin that is down, another modifier becomes the trial.
+    /// Nothing has changed, and the modifier is tried again after a pause. If it was the probe of
+    /// an origin that is down, another modifier becomes the probe.
     package mutating func sendNotCommitted(
         _ number: ModifierNumber,
         chance: Double,
@@ -45,7 +45,7 @@ extension ModifierQueue {
         nodes[Int(slot)].state = .waiting(row)
         nodes[Int(slot)].isDue = false
         if !nodes[Int(slot)].mayHaveLeft { part(number) }
-        trialLeft(slot, rest: .resting(until: end), now)
+        probeLeft(slot, rest: .resting(until: end), now)
         refresh(slot)
         restoreOrder(slot)
         return timePassed(now: now)
@@ -61,7 +61,7 @@ extension ModifierQueue {
             return []
         }
         var actions: [Action] = []
-        trialLeft(slot, rest: .due, now)
+        probeLeft(slot, rest: .due, now)
         conflict(slot, step, &actions)
         return finish(actions, now)
     }
@@ -103,15 +103,15 @@ extension ModifierQueue {
         return others + attemptEnded(number, verdict, rules: rules, chance: chance, now: now)
     }
 
-    /// Ends a send step after which nothing is sent: if it was a trial, another modifier is tried.
-    mutating func trialLeft(_ slot: Int32, rest: Rest, _ now: Duration) {
+    /// Ends a send step after which nothing is sent: if it was a probe, another modifier is tried.
+    mutating func probeLeft(_ slot: Int32, rest: Rest, _ now: Duration) {
         let (origin, number) = (attemptLeft(slot), nodes[Int(slot)].number)
-        if case .trying(let outage, number) = origins[Int(origin)].availability {
-            set(origin, .down(outage, trial: now))
+        if case .halfOpen(let outage, number) = origins[Int(origin)].availability {
+            set(origin, .down(outage, probe: now))
         }
         let account = nodes[Int(slot)].account
-        if case .trying(number) = accounts[Int(account)].rest { setRest(account, rest) }
-        endTrial(of: account, number)
+        if case .halfOpen(number) = accounts[Int(account)].rest { setRest(account, rest) }
+        endProbe(of: account, number)
     }
 
     /// An attempt has ended.
@@ -131,7 +131,7 @@ extension ModifierQueue {
         let isOutdated = nodes[Int(slot)].sentWith != origins[Int(origin)].settings
         let verdict = isOutdated ? verdict.underOtherSettings : verdict
         if verdict.isPerhapsApplied { nodes[Int(slot)].isPerhapsApplied = true }
-        noteAvailability(of: origin, verdict, trial: number, chance, now)
+        noteAvailability(of: origin, verdict, probe: number, chance, now)
         noteOutage(origin, verdict, chance, now)
         noteRest(slot, verdict, chance, now)
         let isRefused = noteAccess(slot, verdict, isOutdated: isOutdated)
@@ -212,7 +212,7 @@ extension ModifierQueue {
     private mutating func noteAvailability(
         of origin: Int32,
         _ verdict: ModifierVerdict,
-        trial: ModifierNumber,
+        probe: ModifierNumber,
         _ chance: Double,
         _ now: Duration
     ) {
@@ -221,16 +221,16 @@ extension ModifierQueue {
             .unclear(.gateway), .unclear(.refusedRepeat):
             reached(origin, chance, now)
         case .noCredential:
-            // The origin was not asked, so another modifier becomes the trial.
-            guard case .trying(let outage, trial) = origins[Int(origin)].availability else { return }
-            set(origin, .down(outage, trial: now))
+            // The origin was not asked, so another modifier becomes the probe.
+            guard case .halfOpen(let outage, probe) = origins[Int(origin)].availability else { return }
+            set(origin, .down(outage, probe: now))
         case .captive:
-            notReached(origin, isCaptive: true, trial: trial, chance, now)
+            notReached(origin, isCaptive: true, probe: probe, chance, now)
         case .neverLeft:
-            notReached(origin, isCaptive: false, trial: trial, chance, now)
+            notReached(origin, isCaptive: false, probe: probe, chance, now)
         case .unclear(.lost):
-            guard case .trying(let outage, trial) = origins[Int(origin)].availability else { return }
-            notReached(origin, isCaptive: outage.isCaptive, trial: trial, chance, now)
+            guard case .halfOpen(let outage, probe) = origins[Int(origin)].availability else { return }
+            notReached(origin, isCaptive: outage.isCaptive, probe: probe, chance, now)
         }
     }
 

@@ -29,7 +29,7 @@ extension ModifierQueue {
         let refused = accounts[Int(account)].refused
         guard accounts[Int(account)].access != .open || !refused.isEmpty else { return }
         accounts[Int(account)].refused = []
-        setAccess(account, .doubt(refusals: 0, trial: nil))
+        setAccess(account, .doubt(refusals: 0, probe: nil))
         for number in refused.sorted() {
             guard let slot = slots[number], nodes[Int(slot)].state == .waiting(.authWait)
             else { continue }
@@ -45,12 +45,12 @@ extension ModifierQueue {
     /// A send step begins: in doubt, the account's other modifiers wait for its end.
     mutating func noteTrial(of account: Int32, _ number: ModifierNumber) {
         guard case .doubt(let refusals, nil) = accounts[Int(account)].access else { return }
-        setAccess(account, .doubt(refusals: refusals, trial: number))
+        setAccess(account, .doubt(refusals: refusals, probe: number))
     }
 
-    mutating func endTrial(of account: Int32, _ number: ModifierNumber) {
+    mutating func endProbe(of account: Int32, _ number: ModifierNumber) {
         guard case .doubt(let refusals, number) = accounts[Int(account)].access else { return }
-        setAccess(account, .doubt(refusals: refusals, trial: nil))
+        setAccess(account, .doubt(refusals: refusals, probe: nil))
     }
 
     /// An attempt has ended; true if the account's present credential was refused or is missing.
@@ -60,7 +60,7 @@ extension ModifierQueue {
         isOutdated: Bool
     ) -> Bool {
         let node = nodes[Int(slot)]
-        endTrial(of: node.account, node.number)
+        endProbe(of: node.account, node.number)
         guard !isOutdated, node.sentUnder == accounts[Int(node.account)].credential else {
             return false
         }
@@ -72,17 +72,17 @@ extension ModifierQueue {
         case (.authNeeded, let access):
             accounts[Int(node.account)].refused.insert(node.number)
             switch access {
-            case .open: setAccess(node.account, .doubt(refusals: 1, trial: nil))
-            case .doubt(let refusals, let trial):
+            case .open: setAccess(node.account, .doubt(refusals: 1, probe: nil))
+            case .doubt(let refusals, let probe):
                 let count = min(refusals + 1, Limits.credentialRefusalsMax)
-                setAccess(node.account, .doubt(refusals: count, trial: trial))
+                setAccess(node.account, .doubt(refusals: count, probe: probe))
             }
             return true
         case (.confirmed, .doubt), (.accepted, .doubt):
             setAccess(node.account, .open)
-        case (.refused, .doubt(_, let trial)), (.conflict, .doubt(_, let trial)):
+        case (.refused, .doubt(_, let probe)), (.conflict, .doubt(_, let probe)):
             // Not an answer to the credential, nor a proof of it.
-            setAccess(node.account, .doubt(refusals: 0, trial: trial))
+            setAccess(node.account, .doubt(refusals: 0, probe: probe))
         case (.confirmed, .open), (.accepted, .open), (.refused, .open),
             (.conflict, .open), (.notNow, _),
             (.serverFailed, _), (.unclear, _), (.captive, _), (.neverLeft, _):
@@ -98,8 +98,8 @@ extension ModifierQueue {
     mutating func forgetRefusal(of number: ModifierNumber, _ account: Int32) {
         guard accounts[Int(account)].refused.remove(number) != nil,
             accounts[Int(account)].refused.isEmpty,
-            case .doubt(_, let trial) = accounts[Int(account)].access
+            case .doubt(_, let probe) = accounts[Int(account)].access
         else { return }
-        setAccess(account, .doubt(refusals: 0, trial: trial))
+        setAccess(account, .doubt(refusals: 0, probe: probe))
     }
 }

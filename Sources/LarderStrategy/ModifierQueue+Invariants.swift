@@ -36,15 +36,15 @@ extension ModifierQueue {
             // 7
             if case .doubt(_, let number?) = state.access {
                 let isTried = slots[number].map { nodes[Int($0)].isUnderWay } ?? false
-                assert(isTried, "a trial of a credential is under way")
+                assert(isTried, "a probe of a credential is under way")
             }
             // 6
             let timer = Int(accountTimerPositions[account])
             let end = timer < 0 ? nil : accountTimers.elements[timer].key
             assert(end == state.rest.end, "rests end")
-            if case .trying(let number) = state.rest {
+            if case .halfOpen(let number) = state.rest {
                 let isTried = slots[number].map { nodes[Int($0)].isUnderWay } ?? false
-                assert(isTried, "a trial is under way")
+                assert(isTried, "a probe is under way")
             }
             guard isIn else { continue }
             let element = origins[Int(origin)].accounts.elements[Int(accountPositions[account])]

@@ -116,7 +116,7 @@ extension ModifierQueue {
             return []
         }
         var actions: [Action] = []
-        trialLeft(slot, rest: .due, now)
+        probeLeft(slot, rest: .due, now)
         part(number)
         join(numbers, to: number)
         settle(slot, .cancelled, &actions)

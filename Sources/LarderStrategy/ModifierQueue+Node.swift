@@ -143,14 +143,14 @@ extension ModifierQueue {
     /// How far an account's credential is trusted.
     enum Access: Equatable, Sendable {
         case open
-        /// Sends one modifier at a time, after so many refusals in a row; the trial is in flight.
-        case doubt(refusals: Int, trial: ModifierNumber?)
+        /// Sends one modifier at a time, after so many refusals in a row; the probe is in flight.
+        case doubt(refusals: Int, probe: ModifierNumber?)
 
         var admits: Bool {
             switch self {
             case .open: true
-            case .doubt(let refusals, let trial):
-                trial == nil && refusals < Limits.credentialRefusalsMax
+            case .doubt(let refusals, let probe):
+                probe == nil && refusals < Limits.credentialRefusalsMax
             }
         }
     }
@@ -161,22 +161,22 @@ extension ModifierQueue {
         case resting(until: Duration)
         /// The time is over: the next ready modifier is tried.
         case due
-        /// The modifier is in flight as a trial: it shows whether the origin takes more.
-        case trying(ModifierNumber)
+        /// The modifier is in flight as a probe: it shows whether the origin takes more.
+        case halfOpen(ModifierNumber)
         /// The origin took one modifier; the others follow from then on.
-        case waking(until: Duration)
+        case rampingUp(until: Duration)
 
         var admits: Bool {
             switch self {
             case .open, .due: true
-            case .resting, .trying, .waking: false
+            case .resting, .halfOpen, .rampingUp: false
             }
         }
 
         var end: Duration? {
             switch self {
-            case .resting(let end), .waking(let end): end
-            case .open, .due, .trying: nil
+            case .resting(let end), .rampingUp(let end): end
+            case .open, .due, .halfOpen: nil
             }
         }
     }
@@ -199,16 +199,16 @@ extension ModifierQueue {
     enum OriginAvailability: Equatable, Sendable {
         case open
         /// The origin has answered again; the waiting modifiers follow from then on.
-        case waking(until: Duration)
-        case down(Outage, trial: Duration)
-        /// The modifier is in flight as a trial: it shows whether the origin is back.
-        case trying(Outage, ModifierNumber)
+        case rampingUp(until: Duration)
+        case down(Outage, probe: Duration)
+        /// The modifier is in flight as a probe: it shows whether the origin is back.
+        case halfOpen(Outage, ModifierNumber)
         case setOffline
     }
 
     struct Outage: Equatable, Sendable {
         var isCaptive: Bool
-        /// The number of failed trials.
+        /// The number of failed probes.
         var failures: Int
     }
 }

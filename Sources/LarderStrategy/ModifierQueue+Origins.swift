@@ -24,7 +24,7 @@ extension ModifierQueue {
         chance: Double,
         now: Duration
     ) -> [Action] {
-        notReached(originSlot(name), isCaptive: isCaptive, trial: nil, chance, now)
+        notReached(originSlot(name), isCaptive: isCaptive, probe: nil, chance, now)
         return timePassed(now: now)
     }
 
@@ -95,10 +95,10 @@ extension ModifierQueue {
 
     mutating func wake(_ origin: Int32, _ now: Duration) {
         switch origins[Int(origin)].availability {
-        case .open, .waking, .trying: break
-        case .down(let outage, _): set(origin, .down(outage, trial: now))
+        case .open, .rampingUp, .halfOpen: break
+        case .down(let outage, _): set(origin, .down(outage, probe: now))
         case .setOffline:
-            set(origin, .down(Outage(isCaptive: false, failures: 0), trial: now))
+            set(origin, .down(Outage(isCaptive: false, failures: 0), probe: now))
         }
     }
 
@@ -115,33 +115,33 @@ extension ModifierQueue {
 
     mutating func reached(_ origin: Int32, _ chance: Double, _ now: Duration) {
         switch origins[Int(origin)].availability {
-        case .open, .waking, .setOffline: break
-        case .down, .trying: set(origin, .waking(until: now + Limits.wakeTimeMax * chance))
+        case .open, .rampingUp, .setOffline: break
+        case .down, .halfOpen: set(origin, .rampingUp(until: now + Limits.wakeTimeMax * chance))
         }
     }
 
-    /// `trial` is the attempt that failed, if it was one of this queue.
+    /// `probe` is the attempt that failed, if it was one of this queue.
     mutating func notReached(
         _ origin: Int32,
         isCaptive: Bool,
-        trial: ModifierNumber?,
+        probe: ModifierNumber?,
         _ chance: Double,
         _ now: Duration
     ) {
         origins[Int(origin)].failing = 2
         var outage: Outage
         switch origins[Int(origin)].availability {
-        case .open, .waking:
+        case .open, .rampingUp:
             outage = Outage(isCaptive: isCaptive, failures: 0)
-        case .trying(let known, let number) where number == trial:
+        case .halfOpen(let known, let number) where number == probe:
             outage = Outage(isCaptive: isCaptive, failures: known.failures + 1)
-        case .trying(var known, let number):
+        case .halfOpen(var known, let number):
             known.isCaptive = isCaptive
-            origins[Int(origin)].availability = .trying(known, number)
+            origins[Int(origin)].availability = .halfOpen(known, number)
             return
-        case .down(var known, let trial):
+        case .down(var known, let probe):
             known.isCaptive = isCaptive
-            origins[Int(origin)].availability = .down(known, trial: trial)
+            origins[Int(origin)].availability = .down(known, probe: probe)
             return
         case .setOffline:
             return
@@ -158,7 +158,7 @@ extension ModifierQueue {
         outage.failures = min(outage.failures, ProbeMachine.failuresMax)
         let ceiling = min(Limits.probePauseBase * (1 << outage.failures), Limits.probePauseMax)
         let pause = ProbeMachine.pause(upTo: ceiling, chance: chance)
-        set(origin, .down(outage, trial: now + pause))
+        set(origin, .down(outage, probe: now + pause))
     }
 
     /// Tries a captive origin with a read, as the next write must not be sent twice.
@@ -179,9 +179,9 @@ extension ModifierQueue {
     mutating func set(_ origin: Int32, _ availability: OriginAvailability) {
         origins[Int(origin)].availability = availability
         switch availability {
-        case .waking(let end), .down(_, let end):
+        case .rampingUp(let end), .down(_, let end):
             originTimers.set(origin, end, &originTimerPositions)
-        case .open, .trying, .setOffline:
+        case .open, .halfOpen, .setOffline:
             originTimers.remove(origin, &originTimerPositions)
         }
         touch(origin)

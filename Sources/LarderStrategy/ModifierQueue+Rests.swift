@@ -35,12 +35,12 @@ extension ModifierQueue {
     mutating func endRest(_ account: Int32) {
         switch accounts[Int(account)].rest {
         case .resting: setRest(account, .due)
-        case .waking: setRest(account, .open)
-        case .open, .due, .trying: setRest(account, accounts[Int(account)].rest)
+        case .rampingUp: setRest(account, .open)
+        case .open, .due, .halfOpen: setRest(account, accounts[Int(account)].rest)
         }
     }
 
-    /// An attempt has ended: its answer may have asked for a rest, or it may have been a trial.
+    /// An attempt has ended: its answer may have asked for a rest, or it may have been a probe.
     mutating func noteRest(
         _ slot: Int32,
         _ verdict: ModifierVerdict,
@@ -49,10 +49,10 @@ extension ModifierQueue {
     ) {
         let node = nodes[Int(slot)]
         if case .notNow(_, let time?, _) = verdict { return rest(node.account, until: now + time) }
-        guard case .trying(node.number) = accounts[Int(node.account)].rest else { return }
+        guard case .halfOpen(node.number) = accounts[Int(node.account)].rest else { return }
         switch verdict {
         case .confirmed, .accepted, .refused, .conflict, .authNeeded:
-            setRest(node.account, .waking(until: now + Limits.wakeTimeMax * chance))
+            setRest(node.account, .rampingUp(until: now + Limits.wakeTimeMax * chance))
         case .notNow, .serverFailed, .unclear, .captive:
             rest(node.account, until: now + Self.pause(after: node.attempts, chance: chance))
         case .neverLeft, .noCredential:

@@ -28,21 +28,21 @@ extension ModifierQueue {
         case .paused(let lane): return .pausedLane(lane)
         case nil: break
         }
-        if case .doubt(_, let trial) = accounts[Int(node.account)].access {
-            if trial != nil { return .turn }
+        if case .doubt(_, let probe) = accounts[Int(node.account)].access {
+            if probe != nil { return .turn }
             if !accounts[Int(node.account)].access.admits { return .credential }
         }
         switch accounts[Int(node.account)].rest {
         case .open, .due: break
-        case .resting(let end), .waking(let end): return .rest(until: end)
-        case .trying: return .rest(until: nil)
+        case .resting(let end), .rampingUp(let end): return .rest(until: end)
+        case .halfOpen: return .rest(until: nil)
         }
         switch origins[Int(accountKeys[node.account].origin)].availability {
         case .open: return .turn
-        case .waking(let end): return .offline(until: end)
+        case .rampingUp(let end): return .offline(until: end)
         case .down(let outage, let end):
             return outage.isCaptive ? .captive(until: end) : .offline(until: end)
-        case .trying(_, let number): return .trial(number)
+        case .halfOpen(_, let number): return .probe(number)
         case .setOffline: return .setOffline
         }
     }

@@ -11,7 +11,7 @@ package import LarderModel
 ///   then the queue begins nothing else with the modifier.
 /// - *ready*: in a state to be sent, first in all its lanes, none of them paused, no dependency
 ///   left. A ready modifier is sent as soon as its account and its origin allow.
-/// - *trial*: the one modifier that is sent to an origin that was down, or of an account that rests.
+/// - *probe*: the one modifier that is sent to an origin that was down, or of an account that rests.
 /// - *rest*: time for which the origin has told an account to wait, in answer to any request.
 /// - *doubt*: the origin refused an account's credential, or the account has a new one that no answer
 ///   has confirmed yet.
@@ -42,9 +42,9 @@ package import LarderModel
 ///
 /// ```
 ///           no byte left, a portal            the time has come
-///    open ──────────────────────────► down ◄──────────────────► trying
-///     ▲                                │      the trial failed     │
-///     └───────────── waking ◄──────────┴─── it has answered ───────┘
+///    open ──────────────────────────► down ◄──────────────────► halfOpen
+///     ▲                                │      the probe failed     │
+///     └───────────── rampingUp ◄──────────┴─── it has answered ───────┘
 /// ```
 ///
 /// From each of these an operator can set it offline. From there it becomes `down`, and is tried
@@ -55,8 +55,8 @@ package import LarderModel
 /// ```
 ///          it has asked       the time has come, or an operator
 ///    open ──────────────► resting ─────────────────────────► due
-///     ▲                    │   ▲ trial failed, or asks again   │ one is ready
-///     └────── waking ◄─────│───┴────────────────────────── trying
+///     ▲                    │   ▲ probe failed, or asks again   │ one is ready
+///     └────── rampingUp ◄─────│───┴────────────────────────── halfOpen
 ///                ▲         │       it has taken it           │
 ///                └─────────│─────────────────────────────────┘
 /// ```
@@ -84,7 +84,7 @@ package import LarderModel
 /// 4. Each state that ends after a time has its wake time.
 /// 5. A step happens once: a modifier leaves only after its settle step, or once an answer has
 ///    settled it.
-/// 6. An account on trial has one modifier under way that was sent since. An account that rests sends
+/// 6. An account on probe has one modifier under way that was sent since. An account that rests sends
 ///    none.
 /// 7. An account in doubt sends one modifier at a time, and none after
 ///    ``Limits/credentialRefusalsMax`` refusals in a row.
@@ -149,7 +149,7 @@ package struct ModifierQueue: Sendable {
         }
         while let (due, slot) = originTimers.first, due <= now {
             originTimers.remove(slot, &originTimerPositions)
-            if case .waking = origins[Int(slot)].availability { origins[Int(slot)].availability = .open }
+            if case .rampingUp = origins[Int(slot)].availability { origins[Int(slot)].availability = .open }
             touch(slot)
         }
         while let (due, account) = accountTimers.first, due <= now {
@@ -197,8 +197,8 @@ package struct ModifierQueue: Sendable {
             let outage: Outage?
             switch origins[Int(origin)].availability {
             case .open: outage = nil
-            case .down(let known, let trial) where trial <= now: outage = known
-            case .down, .waking, .trying, .setOffline: return
+            case .down(let known, let probe) where probe <= now: outage = known
+            case .down, .rampingUp, .halfOpen, .setOffline: return
             }
             guard let slot = accounts[Int(account)].ready.first?.slot else {
                 preconditionFailure("a ready account has a ready modifier")
@@ -207,8 +207,8 @@ package struct ModifierQueue: Sendable {
                 return probe(origin, outage, &actions, now)
             }
             let number = nodes[Int(slot)].number
-            if let outage { origins[Int(origin)].availability = .trying(outage, number) }
-            if accounts[Int(account)].rest == .due { setRest(account, .trying(number)) }
+            if let outage { origins[Int(origin)].availability = .halfOpen(outage, number) }
+            if accounts[Int(account)].rest == .due { setRest(account, .halfOpen(number)) }
             noteTrial(of: account, number)
             origins[Int(origin)].underWay += 1
             var wasUnknown = false

@@ -166,7 +166,7 @@ struct ModifierQueueTests {
         #expect(script.wait(2) == .offline(until: trial))
         #expect(script.queue.nextWake == trial)
         #expect(script.run(script.pass(.milliseconds(750))) == [1])
-        #expect(script.wait(2) == .trial(ModifierNumber(1)))
+        #expect(script.wait(2) == .probe(ModifierNumber(1)))
         #expect(script.finish(1, .neverLeft).isEmpty)
         #expect(script.queue.nextWake == script.now + .milliseconds(1_500))
         #expect(script.run(script.pass(.milliseconds(1_500))) == [1])
