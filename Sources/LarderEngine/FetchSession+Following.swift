@@ -95,8 +95,8 @@ extension FetchSession {
     /// The session hears of a new answer by the change of the row.
     func askAgain(_ reader: StoreReader) async {
         guard following != nil else { return }
-        if let restEnd = context.originStates.restEnd(of: request.origin.name, for: scope.scope) {
-            return timers.set(until: restEnd, .originReturned)
+        if let retryAfterEnd = context.originStates.retryAfterEnd(of: request.origin.name, for: scope.scope) {
+            return timers.set(until: retryAfterEnd, .originReturned)
         }
         let known: ShownAnswer?
         do throws(StoreError) {

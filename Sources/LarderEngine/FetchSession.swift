@@ -61,7 +61,7 @@ struct FetchSession<Printer: FetchPrinter> {
             request.policy,
             networkWait: request.networkWait,
             isOriginDown: context.originStates.isDown(request.origin.name),
-            isResting: context.originStates.rest(of: request.origin.name, for: scope.scope) > .zero
+            hasRetryAfter: context.originStates.rest(of: request.origin.name, for: scope.scope) > .zero
         )
         // Events are handled here because a task group's body runs on another thread. The reader
         // belongs to its event loop.

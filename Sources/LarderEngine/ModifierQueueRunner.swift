@@ -103,7 +103,7 @@ final class ModifierQueueRunner: Sendable {
                     let records = await records(of: modifiers, after: &end, steps, &group)
                     let (now, wall) = (clock.monotonic(), steps.context.clock.now())
                     actions = machine.accepted(records, now: now, wall: wall) { name, scope in
-                        steps.context.health[name]?.restEnd(of: scope, now: now)
+                        steps.context.health[name]?.retryAfterEnd(of: scope, now: now)
                     }
                 case .targetRead(let id, let scope, let body):
                     actions = []

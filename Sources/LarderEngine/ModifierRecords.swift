@@ -55,7 +55,7 @@ struct ModifierRecords: Sendable {
             acceptedLimit: { limits[$0]?.settings.modifiers.acceptedLimit ?? .zero },
             now: now,
             wall: context.clock.now(),
-            restEnd: { health[$0]?.restEnd(of: $1, now: now) }
+            retryAfterEnd: { health[$0]?.retryAfterEnd(of: $1, now: now) }
         )
         // The configuration may have another credential than before.
         let refused = found.records.filter { $0.state == .authWait }.map(\.origin)

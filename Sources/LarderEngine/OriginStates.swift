@@ -286,25 +286,25 @@ extension OriginStates {
         }
         guard let end else { return }
         guard tellsQueue else { return }
-        context.modifiers.post(.told { $0.originRests(origin, for: scope, until: end, now: $1) })
+        context.modifiers.post(.told { $0.originAskedToWait(origin, for: scope, until: end, now: $1) })
     }
 
     /// The end of an origin's rest for an account, on the monotonic clock; nil if there is no rest.
-    func restEnd(of origin: OriginName, for scope: Scope) -> Duration? {
+    func retryAfterEnd(of origin: OriginName, for scope: Scope) -> Duration? {
         let now = clock.monotonic()
         let isShared =
             context.hasSharedOrigins && context.origins[origin]?.settings.isShared == true
         let health = context.health[origin]
         let ends = [
-            health?.restEnd(of: scope, now: now),
-            isShared ? health?.restEnd(of: .shared, now: now) : nil,
+            health?.retryAfterEnd(of: scope, now: now),
+            isShared ? health?.retryAfterEnd(of: .shared, now: now) : nil,
         ]
         return ends.compactMap { $0 }.max()
     }
 
     /// The time that an origin's rest for an account still lasts.
     func rest(of origin: OriginName, for scope: Scope) -> Duration {
-        restEnd(of: origin, for: scope).map { max(.zero, $0 - clock.monotonic()) } ?? .zero
+        retryAfterEnd(of: origin, for: scope).map { max(.zero, $0 - clock.monotonic()) } ?? .zero
     }
 
     /// The condition of an origin, as far as `asker` may know it; without an `asker`, all of it.
@@ -319,7 +319,7 @@ extension OriginStates {
             since: health.state == .unknown && !isOffline ? nil : .init(health.since),
             offline: isOffline
         )
-        let rests = health.rests.filter { $0.value > now }
+        let rests = health.retryAfters.filter { $0.value > now }
         let known = rests.filter { rest in
             guard let asker, !asker.administrator, let uid = rest.key.uid else { return true }
             return uid == asker.user

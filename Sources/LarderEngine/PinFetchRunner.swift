@@ -146,7 +146,7 @@ final class PinFetchRunner: Sendable {
                     guard asked.withLock({ $0.count(of: name) == 0 }) else { continue }
                     if let attempt = PinAttempt(context, scope, pin.id) {
                         let name = attempt.name
-                        if let end = context.originStates.restEnd(of: name, for: pin.scope) {
+                        if let end = context.originStates.retryAfterEnd(of: name, for: pin.scope) {
                             wanted.resting[name] = min(wanted.resting[name] ?? end, end)
                         } else {
                             wanted.attempts[name, default: []].append(attempt)

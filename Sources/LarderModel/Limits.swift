@@ -299,9 +299,9 @@ package enum Limits {
     /// The longest pause of a retry that an origin can ask for by Retry-After.
     package static let retryAfterMax = Duration.seconds(10)
     /// How long an origin is left alone for an account that it told to wait: it may mean one URL.
-    package static let originRestMax = Duration.seconds(300)
+    package static let originRetryAfterMax = Duration.seconds(300)
     /// Accounts remembered that an origin told to wait: clients name accounts as they like.
-    package static let restingAccountsMax = 1_024
+    package static let retryAfterAccountsMax = 1_024
     /// An origin that has said nothing for this long counts as offline; the request goes on.
     package static let silenceTime = Duration.seconds(10)
     /// How long a name that was looked up is not looked up again to be judged: a burst of requests

@@ -113,19 +113,19 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     /// With `isOriginDown` the last requests to the origin failed. Larder still asks the origin,
     /// but shows the cached answer without waiting for it.
     ///
-    /// With `isResting` the origin has asked for a rest. Then Larder does not refresh an answer
+    /// With `hasRetryAfter` the origin has asked for a rest. Then Larder does not refresh an answer
     /// that is enough for the client.
     package mutating func started(
         _ policy: FetchPolicy,
         networkWait: Duration,
         isOriginDown: Bool,
-        isResting: Bool = false
+        hasRetryAfter: Bool = false
     ) -> StartAction {
         precondition(state == .idle, "a fetch starts once")
         defer { checkInvariants() }
         let rules = FetchRules(policy)
         let wait = rules.cache == .ifNetworkIsSlow && !isOriginDown ? networkWait : nil
-        if isResting, rules.enough == .any, rules.network == .atOnce {
+        if hasRetryAfter, rules.enough == .any, rules.network == .atOnce {
             takesStale = true
             state = .checking(wait: nil)
             return .askCache

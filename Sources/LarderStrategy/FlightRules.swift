@@ -216,13 +216,13 @@ package struct ResponseHead: Equatable, Sendable {
 
     /// How long the origin wants no request of this account.
     ///
-    /// It is the Retry-After of a 429 or 503, ``Limits/originRestMax`` at most; nil if there is
+    /// It is the Retry-After of a 429 or 503, ``Limits/originRetryAfterMax`` at most; nil if there is
     /// none.
     package var rest: Duration? {
         guard status == 429 || status == 503, let retryAfter, retryAfter > .zero else {
             return nil
         }
-        return min(retryAfter, Limits.originRestMax)
+        return min(retryAfter, Limits.originRetryAfterMax)
     }
 }
 

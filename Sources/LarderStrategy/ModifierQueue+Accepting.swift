@@ -6,7 +6,7 @@ extension ModifierQueue {
     /// - `failed`: the dead letters that the records depend on.
     /// - `paused`: the lanes that an operator paused.
     /// - `acceptedLimit`: how long a 202 of an origin is shown.
-    /// - `restEnd`: until when an origin has told an account to wait, if it has.
+    /// - `retryAfterEnd`: until when an origin has told an account to wait, if it has.
     ///
     /// An account with a row in `auth_wait` waits for ``credentialChanged(at:of:now:)``. A row in
     /// `in_flight` becomes `unknown`, as the end of its attempt is lost. A stored moment
@@ -18,13 +18,13 @@ extension ModifierQueue {
         acceptedLimit: (OriginName) -> Duration,
         now: Duration,
         wall: Timestamp,
-        restEnd: (OriginName, Scope) -> Duration? = { _, _ in nil }
+        retryAfterEnd: (OriginName, Scope) -> Duration? = { _, _ in nil }
     ) -> [Action] {
         var actions: [Action] = []
         for (scope, lane) in paused { pause(lane, of: scope) }
         let clock = Clock(now: now, wall: wall)
         for record in records {
-            enter(record, clock, acceptedLimit(record.origin), restEnd, &actions)
+            enter(record, clock, acceptedLimit(record.origin), retryAfterEnd, &actions)
         }
         for record in records where record.dependsOn.contains(where: failed.contains) {
             settleOrphan(record.number, &actions)
@@ -35,17 +35,17 @@ extension ModifierQueue {
     /// Modifiers were accepted and are on the disk.
     ///
     /// The shell tells them in the order of their numbers; a known number changes nothing.
-    /// `restEnd` says until when an origin has told an account to wait, if it has.
+    /// `retryAfterEnd` says until when an origin has told an account to wait, if it has.
     package mutating func accepted(
         _ records: [ModifierRecord],
         now: Duration,
         wall: Timestamp,
-        restEnd: (OriginName, Scope) -> Duration? = { _, _ in nil }
+        retryAfterEnd: (OriginName, Scope) -> Duration? = { _, _ in nil }
     ) -> [Action] {
         var actions: [Action] = []
         let clock = Clock(now: now, wall: wall)
         for record in records {
-            enter(record, clock, .zero, restEnd, &actions)
+            enter(record, clock, .zero, retryAfterEnd, &actions)
         }
         for record in records where record.dependsOn.contains(where: lateFailures.contains) {
             settleOrphan(record.number, &actions)
@@ -69,7 +69,7 @@ extension ModifierQueue {
         _ record: ModifierRecord,
         _ clock: Clock,
         _ acceptedLimit: Duration,
-        _ restEnd: (OriginName, Scope) -> Duration?,
+        _ retryAfterEnd: (OriginName, Scope) -> Duration?,
         _ actions: inout [Action]
     ) {
         guard slots[record.number] == nil,
@@ -112,7 +112,7 @@ extension ModifierQueue {
         if record.state == .inFlight {
             change(slot, to: .unknown(until: record.resends ? clock.now : nil), &actions)
         }
-        if isNew, let end = restEnd(record.origin, record.scope) { rest(account, until: end) }
+        if isNew, let end = retryAfterEnd(record.origin, record.scope) { rest(account, until: end) }
     }
 
     mutating func settleOrphan(_ number: ModifierNumber, _ actions: inout [Action]) {

@@ -45,7 +45,7 @@ extension ModifierQueue {
         nodes[Int(slot)].state = .waiting(row)
         nodes[Int(slot)].isDue = false
         if !nodes[Int(slot)].mayHaveLeft { part(number) }
-        probeLeft(slot, rest: .resting(until: end), now)
+        probeLeft(slot, rest: .paused(until: end), now)
         refresh(slot)
         restoreOrder(slot)
         return timePassed(now: now)
@@ -110,7 +110,7 @@ extension ModifierQueue {
             set(origin, .down(outage, probe: now))
         }
         let account = nodes[Int(slot)].account
-        if case .halfOpen(number) = accounts[Int(account)].rest { setRest(account, rest) }
+        if case .halfOpen(number) = accounts[Int(account)].rest { setRetryAfter(account, rest) }
         endProbe(of: account, number)
     }
 
@@ -133,7 +133,7 @@ extension ModifierQueue {
         if verdict.isPerhapsApplied { nodes[Int(slot)].isPerhapsApplied = true }
         noteAvailability(of: origin, verdict, probe: number, chance, now)
         noteOutage(origin, verdict, chance, now)
-        noteRest(slot, verdict, chance, now)
+        noteRetryAfter(slot, verdict, chance, now)
         let isRefused = noteAccess(slot, verdict, isOutdated: isOutdated)
         switch verdict {
         case .confirmed:

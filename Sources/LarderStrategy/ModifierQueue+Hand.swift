@@ -115,7 +115,7 @@ extension ModifierQueue {
             throw .nothingToRetry
         }
         if origins[Int(origin)].availability != .setOffline { wake(origin, now) }
-        if accounts[Int(account)].rest.end != nil { setRest(account, .due) }
+        if accounts[Int(account)].rest.end != nil { setRetryAfter(account, .due) }
         return finish(actions, now)
     }
 

@@ -158,7 +158,7 @@ extension ModifierQueue {
     /// How an account respects the time for which an origin told it to wait.
     enum Rest: Equatable, Sendable {
         case open
-        case resting(until: Duration)
+        case paused(until: Duration)
         /// The time is over: the next ready modifier is tried.
         case due
         /// The modifier is in flight as a probe: it shows whether the origin takes more.
@@ -169,13 +169,13 @@ extension ModifierQueue {
         var admits: Bool {
             switch self {
             case .open, .due: true
-            case .resting, .halfOpen, .rampingUp: false
+            case .paused, .halfOpen, .rampingUp: false
             }
         }
 
         var end: Duration? {
             switch self {
-            case .resting(let end), .rampingUp(let end): end
+            case .paused(let end), .rampingUp(let end): end
             case .open, .due, .halfOpen: nil
             }
         }

@@ -66,7 +66,7 @@ extension ModifierQueue {
         }
         for account in accountKeys.inUse where accountKeys[account].origin == origin {
             accept(account, &actions)
-            if accounts[Int(account)].rest.end != nil { setRest(account, .due) }
+            if accounts[Int(account)].rest.end != nil { setRetryAfter(account, .due) }
         }
         if origins[Int(origin)].availability != .setOffline { wake(origin, now) }
         endPauses(at: origin, isAskedTimeOver: true, now)

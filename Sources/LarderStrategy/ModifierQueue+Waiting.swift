@@ -34,7 +34,7 @@ extension ModifierQueue {
         }
         switch accounts[Int(node.account)].rest {
         case .open, .due: break
-        case .resting(let end), .rampingUp(let end): return .rest(until: end)
+        case .paused(let end), .rampingUp(let end): return .rest(until: end)
         case .halfOpen: return .rest(until: nil)
         }
         switch origins[Int(accountKeys[node.account].origin)].availability {

@@ -208,7 +208,7 @@ package struct ModifierQueue: Sendable {
             }
             let number = nodes[Int(slot)].number
             if let outage { origins[Int(origin)].availability = .halfOpen(outage, number) }
-            if accounts[Int(account)].rest == .due { setRest(account, .halfOpen(number)) }
+            if accounts[Int(account)].rest == .due { setRetryAfter(account, .halfOpen(number)) }
             noteTrial(of: account, number)
             origins[Int(origin)].underWay += 1
             var wasUnknown = false

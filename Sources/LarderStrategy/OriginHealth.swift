@@ -20,11 +20,11 @@ package struct OriginHealth: Equatable, Sendable {
     package private(set) var since: Timestamp
     /// The last time that a portal answered in the origin's place.
     private var portalSeen: Timestamp?
-    /// The ends of rests on the monotonic clock, by the account that the origin told to rest.
+    /// The ends of retryAfters on the monotonic clock, by the account that the origin told to rest.
     ///
-    /// There are at most ``Limits/restingAccountsMax``; a new rest first removes those that are
+    /// There are at most ``Limits/retryAfterAccountsMax``; a new rest first removes those that are
     /// over.
-    package private(set) var rests: [Scope: Duration] = [:]
+    package private(set) var retryAfters: [Scope: Duration] = [:]
 
     /// Whether the origin has answered with HTML over https since the start.
     package private(set) var hasPages = false
@@ -86,29 +86,29 @@ package struct OriginHealth: Equatable, Sendable {
         for time: Duration,
         now: Duration
     ) -> Duration {
-        let end = max(rests[scope] ?? .zero, now + min(time, Limits.originRestMax))
-        rests = rests.filter { $0.value > now }
-        if rests[scope] == nil, rests.count >= Limits.restingAccountsMax,
-            let first = rests.min(by: { $0.value < $1.value })
+        let end = max(retryAfters[scope] ?? .zero, now + min(time, Limits.originRetryAfterMax))
+        retryAfters = retryAfters.filter { $0.value > now }
+        if retryAfters[scope] == nil, retryAfters.count >= Limits.retryAfterAccountsMax,
+            let first = retryAfters.min(by: { $0.value < $1.value })
         {
-            rests[first.key] = nil
+            retryAfters[first.key] = nil
         }
-        rests[scope] = end
+        retryAfters[scope] = end
         return end
     }
 
     /// An operator has ended an account's rest.
     package mutating func restEnded(of scope: Scope) {
-        rests[scope] = nil
+        retryAfters[scope] = nil
     }
 
     package mutating func settingsChanged() {
-        rests = [:]
+        retryAfters = [:]
     }
 
     /// The end of an account's rest; nil if it does not rest.
-    package func restEnd(of scope: Scope, now: Duration) -> Duration? {
-        rests[scope].flatMap { $0 > now ? $0 : nil }
+    package func retryAfterEnd(of scope: Scope, now: Duration) -> Duration? {
+        retryAfters[scope].flatMap { $0 > now ? $0 : nil }
     }
 
     private mutating func become(_ next: State, _ now: Timestamp) -> Bool {

@@ -7,7 +7,7 @@ extension PinRetryMachine {
             switch state {
             case .asked(let failures):
                 assert(failures >= 0)
-            case .resting(let failures, let end):
+            case .paused(let failures, let end):
                 assert(failures >= 1, "a rest follows a failure")
                 assert(end > .zero, "a rest has a length")
             }

@@ -23,7 +23,7 @@ package struct PinRetryMachine: Equatable, Sendable {
     package enum State: Equatable, Sendable {
         case asked(failures: Int)
         /// Until a moment of the monotonic clock.
-        case resting(failures: Int, until: Duration)
+        case paused(failures: Int, until: Duration)
     }
 
     package private(set) var origins: [OriginName: State] = [:]
@@ -43,9 +43,9 @@ package struct PinRetryMachine: Equatable, Sendable {
         var due: [OriginName] = []
         for (name, end) in resting where !wanted.contains(name) {
             switch origins[name] {
-            case nil: origins[name] = .resting(failures: 1, until: end)
-            case .resting(let failures, let own):
-                origins[name] = .resting(failures: failures, until: max(own, end))
+            case nil: origins[name] = .paused(failures: 1, until: end)
+            case .paused(let failures, let own):
+                origins[name] = .paused(failures: failures, until: max(own, end))
             case .asked: break
             }
         }
@@ -54,15 +54,15 @@ package struct PinRetryMachine: Equatable, Sendable {
             case nil:
                 origins[name] = .asked(failures: 0)
                 due.append(name)
-            case .resting(let failures, let end) where end <= now:
+            case .paused(let failures, let end) where end <= now:
                 origins[name] = .asked(failures: failures)
                 due.append(name)
-            case .asked, .resting:
+            case .asked, .paused:
                 break
             }
         }
         for (name, state) in origins where !wanted.contains(name) && resting[name] == nil {
-            if case .resting = state { origins[name] = nil }
+            if case .paused = state { origins[name] = nil }
         }
         checkInvariants()
         return due.sorted()
@@ -78,16 +78,16 @@ package struct PinRetryMachine: Equatable, Sendable {
         let failures =
             switch origins[name] {
             case nil: 1
-            case .asked(let failures), .resting(let failures, _): failures + 1
+            case .asked(let failures), .paused(let failures, _): failures + 1
             }
-        origins[name] = .resting(failures: failures, until: now + Self.rest(after: failures))
+        origins[name] = .paused(failures: failures, until: now + Self.rest(after: failures))
         checkInvariants()
     }
 
     /// The origin has answered a request of any kind, so its pins may be fetched.
     package mutating func originAnswered(_ name: OriginName) {
         switch origins[name] {
-        case .resting: origins[name] = nil
+        case .paused: origins[name] = nil
         case .asked: origins[name] = .asked(failures: 0)
         case nil: break
         }
@@ -96,7 +96,7 @@ package struct PinRetryMachine: Equatable, Sendable {
     /// The end of the next rest; nil while no origin rests.
     package var nextDue: Duration? {
         origins.values.compactMap { state in
-            if case .resting(_, let end) = state { end } else { nil }
+            if case .paused(_, let end) = state { end } else { nil }
         }.min()
     }
 

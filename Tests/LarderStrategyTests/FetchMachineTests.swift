@@ -14,7 +14,7 @@ struct FetchMachineTests {
                 .staleWhileRevalidate,
                 networkWait: .seconds(1),
                 isOriginDown: false,
-                isResting: true
+                hasRetryAfter: true
             )
             #expect(action == .askCache)
             let answer = machine.cacheAnswered(.hit(Revision(1), isFresh: isFresh))
@@ -26,7 +26,7 @@ struct FetchMachineTests {
             .staleWhileRevalidate,
             networkWait: .seconds(1),
             isOriginDown: false,
-            isResting: true
+            hasRetryAfter: true
         )
         #expect(machine.cacheAnswered(.miss) == .askNetwork(wait: nil))
     }

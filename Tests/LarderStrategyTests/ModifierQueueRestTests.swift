@@ -12,7 +12,7 @@ struct ModifierQueueRestTests {
 
     private mutating func rest(_ time: Duration) -> [ModifierQueue.Action] {
         let end = script.now + time
-        return script.queue.originRests(
+        return script.queue.originAskedToWait(
             script.origin,
             for: script.scope,
             until: end,
@@ -85,7 +85,7 @@ struct ModifierQueueRestTests {
             [try alone.record(1)],
             now: alone.now,
             wall: .start,
-            restEnd: { _, _ in end }
+            retryAfterEnd: { _, _ in end }
         )
         #expect(actions.isEmpty)
         #expect(alone.wait(1) == .rest(until: end))

@@ -39,22 +39,22 @@ struct OriginHealthTests {
     func rests() throws {
         var health = OriginHealth(now: .start)
         let (own, other) = (Scope.own(uid: 1, account: .default), Scope.shared)
-        #expect(health.restEnd(of: own, now: .zero) == nil)
+        #expect(health.retryAfterEnd(of: own, now: .zero) == nil)
         for (asked, now, end) in [(60, 0, 60), (10, 1, 60), (7_200, 2, 302), (1, 400, 401)] {
             let told = health.askedForRest(of: own, for: .seconds(asked), now: .seconds(now))
             #expect(told == .seconds(end))
-            #expect(health.restEnd(of: own, now: .seconds(now)) == .seconds(end))
-            #expect(health.restEnd(of: other, now: .seconds(now)) == nil)
+            #expect(health.retryAfterEnd(of: own, now: .seconds(now)) == .seconds(end))
+            #expect(health.retryAfterEnd(of: other, now: .seconds(now)) == nil)
         }
-        #expect(health.restEnd(of: own, now: .seconds(401)) == nil)
+        #expect(health.retryAfterEnd(of: own, now: .seconds(401)) == nil)
         _ = health.askedForRest(of: own, for: .seconds(60), now: .seconds(450))
         health.restEnded(of: own)
-        #expect(health.restEnd(of: own, now: .seconds(450)) == nil)
-        for uid in 0..<UInt32(Limits.restingAccountsMax + 10) {
+        #expect(health.retryAfterEnd(of: own, now: .seconds(450)) == nil)
+        for uid in 0..<UInt32(Limits.retryAfterAccountsMax + 10) {
             let scope = Scope.own(uid: uid, account: .default)
             _ = health.askedForRest(of: scope, for: .seconds(60), now: .seconds(500))
         }
-        #expect(health.rests.count == Limits.restingAccountsMax)
+        #expect(health.retryAfters.count == Limits.retryAfterAccountsMax)
     }
 
     @Test("Only a 429 or 503 with a Retry-After asks for a rest")

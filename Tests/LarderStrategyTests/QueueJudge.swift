@@ -64,7 +64,7 @@ struct QueueJudge {
     /// What is known of an account that an origin has told to wait; open without it.
     enum Rest: Equatable {
         /// From then on one is tried.
-        case resting(until: Duration)
+        case paused(until: Duration)
         case trying(ModifierNumber)
         case waking(from: Duration)
     }
@@ -162,8 +162,8 @@ struct QueueJudge {
     /// An origin has told an account to wait.
     mutating func told(_ party: Party, until end: Duration) {
         switch rests[party] {
-        case .resting(let known) where known >= end: break
-        case .resting, .trying, .waking, nil: rests[party] = .resting(until: end)
+        case .paused(let known) where known >= end: break
+        case .paused, .trying, .waking, nil: rests[party] = .paused(until: end)
         }
     }
 
@@ -208,8 +208,8 @@ struct QueueJudge {
         for party in parties(at: origin) { credentialChanged(party) }
         for (party, rest) in rests where party.origin == origin {
             switch rest {
-            case .resting: rests[party] = .resting(until: now)
-            case .waking(let start): rests[party] = start > now ? .resting(until: now) : nil
+            case .paused: rests[party] = .paused(until: now)
+            case .waking(let start): rests[party] = start > now ? .paused(until: now) : nil
             case .trying: break
             }
         }
@@ -261,7 +261,7 @@ struct QueueJudge {
         }
         switch rests[party(row)] {
         case nil: break
-        case .resting(let end), .waking(let end): guard end <= now else { return false }
+        case .paused(let end), .waking(let end): guard end <= now else { return false }
         case .trying: return false
         }
         return unmet(row).isEmpty && doubts[party(row)]?.admits ?? true
@@ -325,7 +325,7 @@ struct QueueJudge {
             complain("\(number): sent after it expired")
         }
         switch rests[party(row)] {
-        case .resting: rests[party(row)] = .trying(number)
+        case .paused: rests[party(row)] = .trying(number)
         case .waking: rests[party(row)] = nil
         case .trying, nil: break
         }
@@ -368,9 +368,9 @@ struct QueueJudge {
         }
         for (party, rest) in rests where isTold(party) {
             switch rest {
-            case .resting(let end) where end > now, .waking(let end) where end > now:
+            case .paused(let end) where end > now, .waking(let end) where end > now:
                 if wake.map({ $0 > end }) ?? true { complain("\(party): its rest has no end") }
-            case .resting, .waking, .trying: break
+            case .paused, .waking, .trying: break
             }
         }
         var seen: Set<OriginName> = []

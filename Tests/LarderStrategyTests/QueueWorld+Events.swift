@@ -188,7 +188,7 @@ extension QueueWorld {
         let wake = now + .seconds(1) * chance
         var rest = QueueJudge.Rest.waking(from: wake)
         switch verdict {
-        case .noCredential: rest = .resting(until: now)
+        case .noCredential: rest = .paused(until: now)
         case .confirmed, .accepted, .refused, .conflict, .authNeeded:
             judge.succeeded(at: origin, wake: wake, now)
         case .notNow, .serverFailed, .unclear, .captive:
@@ -201,10 +201,10 @@ extension QueueWorld {
             }
             var ceiling = Duration.seconds(1)
             for _ in 1..<max(row.record.attempts, 1) { ceiling = min(ceiling * 2, .seconds(300)) }
-            rest = .resting(until: now + max(.milliseconds(500), ceiling * chance))
+            rest = .paused(until: now + max(.milliseconds(500), ceiling * chance))
             judge.failing[origin] = min(judge.failing[origin, default: 0] + 1, 2)
         case .neverLeft:
-            rest = .resting(until: now)
+            rest = .paused(until: now)
         }
         let party = judge.party(row)
         if case .notNow(_, let time?, _) = verdict {
@@ -398,7 +398,7 @@ extension QueueWorld {
                 judge.credentialChanged(judge.party(row), isOther: false)
             }
             if expected == nil, judge.rests[judge.party(row)]?.hasEnd == true {
-                judge.rests[judge.party(row)] = .resting(until: now)
+                judge.rests[judge.party(row)] = .paused(until: now)
             }
         }
         attempt(number, expected) { queue, now throws(ModifierQueue.Refusal) in
@@ -465,7 +465,7 @@ extension QueueJudge.Row {
 extension QueueJudge.Rest {
     fileprivate var hasEnd: Bool {
         switch self {
-        case .resting, .waking: true
+        case .paused, .waking: true
         case .trying: false
         }
     }

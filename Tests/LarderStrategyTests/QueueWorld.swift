@@ -114,7 +114,7 @@ struct QueueWorld {
         for record in records {
             let party = QueueJudge.Party(scope: record.scope, origin: record.origin)
             if !judge.isTold(party), let end = restEnds[party], end > now {
-                judge.rests[party] = .resting(until: end)
+                judge.rests[party] = .paused(until: end)
             }
             judge.rows[record.number]?.isTold = true
             set(record.number)
@@ -132,7 +132,7 @@ struct QueueWorld {
         let end = max(restEnds[party] ?? .zero, now + .milliseconds(Int64(1 + roll(20_000))))
         restEnds[party] = end
         if judge.isTold(party) { judge.told(party, until: end) }
-        did(queue.originRests(party.origin, for: party.scope, until: end, now: now))
+        did(queue.originAskedToWait(party.origin, for: party.scope, until: end, now: now))
     }
 
     /// Puts a row's stored moments on the monotonic clock, as far as they can be meant.
@@ -207,7 +207,7 @@ struct QueueWorld {
         if let party = judge.rows[number].map(judge.party),
             judge.rests[party] == .trying(number)
         {
-            judge.rests[party] = .resting(until: now + pause)
+            judge.rests[party] = .paused(until: now + pause)
         }
         if let party = judge.rows[number].map(judge.party),
             judge.doubts[party]?.trial == number

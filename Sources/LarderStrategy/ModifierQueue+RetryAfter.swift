@@ -4,7 +4,7 @@ extension ModifierQueue {
     /// An origin has told an account to wait, in answer to a modifier or to any other request.
     ///
     /// After `end` one modifier is tried; its success lets the others go.
-    package mutating func originRests(
+    package mutating func originAskedToWait(
         _ name: OriginName,
         for scope: Scope,
         until end: Duration,
@@ -22,11 +22,11 @@ extension ModifierQueue {
     }
 
     mutating func rest(_ account: Int32, until end: Duration) {
-        if case .resting(let known) = accounts[Int(account)].rest, known >= end { return }
-        setRest(account, .resting(until: end))
+        if case .paused(let known) = accounts[Int(account)].rest, known >= end { return }
+        setRetryAfter(account, .paused(until: end))
     }
 
-    mutating func setRest(_ account: Int32, _ rest: Rest) {
+    mutating func setRetryAfter(_ account: Int32, _ rest: Rest) {
         accounts[Int(account)].rest = rest
         accountTimers.set(account, rest.end, &accountTimerPositions)
         refreshParty(account)
@@ -34,14 +34,14 @@ extension ModifierQueue {
 
     mutating func endRest(_ account: Int32) {
         switch accounts[Int(account)].rest {
-        case .resting: setRest(account, .due)
-        case .rampingUp: setRest(account, .open)
-        case .open, .due, .halfOpen: setRest(account, accounts[Int(account)].rest)
+        case .paused: setRetryAfter(account, .due)
+        case .rampingUp: setRetryAfter(account, .open)
+        case .open, .due, .halfOpen: setRetryAfter(account, accounts[Int(account)].rest)
         }
     }
 
     /// An attempt has ended: its answer may have asked for a rest, or it may have been a probe.
-    mutating func noteRest(
+    mutating func noteRetryAfter(
         _ slot: Int32,
         _ verdict: ModifierVerdict,
         _ chance: Double,
@@ -52,11 +52,11 @@ extension ModifierQueue {
         guard case .halfOpen(node.number) = accounts[Int(node.account)].rest else { return }
         switch verdict {
         case .confirmed, .accepted, .refused, .conflict, .authNeeded:
-            setRest(node.account, .rampingUp(until: now + Limits.wakeTimeMax * chance))
+            setRetryAfter(node.account, .rampingUp(until: now + Limits.wakeTimeMax * chance))
         case .notNow, .serverFailed, .unclear, .captive:
             rest(node.account, until: now + Self.pause(after: node.attempts, chance: chance))
         case .neverLeft, .noCredential:
-            setRest(node.account, .due)
+            setRetryAfter(node.account, .due)
         }
     }
 
