@@ -143,7 +143,7 @@ struct SessionTimers<Event: Sendable>: Sendable {
 }
 
 /// An alarm for one task; each setting replaces the one before.
-struct Alarm: Sendable {
+struct DeadlineTimer: Sendable {
     private let settings: AsyncStream<Duration?>
     private let setting: AsyncStream<Duration?>.Continuation
 

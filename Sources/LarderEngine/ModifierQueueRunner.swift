@@ -82,19 +82,19 @@ final class ModifierQueueRunner: Sendable {
             post(.told { $0.renamed(renamed.ids, moved, of: renamed.scope, now: $1) })
         }
         let clock = steps.context.clock
-        let alarm = Alarm()
+        let timer = DeadlineTimer()
         await withDiscardingTaskGroup { group in
             group.addTask {
-                await alarm.run(clock) { self.post(.told { $0.timePassed(now: $1) }) }
+                await timer.run(clock) { self.post(.told { $0.timePassed(now: $1) }) }
             }
             var (actions, end) = await steps.records.restore(&machine, &group)
             perform(actions, steps, &group)
             group.addTask { await steps.reads.begin() }
-            var alarmedAt = machine.nextWake
-            alarm.set(alarmedAt)
+            var timerDue = machine.nextWake
+            timer.set(timerDue)
             for await event in mailbox.events {
                 let now = clock.monotonic()
-                if let due = alarmedAt, due <= now { alarmedAt = nil }
+                if let due = timerDue, due <= now { timerDue = nil }
                 switch event {
                 case .told(let turn):
                     actions = turn(&machine, now)
@@ -123,9 +123,9 @@ final class ModifierQueueRunner: Sendable {
                     group.addTask { await steps.reads.begin(at: name) }
                 }
                 perform(actions, steps, &group)
-                guard machine.nextWake != alarmedAt else { continue }
-                alarmedAt = machine.nextWake
-                alarm.set(alarmedAt)
+                guard machine.nextWake != timerDue else { continue }
+                timerDue = machine.nextWake
+                timer.set(timerDue)
             }
             // Requests that wait for an answer get it; its actions are done at the next start.
             for await case .told(let turn) in mailbox.ended() {

@@ -52,9 +52,9 @@ final class PinFetchRunner: Sendable {
     func run(_ context: EngineContext) async {
         await withDiscardingTaskGroup { group in
             var machine = PinRetryMachine()
-            let alarm = Alarm()
-            group.addTask { await alarm.run(context.clock) { self.post(.restEnded) } }
-            var alarmedAt: Duration?
+            let timer = DeadlineTimer()
+            group.addTask { await timer.run(context.clock) { self.post(.restEnded) } }
+            var timerDue: Duration?
             post(.wanted)
             for await event in mailbox.events {
                 let now = context.clock.monotonic()
@@ -75,7 +75,7 @@ final class PinFetchRunner: Sendable {
                     } else {
                         machine.notReached(attempt.name, now: now)
                     }
-                case .restEnded: alarmedAt = nil
+                case .restEnded: timerDue = nil
                 }
                 listeners.tell()
                 var due: Duration? = now + Limits.pinRetryBase
@@ -87,9 +87,9 @@ final class PinFetchRunner: Sendable {
                     }
                     due = machine.nextDue
                 }
-                guard due != alarmedAt else { continue }
-                alarmedAt = due
-                alarm.set(due)
+                guard due != timerDue else { continue }
+                timerDue = due
+                timer.set(due)
             }
             for await _ in mailbox.ended() {}
             group.cancelAll()
