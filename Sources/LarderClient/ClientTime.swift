@@ -5,14 +5,14 @@ package struct ClientTime: Sendable {
     /// Returns after a pause; throws only when the calling task is cancelled.
     package let pause: @Sendable (Duration) async throws(CancellationError) -> Void
     /// A number in 0..<1.
-    package let chance: @Sendable () -> Double
+    package let randomUnit: @Sendable () -> Double
 
     package init(
         pause: @escaping @Sendable (Duration) async throws(CancellationError) -> Void,
-        chance: @escaping @Sendable () -> Double
+        randomUnit: @escaping @Sendable () -> Double
     ) {
         self.pause = pause
-        self.chance = chance
+        self.randomUnit = randomUnit
     }
 
     package static let system = ClientTime(
@@ -23,14 +23,14 @@ package struct ClientTime: Sendable {
                 throw CancellationError()
             }
         },
-        chance: { .random(in: 0..<1) }
+        randomUnit: { .random(in: 0..<1) }
     )
 }
 
 extension ClientTime {
     /// A random unique name: a UUID of version 4 (RFC 9562 5.4).
     func drawnName() -> String {
-        var bytes = (0..<16).map { _ in UInt8(chance() * 256) }
+        var bytes = (0..<16).map { _ in UInt8(randomUnit() * 256) }
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
         let uuid = bytes.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) }

@@ -54,8 +54,8 @@ struct FollowPlan: Equatable {
 
     /// The stream has ended or could not be opened.
     ///
-    /// `chance` in 0..<1 is the random number for full jitter.
-    mutating func broke(_ error: LarderError, chance: Double) -> BreakStep {
+    /// `randomUnit` in 0..<1 is the random number for full jitter.
+    mutating func broke(_ error: LarderError, randomUnit: Double) -> BreakStep {
         let mayHeal: Bool
         switch error {
         case .deleted:
@@ -78,6 +78,6 @@ struct FollowPlan: Equatable {
         if !isSilent { isOutageTold = true }
         let doubled = Limits.followRetryBase * (1 << min(failures, 10))
         failures += 1
-        return .tryAgain(after: min(doubled, Limits.followRetryMax) * chance, isTold: !isSilent)
+        return .tryAgain(after: min(doubled, Limits.followRetryMax) * randomUnit, isTold: !isSilent)
     }
 }

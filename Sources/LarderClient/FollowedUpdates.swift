@@ -105,7 +105,7 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
         private mutating func broke(
             _ error: LarderError
         ) throws(LarderError) -> FollowUpdate<Value>? {
-            switch plan.broke(error, chance: updates.time.chance()) {
+            switch plan.broke(error, randomUnit: updates.time.randomUnit()) {
             case .giveUp: throw error
             case .tryAgain(let pause, let isTold):
                 state = .apart(pause: pause)

@@ -109,7 +109,7 @@ package struct WatchLines: AsyncSequence, Sendable {
                 state = .apart(pause: nil)
                 return (.lost, [])
             }
-            switch plan.broke(error, chance: lines.client.time.chance()) {
+            switch plan.broke(error, randomUnit: lines.client.time.randomUnit()) {
             case .giveUp: throw error
             case .tryAgain(let pause, let isTold):
                 state = .apart(pause: pause)

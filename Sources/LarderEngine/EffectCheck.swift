@@ -76,7 +76,7 @@ struct EffectCheck: Sendable {
                 )
                 let reply = try await context.ask(request, for: scope)
                 let head = reply.head(now: context.clock.now())
-                let action = machine.headArrived(head, remaining: .zero, chance: 0)
+                let action = machine.headArrived(head, remaining: .zero, randomUnit: 0)
                 if case .giveUp(.captive) = action {
                     let sender = await context.originStates.sender(
                         of: head.status,

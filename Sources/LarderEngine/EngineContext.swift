@@ -123,7 +123,7 @@ final class EngineContext: Sendable {
     }
 
     /// A number in 0..<1.
-    func chance() -> Double {
+    func randomUnit() -> Double {
         random.withLock { Double($0.next() >> 11) / 9_007_199_254_740_992 }
     }
 

@@ -136,7 +136,7 @@ struct FlightRun: ~Copyable {
             failure,
             remaining: flight.remaining(),
             rest: rest,
-            chance: context.chance()
+            randomUnit: context.randomUnit()
         )
         switch action {
         case .pause(let duration): return .pause(duration)
@@ -167,7 +167,7 @@ struct FlightRun: ~Copyable {
             head,
             remaining: flight.remaining(),
             rest: rest,
-            chance: context.chance()
+            randomUnit: context.randomUnit()
         )
         if case .giveUp(.captive(let host)) = action {
             guard !rules.isSuspect(head, from: asked) else {

@@ -101,7 +101,7 @@ final class ModifierSteps: Sendable {
     }
 
     private func sendNotCommitted(_ number: ModifierNumber) -> ModifierQueueRunner.Turn {
-        { [context] in $0.sendNotCommitted(number, chance: context.chance(), now: $1) }
+        { [context] in $0.sendNotCommitted(number, randomUnit: context.randomUnit(), now: $1) }
     }
 
     private func send(_ number: ModifierNumber) async -> ModifierQueueRunner.Turn? {
@@ -179,7 +179,7 @@ final class ModifierSteps: Sendable {
         _ rules: ModifierRules
     ) -> ModifierQueueRunner.Turn {
         { [context] in
-            $0.attemptEnded(number, verdict, rules: rules, chance: context.chance(), now: $1)
+            $0.attemptEnded(number, verdict, rules: rules, randomUnit: context.randomUnit(), now: $1)
         }
     }
 

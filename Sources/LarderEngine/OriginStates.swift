@@ -68,7 +68,7 @@ struct OriginStates: EnginePart {
     }
 
     private func probe(_ name: OriginName, afterUpTo first: Duration) async {
-        var pause = ProbeMachine.pause(upTo: first, chance: context.chance())
+        var pause = ProbeMachine.pause(upTo: first, randomUnit: context.randomUnit())
         while true {
             guard (try? await clock.sleep(for: pause)) != nil else { return }
             switch context.watch.pauseEnded(name, rest: { rest(of: name, for: $0) }) {
@@ -78,7 +78,7 @@ struct OriginStates: EnginePart {
                 await probe(name)
                 guard !Task.isCancelled, case .pause(let next) = context.watch.probeEnded(name)
                 else { return }
-                pause = ProbeMachine.pause(upTo: next, chance: context.chance())
+                pause = ProbeMachine.pause(upTo: next, randomUnit: context.randomUnit())
             }
         }
     }
@@ -161,7 +161,7 @@ struct OriginStates: EnginePart {
         }
         var url = origin.baseURL
         if isPage {
-            let nowhere = String(UInt64(context.chance() * 0x1p64), radix: 16)
+            let nowhere = String(UInt64(context.randomUnit() * 0x1p64), radix: 16)
             let path = url.path.hasSuffix("/") ? url.path : url.path + "/"
             url = (try? url.resolving(path + "larder-\(nowhere)")) ?? url
         }
@@ -225,20 +225,20 @@ struct OriginStates: EnginePart {
         case .online:
             context.keeper.post(.originAnswered(origin))
             let turn: ModifierQueueRunner.Turn = { [context] machine, now in
-                // Without modifiers there is nothing to wake, so no chance is drawn.
-                let chance = machine.count == 0 ? 0 : context.chance()
-                return machine.originAnswered(origin, chance: chance, now: now)
+                // Without modifiers there is nothing to wake, so no randomUnit is drawn.
+                let randomUnit = machine.count == 0 ? 0 : context.randomUnit()
+                return machine.originAnswered(origin, randomUnit: randomUnit, now: now)
             }
             context.modifiers.post(.originReturned(origin, turn))
         case .offline, .captive:
             let turn: ModifierQueueRunner.Turn = { [context] machine, now in
                 // No modifier waits for the origin; later ones find out by themselves.
                 guard machine.count > 0 else { return [] }
-                let (isCaptive, chance) = (state == .captive, context.chance())
+                let (isCaptive, randomUnit) = (state == .captive, context.randomUnit())
                 return machine.originWentDown(
                     origin,
                     isCaptive: isCaptive,
-                    chance: chance,
+                    randomUnit: randomUnit,
                     now: now
                 )
             }

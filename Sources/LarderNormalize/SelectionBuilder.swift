@@ -194,7 +194,7 @@ extension SelectionBuilder {
             return true
         }
         // Different texts with the same digest can be forged. So only as many are compared as can
-        // happen by chance.
+        // happen by randomUnit.
         let known = layoutNumbers[digest, default: []].suffix(Self.comparedLayoutsMax)
         if let layout = known.first(where: { fits(layouts[$0], object, tape, bytes) }) {
             return layout

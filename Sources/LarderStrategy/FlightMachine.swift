@@ -120,13 +120,13 @@ package struct FlightMachine: Equatable, Sendable {
     /// The origin has sent the head of its answer.
     ///
     /// - `remaining`: the time to the deadline.
-    /// - `chance`: a random number in 0..<1 for full jitter.
+    /// - `randomUnit`: a random number in 0..<1 for full jitter.
     /// - `rest`: how long the origin wants no request.
     package mutating func headArrived(
         _ head: ResponseHead,
         remaining: Duration,
         rest: Duration = .zero,
-        chance: Double
+        randomUnit: Double
     ) -> HeadAction {
         guard case .asking(let attempt) = state else { return .nothing }
         defer { checkInvariants() }
@@ -152,7 +152,7 @@ package struct FlightMachine: Equatable, Sendable {
             return .writeTombstone(status: head.status)
         case 502, 503, 504:
             let asked = max(head.retryAfter ?? .zero, rest)
-            let pause = retryPause(asked, remaining, chance)
+            let pause = retryPause(asked, remaining, randomUnit)
             guard let pause else { return refused(head.status) }
             state = .pausing(attempt)
             return .pause(pause)
@@ -216,7 +216,7 @@ package struct FlightMachine: Equatable, Sendable {
         _ failure: FlightFailure,
         remaining: Duration,
         rest: Duration = .zero,
-        chance: Double
+        randomUnit: Double
     ) -> FailureAction {
         let url: Attempt
         switch state {
@@ -231,7 +231,7 @@ package struct FlightMachine: Equatable, Sendable {
         case .idle, .pausing, .refreshing, .storing, .finished: return .nothing
         }
         defer { checkInvariants() }
-        guard failure.isRetryable, let pause = retryPause(rest, remaining, chance) else {
+        guard failure.isRetryable, let pause = retryPause(rest, remaining, randomUnit) else {
             state = .finished
             return .giveUp(failure)
         }
@@ -243,11 +243,11 @@ package struct FlightMachine: Equatable, Sendable {
     private mutating func retryPause(
         _ asked: Duration,
         _ remaining: Duration,
-        _ chance: Double
+        _ randomUnit: Double
     ) -> Duration? {
         guard mayRetry, retries < Limits.retriesMax else { return nil }
         let ceiling = Limits.retryBase * (1 << retries)
-        let pause = max(asked, Limits.retryMin, ceiling * chance)
+        let pause = max(asked, Limits.retryMin, ceiling * randomUnit)
         guard pause <= Limits.retryAfterMax, pause < remaining else { return nil }
         retries += 1
         return pause

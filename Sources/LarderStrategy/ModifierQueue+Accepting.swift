@@ -143,14 +143,14 @@ extension ModifierQueue {
         case .retryWait:
             // A Retry-After or a backoff: both count from the origin's answer.
             let duration = record.answeredAt.flatMap { answered in next.map { $0.since(answered) } }
-            let backoff = Self.pause(after: Int32(clamping: record.attempts), chance: 1)
+            let backoff = Self.pause(after: Int32(clamping: record.attempts), randomUnit: 1)
             let cap = min(duration ?? Limits.modifierRetryAfterMax, Limits.modifierRetryAfterMax)
             let end = due(cap: max(cap, duration == nil ? cap : backoff))
             return .waiting(.retryWait(until: end))
         case .unknown:
             // Without a next attempt a person decides, even if the modifier may be repeated.
             guard record.resends, next != nil else { return .waiting(.unknown(until: nil)) }
-            let backoff = Self.pause(after: Int32(clamping: record.attempts), chance: 1)
+            let backoff = Self.pause(after: Int32(clamping: record.attempts), randomUnit: 1)
             return .waiting(.unknown(until: due(cap: backoff)))
         case .authWait: return .waiting(.authWait)
         case .conflict: return .waiting(.conflict)

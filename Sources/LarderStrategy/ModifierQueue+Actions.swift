@@ -5,14 +5,14 @@ extension ModifierQueue {
     package enum Action: Equatable, Sendable {
         /// Commit the send step, which sets `in_flight` and counts the attempt.
         ///
-        /// Then call ``sendCommitted(_:now:)`` or ``sendNotCommitted(_:chance:now:)``.
+        /// Then call ``sendCommitted(_:now:)`` or ``sendNotCommitted(_:randomUnit:now:)``.
         case commitSend(ModifierNumber)
         /// As `commitSend`, with those of the others that can be joined to the modifier.
         ///
         /// They are in their order, and each is joined only if those before it are. If all of them
         /// together need no request, ``sendNeedless(_:joined:now:)`` is called.
         case commitJoined(ModifierNumber, [ModifierNumber])
-        /// Send the request; then call ``attemptEnded(_:_:rules:chance:now:)``.
+        /// Send the request; then call ``attemptEnded(_:_:rules:randomUnit:now:)``.
         case send(ModifierNumber)
         /// Commit a row's new state, with repetitions until that succeeds; then call
         /// ``changeCommitted(_:now:)``.
@@ -34,7 +34,7 @@ extension ModifierQueue {
             dependants: [ModifierNumber]
         )
         /// Ask a captive origin with a GET; the queue hears of an answer by
-        /// ``originAnswered(_:chance:now:)``.
+        /// ``originAnswered(_:randomUnit:now:)``.
         case probe(OriginName)
     }
 

@@ -34,13 +34,13 @@ extension ModifierQueue {
     /// an origin that is down, another modifier becomes the probe.
     package mutating func sendNotCommitted(
         _ number: ModifierNumber,
-        chance: Double,
+        randomUnit: Double,
         now: Duration
     ) -> [Action] {
         guard let slot = slots[number],
             case .committingSend(let wasUnknown) = nodes[Int(slot)].state
         else { return [] }
-        let end = now + Limits.modifierRetryBase * (0.5 + 0.5 * chance)
+        let end = now + Limits.modifierRetryBase * (0.5 + 0.5 * randomUnit)
         let row = wasUnknown ? Written.unknown(until: end) : .retryWait(until: end)
         nodes[Int(slot)].state = .waiting(row)
         nodes[Int(slot)].isDue = false
@@ -84,12 +84,12 @@ extension ModifierQueue {
     /// The targets were to be read before the send step, and the credential was refused, the origin
     /// was not reached, or it put the read off, which then counts as an attempt.
     ///
-    /// The parameters are those of ``attemptEnded(_:_:rules:chance:now:)``.
+    /// The parameters are those of ``attemptEnded(_:_:rules:randomUnit:now:)``.
     package mutating func readFailed(
         _ number: ModifierNumber,
         _ verdict: ModifierVerdict,
         rules: ModifierRules,
-        chance: Double,
+        randomUnit: Double,
         now: Duration
     ) -> [Action] {
         guard let slot = slots[number], case .committingSend = nodes[Int(slot)].state else {
@@ -100,7 +100,7 @@ extension ModifierQueue {
         let others = sendCommitted(number, joined: group, now: now).filter { $0 != .send(number) }
         nodes[Int(slot)].sentUnder = credential
         nodes[Int(slot)].mayHaveLeft = nodes[Int(slot)].hadLeft
-        return others + attemptEnded(number, verdict, rules: rules, chance: chance, now: now)
+        return others + attemptEnded(number, verdict, rules: rules, randomUnit: randomUnit, now: now)
     }
 
     /// Ends a send step after which nothing is sent: if it was a probe, another modifier is tried.
@@ -116,12 +116,12 @@ extension ModifierQueue {
 
     /// An attempt has ended.
     ///
-    /// The rules are the origin's; `chance` in 0..<1 is a random number for full jitter.
+    /// The rules are the origin's; `randomUnit` in 0..<1 is a random number for full jitter.
     package mutating func attemptEnded(
         _ number: ModifierNumber,
         _ verdict: ModifierVerdict,
         rules: ModifierRules,
-        chance: Double,
+        randomUnit: Double,
         now: Duration
     ) -> [Action] {
         guard let slot = slots[number], case .inFlight(let wasUnknown) = nodes[Int(slot)].state
@@ -131,9 +131,9 @@ extension ModifierQueue {
         let isOutdated = nodes[Int(slot)].sentWith != origins[Int(origin)].settings
         let verdict = isOutdated ? verdict.underOtherSettings : verdict
         if verdict.isPerhapsApplied { nodes[Int(slot)].isPerhapsApplied = true }
-        noteAvailability(of: origin, verdict, probe: number, chance, now)
-        noteOutage(origin, verdict, chance, now)
-        noteRetryAfter(slot, verdict, chance, now)
+        noteAvailability(of: origin, verdict, probe: number, randomUnit, now)
+        noteOutage(origin, verdict, randomUnit, now)
+        noteRetryAfter(slot, verdict, randomUnit, now)
         let isRefused = noteAccess(slot, verdict, isOutdated: isOutdated)
         switch verdict {
         case .confirmed:
@@ -148,7 +148,7 @@ extension ModifierQueue {
             nodes[Int(slot)].isPerhapsApplied = false
             conflict(slot, step, &actions)
         case .notNow(let retryAfter, _, _):
-            notApplied(slot, retryAfter, rules, chance, now, &actions)
+            notApplied(slot, retryAfter, rules, randomUnit, now, &actions)
         case .authNeeded, .noCredential:
             nodes[Int(slot)].attempts -= 1
             if verdict == .noCredential { nodes[Int(slot)].mayHaveLeft = nodes[Int(slot)].hadLeft }
@@ -162,7 +162,7 @@ extension ModifierQueue {
                 nodes[Int(slot)].answersNotApplied = node.answersNotApplied.incremented
                 change(slot, to: .unknown(until: nil), &actions)
             } else {
-                notApplied(slot, retryAfter, rules, chance, now, &actions)
+                notApplied(slot, retryAfter, rules, randomUnit, now, &actions)
             }
         case .unclear(let reason):
             let node = nodes[Int(slot)]
@@ -172,7 +172,7 @@ extension ModifierQueue {
                 settle(slot, .failed(.attempts), &actions)
             } else {
                 nodes[Int(slot)].floor = .zero
-                let pause = Self.pause(after: node.attempts, chance: chance)
+                let pause = Self.pause(after: node.attempts, randomUnit: randomUnit)
                 change(slot, to: .unknown(until: now + pause), &actions)
             }
         case .neverLeft, .captive:
@@ -190,7 +190,7 @@ extension ModifierQueue {
         _ slot: Int32,
         _ retryAfter: Duration?,
         _ rules: ModifierRules,
-        _ chance: Double,
+        _ randomUnit: Double,
         _ now: Duration,
         _ actions: inout [Action]
     ) {
@@ -204,7 +204,7 @@ extension ModifierQueue {
             return
         }
         let asked = min(max(retryAfter ?? .zero, .zero), Limits.modifierRetryAfterMax)
-        let pause = max(asked, Self.pause(after: node.attempts, chance: chance))
+        let pause = max(asked, Self.pause(after: node.attempts, randomUnit: randomUnit))
         nodes[Int(slot)].floor = asked > .zero ? now + asked : .zero
         change(slot, to: .retryWait(until: now + pause), &actions)
     }
@@ -213,24 +213,24 @@ extension ModifierQueue {
         of origin: Int32,
         _ verdict: ModifierVerdict,
         probe: ModifierNumber,
-        _ chance: Double,
+        _ randomUnit: Double,
         _ now: Duration
     ) {
         switch verdict {
         case .confirmed, .accepted, .notNow, .serverFailed, .refused, .conflict, .authNeeded,
             .unclear(.gateway), .unclear(.refusedRepeat):
-            reached(origin, chance, now)
+            reached(origin, randomUnit, now)
         case .noCredential:
             // The origin was not asked, so another modifier becomes the probe.
             guard case .halfOpen(let outage, probe) = origins[Int(origin)].availability else { return }
             set(origin, .down(outage, probe: now))
         case .captive:
-            notReached(origin, isCaptive: true, probe: probe, chance, now)
+            notReached(origin, isCaptive: true, probe: probe, randomUnit, now)
         case .neverLeft:
-            notReached(origin, isCaptive: false, probe: probe, chance, now)
+            notReached(origin, isCaptive: false, probe: probe, randomUnit, now)
         case .unclear(.lost):
             guard case .halfOpen(let outage, probe) = origins[Int(origin)].availability else { return }
-            notReached(origin, isCaptive: outage.isCaptive, probe: probe, chance, now)
+            notReached(origin, isCaptive: outage.isCaptive, probe: probe, randomUnit, now)
         }
     }
 
@@ -245,11 +245,11 @@ extension ModifierQueue {
     /// The pause after so many counted attempts, with full jitter below 1 s × 2^n.
     ///
     /// The pause is at most ``Limits/modifierRetryMax`` and at least ``Limits/modifierRetryMin``.
-    static func pause(after attempts: Int32, chance: Double) -> Duration {
+    static func pause(after attempts: Int32, randomUnit: Double) -> Duration {
         // Above the longest pause, and far below an overflow.
         let doublings = min(max(attempts, 1) - 1, 16)
         let ceiling = min(Limits.modifierRetryMax, Limits.modifierRetryBase * (1 << doublings))
-        return max(Limits.modifierRetryMin, ceiling * chance)
+        return max(Limits.modifierRetryMin, ceiling * randomUnit)
     }
 }
 

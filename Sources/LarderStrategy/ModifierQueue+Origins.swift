@@ -5,15 +5,15 @@ extension ModifierQueue {
 
     /// The origin has answered any request, with any status.
     ///
-    /// The waiting modifiers follow after up to ``Limits/wakeTimeMax``, as `chance` in 0..<1 draws.
+    /// The waiting modifiers follow after up to ``Limits/wakeTimeMax``, as `randomUnit` in 0..<1 draws.
     package mutating func originAnswered(
         _ name: OriginName,
-        chance: Double,
+        randomUnit: Double,
         now: Duration
     ) -> [Action] {
         let origin = originSlot(name)
-        reached(origin, chance, now)
-        endOutage(origin, chance, now)
+        reached(origin, randomUnit, now)
+        endOutage(origin, randomUnit, now)
         return timePassed(now: now)
     }
 
@@ -21,10 +21,10 @@ extension ModifierQueue {
     package mutating func originWentDown(
         _ name: OriginName,
         isCaptive: Bool,
-        chance: Double,
+        randomUnit: Double,
         now: Duration
     ) -> [Action] {
-        notReached(originSlot(name), isCaptive: isCaptive, probe: nil, chance, now)
+        notReached(originSlot(name), isCaptive: isCaptive, probe: nil, randomUnit, now)
         return timePassed(now: now)
     }
 
@@ -113,10 +113,10 @@ extension ModifierQueue {
         return slot
     }
 
-    mutating func reached(_ origin: Int32, _ chance: Double, _ now: Duration) {
+    mutating func reached(_ origin: Int32, _ randomUnit: Double, _ now: Duration) {
         switch origins[Int(origin)].availability {
         case .open, .rampingUp, .setOffline: break
-        case .down, .halfOpen: set(origin, .rampingUp(until: now + Limits.wakeTimeMax * chance))
+        case .down, .halfOpen: set(origin, .rampingUp(until: now + Limits.wakeTimeMax * randomUnit))
         }
     }
 
@@ -125,7 +125,7 @@ extension ModifierQueue {
         _ origin: Int32,
         isCaptive: Bool,
         probe: ModifierNumber?,
-        _ chance: Double,
+        _ randomUnit: Double,
         _ now: Duration
     ) {
         origins[Int(origin)].failing = 2
@@ -146,18 +146,18 @@ extension ModifierQueue {
         case .setOffline:
             return
         }
-        wait(origin, &outage, chance, now)
+        wait(origin, &outage, randomUnit, now)
     }
 
     private mutating func wait(
         _ origin: Int32,
         _ outage: inout Outage,
-        _ chance: Double,
+        _ randomUnit: Double,
         _ now: Duration
     ) {
         outage.failures = min(outage.failures, ProbeMachine.failuresMax)
         let ceiling = min(Limits.probePauseBase * (1 << outage.failures), Limits.probePauseMax)
-        let pause = ProbeMachine.pause(upTo: ceiling, chance: chance)
+        let pause = ProbeMachine.pause(upTo: ceiling, randomUnit: randomUnit)
         set(origin, .down(outage, probe: now + pause))
     }
 

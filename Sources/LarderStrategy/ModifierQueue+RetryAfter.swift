@@ -44,7 +44,7 @@ extension ModifierQueue {
     mutating func noteRetryAfter(
         _ slot: Int32,
         _ verdict: ModifierVerdict,
-        _ chance: Double,
+        _ randomUnit: Double,
         _ now: Duration
     ) {
         let node = nodes[Int(slot)]
@@ -52,9 +52,9 @@ extension ModifierQueue {
         guard case .halfOpen(node.number) = accounts[Int(node.account)].rest else { return }
         switch verdict {
         case .confirmed, .accepted, .refused, .conflict, .authNeeded:
-            setRetryAfter(node.account, .rampingUp(until: now + Limits.wakeTimeMax * chance))
+            setRetryAfter(node.account, .rampingUp(until: now + Limits.wakeTimeMax * randomUnit))
         case .notNow, .serverFailed, .unclear, .captive:
-            rest(node.account, until: now + Self.pause(after: node.attempts, chance: chance))
+            rest(node.account, until: now + Self.pause(after: node.attempts, randomUnit: randomUnit))
         case .neverLeft, .noCredential:
             setRetryAfter(node.account, .due)
         }
@@ -66,12 +66,12 @@ extension ModifierQueue {
     mutating func noteOutage(
         _ origin: Int32,
         _ verdict: ModifierVerdict,
-        _ chance: Double,
+        _ randomUnit: Double,
         _ now: Duration
     ) {
         switch verdict {
         case .confirmed, .accepted, .refused, .conflict, .authNeeded:
-            endOutage(origin, chance, now)
+            endOutage(origin, randomUnit, now)
         case .noCredential: break
         case .notNow, .serverFailed, .unclear, .captive, .neverLeft:
             origins[Int(origin)].failing = min(origins[Int(origin)].failing + 1, 2)
@@ -79,10 +79,10 @@ extension ModifierQueue {
     }
 
     /// Ends backoffs within ``Limits/wakeTimeMax``, but none before the origin's Retry-After.
-    mutating func endOutage(_ origin: Int32, _ chance: Double, _ now: Duration) {
+    mutating func endOutage(_ origin: Int32, _ randomUnit: Double, _ now: Duration) {
         defer { origins[Int(origin)].failing = 0 }
         guard origins[Int(origin)].failing >= 2 else { return }
-        let wake = now + Limits.wakeTimeMax * chance
+        let wake = now + Limits.wakeTimeMax * randomUnit
         for slot in timers.elements.map(\.slot)
         where nodes[Int(slot)].mayBeWoken && accountKeys[nodes[Int(slot)].account].origin == origin {
             if endPause(of: slot, at: max(wake, nodes[Int(slot)].floor)) {

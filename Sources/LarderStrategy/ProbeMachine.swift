@@ -135,10 +135,10 @@ package struct ProbeMachine: Equatable, Sendable {
         min(Limits.probePauseBase * (1 << failures), Limits.probePauseMax)
     }
 
-    /// A random pause between half of `ceiling` and all of it, as `chance` in 0..<1 draws.
+    /// A random pause between half of `ceiling` and all of it, as `randomUnit` in 0..<1 draws.
     ///
     /// So many daemons do not probe an origin at the same moment.
-    package static func pause(upTo ceiling: Duration, chance: Double) -> Duration {
-        ceiling * (0.5 + 0.5 * chance)
+    package static func pause(upTo ceiling: Duration, randomUnit: Double) -> Duration {
+        ceiling * (0.5 + 0.5 * randomUnit)
     }
 }

@@ -19,7 +19,7 @@ struct FollowedUpdatesTests {
                 pauses.record(duration)
                 if pauses.all.count > pausesMax { throw CancellationError() }
             },
-            chance: { 0.5 }
+            randomUnit: { 0.5 }
         )
         let client = LarderClient(trying: [daemon.path], time: time)
         let result: Result<Void, any Error>

@@ -32,7 +32,7 @@ struct ObservedTests {
     @Test("Each element has all that is known: the value stays, with the error")
     func values() async throws {
         let daemon = try await ScriptedDaemon()
-        let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
+        let time = ClientTime(pause: { _ async throws(CancellationError) in }, randomUnit: { 0.5 })
         let client = LarderClient(trying: [daemon.path], time: time)
         let offline = FetchFrame.problem(ProblemFrame(Problem(.unreachable, "no network")))
         daemon.answer(
@@ -70,7 +70,7 @@ struct ObservedTests {
     @Test("With nothing cached and no network there is an element with the reason alone")
     func nothing() async throws {
         let daemon = try await ScriptedDaemon()
-        let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
+        let time = ClientTime(pause: { _ async throws(CancellationError) in }, randomUnit: { 0.5 })
         let client = LarderClient(trying: [daemon.path], time: time)
         daemon.answer(
             "/v1/fetch",

@@ -114,7 +114,7 @@ struct SocketTests {
         let pauses = Recorder<Duration>()
         let time = ClientTime(
             pause: { (pause) async throws(CancellationError) in pauses.record(pause) },
-            chance: { 0.5 }
+            randomUnit: { 0.5 }
         )
         let client = LarderClient(trying: [path, second.path], time: time)
         let failure = await error(of: client)

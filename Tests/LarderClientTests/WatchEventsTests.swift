@@ -30,7 +30,7 @@ struct WatchEventsTests {
     @Test("A watch resumes after the last revision seen, and reports if that is gone (P-12)")
     func comesBack() async throws {
         let daemon = try await ScriptedDaemon()
-        let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
+        let time = ClientTime(pause: { _ async throws(CancellationError) in }, randomUnit: { 0.5 })
         let client = LarderClient(trying: [daemon.path], time: time)
         let more = ChangeFrame(Revision(8), try EntryID("c"), source: "client", hasMore: true)
         let begin = WatchFrame.bookmark(BookmarkFrame(Revision(5), isInitialDone: false))
@@ -112,7 +112,7 @@ struct WatchEventsTests {
     @Test("A first list that breaks off is requested again")
     func listsAgain() async throws {
         let daemon = try await ScriptedDaemon()
-        let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
+        let time = ClientTime(pause: { _ async throws(CancellationError) in }, randomUnit: { 0.5 })
         let client = LarderClient(trying: [daemon.path], time: time)
         let first = ChangeFrame(Revision(3), try EntryID("a"), source: "client", isInitial: true)
         let done = WatchFrame.bookmark(BookmarkFrame(Revision(5), isInitialDone: true))

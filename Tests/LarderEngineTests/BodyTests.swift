@@ -120,7 +120,7 @@ struct BodyTests {
             .json("[2]")
         )
         let fetch = fixture.start(url)
-        let pause = Limits.retryBase * fixture.chance(1)
+        let pause = Limits.retryBase * fixture.randomUnit(1)
         try await fixture.clock.sleepers(until: pause)
         fixture.clock.advance(by: pause)
         #expect(try await fetch.result().shape == ["network", "end network"])

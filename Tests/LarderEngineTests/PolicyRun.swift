@@ -70,10 +70,10 @@ final class PolicyRun {
         if let answer { fixture.upstream.answer(url, with: answer) }
     }
 
-    /// Two repetitions, each after a pause by chance.
+    /// Two repetitions, each after a pause by randomUnit.
     private func passRetries(drawn: Int) async throws {
         for retry in 0..<2 {
-            let pause = Limits.retryBase * (1 << retry) * fixture.chance(drawn + retry)
+            let pause = Limits.retryBase * (1 << retry) * fixture.randomUnit(drawn + retry)
             try await fixture.clock.sleepers(until: Self.age + networkTime + pause)
             fixture.clock.advance(by: pause)
             networkTime += pause

@@ -22,11 +22,11 @@ struct ProbingTests {
         return states.waitForReturn(of: try name(), as: .shared, tell)
     }
 
-    /// The moment until which the probe after `failures` others sleeps, drawn with the n-th chance.
-    private func pause(_ failures: Int, chance n: Int) -> Duration {
+    /// The moment until which the probe after `failures` others sleeps, drawn with the n-th randomUnit.
+    private func pause(_ failures: Int, randomUnit n: Int) -> Duration {
         ProbeMachine.pause(
             upTo: min(Limits.probePauseBase * (1 << failures), Limits.probePauseMax),
-            chance: fixture.chance(n)
+            randomUnit: fixture.randomUnit(n)
         )
     }
 
@@ -38,11 +38,11 @@ struct ProbingTests {
         context.originStates.noteConnectFailure(try name())
         let interest = try waitForReturn { back.open() }
         fixture.upstream.answer(base, with: .unreachable, .reply(status: 503))
-        let first = pause(0, chance: 0)
+        let first = pause(0, randomUnit: 0)
         try await fixture.clock.sleepers(until: first)
         #expect(fixture.upstream.asked.all.isEmpty)
         fixture.clock.advance(by: first)
-        let second = pause(1, chance: 1)
+        let second = pause(1, randomUnit: 1)
         try await fixture.clock.sleepers(until: first + second)
         #expect(fixture.upstream.asked.all.map(\.url) == [base])
         fixture.clock.advance(by: second)
@@ -73,7 +73,7 @@ struct ProbingTests {
         let other = try waitForReturn { told.record(2) }
         interest.end()
         interest.end()
-        let first = pause(0, chance: 0)
+        let first = pause(0, randomUnit: 0)
         try await fixture.clock.sleepers(until: first)
         context.originStates.noteAnswer(try name())
         #expect(told.all == [2])
@@ -131,7 +131,7 @@ struct ProbingTests {
     func offlineInFlight() async throws {
         fixture.upstream.answer(url, with: .unreachable, .json("[1]"))
         let fetch = fixture.start(url)
-        let pause = Limits.retryBase * fixture.chance(0)
+        let pause = Limits.retryBase * fixture.randomUnit(0)
         try await fixture.clock.sleepers(until: pause)
         _ = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
         fixture.clock.advance(by: pause)

@@ -124,8 +124,8 @@ struct RestTests {
         fixture.engine.context.originStates.noteConnectFailure(name)
         let interest = fixture.engine.context.originStates.waitForReturn(of: name, as: scope) {}
         // The first draw was the fetch's.
-        let chance = fixture.chance(1)
-        let pause = ProbeMachine.pause(upTo: Limits.probePauseBase, chance: chance)
+        let randomUnit = fixture.randomUnit(1)
+        let pause = ProbeMachine.pause(upTo: Limits.probePauseBase, randomUnit: randomUnit)
         try await fixture.clock.sleepers(until: pause)
         fixture.clock.advance(by: pause)
         try await fixture.clock.sleepers(until: .seconds(60))

@@ -15,21 +15,21 @@ struct RetryTests {
     private let url = EngineFixture.firstURL
     private let gate = Gate()
 
-    @Test("A failed connection is repeated twice, each time after a pause by chance")
+    @Test("A failed connection is repeated twice, each time after a pause by randomUnit")
     func jitter() async throws {
         fixture.upstream.answer(url, with: .unreachable, .unreachable, .json("[1]"))
         let fetch = fixture.start(url)
-        let first = Limits.retryBase * fixture.chance(0)
+        let first = Limits.retryBase * fixture.randomUnit(0)
         try await fixture.clock.sleepers(until: first)
         fixture.clock.advance(by: first)
-        let second = Limits.retryBase * 2 * fixture.chance(1)
+        let second = Limits.retryBase * 2 * fixture.randomUnit(1)
         try await fixture.clock.sleepers(until: first + second)
         fixture.clock.advance(by: second)
         #expect(try await fetch.result().shape == ["network", "end network"])
         #expect(fixture.upstream.asked.all.count == 3)
     }
 
-    @Test("Retry-After is waited for where it asks for more than chance does")
+    @Test("Retry-After is waited for where it asks for more than randomUnit does")
     func retryAfter() async throws {
         fixture.upstream.answer(
             url,
@@ -226,10 +226,10 @@ extension EngineFixture {
         let begun = clock.monotonic()
         let drawn = upstream.asked.all.count
         let fetch = start(try url("/unreachable"))
-        let first = Limits.retryBase * chance(drawn)
+        let first = Limits.retryBase * randomUnit(drawn)
         try await clock.sleepers(until: begun + first)
         clock.advance(by: first)
-        let second = Limits.retryBase * 2 * chance(drawn + 1)
+        let second = Limits.retryBase * 2 * randomUnit(drawn + 1)
         try await clock.sleepers(until: begun + first + second)
         clock.advance(by: second)
         _ = try await fetch.result()

@@ -111,7 +111,7 @@ struct ConflictQueueTests {
     @Test("A conflict that is found before the send step frees the trial for others (case 19)")
     mutating func trial() throws {
         let (name, now) = (script.origin, script.now)
-        _ = script.queue.originWentDown(name, isCaptive: false, chance: 0.5, now: now)
+        _ = script.queue.originWentDown(name, isCaptive: false, randomUnit: 0.5, now: now)
         _ = script.add([try script.record(1), try script.record(2)])
         #expect(script.queue.originWoken(name, now: now) == [.commitSend(number)])
         let next = script.queue.sendConflicted(number, .wait, now: now)
@@ -149,7 +149,7 @@ struct ConflictQueueTests {
                 ModifierNumber(1),
                 verdict,
                 rules: script.rules,
-                chance: QueueScript.chance,
+                randomUnit: QueueScript.randomUnit,
                 now: script.now
             )
             #expect(actions == [script.change(1, state, attempts: 0)], "\(verdict)")

@@ -83,7 +83,7 @@ struct FetchRaceTests {
         )
         _ = flight.started(at: url, hasValidators: false)
         let head = ResponseHead(status: 200, headers: HeaderFields(), now: .start)
-        _ = flight.headArrived(head, remaining: .seconds(1), chance: 0)
+        _ = flight.headArrived(head, remaining: .seconds(1), randomUnit: 0)
         #expect(flight.bodyArrived() == .store)
 
         var shown = FetchPlace.awaitingNetworkShown.machine()

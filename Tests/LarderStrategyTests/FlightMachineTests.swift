@@ -14,7 +14,7 @@ struct FlightMachineTests {
         _ machine: inout FlightMachine,
         _ head: ResponseHead
     ) -> FlightMachine.HeadAction {
-        machine.headArrived(head, remaining: .seconds(30), chance: FlightScript.chance)
+        machine.headArrived(head, remaining: .seconds(30), randomUnit: FlightScript.randomUnit)
     }
 
     @Test("Every event in every state does what the table says")

@@ -18,7 +18,7 @@ struct FlightRedirectTests {
         machine.headArrived(
             .of(status, location: location),
             remaining: .seconds(30),
-            chance: FlightScript.chance
+            randomUnit: FlightScript.randomUnit
         )
     }
 

@@ -15,22 +15,22 @@ struct FlightRetryTests {
         _ machine: inout FlightMachine,
         retryAfter: String? = nil,
         remaining: Duration = .seconds(30),
-        chance: Double = FlightScript.chance
+        randomUnit: Double = FlightScript.randomUnit
     ) -> FlightMachine.HeadAction {
         let head = ResponseHead.of(503, retryAfter: retryAfter)
-        return machine.headArrived(head, remaining: remaining, chance: chance)
+        return machine.headArrived(head, remaining: remaining, randomUnit: randomUnit)
     }
 
     @Test("502, 503 and 504 are asked again, twice, then quoted", arguments: [502, 503, 504])
     func statuses(status: Int) {
         var machine = script.started()
         let pauses = (0..<Limits.retriesMax).map { _ in
-            let action = machine.headArrived(.of(status), remaining: .seconds(30), chance: 0.5)
+            let action = machine.headArrived(.of(status), remaining: .seconds(30), randomUnit: 0.5)
             #expect(machine.pauseEnded() == script.attempt(script.home, conditional: false))
             return action
         }
         #expect(pauses == [.pause(.milliseconds(100)), .pause(.milliseconds(200))])
-        let last = machine.headArrived(.of(status), remaining: .seconds(30), chance: 0.5)
+        let last = machine.headArrived(.of(status), remaining: .seconds(30), randomUnit: 0.5)
         #expect(last == .quote(status: status))
     }
 
@@ -40,11 +40,11 @@ struct FlightRetryTests {
         for failure in failures {
             var machine = script.started(conditional: true)
             for pause in [Duration.milliseconds(100), .milliseconds(200)] {
-                let action = machine.attemptFailed(failure, remaining: .seconds(30), chance: 0.5)
+                let action = machine.attemptFailed(failure, remaining: .seconds(30), randomUnit: 0.5)
                 #expect(action == .pause(pause))
                 #expect(machine.pauseEnded() == script.attempt(script.home, conditional: true))
             }
-            let last = machine.attemptFailed(failure, remaining: .seconds(30), chance: 0.5)
+            let last = machine.attemptFailed(failure, remaining: .seconds(30), randomUnit: 0.5)
             #expect(last == .giveUp(failure))
             #expect(machine.state == .finished)
         }
@@ -58,7 +58,7 @@ struct FlightRetryTests {
         ]
         for failure in failures {
             var machine = script.started()
-            let action = machine.attemptFailed(failure, remaining: .seconds(30), chance: 0)
+            let action = machine.attemptFailed(failure, remaining: .seconds(30), randomUnit: 0)
             #expect(action == .giveUp(failure))
         }
     }
@@ -66,8 +66,8 @@ struct FlightRetryTests {
     @Test("A body that broke off is requested again, without a condition")
     func brokenBody() {
         var machine = script.started(conditional: true)
-        _ = machine.headArrived(.of(200), remaining: .seconds(30), chance: 0)
-        let action = machine.attemptFailed(.brokenOff("x"), remaining: .seconds(30), chance: 0)
+        _ = machine.headArrived(.of(200), remaining: .seconds(30), randomUnit: 0)
+        let action = machine.attemptFailed(.brokenOff("x"), remaining: .seconds(30), randomUnit: 0)
         #expect(action == .pause(Limits.retryMin))
         #expect(machine.pauseEnded() == script.attempt(script.home, conditional: false))
     }
@@ -79,13 +79,13 @@ struct FlightRetryTests {
             var machine = script.started()
             var ceiling = Limits.retryBase
             for _ in 0..<Limits.retriesMax {
-                let chance = Double.random(in: 0..<1, using: &random)
-                guard case .pause(let pause) = refused(&machine, chance: chance) else {
+                let randomUnit = Double.random(in: 0..<1, using: &random)
+                guard case .pause(let pause) = refused(&machine, randomUnit: randomUnit) else {
                     Issue.record("no pause")
                     return
                 }
                 #expect(pause >= .zero && pause < ceiling)
-                #expect(pause == max(Limits.retryMin, ceiling * chance))
+                #expect(pause == max(Limits.retryMin, ceiling * randomUnit))
                 _ = machine.pauseEnded()
                 ceiling *= 2
             }
@@ -136,7 +136,7 @@ struct FlightRetryTests {
                 .of(503),
                 remaining: .seconds(30),
                 rest: asked,
-                chance: 0
+                randomUnit: 0
             )
             #expect(head == (pause.map { .pause($0) } ?? .quote(status: 503)))
             machine = script.started()
@@ -145,7 +145,7 @@ struct FlightRetryTests {
                 failure,
                 remaining: .seconds(30),
                 rest: asked,
-                chance: 0
+                randomUnit: 0
             )
             #expect(action == (pause.map { .pause($0) } ?? .giveUp(failure)))
         }
@@ -157,7 +157,7 @@ struct FlightRetryTests {
         #expect(refused(&machine) == .quote(status: 503))
         machine = script.started(isOriginDown: true)
         let failure = FlightFailure.unreachable("refused")
-        let action = machine.attemptFailed(failure, remaining: .seconds(30), chance: 0)
+        let action = machine.attemptFailed(failure, remaining: .seconds(30), randomUnit: 0)
         #expect(action == .giveUp(failure))
     }
 
@@ -173,7 +173,7 @@ struct FlightRetryTests {
         }
         var machine = script.started()
         let failure = FlightFailure.unreachable("refused")
-        let action = machine.attemptFailed(failure, remaining: .zero, chance: 0)
+        let action = machine.attemptFailed(failure, remaining: .zero, randomUnit: 0)
         #expect(action == .giveUp(failure))
     }
 }

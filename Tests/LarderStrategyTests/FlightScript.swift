@@ -63,7 +63,7 @@ struct FlightScript: Sendable {
     let moved: WebURL
 
     /// Half of the jitter is drawn: the first pause is 100 ms.
-    static let chance = 0.5
+    static let randomUnit = 0.5
     static let pause = Duration.milliseconds(100)
     static let remaining = Duration.seconds(30)
 
@@ -134,7 +134,7 @@ struct FlightScript: Sendable {
         _ machine: inout FlightMachine,
         _ event: FlightEvent,
         remaining: Duration = remaining,
-        chance: Double = chance
+        randomUnit: Double = randomUnit
     ) -> FlightReaction {
         func head(
             _ status: Int,
@@ -145,12 +145,12 @@ struct FlightScript: Sendable {
                 machine.headArrived(
                     .of(status, location: location, length: length),
                     remaining: remaining,
-                    chance: chance
+                    randomUnit: randomUnit
                 )
             )
         }
         func failed(_ failure: FlightFailure) -> FlightReaction {
-            .failure(machine.attemptFailed(failure, remaining: remaining, chance: chance))
+            .failure(machine.attemptFailed(failure, remaining: remaining, randomUnit: randomUnit))
         }
         return switch event {
         case .ok: head(200)

@@ -126,7 +126,7 @@ struct JoinedModifierTests {
         #expect(script.accept([try record(4)]).isEmpty)
         let actions = script.queue.originWoken(script.origin, now: script.now)
         #expect(actions == [.commitJoined(first, [second, third, ModifierNumber(4)])])
-        _ = script.queue.sendNotCommitted(first, chance: 1, now: script.now)
+        _ = script.queue.sendNotCommitted(first, randomUnit: 1, now: script.now)
         #expect(
             script.run(try script.queue.cancelAsked(third, withDependants: true, now: script.now))
                 .isEmpty

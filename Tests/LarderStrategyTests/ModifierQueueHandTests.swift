@@ -264,7 +264,7 @@ struct ModifierQueueHandTests {
         for _ in 0..<3 {
             #expect(script.pass(.seconds(60)) == [.probe(script.origin)])
         }
-        let woken = script.queue.originAnswered(script.origin, chance: 0, now: script.now)
+        let woken = script.queue.originAnswered(script.origin, randomUnit: 0, now: script.now)
         #expect(script.run(woken) == [1, 2])
         #expect(script.finish(1, .confirmed(.none)).isEmpty)
         #expect(script.finish(2, .captive).isEmpty)

@@ -108,7 +108,7 @@ struct ModifierQueueRestTests {
         let actions = script.pass(.seconds(60))
         #expect(actions == [.commitSend(ModifierNumber(2))])
         let number = ModifierNumber(2)
-        #expect(script.queue.sendNotCommitted(number, chance: 0.5, now: script.now).isEmpty)
+        #expect(script.queue.sendNotCommitted(number, randomUnit: 0.5, now: script.now).isEmpty)
         #expect(script.wait(3) == .rest(until: script.now + .milliseconds(750)))
         #expect(script.run(script.pass(.milliseconds(750))) == [2])
     }
@@ -141,8 +141,8 @@ struct ModifierQueueRestTests {
         #expect(script.wait(1) == .backoff(until: script.now + .seconds(40)))
         let name = script.origin
         let now = script.now
-        _ = script.queue.originWentDown(name, isCaptive: false, chance: 0.5, now: now)
-        _ = script.queue.originAnswered(name, chance: 0.5, now: now)
+        _ = script.queue.originWentDown(name, isCaptive: false, randomUnit: 0.5, now: now)
+        _ = script.queue.originAnswered(name, randomUnit: 0.5, now: now)
         #expect(script.wait(1) == .backoff(until: now + .seconds(40)))
     }
 
@@ -153,7 +153,7 @@ struct ModifierQueueRestTests {
             ModifierNumber(1),
             .notNow(retryAfter: nil),
             rules: script.rules,
-            chance: 0,
+            randomUnit: 0,
             now: script.now
         )
         let end = script.now + .milliseconds(500)

@@ -58,7 +58,7 @@ struct ModifierQueueSizeTests {
     private mutating func wake(_ round: Int) -> [ModifierQueue.Action] {
         switch round % 3 {
         case 0: script.queue.credentialChanged(at: script.origin, of: nil, now: script.now)
-        case 1: script.queue.originAnswered(script.origin, chance: 0, now: script.now)
+        case 1: script.queue.originAnswered(script.origin, randomUnit: 0, now: script.now)
         case _: script.pass(.seconds(1))
         }
     }

@@ -76,7 +76,7 @@ struct ModifierQueueTests {
     mutating func sendNotCommitted() throws {
         let number = ModifierNumber(1)
         _ = script.accept([try script.record(1)])
-        let actions = script.queue.sendNotCommitted(number, chance: 0.5, now: script.now)
+        let actions = script.queue.sendNotCommitted(number, randomUnit: 0.5, now: script.now)
         #expect(actions.isEmpty)
         #expect(script.queue.nextWake == script.now + .milliseconds(750))
         #expect(script.pass(.milliseconds(750)) == [.commitSend(number)])
@@ -87,11 +87,11 @@ struct ModifierQueueTests {
     @Test("If the trial of an origin that is down cannot be committed, another tries (case 9)")
     mutating func trialNotCommitted() throws {
         let (name, now) = (script.origin, script.now)
-        _ = script.queue.originWentDown(name, isCaptive: false, chance: 0.5, now: now)
+        _ = script.queue.originWentDown(name, isCaptive: false, randomUnit: 0.5, now: now)
         #expect(script.add([try script.record(1), try script.record(2)]).isEmpty)
         let (first, second) = (ModifierNumber(1), ModifierNumber(2))
         #expect(script.queue.originWoken(name, now: now) == [.commitSend(first)])
-        let next = script.queue.sendNotCommitted(first, chance: 0.5, now: now)
+        let next = script.queue.sendNotCommitted(first, randomUnit: 0.5, now: now)
         #expect(next == [.commitSend(second)])
         #expect(script.run(next) == [2])
         #expect(script.finish(2, .confirmed(.none)).isEmpty)
@@ -179,15 +179,15 @@ struct ModifierQueueTests {
     mutating func woken() throws {
         let name = script.origin
         let now = script.now
-        _ = script.queue.originWentDown(name, isCaptive: false, chance: 0.5, now: now)
+        _ = script.queue.originWentDown(name, isCaptive: false, randomUnit: 0.5, now: now)
         #expect(script.add([try script.record(1), try script.record(2)]).isEmpty)
         var other = script
-        #expect(script.queue.originAnswered(name, chance: 0, now: now).count == 2)
+        #expect(script.queue.originAnswered(name, randomUnit: 0, now: now).count == 2)
         #expect(other.run(other.queue.originWoken(name, now: now)) == [1])
         #expect(other.queue.originSetOffline(name, now: now).isEmpty)
         #expect(other.finish(1, .confirmed(.none)).isEmpty)
         #expect(other.wait(2) == .setOffline)
-        #expect(other.queue.originAnswered(name, chance: 0, now: now).isEmpty)
+        #expect(other.queue.originAnswered(name, randomUnit: 0, now: now).isEmpty)
         #expect(other.run(other.pass(.seconds(3_600))).isEmpty)
         #expect(other.run(other.queue.originWoken(name, now: other.now)) == [2])
     }

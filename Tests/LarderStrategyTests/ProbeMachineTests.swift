@@ -61,10 +61,10 @@ struct ProbeMachineTests {
     }
 
     @Test("Chance draws a pause between its half and all of it")
-    func chance() {
-        #expect(ProbeMachine.pause(upTo: .seconds(8), chance: 0) == .seconds(4))
-        #expect(ProbeMachine.pause(upTo: .seconds(8), chance: 0.5) == .seconds(6))
-        #expect(ProbeMachine.pause(upTo: .seconds(8), chance: 0.9999) < .seconds(8))
+    func randomUnit() {
+        #expect(ProbeMachine.pause(upTo: .seconds(8), randomUnit: 0) == .seconds(4))
+        #expect(ProbeMachine.pause(upTo: .seconds(8), randomUnit: 0.5) == .seconds(6))
+        #expect(ProbeMachine.pause(upTo: .seconds(8), randomUnit: 0.9999) < .seconds(8))
     }
 
     @Test("The loop ends at its next step once no client waits")

@@ -43,7 +43,7 @@ extension QueueScript {
         switch event {
         case .sendCommitted: return .actions(queue.sendCommitted(number, now: now))
         case .sendNotCommitted:
-            return .actions(queue.sendNotCommitted(number, chance: Self.chance, now: now))
+            return .actions(queue.sendNotCommitted(number, randomUnit: Self.randomUnit, now: now))
         case .sendConflicted: return .actions(queue.sendConflicted(number, .wait, now: now))
         case .confirmed: return .actions(end(1, .confirmed(.none)))
         case .taken: return .actions(end(1, .accepted))

@@ -6,7 +6,7 @@ import LarderModel
 struct QueueScript {
     typealias Action = ModifierQueue.Action
 
-    static let chance = 0.5
+    static let randomUnit = 0.5
     static let start = Duration.seconds(1_000)
 
     var queue = ModifierQueue()
@@ -53,7 +53,7 @@ struct QueueScript {
             ModifierNumber(number),
             verdict,
             rules: rules,
-            chance: Self.chance,
+            randomUnit: Self.randomUnit,
             now: now
         )
     }

@@ -39,19 +39,19 @@ extension QueueWorld {
         guard !requests.isEmpty else { return }
         let number = requests.remove(at: Int(roll(UInt64(requests.count))))
         guard let row = judge.rows[number] else { return }
-        let chance = chance()
+        let randomUnit = randomUnit()
         var meant = verdict
         if row.isOutdated, case .notNow = verdict { meant = .notNow(retryAfter: nil) }
         if row.isOutdated, case .serverFailed = verdict { meant = .serverFailed(retryAfter: nil) }
-        note(meant, of: row, chance)
-        let actions = queue.attemptEnded(number, verdict, rules: rules, chance: chance, now: now)
+        note(meant, of: row, randomUnit)
+        let actions = queue.attemptEnded(number, verdict, rules: rules, randomUnit: randomUnit, now: now)
         let own = actions.first { action in
             switch action {
             case .changeState(number, _), .settle(number, _, _): true
             case .changeState, .settle, .send, .commitSend, .commitJoined, .settleJoined, .probe: false
             }
         }
-        let expected = expected(meant, of: row, chance)
+        let expected = expected(meant, of: row, randomUnit)
         if !Self.fits(own, expected) {
             judge.complain("\(number): \(verdict) led to \(String(describing: own))")
         }
@@ -75,7 +75,7 @@ extension QueueWorld {
     private func expected(
         _ verdict: ModifierVerdict,
         of row: QueueJudge.Row,
-        _ chance: Double
+        _ randomUnit: Double
     ) -> Expected {
         let attempts = row.record.attempts
         var notApplied = row.record.answersNotApplied
@@ -125,7 +125,7 @@ extension QueueWorld {
         case .notNow(let asked, _, _), .serverFailed(let asked):
             notApplied += 1
             guard !isLast else { return .settle(.failed(.attempts)) }
-            let pause = max(asked ?? .zero, .milliseconds(500), ceiling * chance)
+            let pause = max(asked ?? .zero, .milliseconds(500), ceiling * randomUnit)
             return change(.retryWait, now + pause, attempts: attempts)
         case .authNeeded, .noCredential:
             let isPresent = !row.isOutdated && !row.isUnderEarlier
@@ -134,7 +134,7 @@ extension QueueWorld {
         case .unclear:
             guard row.record.resends else { return change(.unknown, nil, attempts: attempts) }
             guard !isLast else { return .settle(.failed(.attempts)) }
-            let pause = max(.milliseconds(500), ceiling * chance)
+            let pause = max(.milliseconds(500), ceiling * randomUnit)
             return change(.unknown, now + pause, attempts: attempts)
         case .neverLeft, .captive:
             return row.wasUnknown
@@ -156,15 +156,15 @@ extension QueueWorld {
     private mutating func note(
         _ verdict: ModifierVerdict,
         of row: QueueJudge.Row,
-        _ chance: Double
+        _ randomUnit: Double
     ) {
         let (number, origin) = (row.record.number, row.record.origin)
         let wasTrial = judge.reach(origin) == .closed(trial: number)
         switch verdict {
         case .confirmed, .accepted, .notNow, .serverFailed, .refused, .conflict, .unclear(.gateway),
             .unclear(.refusedRepeat):
-            reached(origin, chance)
-        case .authNeeded: reached(origin, chance)
+            reached(origin, randomUnit)
+        case .authNeeded: reached(origin, randomUnit)
         case .noCredential:
             if wasTrial { judge.reaches[origin] = .closed(trial: nil) }
             judge.rows[number]?.record.mayHaveLeft = row.hadLeft
@@ -175,17 +175,17 @@ extension QueueWorld {
         }
         _ = judge.noteAccess(verdict, of: row)
         if verdict == .unclear(.lost), wasTrial { judge.failing[origin] = 2 }
-        noteBackoff(verdict, of: row, chance)
+        noteBackoff(verdict, of: row, randomUnit)
     }
 
     /// What an end means for the pauses of others, and for the rest of its account.
     private mutating func noteBackoff(
         _ verdict: ModifierVerdict,
         of row: QueueJudge.Row,
-        _ chance: Double
+        _ randomUnit: Double
     ) {
         let (number, origin) = (row.record.number, row.record.origin)
-        let wake = now + .seconds(1) * chance
+        let wake = now + .seconds(1) * randomUnit
         var rest = QueueJudge.Rest.waking(from: wake)
         switch verdict {
         case .noCredential: rest = .paused(until: now)
@@ -201,7 +201,7 @@ extension QueueWorld {
             }
             var ceiling = Duration.seconds(1)
             for _ in 1..<max(row.record.attempts, 1) { ceiling = min(ceiling * 2, .seconds(300)) }
-            rest = .paused(until: now + max(.milliseconds(500), ceiling * chance))
+            rest = .paused(until: now + max(.milliseconds(500), ceiling * randomUnit))
             judge.failing[origin] = min(judge.failing[origin, default: 0] + 1, 2)
         case .neverLeft:
             rest = .paused(until: now)
@@ -215,17 +215,17 @@ extension QueueWorld {
         judge.rests[party] = rest
     }
 
-    private mutating func reached(_ origin: OriginName, _ chance: Double) {
+    private mutating func reached(_ origin: OriginName, _ randomUnit: Double) {
         guard case .closed = judge.reach(origin) else { return }
-        judge.reaches[origin] = .open(from: now + .seconds(1) * chance)
+        judge.reaches[origin] = .open(from: now + .seconds(1) * randomUnit)
     }
 
     /// The origin has answered another request.
     mutating func answered(_ origin: OriginName) {
-        let chance = chance()
-        reached(origin, chance)
-        judge.succeeded(at: origin, wake: now + .seconds(1) * chance, now)
-        did(queue.originAnswered(origin, chance: chance, now: now))
+        let randomUnit = randomUnit()
+        reached(origin, randomUnit)
+        judge.succeeded(at: origin, wake: now + .seconds(1) * randomUnit, now)
+        did(queue.originAnswered(origin, randomUnit: randomUnit, now: now))
     }
 
     private mutating func wentDown(_ origin: OriginName, wasTrial: Bool, isCaptive: Bool) {
@@ -274,13 +274,13 @@ extension QueueWorld {
 
     private mutating func reachChanged() {
         let origin = random.pick(origins)
-        let chance = chance()
+        let randomUnit = randomUnit()
         switch roll(6) {
         case 0, 1: answered(origin)
         case 2:
             let isCaptive = roll(2) == 0
             wentDown(origin, wasTrial: false, isCaptive: isCaptive)
-            did(queue.originWentDown(origin, isCaptive: isCaptive, chance: chance, now: now))
+            did(queue.originWentDown(origin, isCaptive: isCaptive, randomUnit: randomUnit, now: now))
         case 3:
             judge.reaches[origin] = .setOffline
             judge.captive.remove(origin)

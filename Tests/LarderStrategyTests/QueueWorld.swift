@@ -42,7 +42,7 @@ struct QueueWorld {
         rules.acceptedLimit = .seconds(20)
     }
 
-    mutating func chance() -> Double { Double(random.next() >> 11) / Double(1 << 53) }
+    mutating func randomUnit() -> Double { Double(random.next() >> 11) / Double(1 << 53) }
 
     mutating func roll(_ sides: UInt64) -> UInt64 { random.next() % sides }
 
@@ -192,10 +192,10 @@ struct QueueWorld {
 
     private mutating func failSend(_ number: ModifierNumber) {
         guard let origin = judge.rows[number]?.record.origin else { return }
-        let chance = chance()
+        let randomUnit = randomUnit()
         judge.rows[number]?.step = nil
         judge.rows[number]?.isAhead = false
-        let pause = Duration.seconds(1) * (0.5 + 0.5 * chance)
+        let pause = Duration.seconds(1) * (0.5 + 0.5 * randomUnit)
         judge.rows[number]?.until = now + pause
         judge.rows[number]?.record.nextAttemptAt = wall.advanced(by: pause)
         if judge.rows[number]?.wasUnknown == false {
@@ -214,7 +214,7 @@ struct QueueWorld {
         {
             judge.doubts[party]?.trial = nil
         }
-        did(queue.sendNotCommitted(number, chance: chance, now: now))
+        did(queue.sendNotCommitted(number, randomUnit: randomUnit, now: now))
     }
 
     /// Writes a step down as the store would; false for a change of what is settled or leaving.

@@ -4,7 +4,7 @@ package import LarderStore
 package import LarderWire
 
 /// A running engine between a real store, a scripted upstream, a clock that stands still and
-/// chance from a seed; there for one test, and ended in order after it.
+/// randomUnit from a seed; there for one test, and ended in order after it.
 ///
 /// Unchecked: only the store's directory may change, between the runs of one test.
 package struct EngineFixture: @unchecked Sendable {
@@ -84,7 +84,7 @@ package struct EngineFixture: @unchecked Sendable {
     }
 
     /// What full jitter draws with for the n-th answer or failure of the upstream, counted from 0.
-    package func chance(_ n: Int) -> Double {
+    package func randomUnit(_ n: Int) -> Double {
         var random = SeededRandom(seed: Self.seed)
         var word = random.next()
         for _ in 0..<n { word = random.next() }

@@ -9,7 +9,7 @@ extension EngineSimulation {
     /// Does one thing, and lets the daemon go on for a while, or until nothing is left to be done.
     func act() throws {
         drawUser()
-        switch !ownInFront.isEmpty && chance(1, of: 8) ? 89 : draw(0..<134) {
+        switch !ownInFront.isEmpty && randomUnit(1, of: 8) ? 89 : draw(0..<134) {
         case 0..<22: try accept()
         case 22..<54: answerSomething()
         case 54..<62:
@@ -22,14 +22,14 @@ extension EngineSimulation {
         case 86..<89: origin.isOffline.toggle()
         case 89..<92: evict()
         case 92..<97: return try crash()
-        case 97..<100: return try reopen(losingCache: chance(1, of: 2))
+        case 97..<100: return try reopen(losingCache: randomUnit(1, of: 2))
         case 100..<108: return try failDisk(actOnDisk)
         case 108..<116: return try failCommit(actOnBothFiles)
         case 116..<120: return try damageCache(actOnDisk)
         case 120..<124: try harmCache()
         default: setPin()
         }
-        if window.inputs.count >= 3 || chance(2, of: 3) { return try settle() }
+        if window.inputs.count >= 3 || randomUnit(2, of: 3) { return try settle() }
         if try !pump(draw(0..<12)) { try settle() }
     }
 
@@ -50,7 +50,7 @@ extension EngineSimulation {
 
     /// Does one thing that is written down in both files, if there is one to be done.
     private func actOnBothFiles() throws {
-        guard let write = pick(answerable.filter { $0.kind == .write }), chance(2, of: 3) else {
+        guard let write = pick(answerable.filter { $0.kind == .write }), randomUnit(2, of: 3) else {
             return try actOnDisk()
         }
         answerWell(write)
@@ -61,7 +61,7 @@ extension EngineSimulation {
     private func accept() throws {
         var commands: [ModifierCommand] = []
         var accepted: [PlainModifier] = []
-        for _ in 0..<(chance(1, of: 5) ? draw(2..<4) : 1) {
+        for _ in 0..<(randomUnit(1, of: 5) ? draw(2..<4) : 1) {
             let (command, modifier) = try modifier("m\(plain.count + 1)")
             commands.append(command)
             accepted.append(modifier)
@@ -90,7 +90,7 @@ extension EngineSimulation {
 
     private func modifier(_ id: String) throws -> (ModifierCommand, PlainModifier) {
         var paths = [pick(Self.paths) ?? "/a"]
-        if chance(1, of: 6), let other = pick(Self.paths), other != paths[0] { paths.append(other) }
+        if randomUnit(1, of: 6), let other = pick(Self.paths), other != paths[0] { paths.append(other) }
         let changes = paths.map { PlainModifier.Change(path: $0, effect: effect()) }
         let known = try changes.map { change in
             ModifierCommand.Change(
@@ -98,10 +98,10 @@ extension EngineSimulation {
                 effect: change.effect.effect(of: entity(change.path))
             )
         }
-        let derived = chance(3, of: 4) ? ModifierCommand.derivedRequest(for: known) : nil
+        let derived = randomUnit(3, of: 4) ? ModifierCommand.derivedRequest(for: known) : nil
         let post = ModifierCommand.Request(
             method: "POST",
-            url: try WebURL("https://api.example.com\(chance(1, of: 2) ? paths[0] : "/actions")"),
+            url: try WebURL("https://api.example.com\(randomUnit(1, of: 2) ? paths[0] : "/actions")"),
             body: .bytes(Array("{}".utf8))
         )
         var command = ModifierCommand(changes: known, request: derived ?? post)
@@ -109,18 +109,18 @@ extension EngineSimulation {
         // Conflicts with other devices are not modelled here.
         command.ifMatch = ModifierRules.MatchRule.none
         var lanes = Set(try paths.map { "id:\(try Self.id($0).text)" })
-        if chance(1, of: 5) {
-            let name = chance(1, of: 2) ? "x" : "y"
+        if randomUnit(1, of: 5) {
+            let name = randomUnit(1, of: 2) ? "x" : "y"
             command.lane = try LaneName(name)
             lanes.insert("name:\(name)")
         }
-        if chance(1, of: 5), let parent = pick(judge.queues.first?.unsettled ?? []) {
+        if randomUnit(1, of: 5), let parent = pick(judge.queues.first?.unsettled ?? []) {
             command.dependsOn = [try ModifierID(parent.id)]
         }
-        if chance(1, of: 6) { command.hold = .seconds(draw(1..<30)) }
-        if chance(1, of: 6) { command.expires = .seconds(draw(5..<90)) }
-        if chance(1, of: 6) { command.attemptsMax = draw(1..<4) }
-        if chance(1, of: 6) { command.afterUnknown = pick([.auto, .resend, .hold]) }
+        if randomUnit(1, of: 6) { command.hold = .seconds(draw(1..<30)) }
+        if randomUnit(1, of: 6) { command.expires = .seconds(draw(5..<90)) }
+        if randomUnit(1, of: 6) { command.attemptsMax = draw(1..<4) }
+        if randomUnit(1, of: 6) { command.afterUnknown = pick([.auto, .resend, .hold]) }
         let modifier = PlainModifier(
             id: id,
             user: user,
@@ -139,7 +139,7 @@ extension EngineSimulation {
 
     /// An entity by its key, or by its own URL.
     private func target(_ path: String) throws -> EntryID {
-        guard let entity = entity(path), chance(1, of: 2) else { return try Self.id(path) }
+        guard let entity = entity(path), randomUnit(1, of: 2) else { return try Self.id(path) }
         return try .entity("Doc:\(entity)")
     }
 
@@ -161,7 +161,7 @@ extension EngineSimulation {
             name == "tags" ? .list([draw(0..<4)]) : .number(draw(0..<9))
         switch draw(0..<10) {
         case 0, 1: return .put(value())
-        case 2, 3: return .merge(name, !hasEntities && chance(1, of: 5) ? nil : member)
+        case 2, 3: return .merge(name, !hasEntities && randomUnit(1, of: 5) ? nil : member)
         case 4: return .set(name, member)
         case 5: return .add("count", draw(1..<4))
         case 6: return .patch("liked", expected: draw(0..<2), draw(0..<2))
@@ -196,8 +196,8 @@ extension EngineSimulation {
     /// Somebody decides about a modifier by hand.
     private func decide() {
         guard let modifier = pick(judge.queues.first?.modifiers ?? []) else { return }
-        let isRetried = chance(2, of: 5)
-        decide(modifier, isRetried ? .retry : chance(1, of: 2) ? .cancel : .discard)
+        let isRetried = randomUnit(2, of: 5)
+        decide(modifier, isRetried ? .retry : randomUnit(1, of: 2) ? .cancel : .discard)
     }
 
     enum Decision {
@@ -229,7 +229,7 @@ extension EngineSimulation {
     private func setLane() {
         let names = ["name:x", "name:y", "id:https://api.example.com/a"]
         guard let name = pick(names) else { return }
-        setLane(name, isPaused: chance(1, of: 2))
+        setLane(name, isPaused: randomUnit(1, of: 2))
     }
 
     func setLane(_ name: String, isPaused: Bool) {
@@ -252,7 +252,7 @@ extension EngineSimulation {
     private func setPin() {
         guard !hasEntities, let path = pick(Self.paths), let id = try? Self.id(path) else { return }
         let isPinned = judge.queues.first?.pinned.contains(path) == true
-        let isToBe = chance(1, of: 6) ? isPinned : !isPinned
+        let isToBe = randomUnit(1, of: 6) ? isPinned : !isPinned
         let scope = scopeKey
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in
@@ -268,12 +268,12 @@ extension EngineSimulation {
 
     private func evict() {
         let front = ownInFront
-        let isOfFront = !front.isEmpty && chance(2, of: 3)
+        let isOfFront = !front.isEmpty && randomUnit(2, of: 3)
         guard let path = pick(isOfFront ? front : Self.paths), let id = try? Self.id(path) else {
             return
         }
         // An operator may evict what is everybody's.
-        let isOfShared = isShared && !isOfFront && chance(1, of: 2)
+        let isOfShared = isShared && !isOfFront && randomUnit(1, of: 2)
         let scope = isOfShared ? daemon.store.key(for: .shared) : scopeKey
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in
@@ -297,9 +297,9 @@ extension EngineSimulation {
     // MARK: Others
 
     private func writeElsewhere() {
-        if chance(1, of: 3), origin.server.keepPromise() { return note("a promise is kept") }
+        if randomUnit(1, of: 3), origin.server.keepPromise() { return note("a promise is kept") }
         guard let path = pick(Self.paths) else { return }
-        let new = chance(1, of: 5) ? nil : value()
+        let new = randomUnit(1, of: 5) ? nil : value()
         note("another device writes \(path) \(new.map(\.description) ?? "away")")
         origin.server.write(path, new)
     }
@@ -312,7 +312,7 @@ extension EngineSimulation {
     /// Time passes.
     private func pass() throws {
         try settle()
-        let time = chance(1, of: 2) ? untilDue : .milliseconds(draw(1..<40_000))
+        let time = randomUnit(1, of: 2) ? untilDue : .milliseconds(draw(1..<40_000))
         note("\(time) pass")
         clock.advance(by: time)
         try settle()

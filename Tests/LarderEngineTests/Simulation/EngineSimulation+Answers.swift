@@ -40,7 +40,7 @@ extension EngineSimulation {
             reply(request, 403)
         default:
             // What it was when the request set out, or what it is now.
-            let isStale = chance(1, of: 2)
+            let isStale = randomUnit(1, of: 2)
             tell(request, (isStale ? request.departed : origin.server)[request.path])
         }
     }
@@ -52,21 +52,21 @@ extension EngineSimulation {
         // One that may be private to more than one user.
         guard var reading = reading(request) else { return fail(request, Self.broken) }
         var headers: [String: String] = [:]
-        if isShared, let sender = senders[request.number]?.payer, chance(1, of: 2) {
+        if isShared, let sender = senders[request.number]?.payer, randomUnit(1, of: 2) {
             headers["Cache-Control"] = "private"
             reading = PlainReading(since: reading.since, user: sender)
         }
         guard let value = resource.value else {
             put(.answeredRead(request.path, .deleted, reading))
-            return reply(request, chance(1, of: 2) ? 404 : 410, headers)
+            return reply(request, randomUnit(1, of: 2) ? 404 : 410, headers)
         }
         guard request.request.headers["If-None-Match"] != resource.etag else {
             put(.confirmedRead(request.path, .value(value), reading))
             return reply(request, 304, ["ETag": resource.etag])
         }
         headers["Content-Type"] = "application/json"
-        if chance(3, of: 4) { headers["ETag"] = resource.etag }
-        if chance(1, of: 4) { headers["Cache-Control", default: "max-age=30"] += ", no-transform" }
+        if randomUnit(3, of: 4) { headers["ETag"] = resource.etag }
+        if randomUnit(1, of: 4) { headers["Cache-Control", default: "max-age=30"] += ", no-transform" }
         put(.answeredRead(request.path, .value(value), reading))
         reply(request, 200, headers, text(value, request.path))
     }
@@ -77,7 +77,7 @@ extension EngineSimulation {
         switch draw(0..<12) {
         case 0:
             put(.answeredCheck(request.path, .notNow))
-            fail(request, chance(1, of: 2) ? Self.broken : Self.away)
+            fail(request, randomUnit(1, of: 2) ? Self.broken : Self.away)
         case 1:
             put(.answeredCheck(request.path, .notNow))
             reply(request, pick([401, 408, 429, 500, 503, 511]) ?? 503)
@@ -88,7 +88,7 @@ extension EngineSimulation {
             put(.answeredCheck(request.path, .nothing))
             reply(request, 200, ["Content-Type": "text/plain"], "words")
         default:
-            let isStale = chance(1, of: 2)
+            let isStale = randomUnit(1, of: 2)
             tellCheck(request, (isStale ? request.departed : origin.server)[request.path])
         }
     }
@@ -106,7 +106,7 @@ extension EngineSimulation {
         }
         guard let value = resource.value else {
             put(.answeredCheck(request.path, .said(.deleted)))
-            return reply(request, chance(1, of: 2) ? 404 : 410)
+            return reply(request, randomUnit(1, of: 2) ? 404 : 410)
         }
         put(.answeredCheck(request.path, .said(.value(value))))
         reply(request, 200, ["Content-Type": "application/json"], text(value, request.path))
@@ -119,7 +119,7 @@ extension EngineSimulation {
         user = modifier.user
         let mayCheck = mayCheck()
         let isRepeat = judge.queues.allSatisfy { $0[modifier.id]?.mayBeApplied == true }
-        if isRepeat, chance(1, of: 2), mayCheck {
+        if isRepeat, randomUnit(1, of: 2), mayCheck {
             checker = user
             put(.attemptEnded(modifier.id, .preconditionFailed))
             return reply(request, 412)
@@ -139,7 +139,7 @@ extension EngineSimulation {
             let verdict: PlainVerdict =
                 status == 500 ? .serverFailed : status == 503 ? .busy : .notNow
             put(.attemptEnded(modifier.id, verdict))
-            let headers = chance(1, of: 2) ? ["Retry-After": "\(draw(0..<20))"] : [:]
+            let headers = randomUnit(1, of: 2) ? ["Retry-After": "\(draw(0..<20))"] : [:]
             reply(request, status, headers)
         case 57..<67:
             let isGone = modifier.method == "DELETE"
@@ -151,9 +151,9 @@ extension EngineSimulation {
             reply(request, status)
         case 67..<72:
             put(.attemptEnded(modifier.id, .authNeeded))
-            reply(request, chance(1, of: 2) ? 401 : 407)
+            reply(request, randomUnit(1, of: 2) ? 401 : 407)
         case 72..<86:
-            if chance(1, of: 2) { apply(request) }
+            if randomUnit(1, of: 2) { apply(request) }
             let kind = draw(0..<5)
             put(.attemptEnded(modifier.id, kind == 2 ? .captive : .unclear))
             switch kind {
@@ -174,26 +174,26 @@ extension EngineSimulation {
         user = modifier.user
         apply(request)
         let isDelete = modifier.method == "DELETE"
-        if isDelete, chance(1, of: 3) {
+        if isDelete, randomUnit(1, of: 3) {
             put(.attemptEnded(modifier.id, .confirmed(nil)))
-            return reply(request, chance(1, of: 2) ? 404 : 410)
+            return reply(request, randomUnit(1, of: 2) ? 404 : 410)
         }
         let path = (pick(modifier.changes) ?? modifier.changes[0]).path
-        guard !isDelete, chance(1, of: 2), let value = origin.server[path].value else {
+        guard !isDelete, randomUnit(1, of: 2), let value = origin.server[path].value else {
             put(.attemptEnded(modifier.id, .confirmed(nil)))
-            let isTold = settings.modifiers.answer == .auto && chance(1, of: 2)
+            let isTold = settings.modifiers.answer == .auto && randomUnit(1, of: 2)
             return isTold
                 ? reply(request, 200, ["Content-Type": "application/json"], "{\"ok\":1}")
                 : reply(request, 204)
         }
         put(.attemptEnded(modifier.id, .confirmed((path, value))))
         var headers = ["Content-Type": "application/json"]
-        if chance(1, of: 2) { headers["ETag"] = origin.server[path].etag }
-        if request.path == path, chance(1, of: 2) {
+        if randomUnit(1, of: 2) { headers["ETag"] = origin.server[path].etag }
+        if request.path == path, randomUnit(1, of: 2) {
             headers["Preference-Applied"] = "return=representation"
             return reply(request, 200, headers, text(value, path))
         }
-        let isCreated = chance(1, of: 3)
+        let isCreated = randomUnit(1, of: 3)
         headers[isCreated ? "Location" : "Content-Location"] = path
         reply(request, isCreated ? 201 : 200, headers, text(value, path))
     }
@@ -304,13 +304,13 @@ extension EngineSimulation {
             decide(refused, .retry)
         } else if let answered = left.first(where: { $0.standing == .answered }),
             daemon.engine.context.originStates.isDown(settings.name),
-            fetches.allSatisfy({ $0.answer != nil }), chance(1, of: 2)
+            fetches.allSatisfy({ $0.answer != nil }), randomUnit(1, of: 2)
         {
             // No read begins by itself while the origin counts as away.
             user = answered.user
             fetch(answered.changes[0].path, .networkOnly)
         } else if let open = left.first(where: { $0.waitsForPerson }) {
-            decide(open, chance(1, of: 2) ? .retry : .discard)
+            decide(open, randomUnit(1, of: 2) ? .retry : .discard)
         } else {
             clock.advance(by: untilDue)
         }

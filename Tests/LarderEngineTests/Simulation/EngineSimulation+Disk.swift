@@ -12,8 +12,8 @@ extension EngineSimulation {
     /// The commit of one file fails while something is done, that of `cache.db` behind one of
     /// `state.db`; perhaps the process is killed soon after.
     func failCommit(_ act: () throws -> Void) throws {
-        let isOfState = chance(1, of: 3)
-        let isDeadly = chance(1, of: 3)
+        let isOfState = randomUnit(1, of: 3)
+        let isDeadly = randomUnit(1, of: 3)
         try fail(
             isOfState ? .stateCommit : .cacheCommit,
             draw(1..<3),
@@ -81,7 +81,7 @@ extension EngineSimulation {
         var noise: [UInt64] = []
         for _ in 0..<(4_096 / 8) { noise.append(random.next()) }
         let count = Int(lseek(descriptor, 0, SEEK_END)) / 4_096
-        let isWhole = chance(1, of: 2)
+        let isWhole = randomUnit(1, of: 2)
         let chosen = isWhole ? 0..<count : draw(0..<max(count, 1))..<count
         for page in chosen.prefix(isWhole ? count : 1) {
             noise.withUnsafeBytes { _ = pwrite(descriptor, $0.baseAddress, $0.count, page * 4_096) }
@@ -107,7 +107,7 @@ extension EngineSimulation {
             judges.flatMap(\.queues)
                 .allSatisfy({ $0.nextEnd(after: now).map { $0 > now + pause } ?? true })
         else { return }
-        plan.armFailure(n, of: step, with: chance(1, of: 2) ? 13 : 10, copy: copy)
+        plan.armFailure(n, of: step, with: randomUnit(1, of: 2) ? 13 : 10, copy: copy)
         try act()
         for time in [.zero, pause / 2, pause / 2] {
             if time != .zero {

@@ -120,12 +120,12 @@ final class EngineSimulation {
             plan,
             seed: seed
         )
-        for path in Self.paths where chance(3, of: 4) { origin.server.write(path, value()) }
+        for path in Self.paths where randomUnit(3, of: 4) { origin.server.write(path, value()) }
     }
 
     func run(steps: Int) throws {
         try settle()
-        for path in Self.paths where chance(2, of: 3) {
+        for path in Self.paths where randomUnit(2, of: 3) {
             fetch(path, .networkOnly)
             try settle()
             for request in origin.waiting { answerWell(request) }
@@ -138,7 +138,7 @@ final class EngineSimulation {
 
     // MARK: Chance
 
-    func chance(_ n: Int, of all: Int) -> Bool { Int.random(in: 0..<all, using: &random) < n }
+    func randomUnit(_ n: Int, of all: Int) -> Bool { Int.random(in: 0..<all, using: &random) < n }
 
     func draw(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
 
@@ -147,8 +147,8 @@ final class EngineSimulation {
     func value() -> PlainValue {
         var value = PlainValue(["count": .number(draw(0..<9))])
         // Of an entity what does not come stays, so that all of it comes always.
-        if hasEntities || chance(2, of: 3) { value.members["liked"] = .number(draw(0..<2)) }
-        if hasEntities || chance(1, of: 2) { value.members["tags"] = .list([draw(0..<4)]) }
+        if hasEntities || randomUnit(2, of: 3) { value.members["liked"] = .number(draw(0..<2)) }
+        if hasEntities || randomUnit(1, of: 2) { value.members["tags"] = .list([draw(0..<4)]) }
         return value
     }
 
@@ -335,12 +335,12 @@ final class EngineSimulation {
             try settle()
             note("crash at rest")
             window.end = .quiet
-            try begin(in: daemon.directory.copyOfFiles(), losingCache: chance(1, of: 4))
+            try begin(in: daemon.directory.copyOfFiles(), losingCache: randomUnit(1, of: 4))
         case 1:
             if try pump(draw(0..<30)) {
                 note("crash between two steps")
                 window.end = .sudden
-                try begin(in: daemon.directory.copyOfFiles(), losingCache: chance(1, of: 4))
+                try begin(in: daemon.directory.copyOfFiles(), losingCache: randomUnit(1, of: 4))
             } else {
                 try goOnAfterCrash()
             }
@@ -357,7 +357,7 @@ final class EngineSimulation {
         note("crash inside a step")
         window.end = .sudden
         let copy = try plan.takeCopy()
-        try begin(in: copy ?? daemon.directory, losingCache: chance(1, of: 4))
+        try begin(in: copy ?? daemon.directory, losingCache: randomUnit(1, of: 4))
     }
 
     /// An orderly end and a new start, perhaps without the cache.

@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-/// Lives by chance, after each step of which all routes are asked for all ids.
+/// Lives by randomUnit, after each step of which all routes are asked for all ids.
 @Suite("Every route tells the same, all along", .timeLimit(.minutes(10)))
 struct AgreementLifeTests {
     private static let paths = ["/a", "/list", "/users/7", "/users/8", "draft"]

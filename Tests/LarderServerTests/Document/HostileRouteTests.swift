@@ -194,7 +194,7 @@ struct HostileRouteTests {
         return Array("\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
     }
 
-    /// The answers to an example of every route on one connection, without what time, chance and
+    /// The answers to an example of every route on one connection, without what time, randomUnit and
     /// the size of a log decide.
     private func answers(
         _ send: (RawClient, [UInt8]) async throws -> Void
