@@ -29,7 +29,7 @@ package struct ClientTime: Sendable {
 
 extension ClientTime {
     /// A random unique name: a UUID of version 4 (RFC 9562 5.4).
-    func drawnName() -> String {
+    func generateID() -> String {
         var bytes = (0..<16).map { _ in UInt8(randomUnit() * 256) }
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80

@@ -40,7 +40,7 @@ extension LarderClient {
         _ value: JSON,
         by request: ModifierRequestCommand
     ) async throws(LarderError) -> CreatedEntity {
-        let name = "tmp:\(time.drawnName())"
+        let name = "tmp:\(time.generateID())"
         let key = EntityKey(type: type, id: name)?.text ?? "\(type):\(name)"
         let id = "\(EntryID.entityScheme)\(origin)/\(key)"
         let receipt = try await write(Modifier(.put(value), on: id, request: request))

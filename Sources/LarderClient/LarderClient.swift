@@ -50,7 +50,7 @@ public final class LarderClient: Sendable {
     ) {
         self.time = time
         self.account = account
-        self.name = name ?? time.drawnName()
+        self.name = name ?? time.generateID()
         connection = DaemonConnection(paths: sockets, name: self.name, time: time)
     }
 

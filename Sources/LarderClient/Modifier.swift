@@ -35,7 +35,7 @@ extension LarderAPI.ModifierCommand {
     func of(_ account: AccountName, _ time: ClientTime) -> Self {
         var command = self
         if account != .default { command.account = account.text }
-        command.id = id ?? time.drawnName()
+        command.id = id ?? time.generateID()
         return command
     }
 }
