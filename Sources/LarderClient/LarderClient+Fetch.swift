@@ -173,7 +173,7 @@ extension LarderClient {
         var options = options
         options.policy = options.policy ?? .networkFirst
         do throws(LarderError) {
-            let snapshot = try await lastWord(on: url, options)
+            let snapshot = try await finalResult(on: url, options)
             let body = try await snapshot.openBody()
             return StreamedAnswer(
                 source: snapshot.source,
@@ -271,7 +271,7 @@ extension LarderClient {
     }
 
     /// The final snapshot of a fetch.
-    private func lastWord(
+    private func finalResult(
         on url: String,
         _ options: FetchOptions
     ) async throws(LarderError) -> Snapshot {

@@ -7,10 +7,10 @@ protocol FetchPrinter {
     /// Prints one word of a session; `cached` is what was cached when the client asked.
     ///
     /// Returns false if the client no longer reads, or if this was the last word.
-    mutating func print(_ word: FetchWord, beside cached: ShownAnswer?) async -> Bool
+    mutating func print(_ word: FetchOutput, beside cached: ShownAnswer?) async -> Bool
 }
 
-enum FetchWord {
+enum FetchOutput {
     case shown(ShownAnswer, RawAnswer.Body, Occasion)
     case passed(PassedHead, PassedBody)
     /// The network has what was shown.
@@ -85,7 +85,7 @@ struct FramePrinter: FetchPrinter {
     let emit: (FetchFrame) async -> Bool
     private(set) var refusal: Problem?
 
-    mutating func print(_ word: FetchWord, beside cached: ShownAnswer?) async -> Bool {
+    mutating func print(_ word: FetchOutput, beside cached: ShownAnswer?) async -> Bool {
         switch word {
         case .shown(let answer, let body, _):
             var bytes: [UInt8]?
@@ -186,7 +186,7 @@ struct RawPrinter: FetchPrinter {
     let conditions: RawConditions
     private(set) var reply: RawReply?
 
-    mutating func print(_ word: FetchWord, beside cached: ShownAnswer?) async -> Bool {
+    mutating func print(_ word: FetchOutput, beside cached: ShownAnswer?) async -> Bool {
         switch word {
         case .shown(let answer, let body, let occasion):
             reply = .answer(self.answer(answer, body, occasion, cached))
@@ -216,7 +216,7 @@ struct RawPrinter: FetchPrinter {
     private func answer(
         _ answer: ShownAnswer,
         _ body: RawAnswer.Body,
-        _ occasion: FetchWord.Occasion,
+        _ occasion: FetchOutput.Occasion,
         _ cached: ShownAnswer?
     ) -> RawAnswer {
         let entry = answer.entry
@@ -265,7 +265,7 @@ struct RawPrinter: FetchPrinter {
         return isMet ? RawAnswer(status: 304, fields: answer.fields, body: .empty) : answer
     }
 
-    private func status(_ occasion: FetchWord.Occasion, _ cached: ShownAnswer?) -> CacheStatus {
+    private func status(_ occasion: FetchOutput.Occasion, _ cached: ShownAnswer?) -> CacheStatus {
         switch occasion {
         case .cache(let reason): return CacheStatus(.hit, detail: reason)
         case .failure(let failure):

@@ -179,7 +179,7 @@ enum FlightOutcome: Sendable {
         }
     }
 
-    var occasion: FetchWord.Occasion {
+    var occasion: FetchOutput.Occasion {
         switch self {
         case .current(let answer):
             .network(status: answer.status, isStored: answer.isKept, cookies: answer.cookies)

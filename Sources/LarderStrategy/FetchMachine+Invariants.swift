@@ -13,8 +13,8 @@ extension FetchMachine {
         assert(said.refusals == 0 || snapshots == 0, "a refusal comes without snapshots")
         // 4
         assert(said.cachedSnapshots <= 1 && said.networkSnapshots <= 1, "one snapshot a source")
-        let isBehindLastWord = if case .following = state { true } else { state == .ended }
-        if said.networkSnapshots == 1 { assert(isBehindLastWord, "the network's is the last") }
+        let isAfterFinalResult = if case .following = state { true } else { state == .ended }
+        if said.networkSnapshots == 1 { assert(isAfterFinalResult, "the network's is the last") }
         // 5
         if let unchanged = said.unchangedRevision {
             assert(unchanged == said.shownRevision, "unchanged since what was shown")

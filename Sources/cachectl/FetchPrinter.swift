@@ -18,9 +18,9 @@ struct FetchPrinter {
     /// Prints the body that is wanted; the stream is hung up as soon as it is known which.
     mutating func print(_ frames: FetchFrames) async throws {
         let ticker = Ticker("asking for \(plan.name)", on: console)
-        let word: GetPlan.LastWord
+        let word: GetPlan.FinalResult
         do {
-            word = try await lastWord(frames, ticker)
+            word = try await finalResult(frames, ticker)
             await ticker.stop()
         } catch {
             await ticker.stop()
@@ -35,10 +35,10 @@ struct FetchPrinter {
         }
     }
 
-    private mutating func lastWord(
+    private mutating func finalResult(
         _ frames: FetchFrames,
         _ ticker: Ticker
-    ) async throws -> GetPlan.LastWord {
+    ) async throws -> GetPlan.FinalResult {
         do {
             for try await update in frames {
                 switch plan.updateArrived(update) {

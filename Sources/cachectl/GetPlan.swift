@@ -69,7 +69,7 @@ struct GetPlan {
     }
 
     /// How the asking ended.
-    enum LastWord {
+    enum FinalResult {
         case print(Snapshot, Word)
         case fail(CommandFailure)
 
@@ -81,7 +81,7 @@ struct GetPlan {
         }
     }
 
-    func broke(_ failure: CommandFailure) -> LastWord {
+    func broke(_ failure: CommandFailure) -> FinalResult {
         guard case .holding(let snapshot) = state, isGoodEnough(snapshot) else {
             return .fail(failure.about(name))
         }
