@@ -66,7 +66,7 @@ final class FeedStore {
     func read() throws -> [UInt8] {
         let now = Timestamp(milliseconds: 0)
         defer { reader.endTransaction() }
-        let sight = EntitySight.view(of: scope)
+        let sight = EntityLookup.view(of: scope)
         let row = try reader.answers.shownRow(scope, id, for: sight, now: now) { _ in }
         guard case .normalized(.shown(let shown), _)? = row else { fatalError("it is there") }
         return shown.answer.bytes

@@ -14,7 +14,7 @@ package struct Entries: EnginePart {
         of id: EntryID,
         _ scope: ScopeKey
     ) async throws(Problem) -> BodyReader? {
-        for place in context.sight(scope, id).scopes {
+        for place in context.lookupScopes(scope, id).scopes {
             let reader = try await storing(
                 await store.bodies.open(body, of: place, id, now: clock.now())
             )

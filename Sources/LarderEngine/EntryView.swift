@@ -105,7 +105,7 @@ extension Engine {
         look.depth = depth
         let view = try look.view(of: id, row: row)
         if id.isEntity {
-            for place in context.sight(scope, id).scopes { store.noteDirectUse(place, id) }
+            for place in context.lookupScopes(scope, id).scopes { store.noteDirectUse(place, id) }
         }
         context.count(isHit: view != nil)
         return view
@@ -128,7 +128,7 @@ struct EntryReader {
     var depth = 0
     var isUse = true
 
-    var viewer: EntitySight { form == .base ? .base(of: scope) : .view(of: scope) }
+    var viewer: EntityLookup { form == .base ? .base(of: scope) : .view(of: scope) }
 
     /// The base of an id, without the effects of its modifiers, and the scope of its row.
     struct Base {
@@ -140,14 +140,14 @@ struct EntryReader {
 
     /// Reads the view of an id; nil for a miss.
     ///
-    /// All of it is of one moment. `sight` says where to look; the default is where every client
+    /// All of it is of one moment. `lookupScopes` says where to look; the default is where every client
     /// looks.
     ///
     /// `row` gets an unchanged row and its overlay, and gets them again if a commit came between.
     /// If nothing targets the id and nothing failed on it, two lookups in memory find that out.
     func view<Row>(
         of id: EntryID,
-        in sight: Sight? = nil,
+        in lookupScopes: LookupScopes? = nil,
         row: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
         let id = context.store.modifiers.current(id, in: scope)
@@ -156,20 +156,20 @@ struct EntryReader {
             return try marks.marked(view(of: name, expanding: depth), of: id)
         }
         return try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
-            try marks.marked(unmarked(of: id, in: sight, row: row), of: id)
+            try marks.marked(unmarked(of: id, in: lookupScopes, row: row), of: id)
         }
     }
 
     private func unmarked<Row>(
         of id: EntryID,
-        in sight: Sight?,
+        in lookupScopes: LookupScopes?,
         row: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
         try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
             var overlay = Overlay.none
             if form == .view {
                 if let changes = try reader.targets.changes(ofVariant: id, scope) {
-                    let base = try base(of: id, in: (sight ?? context.sight(scope, id)).scopes)
+                    let base = try base(of: id, in: (lookupScopes ?? context.lookupScopes(scope, id)).scopes)
                     return try view(of: id, changes, on: base, row)
                 }
                 if let target = try reader.targets.target(scope, id) {
@@ -179,7 +179,7 @@ struct EntryReader {
             }
             var found = try self.row(id, in: scope, overlay, row)
             if found == nil,
-                let shared = sight.map(\.shared) ?? context.sharedScope(of: id, for: scope)
+                let shared = lookupScopes.map(\.shared) ?? context.sharedScope(of: id, for: scope)
             {
                 found = try self.row(id, in: shared, overlay, row)
             }
@@ -379,7 +379,7 @@ extension EntryReader {
         at url: EntryID? = nil,
         expanding depth: Int = Limits.entityExpansionMax
     ) throws(StoreError) -> EntryView<Row>? {
-        for place in context.sight(scope, EntryID(name)).scopes {
+        for place in context.lookupScopes(scope, EntryID(name)).scopes {
             let view: EntryView<Row>? = try reader.atOneMoment { () throws(StoreError) in
                 try self.view(of: name, at: url ?? EntryID(name), in: place, depth)
             }

@@ -16,10 +16,10 @@ extension Entries {
         interest: Interest = Interest()
     ) async throws(Problem) -> EntryExplanation? {
         let now = clock.now()
-        let sight = context.sight(scope, id)
+        let lookupScopes = context.lookupScopes(scope, id)
         let found = try await context.read { [context] reader throws(StoreError) in
             try EntryReader(context: context, scope: scope, reader: reader, now: now)
-                .explanation(of: id, in: sight, interest)
+                .explanation(of: id, in: lookupScopes, interest)
         }
         guard let (told, entry, scope) = found else { return nil }
         var explanation = told
@@ -70,17 +70,17 @@ extension EntryReader {
     /// Reads what is known of an entry, as of one commit, with the entry and the scope of its row.
     fileprivate func explanation(
         of id: EntryID,
-        in sight: Sight,
+        in lookupScopes: LookupScopes,
         _ interest: Interest
     ) throws(StoreError) -> (EntryExplanation, Entry, place: ScopeKey)? {
         guard !interest.isGivenUp else { return nil }
         var look = self
         look.isUse = false
         let target = try reader.targets.target(scope, id)
-        let view = try look.view(of: id, in: sight) { row, _ in row.entry() }
+        let view = try look.view(of: id, in: lookupScopes) { row, _ in row.entry() }
         var row = try listedRow(id, scope, isTarget: target != nil)
         let isOfShared = target.map(\.isOfSharedRow) ?? (row == nil)
-        if isOfShared, let shared = sight.shared, !reader.isHidden(id, in: shared, from: scope) {
+        if isOfShared, let shared = lookupScopes.shared, !reader.isHidden(id, in: shared, from: scope) {
             row = try listedRow(id, shared, isTarget: false)
         }
         let place = row.map { reader.key(for: $0.scope) } ?? scope
@@ -97,7 +97,7 @@ extension EntryReader {
             return (explanation, entry, place)
         }
         look.form = .base
-        let base = ViewReport(try look.view(of: id, in: sight) { row, _ in ViewReport(row) }) { $0 }
+        let base = ViewReport(try look.view(of: id, in: lookupScopes) { row, _ in ViewReport(row) }) { $0 }
         var told = PendingExplanation(base: base, view: .unknown)
         if let target {
             let known = try look.base(of: target).value
@@ -130,7 +130,7 @@ extension EntryExplanation {
         _ look: EntryReader
     ) throws(StoreError) {
         let (id, answers) = (EntryID(name), look.reader.answers)
-        let viewer = EntitySight.base(of: look.scope)
+        let viewer = EntityLookup.base(of: look.scope)
         let known = try answers.entity(place, id, for: viewer, now: look.now, isUse: false)
         var (references, stamp) = ([LarderNormalize.Reference](), EntityStamp?.none)
         switch known?.held ?? .unknown {

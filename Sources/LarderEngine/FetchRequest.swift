@@ -58,14 +58,14 @@ struct FetchRequest: Sendable {
     /// The view that answers the request: under the URL, or under the id for its headers.
     func lookUp(
         _ reader: StoreReader,
-        _ sight: Sight,
+        _ lookupScopes: LookupScopes,
         in context: EngineContext
     ) throws(StoreError) -> ShownAnswer? {
         let now = context.clock.now()
-        var look = EntryReader(context: context, scope: sight.own, reader: reader, now: now)
+        var look = EntryReader(context: context, scope: lookupScopes.own, reader: reader, now: now)
         look.isPartial = command.isPartial
-        guard let id = try id(reader, sight, context.variants, now: now),
-            let found = try look.answer(of: id, in: sight)
+        guard let id = try id(reader, lookupScopes, context.variants, now: now),
+            let found = try look.answer(of: id, in: lookupScopes)
         else { return nil }
         // A view that only modifiers made answers a request with any headers.
         let isMade = found.source == .modifier
@@ -87,7 +87,7 @@ struct FetchRequest: Sendable {
 
     private func id(
         _ reader: StoreReader,
-        _ sight: Sight,
+        _ lookupScopes: LookupScopes,
         _ variants: Variants,
         now: Timestamp
     ) throws(StoreError) -> EntryID? {
@@ -95,7 +95,7 @@ struct FetchRequest: Sendable {
             let marker = try? Variants.markerID(of: command.url)
         else { return try? EntryID(command.url) }
         var names: [String] = []
-        for scope in sight.scopes {
+        for scope in lookupScopes.scopes {
             let found = try reader.withEntry(scope, marker, now: now) { row in
                 row.withBody { String(decoding: $0, as: UTF8.self) }.split(separator: ",")
             }

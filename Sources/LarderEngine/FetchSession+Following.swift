@@ -16,7 +16,7 @@ extension FetchSession {
         guard let id = shown?.id else { return }
         // From here on each look reads the row again: a follower keeps no body.
         cached = nil
-        following = Following(id, sight, context) { [mailbox = mailbox] in
+        following = Following(id, lookupScopes, context) { [mailbox = mailbox] in
             mailbox.post(.rowChanged)
         }
         let name = request.origin.name
@@ -42,7 +42,7 @@ extension FetchSession {
         var before: Machine?
         do throws(StoreError) {
             let row = try await Entries(context: context).answer(
-                sight,
+                lookupScopes,
                 following.id,
                 on: reader,
                 isPartial: request.isPartial

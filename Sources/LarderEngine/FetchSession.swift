@@ -43,7 +43,7 @@ struct FetchSession<Printer: FetchPrinter> {
     private(set) var cacheTime: Duration?
     private(set) var networkTime: Duration?
 
-    var sight: Sight { context.sight(scope, request) }
+    var lookupScopes: LookupScopes { context.lookupScopes(scope, request) }
 
     mutating func run(_ reader: StoreReader) async {
         started = context.clock.monotonic()
@@ -88,8 +88,8 @@ struct FetchSession<Printer: FetchPrinter> {
 
     func lookUp(_ reader: StoreReader) async throws(StoreError) -> ShownAnswer? {
         try await context.store.read(on: reader) {
-            [context, request, sight] reader throws(StoreError) in
-            try request.lookUp(reader, sight, in: context)
+            [context, request, lookupScopes] reader throws(StoreError) in
+            try request.lookUp(reader, lookupScopes, in: context)
         }
     }
 

@@ -10,7 +10,7 @@ import Synchronization
 /// One task uses the value, and following ends when that task drops it.
 final class Following {
     let id: EntryID
-    private let sight: Sight
+    private let lookupScopes: LookupScopes
     private let context: EngineContext
     private let flag = Flag()
     private var watches: [RowWatch] = []
@@ -20,16 +20,16 @@ final class Following {
     /// `tell` is called when the row has changed, and not again before ``rowIsRead()``.
     init(
         _ id: EntryID,
-        _ sight: Sight,
+        _ lookupScopes: LookupScopes,
         _ context: EngineContext,
         _ tell: @escaping @Sendable () -> Void
     ) {
         self.id = id
-        self.sight = sight
+        self.lookupScopes = lookupScopes
         self.context = context
         // A write to a URL also shows in its variants.
-        let url = Variants.url(of: id).map { [(sight.own, $0)] } ?? []
-        watches = (sight.scopes.map { ($0, id) } + url).map { scope, id in
+        let url = Variants.url(of: id).map { [(lookupScopes.own, $0)] } ?? []
+        watches = (lookupScopes.scopes.map { ($0, id) } + url).map { scope, id in
             context.store.watch(scope, id) { [flag] in
                 if flag.raise() { tell() }
             }
@@ -49,12 +49,12 @@ final class Following {
     /// Call this after a read, with the byte count and the scope of the row; 0 and nil if there is
     /// none.
     func rowWasRead(bytes: Int64, in place: ScopeKey?) {
-        let place = place ?? sight.own
+        let place = place ?? lookupScopes.own
         if let held, held == (bytes, place) { return }
         // Before the old place is let go, as they may be the same.
         context.store.protect(place, id)
         letGo()
-        guard context.followers.hold(sight.own, id, bytes: bytes, in: place) else {
+        guard context.followers.hold(lookupScopes.own, id, bytes: bytes, in: place) else {
             return context.store.release(place, id)
         }
         held = (bytes, place)
@@ -63,7 +63,7 @@ final class Following {
     private func letGo() {
         guard let held else { return }
         context.store.release(held.place, id)
-        context.followers.letGo(sight.own, id, bytes: held.bytes, in: held.place)
+        context.followers.letGo(lookupScopes.own, id, bytes: held.bytes, in: held.place)
         self.held = nil
     }
 }

@@ -214,7 +214,7 @@ extension ReadsInFlight {
         let scope = store.key(for: whole.modifier.scope)
         for change in whole.changes {
             let touched = TouchedMembers(stored: change.effect)
-            for place in context.sight(scope, change.id).scopes where touched != .none {
+            for place in context.lookupScopes(scope, change.id).scopes where touched != .none {
                 // The answer to the write becomes base, and is later than all of what was read.
                 let isSaid =
                     place == scope && verdict == .confirmed(.representation(of: change.id))

@@ -89,8 +89,8 @@ struct ShownAnswer: Sendable {
 
 extension EntryReader {
     /// Reads the view of an id, for use after the read; nil for a miss.
-    func answer(of id: EntryID, in sight: Sight? = nil) throws(StoreError) -> ShownAnswer? {
-        try view(of: id, in: sight) { row, _ in ShownAnswer.copy(row) }
+    func answer(of id: EntryID, in lookupScopes: LookupScopes? = nil) throws(StoreError) -> ShownAnswer? {
+        try view(of: id, in: lookupScopes) { row, _ in ShownAnswer.copy(row) }
             .flatMap(ShownAnswer.init)
     }
 }
@@ -98,16 +98,16 @@ extension EntryReader {
 extension Entries {
     /// The view of an id, read on the event loop, or off it if that takes long; nil for a miss.
     func answer(
-        _ sight: Sight,
+        _ lookupScopes: LookupScopes,
         _ id: EntryID,
         on loop: StoreReader,
         isPartial: Bool = false
     ) async throws(StoreError) -> ShownAnswer? {
         let now = clock.now()
         return try await store.read(on: loop) { [context] reader throws(StoreError) in
-            var look = EntryReader(context: context, scope: sight.own, reader: reader, now: now)
+            var look = EntryReader(context: context, scope: lookupScopes.own, reader: reader, now: now)
             look.isPartial = isPartial
-            return try look.answer(of: id, in: sight)
+            return try look.answer(of: id, in: lookupScopes)
         }
     }
 }
@@ -147,7 +147,7 @@ struct NetworkLook {
         case .passed(let head): said = .failed(.passed(head))
         }
         guard let id = try? EntryID(request.url), context.isTargeted(scope, id),
-            let row = try await entries.answer(context.sight(scope, request), id, on: reader)
+            let row = try await entries.answer(context.lookupScopes(scope, request), id, on: reader)
         else { return said }
         if row.isDeletedByModifier { return deleted(row) }
         guard case .deleted = said, row.entry.kind != .tombstone else { return said }
@@ -181,8 +181,8 @@ struct NetworkLook {
             guard case .current(let answer) = view else { return view }
             return .current(known(answer))
         }
-        let (sight, isPartial) = (context.sight(scope, request), request.isPartial)
-        let row = try await entries.answer(sight, id, on: reader, isPartial: isPartial)
+        let (lookupScopes, isPartial) = (context.lookupScopes(scope, request), request.isPartial)
+        let row = try await entries.answer(lookupScopes, id, on: reader, isPartial: isPartial)
         guard let row else { return came.map { .current($0) } ?? .gone }
         return row.entry.kind == .tombstone ? deleted(row) : .current(known(row))
     }

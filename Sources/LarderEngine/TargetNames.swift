@@ -54,14 +54,14 @@ struct TargetNames: EnginePart {
         guard entity != id else { return id }
         // An entity is an object.
         guard !effect.makesOtherThanObject else { return id }
-        let (now, places) = (clock.now(), context.sight(scope, entity).scopes)
+        let (now, places) = (clock.now(), context.lookupScopes(scope, entity).scopes)
         return try await context.read { reader throws(StoreError) in
             for place in places {
-                let sight = EntitySight.base(of: scope)
+                let lookupScopes = EntityLookup.base(of: scope)
                 let known = try reader.answers.entity(
                     place,
                     entity,
-                    for: sight,
+                    for: lookupScopes,
                     now: now,
                     isUse: false
                 )

@@ -191,13 +191,13 @@ extension WatchSession {
 
     private func rows(of ids: Set<EntryID>) async throws(StoreError) -> [EntryID: Rows] {
         let now = context.clock.now()
-        let sights = ids.map { (id: $0, sight: context.sight(scope, $0)) }
+        let lookups = ids.map { (id: $0, lookupScopes: context.lookupScopes(scope, $0)) }
         return try await context.store.read { reader throws(StoreError) in
             var rows: [EntryID: Rows] = [:]
-            for (id, sight) in sights {
-                let own = try reader.entry(sight.own, id, now: now)
-                var found = Rows(own: own?.revision, isOfSharedOrigin: sight.shared != nil)
-                if let shared = sight.shared, !reader.isHidden(id, in: shared, from: sight.own) {
+            for (id, lookupScopes) in lookups {
+                let own = try reader.entry(lookupScopes.own, id, now: now)
+                var found = Rows(own: own?.revision, isOfSharedOrigin: lookupScopes.shared != nil)
+                if let shared = lookupScopes.shared, !reader.isHidden(id, in: shared, from: lookupScopes.own) {
                     found.shared = try reader.entry(shared, id, now: now)?.kind
                 }
                 rows[id] = found

@@ -150,10 +150,10 @@ struct WatchSession {
     // MARK: Protection from eviction
 
     private mutating func hold(_ id: EntryID) async {
-        let sight = context.sight(scope, id)
+        let lookupScopes = context.lookupScopes(scope, id)
         let following =
             held[id]
-            ?? Following(id, sight, context) { [mailbox = mailbox] in
+            ?? Following(id, lookupScopes, context) { [mailbox = mailbox] in
                 mailbox.post(.rowChanged(id))
             }
         held[id] = following
@@ -162,8 +162,8 @@ struct WatchSession {
             let now = context.clock.now()
             let row = try await context.store.read {
                 reader throws(StoreError) -> (bytes: Int64, place: ScopeKey?) in
-                for place in sight.scopes {
-                    guard !reader.isHidden(id, in: place, from: sight.own),
+                for place in lookupScopes.scopes {
+                    guard !reader.isHidden(id, in: place, from: lookupScopes.own),
                         let entry = try reader.entry(place, id, now: now)
                     else { continue }
                     return (bytes: Int64(entry.body.byteCount), place: place)

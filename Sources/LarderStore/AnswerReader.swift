@@ -62,7 +62,7 @@ package enum ShownRow<Value> {
 /// The view or the base of an entity, as a scope sees it.
 ///
 /// Modifiers show to their own user only.
-package enum EntitySight: Sendable {
+package enum EntityLookup: Sendable {
     case view(of: ScopeKey)
     /// The origin's last word, without modifiers.
     case base(of: ScopeKey)
@@ -85,14 +85,14 @@ package struct AnswerReader {
     package func shownRow<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
-        for sight: EntitySight,
+        for lookup: EntityLookup,
         now: Timestamp,
         isPartial: Bool = false,
         isUse: Bool = true,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
         try reader.atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
-            if reader.isHidden(id, in: scope, from: sight.scope) { return nil }
+            if reader.isHidden(id, in: scope, from: lookup.scope) { return nil }
             func found(_ row: borrowing EntryRow) -> FoundRow<Value> {
                 row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
             }
@@ -107,7 +107,7 @@ package struct AnswerReader {
             case .normalized(let row)?:
                 let rebuilt = try rebuild(
                     row,
-                    for: sight,
+                    for: lookup,
                     now: now,
                     isPartial: isPartial,
                     isUse: isUse
@@ -125,12 +125,12 @@ package struct AnswerReader {
     package func rebuilt(
         saved id: EntryID,
         _ scope: ScopeKey,
-        for sight: EntitySight,
+        for lookup: EntityLookup,
         now: Timestamp
     ) throws(StoreError) -> (shown: RebuiltEntry, came: Entry)? {
         let saved = try reader.withSaved(scope, id, now: now) { $0.normalized(in: scope) }
         guard let row = (saved ?? nil) ?? nil,
-            case .shown(let shown) = try rebuild(row, for: sight, now: now)
+            case .shown(let shown) = try rebuild(row, for: lookup, now: now)
         else { return nil }
         return (shown, row.entry)
     }
@@ -151,19 +151,19 @@ package struct AnswerReader {
     package func entity(
         _ scope: ScopeKey,
         _ id: EntryID,
-        for sight: EntitySight,
+        for lookup: EntityLookup,
         now: Timestamp,
         isUse: Bool = true
     ) throws(StoreError) -> KnownEntity? {
-        var known = try savedEntity(scope, id, for: sight)
+        var known = try savedEntity(scope, id, for: lookup)
         if known == nil {
-            if reader.isHidden(id, in: scope, from: sight.scope) { return nil }
+            if reader.isHidden(id, in: scope, from: lookup.scope) { return nil }
             let cached = try reader.withCached(scope, id, now: now, isUse: isUse) { $0.entity }
             guard let found = cached ?? nil else { return nil }
             try reader.allowance.take(bytes: found.held.byteCount, entities: 1)
             known = found
         }
-        if case .view(let own) = sight {
+        if case .view(let own) = lookup {
             let failed = try reader.targets.deadLetters(own, id)
             known?.pending.failed = failed
             if failed > 0 {
@@ -177,10 +177,10 @@ package struct AnswerReader {
     private func savedEntity(
         _ home: ScopeKey,
         _ id: EntryID,
-        for sight: EntitySight
+        for lookup: EntityLookup
     ) throws(StoreError) -> KnownEntity? {
-        let scope = shared.residency.covers(sight.scope, id) ? sight.scope : home
-        if scope == home, reader.isHidden(id, in: home, from: sight.scope) { return nil }
+        let scope = shared.residency.covers(lookup.scope, id) ? lookup.scope : home
+        if scope == home, reader.isHidden(id, in: home, from: lookup.scope) { return nil }
         guard let place = shared.residency.place(scope, id) else { return nil }
         let target = try reader.targets.read(scope, id, place, try reader.stateReader(of: place))
         // The index covers an entity before its accept commits, and until after its demotion
@@ -191,7 +191,7 @@ package struct AnswerReader {
         let isPart = target.base.isPart
         pending.isComplete = !isPart
         var revision = target.entry?.revision ?? Revision(0)
-        if case .view = sight, !target.changes.isEmpty {
+        if case .view = lookup, !target.changes.isEmpty {
             let document = shared.origins.document(id, scope.scope)
             let view = try reader.allowance.viewing { steps in
                 let view = target.entityView(document, steps: &steps) { number in
@@ -262,7 +262,7 @@ package struct AnswerReader {
     /// row.
     package func rebuild(
         _ row: NormalizedRow,
-        for sight: EntitySight,
+        for lookup: EntityLookup,
         now: Timestamp,
         isPartial: Bool = false,
         isUse: Bool = true
@@ -276,7 +276,7 @@ package struct AnswerReader {
             isPartial: isPartial,
             check: reader.allowance.check
         ) { (id) throws(StoreError) in
-            try entity(row.scope, id, for: sight, now: now, isUse: isUse)
+            try entity(row.scope, id, for: lookup, now: now, isUse: isUse)
         }
     }
 

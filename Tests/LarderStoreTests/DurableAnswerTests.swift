@@ -132,7 +132,7 @@ struct DurableAnswerTests {
             )
             fixture.temporary.faults.disarm()
             let held = try await store.read { reader throws(StoreError) in
-                let sight = EntitySight.base(of: scope)
+                let sight = EntityLookup.base(of: scope)
                 return try reader.answers.entity(scope, EntryID(name), for: sight, now: .epoch)?
                     .held
             }

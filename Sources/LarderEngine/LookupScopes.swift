@@ -5,7 +5,7 @@ import LarderWire
 import Logging
 
 /// The scopes in which a client looks for an id: its own, and after that the shared one (P-09).
-struct Sight: Sendable {
+struct LookupScopes: Sendable {
     let own: ScopeKey
     /// The shared one, where the id belongs to an origin whose answers are shared; nil where not.
     let shared: ScopeKey?
@@ -27,14 +27,14 @@ extension EngineContext {
         sharedScope(of: id, for: scope).map { $0 != scope } ?? false
     }
 
-    func sight(_ scope: ScopeKey, _ id: EntryID) -> Sight {
-        Sight(own: scope, shared: sharedScope(of: id, for: scope))
+    func lookupScopes(_ scope: ScopeKey, _ id: EntryID) -> LookupScopes {
+        LookupScopes(own: scope, shared: sharedScope(of: id, for: scope))
     }
 
     /// Where a fetch looks: only in the client's own scope if it carries a credential of the
     /// client.
-    func sight(_ scope: ScopeKey, _ request: FetchRequest) -> Sight {
-        Sight(own: scope, shared: request.isShareable ? sharedScope : nil)
+    func lookupScopes(_ scope: ScopeKey, _ request: FetchRequest) -> LookupScopes {
+        LookupScopes(own: scope, shared: request.isShareable ? sharedScope : nil)
     }
 
     /// The scope of the row for the answer to a request.
@@ -82,7 +82,7 @@ extension EngineContext {
 
     /// The places of the variants of a target that the user sees; nil if the target is not a URL.
     func variantPlaces(of id: EntryID, _ scope: ScopeKey) -> VariantPlaces? {
-        id.variantPrefix.map { VariantPlaces(prefix: $0, scopes: sight(scope, id).scopes) }
+        id.variantPrefix.map { VariantPlaces(prefix: $0, scopes: lookupScopes(scope, id).scopes) }
     }
 }
 
