@@ -257,7 +257,7 @@ struct Conflicts: Sendable {
     }
 
     /// Gives the values that a modifier of a user sees of a target when it is accepted.
-    func look(_ scope: ScopeKey) -> SeenValues.Look {
+    func look(_ scope: ScopeKey) -> SeenValues.Reader {
         let (origins, uid) = (context.origins, scope.scope.uid)
         return { id, target, effect, body in
             guard let effect = try? Effect(parsing: effect),

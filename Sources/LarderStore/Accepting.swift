@@ -8,7 +8,7 @@ struct Accepting: WriterPart {
     func accept(
         _ new: [NewModifier],
         now: Timestamp,
-        _ look: SeenValues.Look? = nil
+        _ look: SeenValues.Reader? = nil
     ) throws(StoreError) -> CommandResult<[Acceptance]> {
         var known: [Acceptance?] = []
         for modifier in new {
@@ -76,7 +76,7 @@ struct Accepting: WriterPart {
         _ name: TargetName,
         _ effect: [UInt8],
         _ number: ModifierNumber,
-        _ look: SeenValues.Look?
+        _ look: SeenValues.Reader?
     ) throws(StoreError) {
         guard let look, let target = try state.reader.seenTarget(name, before: number) else {
             return

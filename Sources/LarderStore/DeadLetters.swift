@@ -10,7 +10,7 @@ struct DeadLetters: WriterPart {
         of scope: ScopeKey,
         _ sharing: (EntryID) -> Bool,
         _ variants: (EntryID) -> VariantPlaces?,
-        _ look: SeenValues.Look?,
+        _ look: SeenValues.Reader?,
         now: Timestamp
     ) throws(StoreError) -> CommandResult<RequeuedModifier?> {
         guard let row = try row(number, of: scope) else { return .done(nil) }

@@ -17,7 +17,7 @@ struct Editing: WriterPart {
         _ number: ModifierNumber,
         to given: NewModifier,
         isDeadLetter: Bool,
-        seeing look: SeenValues.Look?,
+        seeing look: SeenValues.Reader?,
         _ variants: (EntryID) -> VariantPlaces?,
         now: Timestamp
     ) throws(StoreError) -> CommandResult<EditedModifier?> {

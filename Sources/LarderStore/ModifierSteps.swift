@@ -171,7 +171,7 @@ package struct SeenValues: Equatable, Sendable {
     ///
     /// Nil if nothing can be compared. The bytes are the effect of the modifier; the last argument
     /// gives the bytes of the request of another one. Called on the writer's thread.
-    package typealias Look =
+    package typealias Reader =
         @Sendable (EntryID, Target, [UInt8], (ModifierNumber) -> [UInt8]?) -> SeenValues?
 }
 

@@ -13,7 +13,7 @@ package struct ModifierStore: Sendable {
     package func accept(
         _ new: [NewModifier],
         now: Timestamp,
-        seeing: SeenValues.Look? = nil
+        seeing: SeenValues.Reader? = nil
     ) async throws(StoreError) -> [Acceptance] {
         try file.refuseWhileFull("accept a modifier")
         return try await store.submit(now: now, promotes: true, cache: .readsBase) {
@@ -165,7 +165,7 @@ package struct ModifierStore: Sendable {
         of scope: ScopeKey,
         sharing: @escaping @Sendable (EntryID) -> Bool,
         variants: @escaping @Sendable (EntryID) -> VariantPlaces? = { _ in nil },
-        seeing: SeenValues.Look? = nil,
+        seeing: SeenValues.Reader? = nil,
         now: Timestamp
     ) async throws(StoreError) -> RequeuedModifier? {
         try file.refuseWhileFull("accept a modifier")
@@ -184,7 +184,7 @@ package struct ModifierStore: Sendable {
         _ number: ModifierNumber,
         to new: NewModifier,
         isDeadLetter: Bool,
-        seeing look: SeenValues.Look? = nil,
+        seeing look: SeenValues.Reader? = nil,
         variants: @escaping @Sendable (EntryID) -> VariantPlaces? = { _ in nil },
         now: Timestamp
     ) async throws(StoreError) -> EditedModifier? {

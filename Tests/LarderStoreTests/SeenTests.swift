@@ -9,7 +9,7 @@ struct SeenTests {
     private let temporary = TemporaryStore.new()
 
     /// Base, and the number of changes beneath.
-    private static let look: SeenValues.Look = { _, target, _, _ in
+    private static let look: SeenValues.Reader = { _, target, _, _ in
         guard let text = target.base.text else { return nil }
         let beneath = target.changes.count
         return SeenValues(
@@ -136,7 +136,7 @@ struct SeenTests {
         let new = NewModifier.changing(["a"], "one", small.scope)
         let store = small.store
         // Base and the modifier alone have their place.
-        let twice: SeenValues.Look = { _, target, _, _ in
+        let twice: SeenValues.Reader = { _, target, _, _ in
             target.base.text.map { SeenValues(base: Array($0.utf8), view: Array($0.utf8)) }
         }
         await #expect(throws: StoreError.self) {
