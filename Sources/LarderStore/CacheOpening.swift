@@ -258,7 +258,7 @@ final class CacheFile {
     private var stamp: FileStamp?
     private let walStamp: FileStamp?
 
-    enum Look: Equatable {
+    enum FileProbe: Equatable {
         case untouched
         /// Another process has deleted it, which is allowed.
         case deleted
@@ -279,7 +279,7 @@ final class CacheFile {
         walStamp = FileStamp(database.path + "-wal")
     }
 
-    func look() -> Look {
+    func probe() -> FileProbe {
         guard let stamp, let walStamp else { return .lost("it was gone when it was opened") }
         guard let now = FileStamp(database.path) else {
             return database.isDeleted ? .deleted : .lost("it cannot be looked at")

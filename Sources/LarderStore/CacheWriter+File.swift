@@ -44,7 +44,7 @@ extension CacheWriter {
 
     func look() {
         guard let file else { return tryAgain() }
-        switch file.look() {
+        switch file.probe() {
         case .untouched: break
         case .deleted: remake("\(database.path) was deleted", fate: .allowed)
         case .lost(let what): remake("\(database.path): \(what) while it was in use")
