@@ -319,7 +319,7 @@ extension FetchSession {
         }
         var view: NetworkView
         do throws(StoreError) {
-            let look = NetworkLook(context: context, request: request, scope: scope, cached: cached)
+            let look = NetworkResultReader(context: context, request: request, scope: scope, cached: cached)
             view = try await look.view(of: outcome, reader)
         } catch {
             view = .failed(.problem(Problem(error)))

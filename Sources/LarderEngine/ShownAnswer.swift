@@ -120,7 +120,7 @@ enum NetworkView {
     case gone
 }
 
-struct NetworkLook {
+struct NetworkResultReader {
     let context: EngineContext
     let request: FetchRequest
     let scope: ScopeKey
