@@ -401,16 +401,16 @@ extension RebuildRun {
             of: body,
             at: nodes,
             selection,
-            looksMax: output.looksLeft
+            visitsMax: output.looksLeft
         )
-        output.look(at: found.looks)
+        output.look(at: found.visits)
         return found
     }
 
     private mutating func union(at place: ListUnion.Place) -> ListUnion {
         if let known = unions[place] { return known }
         let union = ListUnion(skeleton, at: place)
-        output.look(at: union.looks)
+        output.look(at: union.visits)
         unions[place] = union
         return union
     }

@@ -4,20 +4,20 @@ import LarderJSON
 struct ValuePlaces {
     private var nodes: [[Int]] = []
     /// How many places were looked at for it.
-    private(set) var looks = 0
-    private let looksMax: Int
+    private(set) var visits = 0
+    private let visitsMax: Int
 
     /// Begins at the nodes of the value itself, which are several where lists were united.
     ///
-    /// It ends early when it has looked at more than `looksMax` places.
+    /// It ends early when it has looked at more than `visitsMax` places.
     init(
         _ value: EntityBody.Member,
         of body: EntityBody,
         at roots: [Int],
         _ selection: SelectionPlaces,
-        looksMax: Int
+        visitsMax: Int
     ) {
-        self.looksMax = looksMax
+        self.visitsMax = visitsMax
         let text = body.bytes.withUnsafeBytes {
             HoledText($0.part(value.value), hasReferences: value.hasReferences)
         }
@@ -37,8 +37,8 @@ struct ValuePlaces {
         at places: [Int],
         _ selection: SelectionPlaces
     ) {
-        looks += 1 + places.count
-        guard !places.isEmpty, looks <= looksMax else { return }
+        visits += 1 + places.count
+        guard !places.isEmpty, visits <= visitsMax else { return }
         if let hole = text.hole(at: item) {
             nodes[hole] = places
             return
@@ -53,10 +53,10 @@ struct ValuePlaces {
         case .beginObject:
             for child in text.tape.children(of: item) {
                 let name = text.bytes.withUnsafeBytes { text.tape.name(of: child, in: $0) }
-                guard looks <= looksMax, let number = selection.number(ofName: name) else {
+                guard visits <= visitsMax, let number = selection.number(ofName: name) else {
                     continue
                 }
-                looks += places.count
+                visits += places.count
                 visit(child, text, at: selection.children(of: places, number), selection)
             }
         case .string, .number, .true, .false, .null, .name, .endArray, .endObject: return
@@ -116,18 +116,18 @@ struct ListUnion {
 
     private(set) var members: [Member] = []
     /// How many lists and members were looked at for it.
-    private(set) var looks: Int
+    private(set) var visits: Int
 
     init(_ skeleton: Skeleton, at place: Place) {
         let all = place.nodes.flatMap { skeleton.nodeLists[skeleton.nodes[$0].lists] }
         let own = all.filter {
             skeleton.bytes[skeleton.types[skeleton.lists[$0].type]].elementsEqual(place.type)
         }
-        looks = all.count
+        visits = all.count
         var places: [Int: Int] = [:]
         var edges: Set<Edge> = []
         for list in own.isEmpty ? all : own {
-            looks += skeleton.lists[list].members.count
+            visits += skeleton.lists[list].members.count
             for index in skeleton.lists[list].members {
                 let name = skeleton.memberNames[index]
                 let node = skeleton.memberNodes[index]
