@@ -10,7 +10,7 @@ extension EngineContext {
     /// a frame shows went to the disk as they came, and are read back.
     func putSplit(
         _ new: NewEntry,
-        _ taken: BodyIntake.Taken,
+        _ taken: BodyReceiver.ReceivedBody,
         _ plan: Flight.Plan,
         _ number: Revision?,
         _ fence: AnswerFence?
@@ -42,7 +42,7 @@ extension EngineContext {
         }
     }
 
-    private func isSplit(_ entry: Entry, _ taken: BodyIntake.Taken) -> Bool {
+    private func isSplit(_ entry: Entry, _ taken: BodyReceiver.ReceivedBody) -> Bool {
         guard entry.headers.list("Content-Encoding") == nil,
             taken.summary.byteCount <= Limits.normalizedBodyBytesMax
         else { return false }

@@ -31,17 +31,17 @@ package struct Entries: EnginePart {
         isPinned: Bool = false,
         client: ClientTag? = nil,
         conditions: WriteConditions = WriteConditions()
-    ) throws(Problem) -> BlobIntake {
+    ) throws(Problem) -> BlobUpload {
         if let origin = context.origins.origin(of: id, for: scope.scope.uid) {
             throw Problem(.originID, "'\(id)' lies under the base URL of origin '\(origin.name)'")
         }
-        return BlobIntake(
+        return BlobUpload(
             context: context,
             mediaType: mediaType,
             ttl: ttl,
             client: client,
             condition: condition(conditions, of: id, scope),
-            intake: BodyIntake(
+            receiver: BodyReceiver(
                 store,
                 isStored: true,
                 for: TargetName(scope, id),

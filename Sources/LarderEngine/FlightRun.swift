@@ -203,25 +203,25 @@ struct FlightRun: ~Copyable {
             _ = machine.gaveUp()
             return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }
-        var intake = BodyIntake(
+        var receiver = BodyReceiver(
             context.store,
             isStored: freshness.mayBeStored,
             for: TargetName(plan.key.scope, id),
             goesOnInMemory: true,
             mayBeCutJSON: reply.endsWithConnection && ResponseHead.isJSON(reply.headers)
         )
-        let taken: BodyIntake.Taken
+        let taken: BodyReceiver.ReceivedBody
         do {
             while let piece = try await reply.body.next() {
-                try await intake.take(piece, now: now)
+                try await receiver.take(piece, now: now)
             }
-            taken = try await intake.finish(now: now)
+            taken = try await receiver.finish(now: now)
         } catch {
-            intake.abandon()
+            receiver.abandon()
             if let error = error as? UpstreamError { throw error }
             _ = machine.gaveUp()
             let problem = error as? Problem ?? Problem(.internal, "a body failed: \(error)")
-            return .finish(intake.isOverLimit ? failed(.tooLarge) : .failed(problem))
+            return .finish(receiver.isOverLimit ? failed(.tooLarge) : .failed(problem))
         }
         if taken.isCutOff {
             abandon(taken.body)
@@ -243,7 +243,7 @@ struct FlightRun: ~Copyable {
     }
 
     private func store(
-        _ taken: BodyIntake.Taken,
+        _ taken: BodyReceiver.ReceivedBody,
         _ reply: UpstreamReply,
         _ freshness: Freshness
     ) async -> FlightOutcome {
@@ -311,7 +311,7 @@ struct FlightRun: ~Copyable {
     /// The answer gets its own id if the request carried a header by which answers vary.
     private func put(
         _ entry: Entry,
-        _ taken: BodyIntake.Taken,
+        _ taken: BodyReceiver.ReceivedBody,
         varying names: [String],
         isAddressed: Bool
     ) async throws(StoreError) -> (revision: Revision, isNormalized: Bool)? {

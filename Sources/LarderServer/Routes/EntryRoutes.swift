@@ -82,7 +82,7 @@ struct EntryRoutes {
         }
         let place = try exchange.enterUpload()
         defer { withExtendedLifetime(place) {} }
-        var intake = try engine.entries.take(
+        var receiver = try engine.entries.take(
             id,
             scope,
             mediaType: exchange.head.headers.first(name: "Content-Type"),
@@ -94,11 +94,11 @@ struct EntryRoutes {
         let (put, entityTag): (PutReceipt, String)
         do throws(Problem) {
             while let piece = try await exchange.nextPiece() {
-                try await intake.take(Array(piece.readableBytesView))
+                try await receiver.take(Array(piece.readableBytesView))
             }
-            (put, entityTag) = try await intake.finish()
+            (put, entityTag) = try await receiver.finish()
         } catch {
-            intake.abandon()
+            receiver.abandon()
             throw error
         }
         await exchange.writer.respond(

@@ -9,10 +9,10 @@ package import LarderWire
 /// is computed.
 ///
 /// Up to ``Limits/inlineJSONBytesMax`` bytes are also kept in memory: they tell whether the body is
-/// JSON, and frames show them. If the store fails while a client waits for the body, the intake
+/// JSON, and frames show them. If the store fails while a client waits for the body, the receiver
 /// goes on in memory.
-struct BodyIntake: ~Copyable {
-    struct Taken: Sendable {
+struct BodyReceiver: ~Copyable {
+    struct ReceivedBody: Sendable {
         let summary: BodySummary
         /// Nil if neither the store nor the memory could take it.
         let body: NewBody?
@@ -78,7 +78,7 @@ struct BodyIntake: ~Copyable {
 
     var isOverLimit: Bool { unstored == nil && Int64(digest.byteCount) > limit }
 
-    mutating func finish(now: Timestamp) async throws(Problem) -> Taken {
+    mutating func finish(now: Timestamp) async throws(Problem) -> ReceivedBody {
         if upload != nil, !chunk.isEmpty {
             let rest = chunk
             chunk = []
@@ -92,7 +92,7 @@ struct BodyIntake: ~Copyable {
         )
         let body = isStored ? upload.map { NewBody.uploaded($0) } ?? .inline(head) : nil
         upload = nil
-        return Taken(
+        return ReceivedBody(
             summary: summary,
             body: body,
             bytes: bytes,
@@ -133,36 +133,36 @@ struct BodyIntake: ~Copyable {
 /// A client's own blob on its way into the cache, piece by piece.
 ///
 /// Either ``finish()`` or ``abandon()`` is its end.
-package struct BlobIntake: ~Copyable {
+package struct BlobUpload: ~Copyable {
     let context: EngineContext
     let mediaType: String?
     let ttl: Duration?
     let client: ClientTag?
     let condition: WriteCondition?
-    var intake: BodyIntake
+    var receiver: BodyReceiver
 
     package mutating func take(_ piece: [UInt8]) async throws(Problem) {
-        try await intake.take(piece, now: context.clock.now())
+        try await receiver.take(piece, now: context.clock.now())
     }
 
     package mutating func finish() async throws(Problem) -> (put: PutReceipt, entityTag: String) {
         let now = context.clock.now()
-        let taken: BodyIntake.Taken
+        let taken: BodyReceiver.ReceivedBody
         do throws(Problem) {
-            taken = try await intake.finish(now: now)
+            taken = try await receiver.finish(now: now)
         } catch {
-            intake.abandon()
+            receiver.abandon()
             throw error
         }
-        var entry = Entry(id: intake.name.id, kind: .blob, storedAt: now, body: taken.summary)
+        var entry = Entry(id: receiver.name.id, kind: .blob, storedAt: now, body: taken.summary)
         entry.mediaType = mediaType
         entry.freshUntil = ttl.map { now.advanced(by: $0) }
-        guard let body = taken.body else { preconditionFailure("a stored intake has a body") }
+        guard let body = taken.body else { preconditionFailure("a stored receiver has a body") }
         do throws(StoreError) {
-            var new = NewEntry(scope: intake.name.scope, entry: entry, body: body)
+            var new = NewEntry(scope: receiver.name.scope, entry: entry, body: body)
             new.client = client
             let receipt =
-                intake.isPinning
+                receiver.isPinning
                 ? try await context.store.pins.put(new, now: now, if: condition)
                 : try await context.store.put(new, now: now, if: condition)
             return (receipt, entry.entityTag)
@@ -173,6 +173,6 @@ package struct BlobIntake: ~Copyable {
     }
 
     package mutating func abandon() {
-        intake.abandon()
+        receiver.abandon()
     }
 }
