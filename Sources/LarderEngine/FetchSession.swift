@@ -114,8 +114,8 @@ struct FetchSession<Printer: FetchPrinter> {
 
     mutating func askNetwork(passingOn isPassed: Bool) {
         if isPassed { passing = PassedBody() }
-        let (known, handover) = (isPassed ? nil : cached, passing?.handover)
-        context.flightStarter.joinOrStart(request, scope, cached: known, handover: handover) {
+        let (known, pipe) = (isPassed ? nil : cached, passing?.pipe)
+        context.flightStarter.joinOrStart(request, scope, cached: known, pipe: pipe) {
             [mailbox = mailbox] in
             mailbox.post(.told($0))
         }

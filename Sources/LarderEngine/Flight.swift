@@ -34,7 +34,7 @@ final class Flight: Sendable {
         let client: ClientTag?
         /// Takes the answer as it arrives; nil for an answer that is stored and that clients may
         /// share.
-        let handover: BodyHandover?
+        let pipe: BodyPipe?
 
         var cause: ChangeCause { ChangeCause(.network, text: "fetch:\(key.url)", client: client) }
     }
@@ -96,9 +96,9 @@ final class Flight: Sendable {
         let outcome = await withTaskGroup(of: FlightOutcome?.self) { group in
             group.addTask { await FlightRun(self, self.context).run() }
             group.addTask { await self.watchDeadline() }
-            if let handover = plan.handover {
+            if let pipe = plan.pipe {
                 group.addTask {
-                    await handover.untilOver()
+                    await pipe.untilOver()
                     return nil
                 }
             }
@@ -111,7 +111,7 @@ final class Flight: Sendable {
             return outcome ?? .failed(Problem(FlightFailure.timeout, url: plan.key.url))
         }
         if let cachedID { store.release(plan.key.scope, cachedID) }
-        plan.handover?.finish(isWhole: false)
+        plan.pipe?.finish(isWhole: false)
         isLanding()
         end(outcome)
     }
@@ -153,7 +153,7 @@ enum FlightOutcome: Sendable {
     case deleted(Revision, status: Int)
     case failed(Problem)
     case refused(OriginRefusal, Problem)
-    /// The head of an answer whose body now goes through the plan's ``BodyHandover``.
+    /// The head of an answer whose body now goes through the plan's ``BodyPipe``.
     case passed(PassedHead)
 
     /// Tells a deletion even though the store could not write it.
@@ -253,7 +253,7 @@ final class FlightTable: Sendable {
         now: Duration,
         make: () -> Flight
     ) -> (flight: Flight, isNew: Bool)? {
-        let isShared = plan.handover == nil
+        let isShared = plan.pipe == nil
         return inFlight.withLock { inFlight in
             if isShared, !startsNew, let flight = inFlight.joinable[plan.key],
                 now < flight.joinDeadline,
@@ -317,7 +317,7 @@ struct FlightStarter: Sendable {
     /// A flight lasts for the origin's own timeout even if its first client waits less: the answer
     /// is then stored anyway.
     ///
-    /// With `isAlone` the request joins no flight of the shared scope. With `handover` a new flight
+    /// With `isAlone` the request joins no flight of the shared scope. With `pipe` a new flight
     /// hands its answer over as it arrives, and stores nothing. That flight ends when the client no
     /// longer reads.
     func joinOrStart(
@@ -327,7 +327,7 @@ struct FlightStarter: Sendable {
         isAlone: Bool = false,
         isForNobody: Bool = false,
         startsNew: Bool = false,
-        handover: BodyHandover? = nil,
+        pipe: BodyPipe? = nil,
         _ tell: @escaping @Sendable (FlightOutcome) -> Void
     ) {
         let origin = request.origin
@@ -351,7 +351,7 @@ struct FlightStarter: Sendable {
             rules: request.normalizes ? context.origins.entityRules[origin.name] : nil,
             isNormalized: cached?.isNormalized ?? false,
             client: request.client,
-            handover: handover
+            pipe: pipe
         )
         let now = context.clock.monotonic()
         let joinDeadline = now + origin.fetch.timeout

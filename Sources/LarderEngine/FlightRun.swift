@@ -41,7 +41,7 @@ struct FlightRun: ~Copyable {
             accept: plan.key.headers.list("Accept"),
             redirectHosts: plan.origin.redirectHosts,
             isCaptive: context.health[plan.origin.name]?.isCaptive(context.clock.now()) ?? false,
-            keeping: plan.handover == nil
+            keeping: plan.pipe == nil
                 ? .stored(bytesMax: context.store.maxEntryBytes) : .passedOn,
             expect: plan.origin.modifiers.expect
         )
@@ -117,7 +117,7 @@ struct FlightRun: ~Copyable {
             url: attempt.url,
             headers: headers(for: attempt),
             timeout: Limits.requestTimeMax,
-            purpose: plan.handover == nil ? .read : .passingOn
+            purpose: plan.pipe == nil ? .read : .passingOn
         )
         do throws(UpstreamError) {
             let reply = try await context.ask(request, for: plan.payer.scope)
@@ -455,7 +455,7 @@ struct FlightRun: ~Copyable {
     }
 
     private mutating func pass(_ reply: UpstreamReply) async -> Step {
-        guard let handover = plan.handover else { return .finish(cutShort()) }
+        guard let pipe = plan.pipe else { return .finish(cutShort()) }
         let length = reply.headers["Content-Length"].flatMap { Int64($0) }
         flight.handOver(
             PassedHead(
@@ -469,12 +469,12 @@ struct FlightRun: ~Copyable {
             while let piece = try await reply.body.next() {
                 // No client waits for the outcome: this one has its part of the body, or wants no
                 // more.
-                guard await handover.offer(piece) else { return .finish(cutShort()) }
+                guard await pipe.offer(piece) else { return .finish(cutShort()) }
             }
-            handover.finish(isWhole: machine.passed())
+            pipe.finish(isWhole: machine.passed())
             return .finish(cutShort())
         } catch {
-            handover.finish(isWhole: false)
+            pipe.finish(isWhole: false)
             context.logger.notice(
                 "an origin broke its answer off",
                 metadata: .larder([

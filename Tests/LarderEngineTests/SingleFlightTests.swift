@@ -128,7 +128,7 @@ struct SingleFlightTests {
                 isOriginDown: false,
                 rules: nil,
                 client: nil,
-                handover: nil
+                pipe: nil
             )
             let joined = engine.context.flights.join(plan, now: .zero) {
                 Flight(

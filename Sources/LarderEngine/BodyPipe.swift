@@ -7,7 +7,7 @@ import Synchronization
 /// Invariants:
 /// 1. At most one piece is here: the flight offers the next after the client took the last.
 /// 2. The first call of ``finish(isWhole:)`` decides the outcome; no piece is handed over after it.
-final class BodyHandover: Sendable {
+final class BodyPipe: Sendable {
     typealias BrokenOff = PassedBody.BrokenOff
 
     private let (pieces, offering) = AsyncStream<[UInt8]>.makeStream()
@@ -52,25 +52,25 @@ final class BodyHandover: Sendable {
     }
 }
 
-/// The client's end of a ``BodyHandover``: the rest of the body is given up when this goes, and the
+/// The client's end of a ``BodyPipe``: the rest of the body is given up when this goes, and the
 /// origin's connection with it.
 ///
 /// Read by one task.
 package final class PassedBody: Sendable {
-    let handover = BodyHandover()
+    let pipe = BodyPipe()
 
     init() {}
 
     deinit {
-        handover.finish(isWhole: false)
+        pipe.finish(isWhole: false)
     }
 
     package func next() async throws(BrokenOff) -> [UInt8]? {
-        try await handover.next()
+        try await pipe.next()
     }
 
     package func giveUp() {
-        handover.finish(isWhole: false)
+        pipe.finish(isWhole: false)
     }
 
     package struct BrokenOff: Error {}
