@@ -8,7 +8,7 @@ import Synchronization
 /// 1. At most one piece is here: the flight offers the next after the client took the last.
 /// 2. The first call of ``finish(isWhole:)`` decides the outcome; no piece is handed over after it.
 final class BodyPipe: Sendable {
-    typealias BrokenOff = PassedBody.BrokenOff
+    typealias BrokenOff = PassThroughBody.BrokenOff
 
     private let (pieces, offering) = AsyncStream<[UInt8]>.makeStream()
     private let (takings, taking) = AsyncStream<Void>.makeStream()
@@ -56,7 +56,7 @@ final class BodyPipe: Sendable {
 /// origin's connection with it.
 ///
 /// Read by one task.
-package final class PassedBody: Sendable {
+package final class PassThroughBody: Sendable {
     let pipe = BodyPipe()
 
     init() {}

@@ -12,7 +12,7 @@ protocol FetchPrinter {
 
 enum FetchOutput {
     case shown(ShownAnswer, RawAnswer.Body, Occasion)
-    case passed(PassedHead, PassedBody)
+    case passed(PassedHead, PassThroughBody)
     /// The network has what was shown.
     case unchanged(UnchangedFrame)
     case deleted(DeletedFrame, Occasion)
@@ -237,7 +237,7 @@ struct RawPrinter: FetchPrinter {
 
     private func passed(
         _ head: PassedHead,
-        _ body: PassedBody,
+        _ body: PassThroughBody,
         _ status: CacheStatus
     ) -> RawAnswer {
         conditional(
@@ -323,7 +323,7 @@ package struct RawAnswer {
         case bytes([UInt8])
         case stored(BodyReader)
         /// Bytes from the origin as they are read; the length if the origin announced one.
-        case passed(PassedBody, byteCount: Int64?)
+        case passed(PassThroughBody, byteCount: Int64?)
     }
 
     package var status: Int

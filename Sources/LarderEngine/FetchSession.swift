@@ -24,7 +24,7 @@ struct FetchSession<Printer: FetchPrinter> {
     var toldDeletion: DeletedFrame?
     /// The revision that the client knows, once it was told the last word.
     var known: Revision?
-    var passing: PassedBody?
+    var passing: PassThroughBody?
     /// Follows the shown id, after the last word.
     var following: Following?
     var hasPendingWrites = false
@@ -113,7 +113,7 @@ struct FetchSession<Printer: FetchPrinter> {
     }
 
     mutating func askNetwork(passingOn isPassed: Bool) {
-        if isPassed { passing = PassedBody() }
+        if isPassed { passing = PassThroughBody() }
         let (known, pipe) = (isPassed ? nil : cached, passing?.pipe)
         context.flightStarter.joinOrStart(request, scope, cached: known, pipe: pipe) {
             [mailbox = mailbox] in

@@ -42,7 +42,7 @@ struct FlightRun: ~Copyable {
             redirectHosts: plan.origin.redirectHosts,
             isCaptive: context.health[plan.origin.name]?.isCaptive(context.clock.now()) ?? false,
             keeping: plan.pipe == nil
-                ? .stored(bytesMax: context.store.maxEntryBytes) : .passedOn,
+                ? .stored(bytesMax: context.store.maxEntryBytes) : .passThrough,
             expect: plan.origin.modifiers.expect
         )
         self.rules = rules

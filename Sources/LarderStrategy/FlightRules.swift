@@ -21,7 +21,7 @@ package struct FlightRules: Equatable, Sendable {
         /// Store the body, unless it announces more than so many bytes.
         case stored(bytesMax: Int64)
         /// Pass the body to one client as it arrives, whatever its size, and do not keep it.
-        case passedOn
+        case passThrough
     }
 
     /// The header fields that go along with a redirect to another host.

@@ -41,7 +41,7 @@ struct BodyPipeTests {
 
     @Test("Letting go of the client's end tells the flight, and frees what it offers")
     func givenUp() async {
-        var body: PassedBody? = PassedBody()
+        var body: PassThroughBody? = PassThroughBody()
         let pipe = body?.pipe ?? BodyPipe()
         async let offered = pipe.offer([1])
         async let watched: Void = pipe.untilOver()

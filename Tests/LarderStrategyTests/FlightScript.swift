@@ -112,7 +112,7 @@ struct FlightScript: Sendable {
     }
 
     func machine(in place: FlightPlace) -> FlightMachine {
-        var machine = place.isPassedOn ? machine(keeping: .passedOn) : machine()
+        var machine = place.isPassedOn ? machine(keeping: .passThrough) : machine()
         guard place != .idle else { return machine }
         let isConditional = place == .askingConditional || place == .refreshing
         _ = machine.started(at: home, hasValidators: isConditional)
