@@ -154,9 +154,9 @@ struct FetchSession<Printer: FetchPrinter> {
             let timeout = Problem(FlightFailure.timeout, url: request.url)
             switch machine.deadlineElapsed(.problem(timeout)) {
             case .nothing: break
-            case .fail(let failure, let sequel): await fail(failure, sequel)
-            case .showCachedAndFail(let failure, let sequel):
-                await showCachedAndFail(failure, sequel)
+            case .fail(let failure, let afterFinalFrame): await fail(failure, afterFinalFrame)
+            case .showCachedAndFail(let failure, let afterFinalFrame):
+                await showCachedAndFail(failure, afterFinalFrame)
             case .refuse(let failure): await refuse(failure)
             }
         case .rowChanged:
@@ -184,11 +184,11 @@ struct FetchSession<Printer: FetchPrinter> {
         case .showAndAskNetwork:
             askNetwork(wait: nil)
             await showCached(.cache(whyNoNetwork: "origin-down"))
-        case .showAnd(let sequel):
+        case .showAnd(let afterFinalFrame):
             await showCached(.cache())
             let isGone = cached?.entry.kind == .tombstone
-            await conclude(sequel, isGone ? .deleted : .cache, cached?.entry.revision)
-        case .showAndFail(let failure, let sequel): await showCachedAndFail(failure, sequel)
+            await conclude(afterFinalFrame, isGone ? .deleted : .cache, cached?.entry.revision)
+        case .showAndFail(let failure, let afterFinalFrame): await showCachedAndFail(failure, afterFinalFrame)
         case .refuse(let failure): await refuse(failure)
         case .refuseAsMiss: await say(.refusedAsMiss)
         }
@@ -218,9 +218,9 @@ struct FetchSession<Printer: FetchPrinter> {
         await show(cached, body, occasion)
     }
 
-    mutating func showCachedAndFail(_ failure: FetchFailure, _ sequel: Machine.Sequel) async {
+    mutating func showCachedAndFail(_ failure: FetchFailure, _ afterFinalFrame: Machine.AfterFinalFrame) async {
         await showCached(.failure(failure))
-        await fail(failure, sequel)
+        await fail(failure, afterFinalFrame)
     }
 
     mutating func show(
@@ -250,9 +250,9 @@ struct FetchSession<Printer: FetchPrinter> {
         Problem(.badAnswer, "what was cached for \(request.url) was evicted meanwhile")
     }
 
-    mutating func fail(_ failure: FetchFailure, _ sequel: Machine.Sequel) async {
+    mutating func fail(_ failure: FetchFailure, _ afterFinalFrame: Machine.AfterFinalFrame) async {
         await say(.failed(failure))
-        await conclude(sequel, .error, cached?.entry.revision)
+        await conclude(afterFinalFrame, .error, cached?.entry.revision)
     }
 
     mutating func refuse(_ failure: FetchFailure) async {
@@ -263,11 +263,11 @@ struct FetchSession<Printer: FetchPrinter> {
     }
 
     mutating func conclude(
-        _ sequel: Machine.Sequel,
+        _ afterFinalFrame: Machine.AfterFinalFrame,
         _ outcome: FetchOutcome,
         _ revision: Revision?
     ) async {
-        switch sequel {
+        switch afterFinalFrame {
         case .follow: known = revision
         case .end:
             await say(
@@ -362,25 +362,25 @@ extension FetchSession {
         _ occasion: FetchOutput.Occasion
     ) async {
         switch (action, view) {
-        case (.showAnd(let sequel), .current(let answer)):
+        case (.showAnd(let afterFinalFrame), .current(let answer)):
             guard let body else { return }
             await show(answer, body, occasion)
-            await conclude(sequel, .network, answer.entry.revision)
-        case (.unchangedAnd(let sequel), .current(let answer)):
+            await conclude(afterFinalFrame, .network, answer.entry.revision)
+        case (.unchangedAnd(let afterFinalFrame), .current(let answer)):
             let revision = cached?.entry.revision ?? answer.entry.revision
             guard case .network(let status, _, _) = occasion else { return }
             await say(.unchanged(UnchangedFrame(revision: revision, status: status)))
-            await conclude(sequel, .unchanged, revision)
-        case (.deletedAnd(let sequel), .deleted(let frame)):
+            await conclude(afterFinalFrame, .unchanged, revision)
+        case (.deletedAnd(let afterFinalFrame), .deleted(let frame)):
             await tellDeleted(frame, .cache())
-            await conclude(sequel, .deleted, Revision(frame.rev))
+            await conclude(afterFinalFrame, .deleted, Revision(frame.rev))
         case (.refuseAsDeleted, .deleted(let frame)):
             await say(.refusedAsDeleted(status: frame.status))
         case (.refuseAsDeleted, .failed(let failure)), (.refuse(let failure), _):
             await refuse(failure)
-        case (.fail(let failure, let sequel), _): await fail(failure, sequel)
-        case (.showCachedAndFail(let failure, let sequel), _):
-            await showCachedAndFail(failure, sequel)
+        case (.fail(let failure, let afterFinalFrame), _): await fail(failure, afterFinalFrame)
+        case (.showCachedAndFail(let failure, let afterFinalFrame), _):
+            await showCachedAndFail(failure, afterFinalFrame)
         case (.nothing, _), (.showAnd, _), (.unchangedAnd, _), (.deletedAnd, _),
             (.refuseAsDeleted, _):
             break

@@ -2,7 +2,7 @@ package import LarderModel
 
 extension FetchMachine {
     /// The step after the last message about what the client asked for.
-    package enum Sequel: Equatable, Sendable {
+    package enum AfterFinalFrame: Equatable, Sendable {
         /// The `end` frame.
         case end
         /// Keep the stream open; ``rowWasRead(_:)`` tells of changes.
@@ -32,9 +32,9 @@ extension FetchMachine {
         case askNetwork(wait: Duration?)
         case showAndAskNetwork
         /// The snapshot is the last message, with outcome `cache`.
-        case showAnd(Sequel)
+        case showAnd(AfterFinalFrame)
         /// The snapshot, then an error frame, with outcome `error`.
-        case showAndFail(Failure, Sequel)
+        case showAndFail(Failure, AfterFinalFrame)
         case refuse(Failure)
         case refuseAsMiss
     }
@@ -52,13 +52,13 @@ extension FetchMachine {
     package enum NetworkAction: Equatable, Sendable {
         case nothing
         /// The snapshot is the last message, with outcome `network`.
-        case showAnd(Sequel)
-        case unchangedAnd(Sequel)
-        case deletedAnd(Sequel)
+        case showAnd(AfterFinalFrame)
+        case unchangedAnd(AfterFinalFrame)
+        case deletedAnd(AfterFinalFrame)
         /// An error frame, with outcome `error`.
-        case fail(Failure, Sequel)
+        case fail(Failure, AfterFinalFrame)
         /// The cached snapshot that was held back, then the error frame of `fail`.
-        case showCachedAndFail(Failure, Sequel)
+        case showCachedAndFail(Failure, AfterFinalFrame)
         case refuse(Failure)
         case refuseAsDeleted
     }
@@ -70,8 +70,8 @@ extension FetchMachine {
 
     package enum DeadlineAction: Equatable, Sendable {
         case nothing
-        case fail(Failure, Sequel)
-        case showCachedAndFail(Failure, Sequel)
+        case fail(Failure, AfterFinalFrame)
+        case showCachedAndFail(Failure, AfterFinalFrame)
         case refuse(Failure)
     }
 

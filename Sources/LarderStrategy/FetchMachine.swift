@@ -177,8 +177,8 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         case (.awaitingCache(let failure, _), .hit(let revision, _)),
             (.awaitingCache(_, let failure), .tombstone(let revision)):
             noteCached(revision)
-            let sequel = lastWordWasTold(of: revision)
-            return failure.map { .showAndFail($0, sequel) } ?? .showAnd(sequel)
+            let afterFinalFrame = lastWordWasTold(of: revision)
+            return failure.map { .showAndFail($0, afterFinalFrame) } ?? .showAnd(afterFinalFrame)
         case (.awaitingCache(_, let failure), .miss):
             noteRefusal()
             return failure.map { .refuse($0) } ?? .refuseAsMiss
@@ -361,7 +361,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     }
 
     /// The last message told this revision, and the fetch waits for nothing more.
-    private mutating func lastWordWasTold(of revision: Revision) -> Sequel {
+    private mutating func lastWordWasTold(of revision: Revision) -> AfterFinalFrame {
         guard follows else {
             noteEnd()
             return .end

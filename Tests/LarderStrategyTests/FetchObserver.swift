@@ -186,16 +186,16 @@ struct FetchObserver {
             .follow(.nothing), .drain(.nothing), .cache(.askNetwork):
             []
         case .cache(.show), .cache(.showAndAskNetwork), .wait(.showCached): [.cached]
-        case .cache(.showAnd(let sequel)): [.cached, sequel.frame]
+        case .cache(.showAnd(let afterFinalFrame)): [.cached, afterFinalFrame.frame]
         case .drain(.showCachedAndEnd): [.cached, .end]
-        case .cache(.showAndFail(_, let sequel)), .network(.showCachedAndFail(_, let sequel)),
-            .deadline(.showCachedAndFail(_, let sequel)):
-            [.cached, .error, sequel.frame]
-        case .network(.showAnd(let sequel)): [.fetched, sequel.frame]
-        case .network(.unchangedAnd(let sequel)): [.unchanged, sequel.frame]
-        case .network(.deletedAnd(let sequel)): [.deleted, sequel.frame]
-        case .network(.fail(_, let sequel)), .deadline(.fail(_, let sequel)):
-            [.error, sequel.frame]
+        case .cache(.showAndFail(_, let afterFinalFrame)), .network(.showCachedAndFail(_, let afterFinalFrame)),
+            .deadline(.showCachedAndFail(_, let afterFinalFrame)):
+            [.cached, .error, afterFinalFrame.frame]
+        case .network(.showAnd(let afterFinalFrame)): [.fetched, afterFinalFrame.frame]
+        case .network(.unchangedAnd(let afterFinalFrame)): [.unchanged, afterFinalFrame.frame]
+        case .network(.deletedAnd(let afterFinalFrame)): [.deleted, afterFinalFrame.frame]
+        case .network(.fail(_, let afterFinalFrame)), .deadline(.fail(_, let afterFinalFrame)):
+            [.error, afterFinalFrame.frame]
         case .follow(.show): [.further]
         case .follow(.tellDeleted): [.deleted]
         case .drain(.end): [.end]
@@ -206,7 +206,7 @@ struct FetchObserver {
     }
 }
 
-extension FetchMachine.Sequel {
+extension FetchMachine.AfterFinalFrame {
     fileprivate var frame: FetchObserver.Frame {
         switch self {
         case .end: .end
