@@ -77,7 +77,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     package enum OnHit: Equatable, Sendable {
         case hold
         case show
-        /// The hit is enough: the fetch ends.
+        /// The hit is sufficient: the fetch ends.
         case finish
     }
 
@@ -125,7 +125,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         defer { checkInvariants() }
         let rules = FetchRules(policy)
         let wait = rules.cache == .ifNetworkIsSlow && !isOriginDown ? networkWait : nil
-        if hasRetryAfter, rules.enough == .any, rules.network == .atOnce {
+        if hasRetryAfter, rules.sufficient == .any, rules.network == .atOnce {
             takesStale = true
             state = .checking(wait: nil)
             return .askCache
@@ -141,7 +141,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
             state = .awaitingNetwork(shown: nil)
             return .askNetwork
         case (.atOnce, .atOnce), (.atOnce, .ifNetworkIsSlow):
-            let onHit = rules.enough == .any ? OnHit.finish : .show
+            let onHit = rules.sufficient == .any ? OnHit.finish : .show
             state = .racing(wait == nil ? onHit : .hold)
             return .askBoth(wait: wait)
         }

@@ -18,7 +18,7 @@ package struct FetchRules: Equatable, Sendable {
     }
 
     /// The cached answers after which the client gets no other.
-    package enum Enough: Equatable, Sendable {
+    package enum SufficientHit: Equatable, Sendable {
         case none
         case fresh
         case any
@@ -26,19 +26,19 @@ package struct FetchRules: Equatable, Sendable {
 
     package let network: Network
     package let cache: Cache
-    package let enough: Enough
+    package let sufficient: SufficientHit
 }
 
 extension FetchRules {
     package init(_ policy: FetchPolicy) {
         self =
             switch policy {
-            case .cacheThenNetwork: Self(network: .atOnce, cache: .atOnce, enough: .none)
-            case .cacheFirst: Self(network: .ifNeeded, cache: .ifNetworkIsSlow, enough: .fresh)
-            case .networkFirst: Self(network: .atOnce, cache: .ifNetworkIsSlow, enough: .none)
-            case .staleWhileRevalidate: Self(network: .atOnce, cache: .atOnce, enough: .any)
-            case .cacheOnly: Self(network: .never, cache: .atOnce, enough: .any)
-            case .networkOnly: Self(network: .atOnce, cache: .never, enough: .none)
+            case .cacheThenNetwork: Self(network: .atOnce, cache: .atOnce, sufficient: .none)
+            case .cacheFirst: Self(network: .ifNeeded, cache: .ifNetworkIsSlow, sufficient: .fresh)
+            case .networkFirst: Self(network: .atOnce, cache: .ifNetworkIsSlow, sufficient: .none)
+            case .staleWhileRevalidate: Self(network: .atOnce, cache: .atOnce, sufficient: .any)
+            case .cacheOnly: Self(network: .never, cache: .atOnce, sufficient: .any)
+            case .networkOnly: Self(network: .atOnce, cache: .never, sufficient: .none)
             }
     }
 }
