@@ -87,13 +87,13 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     /// Whether a stale answer is enough while it is checked.
     private var takesStale = false
     /// The actions returned so far, for the invariants.
-    private(set) var said = Said()
+    private(set) var emitted = EmittedFrames()
 
     package init(follows: Bool = false) {
         self.follows = follows
     }
 
-    struct Said: Equatable, Sendable {
+    struct EmittedFrames: Equatable, Sendable {
         var cachedSnapshots = 0
         var networkSnapshots = 0
         var endings = 0
@@ -226,11 +226,11 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
             return .nothing
         case (.awaitingNetwork(let shown?), .current(let revision)) where revision <= shown:
             // If the revision is older, another flight stored the shown answer later.
-            said.unchangedRevision = shown
+            emitted.unchangedRevision = shown
             return .unchangedAnd(lastWordWasTold(of: shown))
         case (.racing, .current(let revision)), (.holding, .current(let revision)),
             (.remembering, .current(let revision)), (.awaitingNetwork, .current(let revision)):
-            said.networkSnapshots += 1
+            emitted.networkSnapshots += 1
             return .showAnd(lastWordWasTold(of: revision))
         case (.awaitingNetwork(.some), .deleted(let revision)):
             return .deletedAnd(lastWordWasTold(of: revision))
@@ -344,20 +344,20 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     package mutating func clientHungUp() {
         defer { checkInvariants() }
         guard state != .ended else { return }
-        said.wasHungUp = true
+        emitted.wasHungUp = true
         state = .ended
     }
 
     // MARK: Notes
 
     private mutating func noteCached(_ revision: Revision) {
-        said.cachedSnapshots += 1
-        said.shownRevision = revision
+        emitted.cachedSnapshots += 1
+        emitted.shownRevision = revision
     }
 
     private mutating func noteTold(_ revision: Revision, after known: Revision) {
-        said.toldBefore = said.toldRevision ?? known
-        said.toldRevision = revision
+        emitted.toldBefore = emitted.toldRevision ?? known
+        emitted.toldRevision = revision
     }
 
     /// The last message told this revision, and the fetch waits for nothing more.
@@ -371,12 +371,12 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     }
 
     private mutating func noteEnd() {
-        said.endings += 1
+        emitted.endings += 1
         state = .ended
     }
 
     private mutating func noteRefusal() {
-        said.refusals += 1
+        emitted.refusals += 1
         state = .ended
     }
 }
