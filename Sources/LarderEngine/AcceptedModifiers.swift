@@ -42,7 +42,7 @@ struct AcceptedModifiers: Sendable {
         let found = try await context.store.read { reader throws(StoreError) in
             try reader.targets.target(scope, id)
         }
-        guard let found, found.base.isKnown, id.isEntity || found.base.said == body else {
+        guard let found, found.base.isKnown, id.isEntity || found.base.serverValue == body else {
             return []
         }
         var contents = [id: TargetContent(found.base)]

@@ -24,7 +24,7 @@ struct Attempted {
         self.departing = departing
         createsIDs = departing?.createsIDs ?? true
         isConditional = departing?.whole.modifier.etag != nil
-        bases = departing?.bases.compactMapValues(\.said) ?? [:]
+        bases = departing?.bases.compactMapValues(\.serverValue) ?? [:]
     }
 
     var keptAnswer: StoredAnswer? {

@@ -170,7 +170,7 @@ struct Conflicts: Sendable {
     /// Whether a target says the same; nothing tells that one has changed that was not known.
     private static func isSame(_ before: TargetBase?, _ after: TargetBase?) -> Bool {
         guard let before, before.isKnown, let after else { return true }
-        if before.said == after.said, before.said != nil { return true }
+        if before.serverValue == after.serverValue, before.serverValue != nil { return true }
         switch (TargetContent(before), TargetContent(after)) {
         case (.json(let value), .json(let other)): return value.isSame(as: other)
         case (.deleted, .deleted), (.unknown, .unknown): return true

@@ -128,7 +128,7 @@ extension TargetBase {
 
     /// Summary of the base, to tell whether it still says the same; for an entity, without its
     /// stamp.
-    var said: BodySummary? {
+    var serverValue: BodySummary? {
         guard case .entity(_, .present(let body, _)) = self else { return entry?.body }
         return BodySummary(of: body.bytes, isJSON: false)
     }
@@ -157,7 +157,7 @@ extension TargetBase {
         case .deleted: [0]
         case .json(let value):
             BodySummary(of: value.canonicalBytes, isJSON: false).digest.text.utf8.map { $0 }
-        case .opaque: [1] + (said?.digest.text.utf8.map { $0 } ?? [])
+        case .opaque: [1] + (serverValue?.digest.text.utf8.map { $0 } ?? [])
         }
     }
 }
