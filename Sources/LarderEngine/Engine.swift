@@ -128,13 +128,13 @@ package final class Engine: Sendable {
             )
         }
         defer { if request.follows { context.followers.remove(scope) } }
-        var tally = FetchTally(started: started)
+        var counters = FetchCounters(started: started)
         let printer = FramePrinter(
             clock: clock,
             scope: scope.scope,
             request: request,
             emit: { [clock] frame in
-                tally.saw(frame, at: clock.monotonic())
+                counters.saw(frame, at: clock.monotonic())
                 return await emit(frame)
             }
         )
@@ -144,7 +144,7 @@ package final class Engine: Sendable {
         } catch {
             return error
         }
-        tally.end(request.policy, refusal: refusal, at: clock.monotonic(), in: context.meter)
+        counters.end(request.policy, refusal: refusal, at: clock.monotonic(), in: context.meter)
         return refusal
     }
 

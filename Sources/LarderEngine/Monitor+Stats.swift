@@ -140,7 +140,7 @@ final class EngineMeter: Sendable {
     func count(_ event: (inout Counts) -> Void) { state.withLock { event(&$0) } }
 }
 
-struct FetchTally {
+struct FetchCounters {
     let started: Duration
     private(set) var firstAnswer: Duration?
     private(set) var source = EngineMeter.Ending.none
