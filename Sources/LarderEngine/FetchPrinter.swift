@@ -11,11 +11,11 @@ protocol FetchPrinter {
 }
 
 enum FetchOutput {
-    case shown(ShownAnswer, RawAnswer.Body, Occasion)
+    case shown(ShownAnswer, RawAnswer.Body, SnapshotReason)
     case passed(PassedHead, PassThroughBody)
     /// The network has what was shown.
     case unchanged(UnchangedFrame)
-    case deleted(DeletedFrame, Occasion)
+    case deleted(DeletedFrame, SnapshotReason)
     case failed(FetchFailure)
     /// In place of anything else.
     case refused(FetchFailure)
@@ -25,7 +25,7 @@ enum FetchOutput {
     case heartbeat(Revision)
     case end(EndFrame)
 
-    enum Occasion {
+    enum SnapshotReason {
         /// The network was not asked, or not waited for; the reason.
         case cache(whyNoNetwork: String? = nil)
         case failure(FetchFailure)
@@ -188,14 +188,14 @@ struct RawPrinter: FetchPrinter {
 
     mutating func print(_ word: FetchOutput, beside cached: ShownAnswer?) async -> Bool {
         switch word {
-        case .shown(let answer, let body, let occasion):
-            reply = .answer(self.answer(answer, body, occasion, cached))
+        case .shown(let answer, let body, let reason):
+            reply = .answer(self.answer(answer, body, reason, cached))
         case .passed(let head, let body):
             reply = .answer(passed(head, body, forwarded(cached, status: head.status)))
-        case .deleted(let frame, let occasion):
+        case .deleted(let frame, let reason):
             let isByModifier = frame.source == .modifier
             let problem = isByModifier ? .deleted(url.text, by: .modifier) : gone(frame.status)
-            refuse(problem, status(occasion, cached))
+            refuse(problem, status(reason, cached))
         case .refusedAsDeleted(let code): refuse(gone(code), forwarded(cached, status: code))
         case .refusedAsMiss:
             let problem = Problem(.miss, "nothing is cached for \(url)", status: 504)
@@ -216,18 +216,18 @@ struct RawPrinter: FetchPrinter {
     private func answer(
         _ answer: ShownAnswer,
         _ body: RawAnswer.Body,
-        _ occasion: FetchOutput.Occasion,
+        _ reason: FetchOutput.SnapshotReason,
         _ cached: ShownAnswer?
     ) -> RawAnswer {
         let entry = answer.entry
         let pending = answer.overlay.pending.count
         var fields = RawFields.of(
             entry,
-            status(occasion, cached),
+            status(reason, cached),
             pending: pending,
             now: clock.now()
         )
-        if case .network(_, _, let cookies) = occasion { fields = fields.adding(cookies) }
+        if case .network(_, _, let cookies) = reason { fields = fields.adding(cookies) }
         return conditional(
             RawAnswer(status: entry.status, fields: fields, body: body),
             entity: entry.entityTag,
@@ -265,8 +265,8 @@ struct RawPrinter: FetchPrinter {
         return isMet ? RawAnswer(status: 304, fields: answer.fields, body: .empty) : answer
     }
 
-    private func status(_ occasion: FetchOutput.Occasion, _ cached: ShownAnswer?) -> CacheStatus {
-        switch occasion {
+    private func status(_ reason: FetchOutput.SnapshotReason, _ cached: ShownAnswer?) -> CacheStatus {
+        switch reason {
         case .cache(let reason): return CacheStatus(.hit, detail: reason)
         case .failure(let failure):
             var status = forwarded(cached, status: failure.status)

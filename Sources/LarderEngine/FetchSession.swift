@@ -209,7 +209,7 @@ struct FetchSession<Printer: FetchPrinter> {
 
     // MARK: Saying
 
-    private mutating func showCached(_ occasion: FetchOutput.Occasion) async {
+    private mutating func showCached(_ occasion: FetchOutput.SnapshotReason) async {
         guard let cached else { return }
         guard cached.entry.kind != .tombstone else {
             return await tellDeleted(cached.deletion, occasion)
@@ -226,7 +226,7 @@ struct FetchSession<Printer: FetchPrinter> {
     mutating func show(
         _ answer: ShownAnswer,
         _ body: RawAnswer.Body,
-        _ occasion: FetchOutput.Occasion
+        _ occasion: FetchOutput.SnapshotReason
     ) async {
         shown = (answer.entry.id, answer.entry.body)
         shownOverlay = answer.overlay
@@ -234,7 +234,7 @@ struct FetchSession<Printer: FetchPrinter> {
         await say(.shown(answer, body, occasion))
     }
 
-    mutating func tellDeleted(_ frame: DeletedFrame, _ occasion: FetchOutput.Occasion) async {
+    mutating func tellDeleted(_ frame: DeletedFrame, _ occasion: FetchOutput.SnapshotReason) async {
         if let id = try? shown?.id ?? cached?.entry.id ?? EntryID(request.url) { shown = (id, nil) }
         known = Revision(frame.rev)
         toldDeletion = frame
@@ -359,7 +359,7 @@ extension FetchSession {
         _ action: Machine.NetworkAction,
         _ view: NetworkView,
         _ body: RawAnswer.Body?,
-        _ occasion: FetchOutput.Occasion
+        _ occasion: FetchOutput.SnapshotReason
     ) async {
         switch (action, view) {
         case (.showAnd(let afterFinalFrame), .current(let answer)):

@@ -179,7 +179,7 @@ enum FlightOutcome: Sendable {
         }
     }
 
-    var occasion: FetchOutput.Occasion {
+    var occasion: FetchOutput.SnapshotReason {
         switch self {
         case .current(let answer):
             .network(status: answer.status, isStored: answer.isKept, cookies: answer.cookies)
