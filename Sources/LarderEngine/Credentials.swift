@@ -181,17 +181,17 @@ extension Credentials {
         at name: OriginName,
         _ scope: ScopeKey,
         wait time: Duration?,
-        interest: Interest,
+        cancellation: ClientCancellation,
         tell: (RenewalOrder) async -> Bool
     ) async throws(Problem) -> Bool {
         let account = CredentialName(scope.scope, at: name)
         let end = time.map { clock.monotonic() + $0 }
-        guard let order = try await nextOrder(account, until: end, interest) else { return false }
+        guard let order = try await nextOrder(account, until: end, cancellation) else { return false }
         defer { table.leaseEnded(order.lease, account) }
         guard await tell(order) else { return true }
         _ = try? await context.wait(
             upTo: Limits.renewalLeaseTime,
-            interest,
+            cancellation,
             on: table.news,
             until: { () async throws(Problem) -> Void? in
                 table.isHeld(order.lease, account) ? nil : ()
@@ -203,7 +203,7 @@ extension Credentials {
     private func nextOrder(
         _ account: CredentialName,
         until end: Duration?,
-        _ interest: Interest
+        _ cancellation: ClientCancellation
     ) async throws(Problem) -> RenewalOrder? {
         guard let client = table.join(account, now: clock.monotonic()) else {
             throw Problem(
@@ -228,7 +228,7 @@ extension Credentials {
             }
             let outcome = try await context.wait(
                 upTo: due - moment,
-                interest,
+                cancellation,
                 on: table.news,
                 until: { () async throws(Problem) -> Void? in
                     table.edition == seen ? nil : ()

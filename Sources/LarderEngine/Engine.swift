@@ -101,13 +101,13 @@ package final class Engine: Sendable {
     ///
     /// Returns the problem that the client gets instead of any frame; nil if there is none.
     ///
-    /// `interest` ends when the client hangs up.
+    /// `cancellation` ends when the client hangs up.
     package func fetch(
         _ command: FetchOrder,
         scope: ScopeKey,
         client: ClientTag? = nil,
         reader: StoreReader,
-        interest: Interest,
+        cancellation: ClientCancellation,
         emit: @escaping (FetchFrame) async -> Bool
     ) async -> Problem? {
         let started = clock.monotonic()
@@ -140,7 +140,7 @@ package final class Engine: Sendable {
         )
         let refusal: Problem?
         do throws(Problem) {
-            refusal = try await run(request, printer, scope, reader, interest).refusal
+            refusal = try await run(request, printer, scope, reader, cancellation).refusal
         } catch {
             return error
         }
@@ -150,7 +150,7 @@ package final class Engine: Sendable {
 
     /// Answers one request on the raw routes with an origin's answer as one body.
     ///
-    /// Returns nil when the client has hung up, which `interest` tells.
+    /// Returns nil when the client has hung up, which `cancellation` tells.
     ///
     /// `fields` are those of the client's request; only Cache-Control and its conditions count.
     package func raw(
@@ -158,25 +158,25 @@ package final class Engine: Sendable {
         fields: HeaderFields,
         scope: ScopeKey,
         reader: StoreReader,
-        interest: Interest
+        cancellation: ClientCancellation
     ) async throws(Problem) -> RawReply? {
         let (url, origin) = try command.place(context, scope)
         var order = FetchOrder(url: url)
         (order.policy, order.headers) = (origin.fetch.policy, command.headers)
         let accept = order.headers.list("Accept")
-        return try await reply(to: order, origin, fields, accept, scope, reader, interest)
+        return try await reply(to: order, origin, fields, accept, scope, reader, cancellation)
     }
 
-    /// Answers a fetch with one body as ``raw(_:fields:scope:reader:interest:)`` does.
+    /// Answers a fetch with one body as ``raw(_:fields:scope:reader:cancellation:)`` does.
     package func get(
         _ order: FetchOrder,
         fields: HeaderFields,
         scope: ScopeKey,
         reader: StoreReader,
-        interest: Interest
+        cancellation: ClientCancellation
     ) async throws(Problem) -> RawReply? {
         let origin = try context.origin(of: order.url, in: scope)
-        return try await reply(to: order, origin, fields, nil, scope, reader, interest)
+        return try await reply(to: order, origin, fields, nil, scope, reader, cancellation)
     }
 
     private func reply(
@@ -186,7 +186,7 @@ package final class Engine: Sendable {
         _ accept: String?,
         _ scope: ScopeKey,
         _ reader: StoreReader,
-        _ interest: Interest
+        _ cancellation: ClientCancellation
     ) async throws(Problem) -> RawReply? {
         try origin.refuseConfigured(order.headers)
         let order = try TemporaryNames(context: context).current(order, in: scope)
@@ -202,7 +202,7 @@ package final class Engine: Sendable {
             rules: rules,
             conditions: RawConditions(fields)
         )
-        return try await run(request, printer, scope, reader, interest).reply
+        return try await run(request, printer, scope, reader, cancellation).reply
     }
 
     private func run<Printer: FetchPrinter>(
@@ -210,14 +210,14 @@ package final class Engine: Sendable {
         _ printer: Printer,
         _ scope: ScopeKey,
         _ reader: StoreReader,
-        _ interest: Interest
+        _ cancellation: ClientCancellation
     ) async throws(Problem) -> Printer {
         let mailbox = Mailbox<FetchEvent>()
         guard let seat = context.sessions.add({ mailbox.post(.drainBegan) }) else {
             throw .daemonEnds
         }
         defer { context.sessions.remove(seat) }
-        interest.whenGivenUp { mailbox.post(.hungUp) }
+        cancellation.whenGivenUp { mailbox.post(.hungUp) }
         var session = FetchSession(
             context: context,
             scope: scope,

@@ -8,18 +8,18 @@ import LarderWire
 extension Entries {
     /// Explains an entry or an entity; nil if there is none, and no view shows one.
     ///
-    /// Its members are those of the view, or of the row if no view shows. When `interest` ends, the
+    /// Its members are those of the view, or of the row if no view shows. When `cancellation` ends, the
     /// work stops.
     package func explain(
         _ id: EntryID,
         _ scope: ScopeKey,
-        interest: Interest = Interest()
+        cancellation: ClientCancellation = ClientCancellation()
     ) async throws(Problem) -> EntryExplanation? {
         let now = clock.now()
         let lookupScopes = context.lookupScopes(scope, id)
         let found = try await context.read { [context] reader throws(StoreError) in
             try EntryReader(context: context, scope: scope, reader: reader, now: now)
-                .explanation(of: id, in: lookupScopes, interest)
+                .explanation(of: id, in: lookupScopes, cancellation)
         }
         guard let (told, entry, scope) = found else { return nil }
         var explanation = told
@@ -71,9 +71,9 @@ extension EntryReader {
     fileprivate func explanation(
         of id: EntryID,
         in lookupScopes: LookupScopes,
-        _ interest: Interest
+        _ cancellation: ClientCancellation
     ) throws(StoreError) -> (EntryExplanation, Entry, place: ScopeKey)? {
-        guard !interest.isGivenUp else { return nil }
+        guard !cancellation.isGivenUp else { return nil }
         var look = self
         look.isUse = false
         let target = try reader.targets.target(scope, id)
@@ -102,7 +102,7 @@ extension EntryReader {
         if let target {
             let known = try look.base(of: target).value
             let document = context.origins.document(id, for: scope.scope.uid)
-            told = try PendingExplanation(of: target, on: known, id, document, reader, interest)
+            told = try PendingExplanation(of: target, on: known, id, document, reader, cancellation)
             told.base = base
         }
         if let view { try told.take(view, in: scope, reader) }
@@ -213,7 +213,7 @@ extension PendingExplanation {
         _ id: EntryID,
         _ document: DocumentRules?,
         _ reader: StoreReader,
-        _ interest: Interest
+        _ cancellation: ClientCancellation
     ) throws(StoreError) {
         let changes = target.changes
         let effects = changes.map(\.known)
@@ -224,7 +224,7 @@ extension PendingExplanation {
         var told: [(place: Int, step: PendingStep)] = []
         var isTruncated = changes.count > Limits.toldPendingMax
         for (place, change) in changes.enumerated() {
-            guard !interest.isGivenUp else { break }
+            guard !cancellation.isGivenUp else { break }
             let reason = run.add(values.resolved(effects[place], on: run.content))
             guard place < Limits.toldPendingMax else { continue }
             var step = PendingStep(change.modifier, change.state, effects[place])
@@ -243,7 +243,7 @@ extension PendingExplanation {
         self.init(pending: changes.count, base: base, view: view)
         var steps = run.stepsLeft
         for index in told.indices where changes.count <= Limits.toldPendingMax {
-            guard room > 0, steps > 0, !interest.isGivenUp else { break }
+            guard room > 0, steps > 0, !cancellation.isGivenUp else { break }
             var others = changes
             others.remove(at: told[index].place)
             let view = values.view(others.map(\.known), steps: &steps)
@@ -254,7 +254,7 @@ extension PendingExplanation {
         }
         modifiers = told.map(\.step)
         truncated =
-            isTruncated || interest.isGivenUp || told.contains { $0.step.without == nil }
+            isTruncated || cancellation.isGivenUp || told.contains { $0.step.without == nil }
     }
 
     /// Takes over the view, and names the modifiers of the entities in it.

@@ -61,8 +61,8 @@ final class Flag: Sendable {
     }
 }
 
-/// A client's interest in an answer, until it hangs up; guarded by a lock.
-package final class Interest: Sendable {
+/// A client's cancellation in an answer, until it hangs up; guarded by a lock.
+package final class ClientCancellation: Sendable {
     private let state = Mutex<(isGivenUp: Bool, tell: (@Sendable () -> Void)?)>((false, nil))
 
     package init() {}
@@ -111,7 +111,7 @@ extension EngineContext {
     /// no timer of it is left.
     func wait<Value>(
         upTo time: Duration,
-        _ interest: Interest,
+        _ cancellation: ClientCancellation,
         on news: Listeners,
         until look: () async throws(Problem) -> Value?
     ) async throws(Problem) -> Wait.Outcome<Value> {
@@ -121,7 +121,7 @@ extension EngineContext {
             return .ended(.daemonEnds)
         }
         defer { sessions.remove(seat) }
-        interest.whenGivenUp { mailbox.post(.clientLeft) }
+        cancellation.whenGivenUp { mailbox.post(.clientLeft) }
         let hasNews = Flag()
         let ear = news.add { if hasNews.raise() { mailbox.post(nil) } }
         defer { news.remove(ear) }

@@ -17,7 +17,7 @@ extension ModifierActions {
         to given: ModifierCommand,
         _ scope: ScopeKey,
         client: ClientTag? = nil,
-        interest: Interest = Interest(),
+        cancellation: ClientCancellation = ClientCancellation(),
         byteCount: Int = 0
     ) async throws(Problem) -> ModifierReceipt {
         var command = given
@@ -27,7 +27,7 @@ extension ModifierActions {
         let whole = try await storing(await store.modifiers.whole(number, bodyBytesMax: 0))
         guard let before = whole?.modifier else { throw .alreadySent(report) }
         if before.state != .failed {
-            try await modifiers.written(report, interest) { () async throws(Problem) -> Void? in
+            try await modifiers.written(report, cancellation) { () async throws(Problem) -> Void? in
                 let isTaken = try await modifiers.ask(number, report) {
                     queue,
                     now throws(ModifierQueue.Refusal) in

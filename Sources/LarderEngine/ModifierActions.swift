@@ -49,10 +49,10 @@ package struct ModifierActions: EnginePart {
         _ action: ModifierAction,
         on ids: [ModifierID],
         _ scope: ScopeKey,
-        interest: Interest
+        cancellation: ClientCancellation
     ) async -> Page<ModifierActionResult> {
         var items: [ModifierActionResult] = []
-        for id in ids { items.append(await result(of: action, on: id, scope, interest)) }
+        for id in ids { items.append(await result(of: action, on: id, scope, cancellation)) }
         return Page(items: items)
     }
 
@@ -62,12 +62,12 @@ package struct ModifierActions: EnginePart {
         on list: ModifierListCommand,
         of origin: OriginName?,
         _ scopes: RowScopes,
-        interest: Interest
+        cancellation: ClientCancellation
     ) async throws(Problem) -> Page<ModifierActionResult> {
         if let origin, context.origins[origin] == nil {
             throw Problem(.noSuchOrigin, "there is no origin '\(origin)'")
         }
-        let page = try await modifiers.list(list, scopes, interest: interest)
+        let page = try await modifiers.list(list, scopes, cancellation: cancellation)
         var items: [ModifierActionResult] = []
         for report in page.items {
             guard let id = try? ModifierID(report.id), let url = try? WebURL(report.request.url),
@@ -75,7 +75,7 @@ package struct ModifierActions: EnginePart {
                 origin == nil || context.origins.origin(of: url)?.name == origin
             else { continue }
             let scope = store.key(for: .own(uid: report.user, account: account))
-            items.append(await result(of: action, on: id, scope, interest))
+            items.append(await result(of: action, on: id, scope, cancellation))
         }
         return Page(items: items, next: page.next)
     }
@@ -84,19 +84,19 @@ package struct ModifierActions: EnginePart {
         of action: ModifierAction,
         on id: ModifierID,
         _ scope: ScopeKey,
-        _ interest: Interest
+        _ cancellation: ClientCancellation
     ) async -> ModifierActionResult {
         do throws(Problem) {
             // Nil once the modifier is forgotten.
             var state: LarderAPI.ModifierState?
             if action == .retry {
-                state = try await modifiers.retry(id, scope, interest: interest).state
+                state = try await modifiers.retry(id, scope, cancellation: cancellation).state
             } else if try await !modifiers.remove(
                 id,
                 scope,
                 discarding: action == .discard,
                 dropping: action != .cancel,
-                interest: interest
+                cancellation: cancellation
             ) {
                 let isDiscarded = action == .discard
                 state = isDiscarded ? try await modifiers.modifier(id, scope).state : .cancelled

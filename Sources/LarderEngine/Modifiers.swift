@@ -222,11 +222,11 @@ package struct Modifiers: EnginePart {
         _ id: ModifierID,
         _ scope: ScopeKey,
         wait time: Duration? = nil,
-        interest: Interest = Interest()
+        cancellation: ClientCancellation = ClientCancellation()
     ) async throws(Problem) -> ModifierReport {
         let (number, report) = try await reports.report(id, scope)
         guard let time, !report.isDone else { return report }
-        let outcome = try await context.wait(upTo: time, interest, on: queue.settlements) {
+        let outcome = try await context.wait(upTo: time, cancellation, on: queue.settlements) {
             () async throws(Problem) -> Void? in
             try await isSettled(number, orAnswered: true) ? () : nil
         }
@@ -238,13 +238,13 @@ package struct Modifiers: EnginePart {
     package func list(
         _ command: ModifierListCommand,
         _ scopes: RowScopes,
-        interest: Interest = Interest()
+        cancellation: ClientCancellation = ClientCancellation()
     ) async throws(Problem) -> Page<ModifierReport> {
         if let time = command.wait {
             var filter = reports.filter(command, scopes)
             filter.isUnanswered = true
             let pending = filter
-            let outcome = try await context.wait(upTo: time, interest, on: queue.settlements) {
+            let outcome = try await context.wait(upTo: time, cancellation, on: queue.settlements) {
                 () async throws(Problem) -> Void? in
                 let left = try await storing(
                     await store.modifiers.page(pending, after: nil, limit: 1)
@@ -280,7 +280,7 @@ package struct Modifiers: EnginePart {
         _ scope: ScopeKey,
         discarding isDiscarding: Bool,
         dropping mayDrop: Bool = true,
-        interest: Interest = Interest()
+        cancellation: ClientCancellation = ClientCancellation()
     ) async throws(Problem) -> Bool {
         let (number, report) = try await reports.report(id, scope)
         guard report.state != .failed || !mayDrop else {
@@ -293,7 +293,7 @@ package struct Modifiers: EnginePart {
         }
         guard !report.state.isSettled else { throw .alreadySettled(report) }
         var isTaken = false
-        try await written(report, interest) { () async throws(Problem) -> Void? in
+        try await written(report, cancellation) { () async throws(Problem) -> Void? in
             if !isTaken {
                 isTaken = try await ask(number, report) { queue, now throws(Refusal) in
                     isDiscarding
@@ -310,12 +310,12 @@ package struct Modifiers: EnginePart {
     /// Waits until `look` finds that the requested change of a modifier is on disk.
     func written(
         _ report: ModifierReport,
-        _ interest: Interest,
+        _ cancellation: ClientCancellation,
         until look: () async throws(Problem) -> Void?
     ) async throws(Problem) {
         let outcome = try await context.wait(
             upTo: Limits.modifierStepTime,
-            interest,
+            cancellation,
             on: queue.commits,
             until: look
         )
@@ -326,12 +326,12 @@ package struct Modifiers: EnginePart {
     package func retry(
         _ id: ModifierID,
         _ scope: ScopeKey,
-        interest: Interest = Interest()
+        cancellation: ClientCancellation = ClientCancellation()
     ) async throws(Problem) -> ModifierReceipt {
         let (number, report) = try await reports.report(id, scope)
         guard report.state == .failed else {
             guard !report.state.isSettled else { throw .alreadySettled(report) }
-            try await written(report, interest) { () async throws(Problem) -> Void? in
+            try await written(report, cancellation) { () async throws(Problem) -> Void? in
                 let isTaken = try await ask(number, report) {
                     [context] queue, now throws(Refusal) in
                     let actions = try queue.retryAsked(number, now: now)

@@ -21,7 +21,7 @@ struct OriginStates: EnginePart {
         context.offline.withLock { $0.contains(name) }
     }
 
-    /// Calls `tell` each time an origin is back from being down or offline, until the interest
+    /// Calls `tell` each time an origin is back from being down or offline, until the cancellation
     /// ends.
     ///
     /// While the origin is down, it is probed.

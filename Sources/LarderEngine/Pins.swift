@@ -25,7 +25,7 @@ package struct Pins: EnginePart {
         _ id: EntryID,
         _ scope: ScopeKey,
         wait: Duration? = nil,
-        interest: Interest = Interest()
+        cancellation: ClientCancellation = ClientCancellation()
     ) async throws(Problem) -> Answer {
         guard !id.isEntity else {
             throw Problem(
@@ -43,7 +43,7 @@ package struct Pins: EnginePart {
             throw Problem(trouble).ofPin
         case .waiting(let isNew):
             guard let attempt else { throw .nothingToPin(id) }
-            return try await follow(attempt, asked, isNew: isNew, wait: wait, interest: interest)
+            return try await follow(attempt, asked, isNew: isNew, wait: wait, cancellation: cancellation)
         case .miss:
             throw .nothingToPin(id)
         }
@@ -95,13 +95,13 @@ package struct Pins: EnginePart {
         _ asked: AskedPin,
         isNew: Bool,
         wait time: Duration?,
-        interest: Interest
+        cancellation: ClientCancellation
     ) async throws(Problem) -> Answer {
         let settings = attempt.origin.fetch
         let patience =
             time
             ?? (context.originStates.isDown(attempt.name) ? settings.networkWait : settings.timeout)
-        let end = try await context.wait(upTo: patience, interest, on: keeper.listeners) {
+        let end = try await context.wait(upTo: patience, cancellation, on: keeper.listeners) {
             () async throws(Problem) -> Answer? in
             let outcome = asked.outcome.withLock { $0 }
             if case .refused(let problem) = outcome { throw problem.ofPin }

@@ -15,14 +15,14 @@ package struct Purge: EnginePart {
     /// Rows that are removed by then stay removed.
     package func run(
         _ scopes: RowScopes,
-        interest: Interest = Interest()
+        cancellation: ClientCancellation = ClientCancellation()
     ) async throws(Problem) -> PurgeReport {
         var report = PurgeReport()
         var removed: [ScopeKey: Set<ModifierID>] = [:]
         // A discarded write that may have been sent becomes a dead letter, so dead letters go
         // after.
         for selection in [ModifierListCommand.Selection.unsettled, .one(.failed)] {
-            try await remove(selection, scopes, interest, &removed)
+            try await remove(selection, scopes, cancellation, &removed)
         }
         report.modifiers = removed.values.reduce(0) { $0 + $1.count }
         for (scope, lane) in try await storing(await store.modifiers.pausedLanes())
@@ -57,7 +57,7 @@ package struct Purge: EnginePart {
     private func remove(
         _ selection: ModifierListCommand.Selection,
         _ scopes: RowScopes,
-        _ interest: Interest,
+        _ cancellation: ClientCancellation,
         _ removed: inout [ScopeKey: Set<ModifierID>]
     ) async throws(Problem) {
         let modifiers = Modifiers(context: context)
@@ -78,7 +78,7 @@ package struct Purge: EnginePart {
                 }
                 let scope = store.key(for: .own(uid: item.user, account: account))
                 do throws(Problem) {
-                    try await modifiers.remove(id, scope, discarding: true, interest: interest)
+                    try await modifiers.remove(id, scope, discarding: true, cancellation: cancellation)
                     removed[scope, default: []].insert(id)
                     unchangedPages = 0
                 } catch {

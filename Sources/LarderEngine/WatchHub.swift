@@ -61,7 +61,7 @@ final class WatchHub: Sendable {
     /// ``next(_:)``.
     func join(
         _ scope: Scope,
-        _ interest: WatchInterest,
+        _ cancellation: WatchInterest,
         since: Revision?,
         listsFirst: Bool,
         hasBookmarks: Bool,
@@ -71,7 +71,7 @@ final class WatchHub: Sendable {
             guard state.perUser.take(scope.uid) else { return nil }
             take(&state, &waking)
             let machine = WatchMachine(
-                interest,
+                cancellation,
                 since: since,
                 listsFirst: listsFirst,
                 hasBookmarks: hasBookmarks,
@@ -80,7 +80,7 @@ final class WatchHub: Sendable {
             let number = state.next
             state.next += 1
             state.watchers[number] = Watcher(machine: machine, scope: scope, wake: wake)
-            Self.index(number, scope, interest, &state) { $0.insert(number) }
+            Self.index(number, scope, cancellation, &state) { $0.insert(number) }
             return number
         }
     }
@@ -99,12 +99,12 @@ final class WatchHub: Sendable {
     private static func index(
         _ number: Int,
         _ scope: Scope,
-        _ interest: WatchInterest,
+        _ cancellation: WatchInterest,
         _ state: inout State,
         _ change: (inout Set<Int>) -> Void
     ) {
-        let isNamed = interest.prefixes.isEmpty && !interest.ids.isEmpty
-        let ids: [EntryID?] = isNamed ? Array(interest.ids.union(interest.written)) : [nil]
+        let isNamed = cancellation.prefixes.isEmpty && !cancellation.ids.isEmpty
+        let ids: [EntryID?] = isNamed ? Array(cancellation.ids.union(cancellation.written)) : [nil]
         for scope in [scope, .shared] {
             for place in ids.map({ Place(scope: scope, id: $0) }) {
                 change(&state.places[place, default: []])
@@ -217,8 +217,8 @@ final class WatchHub: Sendable {
         }
         index(number, watcher.scope, watcher.machine.interest, &state) { $0.remove(number) }
         state.watchers[number]?.machine.interest.ids.insert(real)
-        guard let interest = state.watchers[number]?.machine.interest else { return }
-        index(number, watcher.scope, interest, &state) { $0.insert(number) }
+        guard let cancellation = state.watchers[number]?.machine.interest else { return }
+        index(number, watcher.scope, cancellation, &state) { $0.insert(number) }
     }
 
     private static func tell(

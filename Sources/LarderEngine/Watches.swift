@@ -13,12 +13,12 @@ package struct Watches: EnginePart {
     ///
     /// Returns the problem that the client gets instead of any frame; nil if there is none.
     ///
-    /// `interest` ends when the client hangs up.
+    /// `cancellation` ends when the client hangs up.
     package func watch(
         _ command: WatchOrder,
         scope: ScopeKey,
         client: ClientTag?,
-        interest: Interest,
+        cancellation: ClientCancellation,
         hasBookmarks: Bool = true,
         emit: @escaping ([WatchFrame]) async -> Bool
     ) async -> Problem? {
@@ -57,7 +57,7 @@ package struct Watches: EnginePart {
             )
         }
         defer { hub.leave(number) }
-        interest.whenGivenUp { mailbox.post(.hungUp) }
+        cancellation.whenGivenUp { mailbox.post(.hungUp) }
         var session = WatchSession(
             context: context,
             scope: scope,
@@ -75,7 +75,7 @@ package struct Watches: EnginePart {
         _ command: WatchOrder,
         scope: ScopeKey,
         client: ClientTag?,
-        interest: Interest
+        cancellation: ClientCancellation
     ) async throws(Problem) -> WatchReport {
         guard !command.listsFirst else {
             throw Problem(
@@ -89,7 +89,7 @@ package struct Watches: EnginePart {
             command,
             scope: scope,
             client: client,
-            interest: interest,
+            cancellation: cancellation,
             hasBookmarks: false,
             emit: { frames in
                 guard !frames.allSatisfy(\.isHeartbeat) else { return true }

@@ -192,17 +192,17 @@ final class ConnectionHandler: ChannelDuplexHandler {
             version: head.version,
             isHeadOnly: head.method == .HEAD
         )
-        let interest = Interest()
+        let cancellation = ClientCancellation()
         let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
         body.hasRoom = { bound.value.handler.read(bound.value.context) }
         if head.expectsContinue { body.isWanted = { writer.goOn() } }
-        current = .job(body, interest)
+        current = .job(body, cancellation)
         let exchange = Exchange(
             head: head,
             peer: peer,
             body: body,
             writer: writer,
-            interest: interest,
+            cancellation: cancellation,
             server: server
         )
         let reading = Reading.asked(by: .uid(peer.uid))
@@ -427,10 +427,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         watch.stop()
         machine.hungUp()
-        if case .job(let body, let interest) = current {
+        if case .job(let body, let cancellation) = current {
             body.hasRoom = {}
             body.hungUp()
-            interest.giveUp()
+            cancellation.giveUp()
             current = nil
         }
         held.removeAll()

@@ -12,7 +12,7 @@ struct Exchange: Sendable {
     let body: RequestBody
     let writer: ResponseWriter
     /// Ends when the client hangs up.
-    let interest: Interest
+    let cancellation: ClientCancellation
     let server: ServerContext
 
     var engine: Engine { server.engine }

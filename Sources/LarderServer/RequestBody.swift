@@ -99,7 +99,7 @@ enum ConnectionInput {
 enum ConnectionExchange {
     /// Answered on the loop once the request is whole.
     case inline(HTTPRequestHead, EntryID)
-    case job(RequestBody, Interest)
+    case job(RequestBody, ClientCancellation)
 }
 
 extension ByteBuffer {

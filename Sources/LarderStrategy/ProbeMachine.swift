@@ -55,7 +55,7 @@ package struct ProbeMachine: Equatable, Sendable {
         case pause(upTo: Duration)
     }
 
-    // MARK: Interest
+    // MARK: ClientCancellation
 
     package mutating func interestBegan() -> LoopAction {
         defer { checkInvariants() }

@@ -96,7 +96,7 @@ private struct Offline {
         let modifiers = fixture.engine.context.modifiers
         _ = try await fixture.engine.context.wait(
             upTo: Self.wait,
-            Interest(),
+            ClientCancellation(),
             on: modifiers.commits
         ) { () async throws(Problem) -> Void? in
             let report = try await fixture.engine.modifiers.modifier(

@@ -79,7 +79,7 @@ struct EditTests {
         let context = fixture.engine.context
         _ = try await context.wait(
             upTo: .seconds(3_600),
-            Interest(),
+            ClientCancellation(),
             on: context.modifiers.commits
         ) { () async throws(Problem) -> Void? in
             let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)

@@ -145,14 +145,14 @@ struct ExplanationTests {
         let id = try EntryID(try fixture.url("/a"))
         try await fixture.cache(fixture.url("/a"), .json(#"{"n":1}"#))
         try await accept("m-1", "/a", #"{"type":"merge","value":{"n":2}}"#)
-        let interest = Interest()
-        interest.giveUp()
+        let cancellation = ClientCancellation()
+        cancellation.giveUp()
         let scope = fixture.scope
-        #expect(try await fixture.engine.entries.explain(id, scope, interest: interest) == nil)
+        #expect(try await fixture.engine.entries.explain(id, scope, cancellation: cancellation) == nil)
         // One that goes while its explanation is being worked out.
         let pending = try await fixture.engine.store.read { reader throws(StoreError) in
             try reader.targets.target(scope, id).map { target throws(StoreError) in
-                try PendingExplanation(of: target, on: target.base, id, nil, reader, interest)
+                try PendingExplanation(of: target, on: target.base, id, nil, reader, cancellation)
             }
         }
         #expect(pending?.modifiers == [])

@@ -36,7 +36,7 @@ struct ProbingTests {
         let context = fixture.engine.context
         let back = Gate()
         context.originStates.noteConnectFailure(try name())
-        let interest = try waitForReturn { back.open() }
+        let cancellation = try waitForReturn { back.open() }
         fixture.upstream.answer(base, with: .unreachable, .reply(status: 503))
         let first = pause(0, randomUnit: 0)
         try await fixture.clock.sleepers(until: first)
@@ -49,30 +49,30 @@ struct ProbingTests {
         try await back.wait()
         #expect(fixture.upstream.asked.all.count == 2)
         #expect(context.health[try name()]?.state == .online)
-        interest.end()
+        cancellation.end()
     }
 
     @Test("A client's request that is answered tells those who wait as well")
     func requestTells() async throws {
         let back = Gate()
         fixture.engine.context.originStates.noteConnectFailure(try name())
-        let interest = try waitForReturn { back.open() }
+        let cancellation = try waitForReturn { back.open() }
         fixture.upstream.answer(url, with: .json("[1]"))
         try await fixture.fetch(url)
         try await back.wait()
         #expect(fixture.upstream.asked.all.map(\.url) == [url])
-        interest.end()
+        cancellation.end()
     }
 
-    @Test("After its interest has ended, a client hears nothing and no request is sent")
+    @Test("After its cancellation has ended, a client hears nothing and no request is sent")
     func ended() async throws {
         let context = fixture.engine.context
         context.originStates.noteConnectFailure(try name())
         let told = Recorder<Int>()
-        let interest = try waitForReturn { told.record(1) }
+        let cancellation = try waitForReturn { told.record(1) }
         let other = try waitForReturn { told.record(2) }
-        interest.end()
-        interest.end()
+        cancellation.end()
+        cancellation.end()
         let first = pause(0, randomUnit: 0)
         try await fixture.clock.sleepers(until: first)
         context.originStates.noteAnswer(try name())
@@ -119,12 +119,12 @@ struct ProbingTests {
         #expect(remembered == [try name()])
         let back = Gate()
         fixture.engine.context.originStates.noteConnectFailure(try name())
-        let interest = try waitForReturn { back.open() }
+        let cancellation = try waitForReturn { back.open() }
         fixture.engine.context.originStates.noteAnswer(try name())
         #expect(fixture.engine.context.watch.state(of: try name()) == .idle)
         _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)
         try await back.wait()
-        interest.end()
+        cancellation.end()
     }
 
     @Test("A flight that is about to ask again when the origin is set offline asks no more")

@@ -33,7 +33,7 @@ struct RenewalTests {
 
     /// A client that waits; its wait is known by its length.
     private struct Renewer: Sendable {
-        let interest = Interest()
+        let cancellation = ClientCancellation()
         let orders = Recorder<RenewalOrder>()
         let end: Task<Bool, any Error>
 
@@ -43,11 +43,11 @@ struct RenewalTests {
             _ scope: Scope,
             wait: Duration
         ) {
-            let (interest, orders) = (self.interest, self.orders)
+            let (cancellation, orders) = (self.cancellation, self.orders)
             let credentials = fixture.engine.credentials
             let key = fixture.key(scope)
             end = Task {
-                try await credentials.order(at: name, key, wait: wait, interest: interest) {
+                try await credentials.order(at: name, key, wait: wait, cancellation: cancellation) {
                     orders.record($0)
                     return true
                 }
@@ -56,7 +56,7 @@ struct RenewalTests {
 
         /// Hangs up; returns whether the client had an order.
         func leave() async throws -> Bool {
-            interest.giveUp()
+            cancellation.giveUp()
             return try await end.value
         }
     }
@@ -212,7 +212,7 @@ struct RenewalTests {
                 at: name,
                 fixture.scope,
                 wait: .zero,
-                interest: Interest()
+                cancellation: ClientCancellation()
             ) { _ in true }
         }
         #expect(problem?.kind == .overloaded)

@@ -122,7 +122,7 @@ struct RestTests {
         fixture.upstream.answer(try fixture.url("/read"), with: Self.busy)
         _ = try await fixture.fetch(try fixture.url("/read"))
         fixture.engine.context.originStates.noteConnectFailure(name)
-        let interest = fixture.engine.context.originStates.waitForReturn(of: name, as: scope) {}
+        let cancellation = fixture.engine.context.originStates.waitForReturn(of: name, as: scope) {}
         // The first draw was the fetch's.
         let randomUnit = fixture.randomUnit(1)
         let pause = ProbeMachine.pause(upTo: Limits.probePauseBase, randomUnit: randomUnit)
@@ -132,7 +132,7 @@ struct RestTests {
         #expect(try asked("/") == 0)
         fixture.clock.advance(by: .seconds(60) - pause)
         #expect(try await fixture.upstream.asked.element(1).url == fixture.url("/"))
-        interest.end()
+        cancellation.end()
     }
 
     @Test("A follower's origin is asked again once its Retry-After is over", arguments: [429, 503])

@@ -68,15 +68,15 @@ struct WaitTests {
     func clientLeft() async throws {
         let (engine, scope) = (fixture.engine, fixture.scope)
         let id = try await held(fixture)
-        let interest = Interest()
+        let cancellation = ClientCancellation()
         async let report = engine.modifiers.modifier(
             id,
             scope,
             wait: .seconds(61),
-            interest: interest
+            cancellation: cancellation
         )
         try await fixture.clock.sleepers(until: .seconds(61))
-        interest.giveUp()
+        cancellation.giveUp()
         _ = try await report
         #expect(sleepers() == [])
         #expect(engine.context.sessions.count == 0)
@@ -107,8 +107,8 @@ struct WaitTests {
         let (engine, scope) = (fixture.engine, fixture.scope)
         let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
-        let pinning = Interest()
-        async let pin = engine.pins.pin(EntryID(url), scope, wait: .seconds(61), interest: pinning)
+        let pinning = ClientCancellation()
+        async let pin = engine.pins.pin(EntryID(url), scope, wait: .seconds(61), cancellation: pinning)
         try await fixture.clock.sleepers(until: .seconds(61))
         pinning.giveUp()
         guard case .waiting = try await pin else {
@@ -117,12 +117,12 @@ struct WaitTests {
         }
         var watch = WatchOrder()
         watch.timeout = .seconds(62)
-        let (polling, command) = (Interest(), watch)
+        let (polling, command) = (ClientCancellation(), watch)
         async let report = engine.watches.poll(
             command,
             scope: scope,
             client: nil,
-            interest: polling
+            cancellation: polling
         )
         try await fixture.clock.sleepers(until: .seconds(62))
         polling.giveUp()
@@ -136,10 +136,10 @@ struct WaitTests {
     @Test("10,000 settlements of others are one flag for who waits: it looks once more")
     func oneFlag() async throws {
         let engine = fixture.engine
-        let (news, interest, looks, gate) = (Listeners(), Interest(), Recorder<Int>(), Gate())
+        let (news, cancellation, looks, gate) = (Listeners(), ClientCancellation(), Recorder<Int>(), Gate())
         let count = Mutex(0)
         async let outcome: Bool = {
-            let outcome = try await engine.context.wait(upTo: .seconds(61), interest, on: news) {
+            let outcome = try await engine.context.wait(upTo: .seconds(61), cancellation, on: news) {
                 () async throws(Problem) -> Void? in
                 let look = count.withLock { count in
                     count += 1

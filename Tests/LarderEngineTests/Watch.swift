@@ -13,7 +13,7 @@ final class Watch: Sendable {
     private let beats = Recorder<Revision>()
     private let holds = Recorder<Bool>()
     private let ended = Gate()
-    private let interest = Interest()
+    private let cancellation = ClientCancellation()
     let scope: Scope
 
     /// Returns once it has its first frame; `gate` holds it up at its second.
@@ -28,14 +28,14 @@ final class Watch: Sendable {
         adjust(&command)
         let (told, beats, holds, ended) = (told, beats, holds, ended)
         scope = user ?? .own(uid: 1_000, account: command.account)
-        let (engine, interest) = (fixture.engine, interest)
+        let (engine, cancellation) = (fixture.engine, cancellation)
         let scope = engine.store.key(for: scope)
         let isTaken = engine.context.work.add { [command] in
             _ = await engine.watches.watch(
                 command,
                 scope: scope,
                 client: client,
-                interest: interest,
+                cancellation: cancellation,
                 emit: { frames in
                     if case .heartbeat(let beat) = frames[0] {
                         beats.record(beat.revision)
@@ -70,9 +70,9 @@ final class Watch: Sendable {
     func isHeld() async throws { _ = try await holds.element(0) }
     /// How far its heartbeats say that it is.
     func beat(_ index: Int) async throws -> Revision { try await beats.element(index) }
-    func hangUp() { interest.giveUp() }
+    func hangUp() { cancellation.giveUp() }
 
-    deinit { interest.giveUp() }
+    deinit { cancellation.giveUp() }
 }
 
 extension WatchFrame {
@@ -103,7 +103,7 @@ extension EngineFixture {
             command,
             scope: scope,
             client: nil,
-            interest: Interest(),
+            cancellation: ClientCancellation(),
             emit: emit
         )
     }

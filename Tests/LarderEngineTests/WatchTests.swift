@@ -218,7 +218,7 @@ struct WatchTests {
                 command,
                 scope: fixture.scope,
                 client: nil,
-                interest: Interest()
+                cancellation: ClientCancellation()
             )
         }
         let first = try await poll(open)

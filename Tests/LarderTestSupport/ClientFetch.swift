@@ -9,7 +9,7 @@ package final class ClientFetch: Sendable {
     package let frames = Recorder<FetchFrame>()
     /// How far the heartbeats say that it is.
     package let beats = Recorder<Revision>()
-    private let interest = Interest()
+    private let cancellation = ClientCancellation()
     private let refusals = Recorder<Problem?>()
     private let read: @Sendable (FetchFrame) async -> Bool
 
@@ -27,7 +27,7 @@ package final class ClientFetch: Sendable {
                 command,
                 scope: engine.store.key(for: scope),
                 reader: reader,
-                interest: interest,
+                cancellation: cancellation,
                 emit: { frame in
                     reader.endTransaction()
                     if case .heartbeat(let beat) = frame {
@@ -46,7 +46,7 @@ package final class ClientFetch: Sendable {
     }
 
     package func hangUp() {
-        interest.giveUp()
+        cancellation.giveUp()
     }
 
     /// Everything that it got, once it is over.

@@ -35,7 +35,7 @@ struct CredentialRoutes {
             at: name,
             scope,
             wait: wait,
-            interest: exchange.interest
+            cancellation: exchange.cancellation
         ) { order in
             let headers: HTTPHeaders = [
                 "Content-Type": MediaType.json, "Cache-Control": "no-store",

@@ -22,8 +22,8 @@ struct EntryRoutes {
     func explain(_ id: EntryID) async throws(Problem) {
         let query: ScopeQuery = try exchange.parameters()
         let scope = try exchange.row(try exchange.selection(query), for: "explain \(id)")
-        let interest = exchange.interest
-        guard let explanation = try await engine.entries.explain(id, scope, interest: interest)
+        let cancellation = exchange.cancellation
+        guard let explanation = try await engine.entries.explain(id, scope, cancellation: cancellation)
         else {
             throw Problem.miss(id)
         }

@@ -54,7 +54,7 @@ struct ModifierRoutes {
                 id,
                 scope,
                 wait: wait,
-                interest: exchange.interest
+                cancellation: exchange.cancellation
             )
         } catch {
             guard error.kind == .shuttingDown else { throw error }
@@ -67,7 +67,7 @@ struct ModifierRoutes {
             try exchange.account(account)
         }
         let rows = try exchange.rows(command.scope, for: command.use)
-        let page = try await engine.modifiers.list(command, rows, interest: exchange.interest)
+        let page = try await engine.modifiers.list(command, rows, cancellation: exchange.cancellation)
         try await exchange.respond(with: page, byteCount: page.items.count << 10)
     }
 
@@ -79,7 +79,7 @@ struct ModifierRoutes {
             id,
             scope,
             wait: wait,
-            interest: exchange.interest
+            cancellation: exchange.cancellation
         )
         try await exchange.respond(with: report, byteCount: report.byteCount)
     }
@@ -96,7 +96,7 @@ struct ModifierRoutes {
             to: command,
             scope,
             client: try exchange.client,
-            interest: exchange.interest,
+            cancellation: exchange.cancellation,
             byteCount: byteCount
         )
         await exchange.respond(receipt.encodedJSON())
@@ -112,7 +112,7 @@ struct ModifierRoutes {
             id,
             scope,
             discarding: false,
-            interest: exchange.interest
+            cancellation: exchange.cancellation
         )
         await exchange.writer.respond(.noContent)
     }
@@ -130,7 +130,7 @@ struct ModifierRoutes {
                 command.action,
                 on: ids,
                 scope,
-                interest: exchange.interest
+                cancellation: exchange.cancellation
             )
         case .list(let list, let origin):
             page = try await engine.modifierActions.act(
@@ -138,7 +138,7 @@ struct ModifierRoutes {
                 on: list,
                 of: origin,
                 try exchange.rows(selection, for: use),
-                interest: exchange.interest
+                cancellation: exchange.cancellation
             )
         }
         var told = page

@@ -43,7 +43,7 @@ struct FetchRoutes {
             scope: exchange.scope(command.account),
             client: try exchange.client,
             reader: loop.reader,
-            interest: exchange.interest,
+            cancellation: exchange.cancellation,
             emit: { frame in await emit(named(frame)) }
         )
         if let refusal { throw refusal }
@@ -93,7 +93,7 @@ struct WatchRoutes {
             command,
             scope: exchange.scope(command.account),
             client: try exchange.client,
-            interest: exchange.interest,
+            cancellation: exchange.cancellation,
             emit: { frames in await stream.send(frames) }
         )
         if let refusal { throw refusal }
@@ -105,7 +105,7 @@ struct WatchRoutes {
             command,
             scope: exchange.scope(command.account),
             client: try exchange.client,
-            interest: exchange.interest
+            cancellation: exchange.cancellation
         )
         await exchange.writer.respond(
             .ok,
@@ -168,7 +168,7 @@ struct RawRoutes {
             fields: exchange.fields,
             scope: exchange.scope(command.account),
             reader: loop.reader,
-            interest: exchange.interest
+            cancellation: exchange.cancellation
         )
         await answer(with: reply)
     }
@@ -186,7 +186,7 @@ struct RawRoutes {
             fields: exchange.fields,
             scope: exchange.scope(order.account),
             reader: loop.reader,
-            interest: exchange.interest
+            cancellation: exchange.cancellation
         )
         await answer(with: reply)
     }
@@ -215,7 +215,7 @@ struct RawRoutes {
             headers.add(name: "Content-Length", value: String(reader.body.byteCount))
             await copy(status, headers) { try await reader.next() }
         case .passed(let body, let byteCount):
-            exchange.interest.whenGivenUp { body.giveUp() }
+            exchange.cancellation.whenGivenUp { body.giveUp() }
             if let byteCount { headers.add(name: "Content-Length", value: String(byteCount)) }
             await copy(status, headers) { try await body.next() }
             body.giveUp()

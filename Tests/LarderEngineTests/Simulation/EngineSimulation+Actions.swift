@@ -183,7 +183,7 @@ extension EngineSimulation {
                 ready,
                 scope: scope,
                 reader: loop.reader,
-                interest: Interest(),
+                cancellation: ClientCancellation(),
                 emit: { frame in
                     heard.note(frame, of: path, user, since: since)
                     return true

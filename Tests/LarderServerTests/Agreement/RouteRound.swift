@@ -93,7 +93,7 @@ struct RouteRound: Sendable {
             command,
             scope: scope,
             reader: reader,
-            interest: Interest(),
+            cancellation: ClientCancellation(),
             emit: { frame in
                 frames.record(frame)
                 return false
@@ -145,7 +145,7 @@ struct RouteRound: Sendable {
             command,
             scope: scope,
             client: nil,
-            interest: Interest(),
+            cancellation: ClientCancellation(),
             emit: { frames in
                 for frame in frames { told.record(frame) }
                 return !frames.contains {

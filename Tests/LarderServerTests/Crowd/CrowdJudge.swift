@@ -49,9 +49,9 @@ struct CrowdJudge {
     init(_ listener: CrowdListener, _ history: CrowdHistory) {
         self.listener = listener
         self.history = history
-        let interest = listener.interest
-        covered = interest.covered(in: history)
-        kinds = Set(interest.kinds.isEmpty ? [.put, .delete, .evict] : interest.kinds)
+        let cancellation = listener.cancellation
+        covered = cancellation.covered(in: history)
+        kinds = Set(cancellation.kinds.isEmpty ? [.put, .delete, .evict] : cancellation.kinds)
         for part in listener.parts { judge(part) }
         for id in covered {
             let left = events(of: id).dropFirst(places[id] ?? 0).filter { $0.isDue }

@@ -26,7 +26,7 @@ struct CrowdListener: Sendable {
     }
 
     let number: Int
-    let interest: CrowdInterest
+    let cancellation: CrowdInterest
     private(set) var parts: [Part] = []
     private let server: ServerFixture
     private var client: RawClient
@@ -38,13 +38,13 @@ struct CrowdListener: Sendable {
     /// Returns once it watches.
     init(
         _ number: Int,
-        _ interest: CrowdInterest,
+        _ cancellation: CrowdInterest,
         at server: ServerFixture,
         since: Revision? = nil,
         leavingAfter leave: (Int, Gate)? = nil
     ) async throws {
         self.number = number
-        self.interest = interest
+        self.cancellation = cancellation
         self.server = server
         self.leave = leave.map { (after: $0.0, until: $0.1) }
         client = try await server.connect()
@@ -55,7 +55,7 @@ struct CrowdListener: Sendable {
     private mutating func begin(since: Revision?) async throws {
         bytes = []
         parts.append(Part(since: since))
-        let body = APIEncoder().encode(interest.command(since: since))
+        let body = APIEncoder().encode(cancellation.command(since: since))
         let head = "POST /v1/watch HTTP/1.0\r\nHost: x\r\nContent-Length: \(body.count)\r\n\r\n"
         try await client.send(Array(head.utf8) + body)
         let end = Array("\r\n\r\n".utf8)

@@ -115,12 +115,12 @@ private struct Crowd {
         }
         let hot = blobs.prefix(Self.writers * Self.hot)
         for number in 0..<Self.listeners {
-            var interest = CrowdInterest()
+            var cancellation = CrowdInterest()
             let answers = share(number, of: room.cached) + [random.pick(room.cached)]
-            interest.ids = share(number, of: blobs) + (try ids(answers))
-            interest.ids += [random.pick(Array(hot)), random.pick(blobs)]
-            interest.ids += share(number, of: authors) + [random.pick(authors)]
-            interests.append(interest)
+            cancellation.ids = share(number, of: blobs) + (try ids(answers))
+            cancellation.ids += [random.pick(Array(hot)), random.pick(blobs)]
+            cancellation.ids += share(number, of: authors) + [random.pick(authors)]
+            interests.append(cancellation)
         }
         let feeds = ServerFixture.baseURL + "/feeds/"
         interests.append(CrowdInterest(prefixes: ["loose:", "long:", feeds]))
@@ -133,10 +133,10 @@ private struct Crowd {
 
     private func listeners() async throws -> [CrowdListener] {
         var listeners: [CrowdListener] = []
-        for (number, interest) in try interests().enumerated() {
+        for (number, cancellation) in try interests().enumerated() {
             let leave = number % 20 == 7 ? (20, comesBack) : nil
             listeners.append(
-                try await CrowdListener(number, interest, at: server, leavingAfter: leave)
+                try await CrowdListener(number, cancellation, at: server, leavingAfter: leave)
             )
         }
         return listeners
