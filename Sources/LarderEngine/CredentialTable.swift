@@ -182,7 +182,7 @@ final class CredentialTable: Sendable {
         _ now: Duration
     ) {
         guard name.scope.uid != nil else { return }
-        let isNews = state.withLock { state in
+        let isUpdate = state.withLock { state in
             guard state.current(name, at: origin)?.number == number else { return false }
             guard !isRefused else {
                 guard state.noteRefusal(of: name) else { return false }
@@ -193,7 +193,7 @@ final class CredentialTable: Sendable {
             state.renewals[name]?.credentialTaken(now: now)
             return false
         }
-        guard isNews else { return }
+        guard isUpdate else { return }
         isUsed.store(true, ordering: .relaxed)
         news.tell()
     }

@@ -49,7 +49,7 @@ package final class Engine: Sendable {
         steps = ModifierSteps(context)
         self.origins = Origins(context: context, keeping: keeping)
         monitor = Monitor(context, version: version, findings: findings)
-        store.pins.whenNews { [keeper = context.keeper] in keeper.post(.wanted) }
+        store.pins.whenUpdated { [keeper = context.keeper] in keeper.post(.wanted) }
         _ = context.watchers.originListeners.add { [credentials = context.credentials] in
             credentials.noteNews()
         }

@@ -20,10 +20,10 @@ extension FetchSession {
             mailbox.post(.rowChanged)
         }
         let name = request.origin.name
-        let hasNews = Flag()
-        hasOriginNews = hasNews
+        let hasUpdates = Flag()
+        hasOriginNews = hasUpdates
         originSeat = context.watchers.originListeners.add { [mailbox = mailbox] in
-            if hasNews.raise() { mailbox.post(.originChanged) }
+            if hasUpdates.raise() { mailbox.post(.originChanged) }
         }
         toldOrigin = context.watchers.state(of: name)
         if request.policy != .cacheOnly {

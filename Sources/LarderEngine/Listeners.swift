@@ -122,14 +122,14 @@ extension EngineContext {
         }
         defer { sessions.remove(seat) }
         cancellation.whenGivenUp { mailbox.post(.clientLeft) }
-        let hasNews = Flag()
-        let ear = news.add { if hasNews.raise() { mailbox.post(nil) } }
+        let hasUpdates = Flag()
+        let ear = news.add { if hasUpdates.raise() { mailbox.post(nil) } }
         defer { news.remove(ear) }
         // Cancelled as this returns.
         async let _: Void = clock.post(.timeIsOver, after: time, in: mailbox)
         var events = mailbox.events.makeAsyncIterator()
         while true {
-            hasNews.lower()
+            hasUpdates.lower()
             if let value = try await look() { return .came(value) }
             guard let event = await events.next(isolation: #isolation) else {
                 return .ended(.clientLeft)

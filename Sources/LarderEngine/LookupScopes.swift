@@ -108,14 +108,14 @@ extension Variants {
         let now = context.clock.now()
         do throws(StoreError) {
             let news = try await context.store.read(as: .sending) { reader throws(StoreError) in
-                var news: [RowNews] = []
+                var news: [RowUpdate] = []
                 let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
                 for variant in variants {
                     let head = try look.head(of: variant.id)
                     let event: Change.Event =
                         head?.entry.kind == .tombstone
                         ? .delete(variant.id, cause) : .put(variant.id, cause)
-                    news.append(RowNews(variant.id, in: variant.place, seenBy: scope.scope, event))
+                    news.append(RowUpdate(variant.id, in: variant.place, seenBy: scope.scope, event))
                 }
                 return news
             }

@@ -239,14 +239,14 @@ final class WatchHub: Sendable {
     ///
     /// The lookup is under the lock, so that of two calls the later lookup is told last.
     func originChanged(_ name: OriginName, _ look: () -> String) {
-        let isNews = update { state, waking in
+        let isUpdate = update { state, waking in
             let newState = look()
             guard state.origins[name] ?? "unknown" != newState else { return false }
             state.origins[name] = newState
             tell(Array(state.watchers.keys), .origin(name), newState, &state, &waking)
             return true
         }
-        if isNews { originListeners.tell() }
+        if isUpdate { originListeners.tell() }
     }
 
     private func tell(

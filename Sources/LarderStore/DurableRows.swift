@@ -135,7 +135,7 @@ struct DurableRows {
     @discardableResult func put(
         _ new: NewEntry,
         pinnedAt: Timestamp? = nil,
-        isNews: Bool = true,
+        isUpdate: Bool = true,
         wasHidden: Bool = false
     ) throws(StoreError) -> PutReceipt {
         let old = try find(new.name)
@@ -156,12 +156,12 @@ struct DurableRows {
         let isKept = row.hasEntry && row.goneStatus == nil && hasBytes
         let isSame = isKept && !wasHidden
         let isCompared = row.isTargeted || new.name.id.isEntity
-        let view = isCompared && !isSame && isNews ? try state.views.view(of: new.name) : nil
+        let view = isCompared && !isSame && isUpdate ? try state.views.view(of: new.name) : nil
         var new = new
         if isSame { new.entry.revision = row.revision }
         try write(new, to: row)
-        if !isSame, isNews { try state.views.logPut(new, since: view, isShownAgain: isKept) }
-        if row.isWanted { state.memory.hasNews = true }
+        if !isSame, isUpdate { try state.views.logPut(new, since: view, isShownAgain: isKept) }
+        if row.isWanted { state.memory.hasUpdates = true }
         return PutReceipt(revision: new.entry.revision, isNew: !row.hasBytes, isSame: isSame)
     }
 
@@ -253,7 +253,7 @@ struct DurableRows {
         }
         guard found.isPinned, let emptied = try find(name) else { return }
         try state.pins.setState(of: emptied, .failed, .damaged, isWanted: isWanted)
-        state.memory.hasNews = isWanted
+        state.memory.hasUpdates = isWanted
     }
 
     func remove(_ row: DurableRow) throws(StoreError) {
@@ -352,7 +352,7 @@ struct DurableRows {
         new.entry.revision = isOther ? step.revision : row.entry?.revision ?? step.revision
         new.client = entities.cause.client
         new.cause = entities.cause.text
-        try put(new, isNews: isOther, wasHidden: wasHidden)
+        try put(new, isUpdate: isOther, wasHidden: wasHidden)
         return merged
     }
 }

@@ -261,7 +261,7 @@ struct EntryWriter: WriterPart {
     /// Gives rows the revision of a new step without changing them, and tells their watchers.
     ///
     /// Watchers also hear of an id that has no row.
-    func renew(_ rows: [RowNews]) throws(StoreError) {
+    func renew(_ rows: [RowUpdate]) throws(StoreError) {
         let revision = try revisions.next()
         var cached: [Change] = []
         for row in rows {

@@ -47,7 +47,7 @@ struct Keepers {
         for pin in pins where pin.pin != .held {
             if try state.reader.sharedRows.isHidden(id, from: pin.name.scope) == true { continue }
             try state.pins.setState(of: pin, .held, nil, isWanted: false)
-            state.memory.hasNews = true
+            state.memory.hasUpdates = true
         }
     }
 
@@ -94,7 +94,7 @@ struct Keepers {
             let (pin, trouble): (PinState, PinTrouble?) =
                 isFetched ? (.waiting, nil) : (.failed, .damaged)
             try state.pins.setState(of: keeper, pin, trouble, isWanted: isFetched)
-            state.memory.hasNews = true
+            state.memory.hasUpdates = true
         }
         try countKeepers(of: id)
     }
@@ -103,7 +103,7 @@ struct Keepers {
     func wantAnswer(_ name: TargetName) throws(StoreError) {
         guard let pin = try state.rows.find(name), pin.keepsShared, pin.pin == .held else { return }
         try state.pins.setState(of: pin, .waiting, nil, isWanted: true)
-        state.memory.hasNews = true
+        state.memory.hasUpdates = true
     }
 
     func unit(of url: EntryID) throws(StoreError) -> [EntryID] {

@@ -53,7 +53,7 @@ package struct ModifierStore: Sendable {
     /// Gives rows the revision of a new step without changing them, and tells their watchers.
     ///
     /// Watchers also hear of an id that has no row.
-    package func renew(_ rows: [RowNews]) async throws(StoreError) {
+    package func renew(_ rows: [RowUpdate]) async throws(StoreError) {
         try await store.commits.submit(cache: .optional) { writer throws(StoreError) in
             try writer.entries.renew(rows)
         }

@@ -114,7 +114,7 @@ struct PinRows {
             PinState.failures.contains(pin), !found.hasBytes, !found.isWanted
         else { return }
         try setState(of: found, .waiting, nil, isWanted: true)
-        state.memory.hasNews = true
+        state.memory.hasUpdates = true
         if found.keepsShared { try state.keepers.countKeepers(of: name.id) }
     }
 

@@ -137,5 +137,5 @@ package struct PinStore: Sendable {
         return totals
     }
 
-    package func whenNews(_ tell: @escaping @Sendable () -> Void) { residency.whenNews(tell) }
+    package func whenUpdated(_ tell: @escaping @Sendable () -> Void) { residency.whenUpdated(tell) }
 }

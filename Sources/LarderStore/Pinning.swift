@@ -123,7 +123,7 @@ struct Pinning: WriterPart {
             return nil
         }
         do throws(StoreError) {
-            try state.rows.put(new, pinnedAt: now, isNews: false)
+            try state.rows.put(new, pinnedAt: now, isUpdate: false)
         } catch {
             try bodies.forget(new.body)
             return try refusal(error)

@@ -170,8 +170,8 @@ final class ResidencyIndex: Sendable {
     func publish(_ totals: QueueTotals) { publishedQueue.withLock { $0 = totals } }
     var queueTotals: QueueTotals { publishedQueue.withLock { $0 } }
 
-    func whenNews(_ tell: @escaping @Sendable () -> Void) { listener.withLock { $0 = tell } }
-    func tellNews() { listener.withLock { $0 }() }
+    func whenUpdated(_ tell: @escaping @Sendable () -> Void) { listener.withLock { $0 = tell } }
+    func notifyUpdated() { listener.withLock { $0 }() }
 
     func whenLeft(_ tell: @escaping @Sendable ([ModifierNumber]) -> Void) {
         leavingListener.withLock { $0 = tell }

@@ -367,7 +367,7 @@ struct Settling: WriterPart {
             return
         }
         do throws(StoreError) {
-            try state.rows.put(new, isNews: false)
+            try state.rows.put(new, isUpdate: false)
         } catch .pinsFull {
             try markStale(name)
         }

@@ -93,9 +93,9 @@ final class StateWriter {
             memory.releasable.removeAll(keepingCapacity: true)
             shared.maintenanceTrigger.want()
         }
-        guard memory.hasNews else { return }
-        memory.hasNews = false
-        index.tellNews()
+        guard memory.hasUpdates else { return }
+        memory.hasUpdates = false
+        index.notifyUpdated()
     }
 
     private func publish() {
@@ -216,9 +216,9 @@ struct StateWriterState {
     /// Rows that the open transaction may have left with nothing that keeps them.
     var releasable: [TargetName] = []
     /// Changes of entities' views in the open transaction.
-    var entities: [EntityNews] = []
+    var entities: [EntityUpdates] = []
     /// Whether the open transaction has filled a pin, or made it want its bytes again.
-    var hasNews = false
+    var hasUpdates = false
 
     init(reading connection: SQLiteConnection, pinsMaxBytes: Int64) throws(StoreError) {
         pins = PinTotals(maxBytes: pinsMaxBytes)

@@ -111,7 +111,7 @@ package struct ChangePage: Sendable {
 }
 
 /// A row that shows something else now, although no command has put it.
-package struct RowNews: Sendable {
+package struct RowUpdate: Sendable {
     let place: ScopeKey
     let id: EntryID
     let viewer: Scope

@@ -131,8 +131,8 @@ final class Findings: Sendable {
 
     /// Remembers something for the log only, as status tells it otherwise.
     func tell(_ sentence: String, isWarning: Bool = true, statement: String? = nil) {
-        let news = FileNews(sentence: sentence, isWarning: isWarning, statement: statement)
-        kept.withLock { $0.untold = ($0.untold + [news]).suffix(Limits.findingsMax) }
+        let updates = FileNews(sentence: sentence, isWarning: isWarning, statement: statement)
+        kept.withLock { $0.untold = ($0.untold + [updates]).suffix(Limits.findingsMax) }
     }
 
     func takeEvictions(of count: Int64) -> Int64 {

@@ -18,7 +18,7 @@ final class StoreWriter: WriterPart {
     private var undoing: [() -> Void] = []
     private var following: [() -> Void] = []
     private var showing: [() -> Void] = []
-    private var news: [EntityNews] = []
+    private var updates: [EntityUpdates] = []
     private var lastSeen: Revision
 
     init(state: StateWriter, cache: CacheWriter, _ revisions: RevisionSource) {
@@ -120,7 +120,7 @@ final class StoreWriter: WriterPart {
         guard isStateOpen else { return }
         let entities = stateWriter.memory.entities
         try stateWriter.commit(shared.stamps)
-        news = entities
+        updates = entities
         isStateOpen = false
         hasCommittedState = true
         undoing.removeAll(keepingCapacity: true)
@@ -137,8 +137,8 @@ final class StoreWriter: WriterPart {
         for work in following { work() }
         if hasCommittedState { shared.residency.commitPublished() }
         shared.stamps.commitEnded()
-        tell(news)
-        news.removeAll()
+        tell(updates)
+        updates.removeAll()
         following.removeAll(keepingCapacity: true)
         undoing.removeAll(keepingCapacity: true)
         showing.removeAll(keepingCapacity: true)

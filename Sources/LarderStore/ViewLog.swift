@@ -86,7 +86,7 @@ struct ViewLog {
         guard let entity = name.id.entity else { return }
         let key = RowKey(name.scope, name.id)
         state.memory.entities.append(
-            EntityNews(
+            EntityUpdates(
                 scope: name.scope,
                 revision: revision,
                 cause: cause,
@@ -148,7 +148,7 @@ struct ViewLog {
         let hiddenFrom = state.memory.log.changes.last?.hiddenFrom ?? []
         let key = RowKey(name.scope, name.id)
         state.memory.entities.append(
-            EntityNews(
+            EntityUpdates(
                 scope: name.scope,
                 revision: revision,
                 cause: cause,

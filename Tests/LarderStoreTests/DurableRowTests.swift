@@ -130,7 +130,7 @@ struct DurableRowTests {
         case .unpinned: #expect(try await temporary.unpin("a"))
         case .renewed:
             let event = Change.Event.put(id, ChangeCause(.modifier))
-            try await store.modifiers.renew([RowNews(id, in: scope, seenBy: scope.scope, event)])
+            try await store.modifiers.renew([RowUpdate(id, in: scope, seenBy: scope.scope, event)])
         }
         temporary.faults.disarm()
         if isCrash { try temporary.crash() }

@@ -28,7 +28,7 @@ struct PinTests {
     func damaged(count: Int, kind: EntryKind) async throws {
         let temporary = try await pinned(count, kind: kind)
         let news = Recorder<Bool>()
-        temporary.store.pins.whenNews { news.record(true) }
+        temporary.store.pins.whenUpdated { news.record(true) }
         // What the cache shows of it is not damaged.
         let (scope, id) = (temporary.scope, named("a"))
         try await temporary.store.commits.submit { writer throws(StoreError) in

@@ -82,10 +82,10 @@ struct OriginHealthTests {
         for state in Self.states {
             var health = health(state)
             #expect(health.state == state)
-            let isNews = react(&health, event)
-            #expect(isNews == (state != next), "\(state)")
+            let isUpdate = react(&health, event)
+            #expect(isUpdate == (state != next), "\(state)")
             #expect(health.state == next, "\(state)")
-            #expect(health.since == (isNews ? later : .start), "\(state)")
+            #expect(health.since == (isUpdate ? later : .start), "\(state)")
         }
     }
 

@@ -1,7 +1,7 @@
 import LarderModel
 import LarderNormalize
 
-struct EntityNews: Sendable {
+struct EntityUpdates: Sendable {
     let scope: ScopeKey
     let revision: Revision
     let cause: ChangeCause
@@ -17,23 +17,23 @@ struct EntityNews: Sendable {
 /// The cause is a modifier of the entity that was accepted or has left the queue, or a new base
 /// under one. It is one step for all answers.
 extension StoreWriter {
-    func tell(_ news: [EntityNews]) {
+    func tell(_ updates: [EntityUpdates]) {
         let isHeard = shared.changes.isWatched || !shared.watches.isEmpty
-        guard isHeard, !news.isEmpty else { return }
+        guard isHeard, !updates.isEmpty else { return }
         var changes: [Change] = []
         var left = Limits.followedReferencesMax
-        var rows = rowsWithMarks(of: news.filter { !$0.isSeen }, atMost: &left)
-        let seen = news.filter(\.isSeen)
+        var rows = rowsWithMarks(of: updates.filter { !$0.isSeen }, atMost: &left)
+        let seen = updates.filter(\.isSeen)
         for (revision, step) in Dictionary(grouping: seen, by: \.revision) {
-            for (scope, news) in Dictionary(grouping: step, by: \.scope) {
+            for (scope, updates) in Dictionary(grouping: step, by: \.scope) {
                 // An answer is hidden from the scopes that see none of its changed entities.
-                let hiddenFrom = news.dropFirst().reduce(news.first?.hiddenFrom ?? []) {
+                let hiddenFrom = updates.dropFirst().reduce(updates.first?.hiddenFrom ?? []) {
                     hidden,
-                    news in
-                    hidden.filter(news.hiddenFrom.contains)
+                    updates in
+                    hidden.filter(updates.hiddenFrom.contains)
                 }
-                guard let cause = news.first?.cause,
-                    let showing = try? entries(showing: news, to: scope, atMost: &left)
+                guard let cause = updates.first?.cause,
+                    let showing = try? entries(showing: updates, to: scope, atMost: &left)
                 else {
                     shared.changes.isNotWhole()
                     return shared.watches.allChanged()
@@ -45,11 +45,11 @@ extension StoreWriter {
                     changes.append(change)
                     rows.append(key)
                 }
-                for news in news {
-                    var change = Change(revision, scope.scope, news.change.event)
-                    change.hiddenFrom = news.hiddenFrom
+                for updates in updates {
+                    var change = Change(revision, scope.scope, updates.change.event)
+                    change.hiddenFrom = updates.hiddenFrom
                     guard var told = try? byOwnURL(change), let id = told.id else { continue }
-                    told.hiddenFrom = news.hiddenFrom
+                    told.hiddenFrom = updates.hiddenFrom
                     changes.append(told)
                     rows.append(RowKey(scope, id))
                 }
@@ -60,11 +60,11 @@ extension StoreWriter {
     }
 
     /// Followers of these rows look for themselves; no watcher is told.
-    private func rowsWithMarks(of news: [EntityNews], atMost left: inout Int) -> [RowKey] {
+    private func rowsWithMarks(of updates: [EntityUpdates], atMost left: inout Int) -> [RowKey] {
         guard !shared.watches.isEmpty else { return [] }
         var rows: [RowKey] = []
-        for (scope, news) in Dictionary(grouping: news, by: \.scope) {
-            guard let showing = try? entries(showing: news, to: scope, atMost: &left) else {
+        for (scope, updates) in Dictionary(grouping: updates, by: \.scope) {
+            guard let showing = try? entries(showing: updates, to: scope, atMost: &left) else {
                 shared.watches.allChanged()
                 return []
             }
@@ -74,7 +74,7 @@ extension StoreWriter {
     }
 
     private func entries(
-        showing news: [EntityNews],
+        showing updates: [EntityUpdates],
         to scope: ScopeKey,
         atMost left: inout Int
     ) throws(StoreError) -> [RowKey: (id: EntryID, changed: [EntityKey])]? {
@@ -83,8 +83,8 @@ extension StoreWriter {
             [files.state.reader.references] + (files.cache.file.map { [$0.references] } ?? [])
         let reader = ReferenceReader(tables: tables, residency: shared.residency)
         for place in shared.places(of: scope) {
-            let changes = news.map { news in
-                var change = news.change
+            let changes = updates.map { updates in
+                var change = updates.change
                 change.key = RowKey(place, EntryID(change.name))
                 return change
             }
