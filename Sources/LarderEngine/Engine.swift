@@ -29,7 +29,7 @@ package final class Engine: Sendable {
         store: Store,
         upstream: any Upstream,
         origins: OriginTable,
-        keeping: OriginKeeping,
+        keeping: OriginStore,
         clock: any EngineClock,
         random: any RandomNumberGenerator & Sendable,
         logger: Logger,

@@ -10,7 +10,7 @@ import Synchronization
 
 package struct Origins: EnginePart {
     let context: EngineContext
-    let keeping: OriginKeeping
+    let keeping: OriginStore
     private let queue = DispatchQueue(label: "larder.origins")
 
     /// All origins and the public hosts that clients asked for lately, as far as `asker` may know
@@ -309,7 +309,7 @@ package struct Origins: EnginePart {
 ///
 /// One thread at a time calls each of them, off the event loops. They return once the change is on
 /// disk.
-package struct OriginKeeping: Sendable {
+package struct OriginStore: Sendable {
     /// Checks the keys of an origin, and makes settings of them.
     package var read: @Sendable (OriginName, OriginDefinition) throws(Problem) -> OriginSettings
     package var save: @Sendable (OriginSettings) throws(Problem) -> Void

@@ -65,7 +65,7 @@ struct Daemon {
             store: store,
             upstream: upstream,
             origins: OriginTable(configuration.knownOrigins, owner: owner),
-            keeping: OriginKeeping(read: folder.read, save: folder.save, remove: folder.remove),
+            keeping: OriginStore(read: folder.read, save: folder.save, remove: folder.remove),
             clock: clock,
             random: SystemRandomNumberGenerator(),
             logger: logger,

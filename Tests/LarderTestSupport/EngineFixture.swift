@@ -60,7 +60,7 @@ package struct EngineFixture: @unchecked Sendable {
             store: temporary.store,
             upstream: upstream,
             origins: setup.table,
-            keeping: OriginKeeping(in: temporary.directory),
+            keeping: OriginStore(in: temporary.directory),
             clock: clock,
             random: SeededRandom(seed: Self.seed),
             logger: log.logger,

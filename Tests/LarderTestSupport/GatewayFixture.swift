@@ -80,7 +80,7 @@ package final class GatewayFixture: Sendable {
             store: store,
             upstream: upstream,
             origins: OriginTable([settings]),
-            keeping: OriginKeeping(in: temporary.directory),
+            keeping: OriginStore(in: temporary.directory),
             clock: clock,
             random: SeededRandom(seed: 1),
             logger: LogRecorder().logger,

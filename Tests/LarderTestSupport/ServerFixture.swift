@@ -98,7 +98,7 @@ package final class ServerFixture: Sendable {
             store: store,
             upstream: upstream,
             origins: OriginTable([KnownOrigin(origin, from: .file("larder.yaml"))]),
-            keeping: OriginKeeping(in: temporary.directory),
+            keeping: OriginStore(in: temporary.directory),
             clock: clock,
             random: SeededRandom(seed: 1),
             logger: log.logger,

@@ -89,10 +89,10 @@ final class SimulatedDaemon {
     }
 }
 
-extension OriginKeeping {
+extension OriginStore {
     /// Nobody changes the origins.
-    fileprivate static var none: OriginKeeping {
-        OriginKeeping(
+    fileprivate static var none: OriginStore {
+        OriginStore(
             read: { _, _ throws(Problem) in throw Problem(.unsupported, "not here") },
             save: { _ throws(Problem) in throw Problem(.unsupported, "not here") },
             remove: { _ throws(Problem) in throw Problem(.unsupported, "not here") }

@@ -5,7 +5,7 @@ package import LarderModel
 import LarderUpstream
 import LarderWire
 
-extension OriginKeeping {
+extension OriginStore {
     /// As the daemon keeps origins, with a test's directory as its state directory.
     init(in directory: TemporaryDirectory) {
         let folder = OriginFolder(
