@@ -15,7 +15,7 @@ final class EngineContext: Sendable {
     private let sharesAny: Atomic<Bool>
     let sharedScope: ScopeKey
     let health: OriginHealthTable
-    let watch = OriginWatch()
+    let watch = OriginWaiters()
     let watchers: WatchHub
     let keeper = PinFetchRunner()
     let modifiers = ModifierQueueRunner()

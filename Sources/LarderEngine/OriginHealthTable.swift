@@ -82,7 +82,7 @@ final class OriginHealthTable: Sendable {
 }
 
 /// Waits for origins, and the ``ProbeMachine`` of each origin; guarded by a lock.
-final class OriginWatch: Sendable {
+final class OriginWaiters: Sendable {
     private struct Watched {
         var machine = ProbeMachine(isDown: false)
         /// Whether requests to the origin fail now: it is down, or an operator set it offline.
