@@ -21,9 +21,9 @@ enum EntryReply: Sendable {
         _ loop: LoopReader,
         _ engine: Engine
     ) {
-        let question: Question
+        let question: EntryQuestion
         do throws(Problem) {
-            question = try Question(id, head, peer, loop, engine)
+            question = try EntryQuestion(id, head, peer, loop, engine)
         } catch {
             self = .problem(error)
             return
@@ -48,7 +48,7 @@ enum EntryReply: Sendable {
         _ loop: LoopReader,
         _ engine: Engine
     ) async throws(Problem) -> EntryReply {
-        let question = try Question(id, head, peer, loop, engine)
+        let question = try EntryQuestion(id, head, peer, loop, engine)
         do throws(StoreError) {
             return try await engine.store.read(on: loop.reader, question.answer)
         } catch {
@@ -57,7 +57,7 @@ enum EntryReply: Sendable {
     }
 
     /// Parameters of a read, without the client that sends it.
-    private struct Question: Sendable {
+    private struct EntryQuestion: Sendable {
         let id: EntryID
         let head: HTTPRequestHead
         let scope: ScopeKey
