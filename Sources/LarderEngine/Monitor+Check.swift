@@ -124,7 +124,7 @@ extension Finding {
         }
     }
 
-    fileprivate init(_ count: Int64, _ state: ModifierState, _ whose: Monitor.Whose) {
+    fileprivate init(_ count: Int64, _ state: ModifierState, _ whose: Monitor.FindingOwner) {
         let (one, many) = count == 1 ? ("write", "it") : ("writes", "them")
         let fate =
             switch state {
@@ -153,7 +153,7 @@ extension Finding {
         )
     }
 
-    fileprivate init(failedPins count: Int64, _ whose: Monitor.Whose) {
+    fileprivate init(failedPins count: Int64, _ whose: Monitor.FindingOwner) {
         let one = count == 1 ? "pin" : "pins"
         self.init(
             "pins",
@@ -164,7 +164,7 @@ extension Finding {
         )
     }
 
-    fileprivate init(paused lane: Lane, of scope: Scope, _ whose: Monitor.Whose) {
+    fileprivate init(paused lane: Lane, of scope: Scope, _ whose: Monitor.FindingOwner) {
         let account = scope.account == .default ? "" : " --account \(scope.account.text)"
         self.init(
             "lane",
@@ -188,7 +188,7 @@ extension Monitor {
         let pins = store.pins.totals.failed
         var findings: [Finding] = []
         for uid in Set(writes.keys).union(pins.keys).sorted() where own == nil || own == uid {
-            let whose = Whose(uid: uid, isAsker: uid == asker?.user)
+            let whose = FindingOwner(uid: uid, isAsker: uid == asker?.user)
             for state in ModifierState.waitingForPerson {
                 guard let count = writes[uid]?[state] else { continue }
                 findings.append(Finding(count, state, whose))
@@ -200,7 +200,7 @@ extension Monitor {
         do throws(StoreError) {
             for (scope, lane) in try await store.modifiers.pausedLanes() {
                 guard let uid = scope.uid, own == nil || own == uid else { continue }
-                let whose = Whose(uid: uid, isAsker: uid == asker?.user)
+                let whose = FindingOwner(uid: uid, isAsker: uid == asker?.user)
                 findings.append(Finding(paused: lane, of: scope, whose))
                 if findings.count == Limits.statusFindingsMax { break }
             }
@@ -213,7 +213,7 @@ extension Monitor {
     }
 
     /// The user that a finding is about, worded for the asker.
-    fileprivate struct Whose {
+    fileprivate struct FindingOwner {
         let uid: UInt32
         let isAsker: Bool
 
