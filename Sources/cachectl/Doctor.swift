@@ -76,7 +76,7 @@ extension Doctor {
         } catch let error as LarderError {
             let failure = CommandFailure(error)
             let told = [Finding("daemon", .failed, failure.message, fix: failure.hint)]
-            let socket = Surroundings.socket(of: options.candidates)
+            let socket = LocalChecks.socket(of: options.candidates)
             return (seen(socket, nil, around: told), CommandFailure(failure.code, ""))
         } catch {
             return ([], CommandFailure(.failed, "\(error)"))
@@ -89,9 +89,9 @@ extension Doctor {
         _ inForce: ConfigurationStatus?,
         around told: [Finding]
     ) -> [Finding] {
-        let surroundings = Surroundings(socket: socket)
-        return surroundings.configuration(file: config, inForce: inForce)
-            + surroundings.socketFindings(inForce: inForce) + told + surroundings.lingerFindings
+        let checks = LocalChecks(socket: socket)
+        return checks.configuration(file: config, inForce: inForce)
+            + checks.socketFindings(inForce: inForce) + told + checks.lingerFindings
     }
 
     // MARK: Findings of the daemon

@@ -98,7 +98,7 @@ struct Daemon {
 
     /// User whose public URLs are fetched without an origin that names them.
     private var owner: UInt32? {
-        Surroundings.isSystemService ? nil : Surroundings.uid
+        ProcessEnvironment.isSystemService ? nil : ProcessEnvironment.uid
     }
 
     /// Services that run until the signal; the last one ends first.

@@ -77,7 +77,7 @@ struct Larderd: ParsableCommand {
     private func serve(_ configuration: Configuration) async {
         let logger = LogSetup.logger(configuration.log)
         do {
-            let systemd = try ServiceEnvironment(Surroundings.environment, pid: getpid())
+            let systemd = try ServiceEnvironment(ProcessEnvironment.environment, pid: getpid())
             ServiceEnvironment.clear()
             let daemon = Daemon(
                 configuration,
@@ -106,7 +106,7 @@ struct Larderd: ParsableCommand {
             switch error {
             case .invalid(_, let read): log = read
             case .unreadable:
-                let isJSON = Surroundings.environment["LARDER_LOG_FORMAT"] == "json"
+                let isJSON = ProcessEnvironment.environment["LARDER_LOG_FORMAT"] == "json"
                 log = Configuration.Log(format: isJSON ? .json : .auto)
             }
             fail("\(error)", code: 78, log)
@@ -118,9 +118,9 @@ struct Larderd: ParsableCommand {
     private func readConfiguration() throws(ConfigurationError) -> Configuration {
         var configuration = try Configuration.load(
             file: config,
-            environment: Surroundings.environment,
-            uid: Surroundings.uid,
-            home: Surroundings.home,
+            environment: ProcessEnvironment.environment,
+            uid: ProcessEnvironment.uid,
+            home: ProcessEnvironment.home,
             checkTLS: TLSMaterial.fault
         )
         configuration.warnings += GroupLookup.warnings(configuration.access)
@@ -134,9 +134,9 @@ struct Larderd: ParsableCommand {
         _ log: Configuration.Log
     ) -> Never {
         for line in message.split(separator: "\n") {
-            LogSetup.writeFatal(String(line), log, Surroundings.environment)
+            LogSetup.writeFatal(String(line), log, ProcessEnvironment.environment)
         }
-        Surroundings.end(code)
+        ProcessEnvironment.end(code)
     }
 }
 

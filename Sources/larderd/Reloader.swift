@@ -105,7 +105,7 @@ final class Reloader: Sendable {
         LogSetup.setLevel(now.log.level, of: logger)
         take(ServerStanding(now, readAt: engine.clock.now()))
         inForce.withLock { $0 = now }
-        var report = ReloadReport(.taken, file: now.file.map(Surroundings.absolutePath))
+        var report = ReloadReport(.taken, file: now.file.map(ProcessEnvironment.absolutePath))
         report.taken = taken.map(\.rawValue) + origins.map { "origins.\($0)" }
         report.needsRestart = needingRestart.map(\.rawValue)
         report.warnings = Array(now.warnings.prefix(Limits.statusFindingsMax))
@@ -155,11 +155,11 @@ extension ServerStanding {
         let group = configuration.access.adminGroup
         self.init(
             administrators: Administrators(
-                daemonUID: Surroundings.uid,
+                daemonUID: ProcessEnvironment.uid,
                 group: .init(name: group, number: GroupLookup.number(of: group))
             ),
             configuration: ConfigurationStatus(
-                file: configuration.file.map(Surroundings.absolutePath),
+                file: configuration.file.map(ProcessEnvironment.absolutePath),
                 readAt: .init(readAt),
                 socketMode: "0" + String(configuration.sockets.mode, radix: 8)
             )

@@ -10,7 +10,7 @@ import Musl
 #endif
 
 /// Facts about a daemon that need no request to it: its configuration, socket and session.
-struct Surroundings {
+struct LocalChecks {
     /// The socket that answered, or that should have; nil where none is known.
     let socket: String?
 

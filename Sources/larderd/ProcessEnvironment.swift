@@ -7,7 +7,7 @@ import Musl
 #endif
 
 /// Environment, user and working directory of the process.
-enum Surroundings {
+enum ProcessEnvironment {
     static var environment: [String: String] { ProcessInfo.processInfo.environment }
     /// The home folder as clients find it: `$HOME`, else that of the password file.
     static var home: String {
