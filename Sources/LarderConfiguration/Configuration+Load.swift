@@ -30,7 +30,7 @@ extension Configuration {
         flags: [ConfigurationKey: String] = [:],
         checkTLS: @escaping TLSCheck = { _ in nil }
     ) throws(ConfigurationError) -> Configuration {
-        let places = StandardPlaces(environment: environment, uid: uid, home: home)
+        let places = DefaultPaths(environment: environment, uid: uid, home: home)
         let path = file ?? places.configurationFile
         let text = try configurationText(of: path, isNeeded: file != nil)
         var configuration = try load(
@@ -51,7 +51,7 @@ extension Configuration {
         text: String,
         file: String,
         environment: [String: String],
-        places: StandardPlaces,
+        places: DefaultPaths,
         flags: [ConfigurationKey: String] = [:],
         readsFolders: Bool = false,
         checkTLS: @escaping TLSCheck = { _ in nil }

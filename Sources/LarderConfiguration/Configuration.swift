@@ -21,7 +21,7 @@ package struct Configuration: Equatable, Sendable {
     package var warnings: [String] = []
 
     /// The defaults, for a process that lives in `places`.
-    package init(places: StandardPlaces) {
+    package init(places: DefaultPaths) {
         sockets = Sockets(api: places.apiSocket)
         storage = Storage(
             cacheDirectory: places.cacheDirectory,

@@ -84,7 +84,7 @@ func names(inFolder path: String) throws(FileFault) -> [String] {
 /// `LARDER_CONFIG` names another configuration file, which need not be there. Sources:
 /// systemd.exec(5), `StateDirectory=`; the XDG Base Directory Specification, which has a relative
 /// path in a variable ignored.
-package struct StandardPlaces: Equatable, Sendable {
+package struct DefaultPaths: Equatable, Sendable {
     package var configurationFile: String
     package var apiSocket: String
     package var cacheDirectory: String

@@ -16,7 +16,7 @@ struct ConfigurationReader {
 
     /// Without a configuration it reads parts of one, to which no place matters.
     init(_ configuration: Configuration? = nil, checkTLS: @escaping TLSCheck = { _ in nil }) {
-        let places = StandardPlaces(environment: [:], uid: 0, home: "/")
+        let places = DefaultPaths(environment: [:], uid: 0, home: "/")
         self.configuration = configuration ?? Configuration(places: places)
         self.checkTLS = checkTLS
     }

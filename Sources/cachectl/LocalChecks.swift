@@ -35,7 +35,7 @@ struct LocalChecks {
         }
         let environment = ProcessInfo.processInfo.environment
         let home = environment["HOME"] ?? ""
-        let places = StandardPlaces(environment: environment, uid: getuid(), home: home)
+        let places = DefaultPaths(environment: environment, uid: getuid(), home: home)
         let standard = isSystems ? Self.systemConfiguration : places.configurationFile
         if given == nil, let inForce, inForce.file == nil {
             return finding(.ok, "larderd has read no file: the defaults count")

@@ -34,7 +34,7 @@ func complaints(
     }
 }
 
-let testPlaces = StandardPlaces(
+let testPlaces = DefaultPaths(
     environment: ["XDG_RUNTIME_DIR": "/run/user/7"],
     uid: 7,
     home: "/home/seven"

@@ -22,8 +22,8 @@ struct ManualTests {
 
     @Test("The manual's values are root's defaults in code")
     func defaults() throws {
-        let places = StandardPlaces(environment: [:], uid: 0, home: "/root")
-        let elsewhere = StandardPlaces(environment: [:], uid: 4_000_000_001, home: "/home/other")
+        let places = DefaultPaths(environment: [:], uid: 0, home: "/root")
+        let elsewhere = DefaultPaths(environment: [:], uid: 4_000_000_001, home: "/home/other")
         let read = try Configuration.load(
             text: manual(),
             file: path,

@@ -7,7 +7,7 @@ import Testing
 struct PlacesTests {
     @Test("Root's places are the system's")
     func root() {
-        let places = StandardPlaces(
+        let places = DefaultPaths(
             environment: ["XDG_CACHE_HOME": "/x", "XDG_RUNTIME_DIR": "/y"],
             uid: 0,
             home: "/root"
@@ -20,7 +20,7 @@ struct PlacesTests {
 
     @Test("A user's places are the XDG folders")
     func user() {
-        let places = StandardPlaces(
+        let places = DefaultPaths(
             environment: [
                 "XDG_CONFIG_HOME": "/x/config", "XDG_CACHE_HOME": "/x/cache",
                 "XDG_STATE_HOME": "/x/state", "XDG_RUNTIME_DIR": "/x/run",
@@ -36,7 +36,7 @@ struct PlacesTests {
 
     @Test("Without the XDG variables, or with relative ones, the usual folders are used")
     func fallbacks() {
-        let places = StandardPlaces(
+        let places = DefaultPaths(
             environment: ["XDG_CACHE_HOME": "relative", "XDG_RUNTIME_DIR": ""],
             uid: 4_000_000_000,
             home: "/home/u"
@@ -49,7 +49,7 @@ struct PlacesTests {
 
     @Test("The folders that systemd made come before them", arguments: [0, 1_000] as [UInt32])
     func systemd(uid: UInt32) {
-        let places = StandardPlaces(
+        let places = DefaultPaths(
             environment: ["STATE_DIRECTORY": "/s/larder", "CACHE_DIRECTORY": "/c/larder:/c/b"],
             uid: uid,
             home: "/home/u"
@@ -67,7 +67,7 @@ struct PlacesTests {
             uid: 7,
             home: "/home/u"
         )
-        let places = StandardPlaces(environment: environment, uid: 7, home: "/home/u")
+        let places = DefaultPaths(environment: environment, uid: 7, home: "/home/u")
         #expect(read == Configuration(places: places))
         #expect(
             throws: ConfigurationError.unreadable(

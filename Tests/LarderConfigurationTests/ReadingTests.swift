@@ -160,7 +160,7 @@ struct ReadingTests {
 
     @Test("The defaults are printed as the manual shows them")
     func printedDefaults() throws {
-        let places = StandardPlaces(environment: [:], uid: 0, home: "/root")
+        let places = DefaultPaths(environment: [:], uid: 0, home: "/root")
         #expect(
             Configuration(places: places).printed() == """
                 sockets:
