@@ -62,49 +62,49 @@ struct Df: AsyncParsableCommand {
         var table = Table(alignsRight: [false, false])
         table.add(
             "cache",
-            "\(Words.size(report.cache.accountedBytes)) of \(Words.size(report.cache.maxBytes)) "
-                + "(\(Words.share(report.cache.accountedBytes, of: report.cache.maxBytes)))"
+            "\(HumanFormat.size(report.cache.accountedBytes)) of \(HumanFormat.size(report.cache.maxBytes)) "
+                + "(\(HumanFormat.share(report.cache.accountedBytes, of: report.cache.maxBytes)))"
         )
         if report.cache.budgetBytes < report.cache.maxBytes {
             table.add(
                 "now at most",
-                "\(Words.size(report.cache.budgetBytes)), as the disk is short of space"
+                "\(HumanFormat.size(report.cache.budgetBytes)), as the disk is short of space"
             )
         }
         let rows = report.rows
         table.add(
             options.words(whose),
-            "\(Words.size(rows.accountedBytes)), \(Words.entries(Int(rows.entries))): "
-                + "\(Words.size(rows.bodyBytes)) of bodies, "
-                + "\(Words.size(rows.accountedBytes - rows.bodyBytes)) of ids, headers and rows"
+            "\(HumanFormat.size(rows.accountedBytes)), \(HumanFormat.entries(Int(rows.entries))): "
+                + "\(HumanFormat.size(rows.bodyBytes)) of bodies, "
+                + "\(HumanFormat.size(rows.accountedBytes - rows.bodyBytes)) of ids, headers and rows"
         )
         for kind in report.byKind {
-            let entries = Words.entries(Int(kind.rows.entries))
+            let entries = HumanFormat.entries(Int(kind.rows.entries))
             table.add(
-                "  \(Words.kind(kind.kind))",
-                "\(Words.size(kind.rows.accountedBytes)), \(entries)"
+                "  \(HumanFormat.kind(kind.kind))",
+                "\(HumanFormat.size(kind.rows.accountedBytes)), \(entries)"
             )
         }
         table.add("normalized", Self.words(report.normalized))
         table.add("pins", Self.words(report.pins))
         for file in report.files {
-            let free = file.freeBytes.map { ", \(Words.size($0)) of it free" } ?? ""
+            let free = file.freeBytes.map { ", \(HumanFormat.size($0)) of it free" } ?? ""
             table.add(
                 file.name,
-                "\(Words.size(file.bytes))\(free), and \(Words.size(file.walBytes)) of log"
+                "\(HumanFormat.size(file.bytes))\(free), and \(HumanFormat.size(file.walBytes)) of log"
             )
         }
         table.add(
             "disk",
-            "\(report.disk.freeBytes.map(Words.size) ?? "an unknown number of bytes") free, of which "
-                + "\(Words.size(report.disk.minFreeBytes)) are left to others"
+            "\(report.disk.freeBytes.map(HumanFormat.size) ?? "an unknown number of bytes") free, of which "
+                + "\(HumanFormat.size(report.disk.minFreeBytes)) are left to others"
         )
         return table
     }
 
     private static func words(_ normalized: LarderAPI.NormalizedUsage) -> String {
         func words(_ name: String, _ count: UsageCount) -> String {
-            "\(count.count) \(name) (\(Words.size(count.accountedBytes)))"
+            "\(count.count) \(name) (\(HumanFormat.size(count.accountedBytes)))"
         }
         return words("entities", normalized.entities) + ", "
             + words("skeletons", normalized.skeletons) + ", "
@@ -114,9 +114,9 @@ struct Df: AsyncParsableCommand {
     private static func words(_ pins: PinUsage) -> String {
         let waiting = pins.waiting > 0 ? ", of which \(pins.waiting) waiting" : ""
         return
-            "\(Words.size(pins.accountedBytes)), \(pins.count == 1 ? "1 pin" : "\(pins.count) pins")"
-            + "\(waiting); all pins: \(Words.size(pins.totalAccountedBytes)) of \(Words.size(pins.maxBytes)) "
-            + "(\(Words.share(pins.totalAccountedBytes, of: pins.maxBytes)))"
+            "\(HumanFormat.size(pins.accountedBytes)), \(pins.count == 1 ? "1 pin" : "\(pins.count) pins")"
+            + "\(waiting); all pins: \(HumanFormat.size(pins.totalAccountedBytes)) of \(HumanFormat.size(pins.maxBytes)) "
+            + "(\(HumanFormat.share(pins.totalAccountedBytes, of: pins.maxBytes)))"
     }
 
     private func details(_ usage: UsageReport, _ largest: [EntryItem]) -> [Table] {
@@ -131,14 +131,14 @@ struct Df: AsyncParsableCommand {
         var rows = Table(alignsRight: [true, false])
         rows.add("SIZE", "LARGEST")
         for item in largest {
-            rows.add(Words.size(item.accountedBytes), item.id)
+            rows.add(HumanFormat.size(item.accountedBytes), item.id)
         }
         return usage.byUser.isEmpty ? [origins, rows] : [origins, users, rows]
     }
 }
 
 extension UsageSum {
-    fileprivate var sizeAndCount: [String] { [Words.size(accountedBytes), String(entries)] }
+    fileprivate var sizeAndCount: [String] { [HumanFormat.size(accountedBytes), String(entries)] }
 }
 
 extension UsageOfUser {
@@ -156,7 +156,7 @@ extension GlobalOptions {
     }
 }
 
-extension Words {
+extension HumanFormat {
     static func share(_ bytes: Int64, of most: Int64) -> String {
         percent(most > 0 ? Double(bytes) / Double(most) : nil)
     }

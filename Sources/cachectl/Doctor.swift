@@ -157,7 +157,7 @@ extension Doctor {
     private static func diskFindings(_ usage: UsageReport) -> [Finding] {
         var findings: [Finding] = []
         for file in usage.files {
-            let log = "\(file.name) has a log of \(Words.size(file.walBytes))"
+            let log = "\(file.name) has a log of \(HumanFormat.size(file.walBytes))"
             // The writer restarts the log at 16 MB, and every reader permits that within a moment.
             if file.walBytes > Int64(4 * Limits.walPagesMax * 4_096) {
                 findings.append(
@@ -182,13 +182,13 @@ extension Doctor {
                 Finding(
                     "disk",
                     .warning,
-                    "\(Words.size(free)) are free, cache.min_free_bytes is "
-                        + "\(Words.size(usage.disk.minFreeBytes)): the cache grows no more",
+                    "\(HumanFormat.size(free)) are free, cache.min_free_bytes is "
+                        + "\(HumanFormat.size(usage.disk.minFreeBytes)): the cache grows no more",
                     fix: "Free space on the cache's disk, or lower cache.min_free_bytes."
                 )
             )
         } else {
-            findings.append(Finding("disk", .ok, "\(Words.size(free)) are free"))
+            findings.append(Finding("disk", .ok, "\(HumanFormat.size(free)) are free"))
         }
         return findings
     }

@@ -171,7 +171,7 @@ struct Evict: AsyncParsableCommand {
     }
 
     private func summary(_ report: EvictReport) -> String {
-        "\(Words.entries(report.evicted)), \(Words.size(report.accountedBytes))"
+        "\(HumanFormat.entries(report.evicted)), \(HumanFormat.size(report.accountedBytes))"
     }
 }
 
@@ -210,7 +210,7 @@ struct Purge: AsyncParsableCommand {
         try await options.withClient { client in
             if !yes {
                 let usage = try await client.usage(scope: scope)
-                let size = Words.size(usage.rows.accountedBytes + usage.pins.accountedBytes)
+                let size = HumanFormat.size(usage.rows.accountedBytes + usage.pins.accountedBytes)
                 console.note(line: "uid \(uid) has \(usage.rows.entries) entries, \(size)")
                 guard console.confirms("Take all of it away, with the writes that wait?") else {
                     throw CommandFailure(.failed, "nothing was purged")
@@ -223,7 +223,7 @@ struct Purge: AsyncParsableCommand {
             if options.json {
                 try console.write(line: sent.last)
             } else {
-                let words = "\(report.entries) entries, \(Words.size(report.accountedBytes))"
+                let words = "\(report.entries) entries, \(HumanFormat.size(report.accountedBytes))"
                 try console.line("purged: \(words), \(report.modifiers) writes")
             }
         }

@@ -82,7 +82,7 @@ struct FetchPrinter {
         case .network: "from the network"
         case .modifier: "from a write that waits to be sent"
         default:
-            "from the cache, \(Words.span(snapshot.age)) old\(snapshot.stale ? ", stale" : "")"
+            "from the cache, \(HumanFormat.span(snapshot.age)) old\(snapshot.stale ? ", stale" : "")"
         }
     }
 
@@ -174,7 +174,7 @@ struct SnapshotView {
     private func text(of body: [UInt8], mediaType: String?) -> String {
         guard TerminalText.isShowable(body) else {
             let type = TerminalText.escaped(mediaType ?? "bytes")
-            return "(\(Words.size(Int64(body.count))) of \(type), not shown on a "
+            return "(\(HumanFormat.size(Int64(body.count))) of \(type), not shown on a "
                 + "terminal; pipe it)\n"
         }
         let text = String(decoding: body, as: UTF8.self)

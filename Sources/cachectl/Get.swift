@@ -131,7 +131,7 @@ struct Get: AsyncParsableCommand {
         let entry = try await entity.found(text, of: client) { id throws(LarderError) in
             try await client.entryStream(id)
         }
-        let age = entry.metadata.age.map { ", \(Words.span($0)) old" } ?? ""
+        let age = entry.metadata.age.map { ", \(HumanFormat.span($0)) old" } ?? ""
         guard console.isTerminalOut else {
             console.note("from the cache\(age)")
             try await console.copy(entry.chunks)

@@ -93,7 +93,7 @@ private struct Facts {
         add("status", String(item.status))
         add("media type", item.mediaType ?? "-")
         add("bytes", "\(item.bodyBytes), with its row \(item.accountedBytes)")
-        add("stored", "\(item.storedAt.text), \(Words.age(item.storedAt)) ago")
+        add("stored", "\(item.storedAt.text), \(HumanFormat.age(item.storedAt)) ago")
         if item.kind == .blob {
             add("kept until", item.freshUntil?.text ?? "it is removed or evicted")
         } else if found.form != .entity {

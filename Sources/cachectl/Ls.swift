@@ -85,8 +85,8 @@ struct Ls: AsyncParsableCommand {
                 ] + owner(item.owner)
             },
             columns: [
-                Column("SIZE", alignsRight: true) { Words.size(Int64($0.bodyBytes)) },
-                Column("AGE", alignsRight: true) { Words.age($0.storedAt) },
+                Column("SIZE", alignsRight: true) { HumanFormat.size(Int64($0.bodyBytes)) },
+                Column("AGE", alignsRight: true) { HumanFormat.age($0.storedAt) },
                 Column("STATE", state),
                 Column("TYPE") { $0.mediaType ?? "-" },
             ] + owner(\.owner) + [Column("ID") { $0.id }]

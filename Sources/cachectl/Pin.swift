@@ -116,11 +116,11 @@ struct Pin: AsyncParsableCommand {
             columns: [
                 Column("STATE") { $0.state.rawValue },
                 Column("SIZE", alignsRight: true) { pin in
-                    pin.bodyBytes.map { Words.size(Int64($0)) } ?? "-"
+                    pin.bodyBytes.map { HumanFormat.size(Int64($0)) } ?? "-"
                 },
                 Column("AGE", alignsRight: true) { pin in
                     pin.storedAt.map {
-                        Words.span(now.since(Timestamp(milliseconds: $0.milliseconds)))
+                        HumanFormat.span(now.since(Timestamp(milliseconds: $0.milliseconds)))
                     } ?? "-"
                 },
                 Column("ID") { $0.id },

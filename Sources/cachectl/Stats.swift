@@ -29,7 +29,7 @@ struct Stats: AsyncParsableCommand {
         let (connections, flights) = (report.connections, report.flights)
         let (evictions, groups) = (report.evictions, report.groups)
         var table = Table(alignsRight: [false, false])
-        table.add("since", "\(Words.span(.seconds(report.uptime))) ago")
+        table.add("since", "\(HumanFormat.span(.seconds(report.uptime))) ago")
         table.add(
             "connections",
             "open: \(connections.open), accepted: \(connections.accepted), "
@@ -37,7 +37,7 @@ struct Stats: AsyncParsableCommand {
         )
         table.add(
             "bodies",
-            "\(Words.size(report.bytes.received)) received, \(Words.size(report.bytes.sent)) sent"
+            "\(HumanFormat.size(report.bytes.received)) received, \(HumanFormat.size(report.bytes.sent)) sent"
         )
         let lookups = report.lookups
         table.add(
@@ -47,7 +47,7 @@ struct Stats: AsyncParsableCommand {
         let ready = report.readyAnswers
         table.add(
             "ready answers",
-            "\(Words.size(ready.bytes)), not there: \(ready.missing), expired: \(ready.expired), "
+            "\(HumanFormat.size(ready.bytes)), not there: \(ready.missing), expired: \(ready.expired), "
                 + "stale: \(ready.stale)"
         )
         table.add(
@@ -108,7 +108,7 @@ struct Stats: AsyncParsableCommand {
         table.add("time", "half", "90 %", "99 %", "longest", "timed")
         for (name, latency) in rows {
             let times = [latency.p50Ms, latency.p90Ms, latency.p99Ms, latency.maxMs]
-            table.add([name] + times.map(Words.time) + [String(latency.count)])
+            table.add([name] + times.map(HumanFormat.time) + [String(latency.count)])
         }
         return table.lines
     }

@@ -26,16 +26,16 @@ struct Status: AsyncParsableCommand {
         let health =
             report.state == .ok
             ? console.coloured("healthy", .good) : console.coloured("degraded", .bad)
-        let share = Words.share(cache.accountedBytes, of: cache.maxBytes)
+        let share = HumanFormat.share(cache.accountedBytes, of: cache.maxBytes)
         var table = Table(alignsRight: [false, false])
         table.add(
             "larderd",
-            shown: "\(report.version), up \(Words.span(.seconds(report.uptime))), \(health)"
+            shown: "\(report.version), up \(HumanFormat.span(.seconds(report.uptime))), \(health)"
         )
         table.add(
             "cache",
-            "\(Words.size(cache.accountedBytes)) of \(Words.size(cache.maxBytes)) (\(share)), "
-                + "\(Words.entries(cache.entries)), \(cache.evictions) evicted"
+            "\(HumanFormat.size(cache.accountedBytes)) of \(HumanFormat.size(cache.maxBytes)) (\(share)), "
+                + "\(HumanFormat.entries(cache.entries)), \(cache.evictions) evicted"
         )
         if report.pins.count > 0 { table.add("pins", describe(report.pins)) }
         if report.queue.unsettled + report.queue.failed > 0 {
@@ -43,7 +43,7 @@ struct Status: AsyncParsableCommand {
         }
         table.add(
             "on disk",
-            "\(Words.size(cache.databaseBytes)), and \(Words.size(cache.walBytes)) of log"
+            "\(HumanFormat.size(cache.databaseBytes)), and \(HumanFormat.size(cache.walBytes)) of log"
         )
         table.add("lookups", lookups(cache))
         table.add("now", "connections: \(report.connections), fetches: \(report.flights)")
@@ -59,7 +59,7 @@ struct Status: AsyncParsableCommand {
     private func describe(_ pins: PinStatus) -> String {
         let waiting = pins.waiting > 0 ? ", \(pins.waiting) waiting for their origins" : ""
         return
-            "\(pins.count), \(Words.size(pins.accountedBytes)) of \(Words.size(pins.maxBytes))\(waiting)"
+            "\(pins.count), \(HumanFormat.size(pins.accountedBytes)) of \(HumanFormat.size(pins.maxBytes))\(waiting)"
     }
 
     private func describe(_ queue: QueueStatus) -> String {
@@ -67,9 +67,9 @@ struct Status: AsyncParsableCommand {
         var words = states.joined(separator: ", ")
         if queue.stalled > 0 { words += ", of them stalled: \(queue.stalled)" }
         if let age = queue.oldestAgeMs {
-            words += ", the oldest for \(Words.span(.milliseconds(age)))"
+            words += ", the oldest for \(HumanFormat.span(.milliseconds(age)))"
         }
-        return "\(words), \(Words.size(queue.accountedBytes)) of \(Words.size(queue.maxBytes))"
+        return "\(words), \(HumanFormat.size(queue.accountedBytes)) of \(HumanFormat.size(queue.maxBytes))"
     }
 
     private func lookups(_ cache: CacheStatus) -> String {
@@ -78,7 +78,7 @@ struct Status: AsyncParsableCommand {
             (cache.hitRate.sixtyMinutes, "60 min"),
         ]
         let known = rates.compactMap { rate, span in
-            rate.map { "\(Words.percent($0)) in \(span)" }
+            rate.map { "\(HumanFormat.percent($0)) in \(span)" }
         }
         return (["hits: \(cache.hits), misses: \(cache.misses)"] + known).joined(separator: ", ")
     }

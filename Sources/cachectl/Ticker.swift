@@ -15,7 +15,7 @@ struct Ticker {
             var isDrawn = false
             // Work of less than a second needs no message.
             while (try? await Task.sleep(for: .seconds(1))) != nil {
-                console.draw("\(text), \(Words.span(clock.now - began))")
+                console.draw("\(text), \(HumanFormat.span(clock.now - began))")
                 isDrawn = true
             }
             if isDrawn { console.draw("") }
@@ -44,7 +44,7 @@ extension Console {
             guard isTold, clock.now - told > .milliseconds(500) else { continue }
             told = clock.now
             isDrawn = true
-            draw("\(Words.size(count)) so far")
+            draw("\(HumanFormat.size(count)) so far")
         }
     }
 

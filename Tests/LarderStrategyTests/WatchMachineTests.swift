@@ -242,7 +242,7 @@ struct WatchMachineTests {
     }
 }
 
-// MARK: Words of the tests
+// MARK: HumanFormat of the tests
 
 private let scope = Scope.own(uid: 1, account: .default)
 

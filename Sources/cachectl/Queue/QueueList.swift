@@ -92,8 +92,8 @@ struct QueueList: AsyncParsableCommand {
             scope: try whose.scope(options)
         )
         let now = WallClock.now()
-        func words(_ report: ModifierReport) -> ModifierWords {
-            ModifierWords(report: report, now: now)
+        func words(_ report: ModifierReport) -> ModifierFormatter {
+            ModifierFormatter(report: report, now: now)
         }
         return try await console.list(
             list,
@@ -129,7 +129,7 @@ struct QueueList: AsyncParsableCommand {
             wait?.until?.text ?? "-", report.answer.map { String($0.status) } ?? "-",
         ]
         if whose.areOthers {
-            fields.append(ModifierWords(report: report, now: WallClock.now()).owner)
+            fields.append(ModifierFormatter(report: report, now: WallClock.now()).owner)
         }
         return fields
     }

@@ -32,7 +32,7 @@ struct QueueShow: AsyncParsableCommand {
     }
 
     private func table(_ report: ModifierReport) -> Table {
-        let words = ModifierWords(report: report, now: WallClock.now())
+        let words = ModifierFormatter(report: report, now: WallClock.now())
         var table = Table(alignsRight: [false, false])
         func add(_ name: String, _ value: String?) {
             if let value { table.add(name, value) }
@@ -76,7 +76,7 @@ struct QueueShow: AsyncParsableCommand {
 }
 
 /// A modifier in words for a person.
-struct ModifierWords {
+struct ModifierFormatter {
     let report: ModifierReport
     let now: Timestamp
 
@@ -88,7 +88,7 @@ struct ModifierWords {
     }
 
     /// Since it was accepted.
-    var age: String { Words.age(report.acceptedAt) }
+    var age: String { HumanFormat.age(report.acceptedAt) }
 
     /// `PATCH https://api.example.com/articles/42`.
     var request: String { "\(report.request.method) \(report.request.url)" }
@@ -101,7 +101,7 @@ struct ModifierWords {
         guard let wait = report.waitingFor else { return nil }
         let end =
             wait.until.map {
-                ", in \(Words.span(Timestamp(milliseconds: $0.milliseconds).since(now)))"
+                ", in \(HumanFormat.span(Timestamp(milliseconds: $0.milliseconds).since(now)))"
             } ?? ""
         return thing(wait) + end
     }

@@ -64,7 +64,7 @@ extension WriteSelection {
                 )
             }
             for report in reports.prefix(Self.shownMax) {
-                let words = ModifierWords(report: report, now: WallClock.now())
+                let words = ModifierFormatter(report: report, now: WallClock.now())
                 console.note(line: "  \(words.request)    \(report.id)")
             }
             guard console.confirms("\(verb) \(count)?") else {

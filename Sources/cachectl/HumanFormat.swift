@@ -3,7 +3,7 @@ import LarderAPI
 import LarderModel
 
 /// Numbers as people say them.
-enum Words {
+enum HumanFormat {
     /// `512 MiB`, `1.5 GiB`, `17 B`.
     static func size(_ bytes: Int64) -> String {
         let units = ["B", "KiB", "MiB", "GiB", "TiB"]

@@ -1,8 +1,8 @@
 import LarderModel
 import Testing
 
-@Suite("Words of the modifier queue")
-struct ModifierWordsTests {
+@Suite("HumanFormat of the modifier queue")
+struct ModifierFormatterTests {
     @Test("A modifier's id is 1 to 128 letters, digits and five signs")
     func ids() throws {
         let longest = String(repeating: "a", count: 128)
