@@ -158,11 +158,11 @@ struct PlainRead {
         mutating func field() -> Field? {
             if skip("Host: ") || skip("host: ") { return .host }
             if skip("Connection: ") || skip("connection: ") { return .connection }
-            for name in Self.harmless where skip(name) { return .other }
+            for name in Self.ignoredHeaders where skip(name) { return .other }
             return nil
         }
 
-        private static let harmless: [StaticString] = [
+        private static let ignoredHeaders: [StaticString] = [
             "User-Agent: ", "user-agent: ", "Accept: ", "accept: ", "Accept-Encoding: ",
             "accept-encoding: ", "Accept-Language: ", "accept-language: ", "Larder-Client: ",
         ]
