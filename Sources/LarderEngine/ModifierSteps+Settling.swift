@@ -71,26 +71,26 @@ extension ModifierSteps {
         }
     }
 
-    private func tell(_ departed: DepartedModifier, _ fate: ModifierQueue.Outcome) async {
+    private func tell(_ departed: DepartedModifier, _ outcomeText: ModifierQueue.Outcome) async {
         let modifier = departed.whole.modifier
         let (scope, cause) = (context.store.key(for: modifier.scope), ChangeCause(modifier))
         await Variants.tell(departed.variants, scope, of: cause, in: context)
-        if !modifier.isAnswered { count(departed.whole, fate) }
-        if case .confirmed = fate {
+        if !modifier.isAnswered { count(departed.whole, outcomeText) }
+        if case .confirmed = outcomeText {
             let (owner, origin) = (modifier.scope, modifier.origin)
             context.watchers.credentialChanged(owner, at: origin, isRefused: false)
         }
-        guard fate != .cancelled, !isShownByRead(modifier.number) else { return }
+        guard outcomeText != .cancelled, !isShownByRead(modifier.number) else { return }
         // A read of its documents shows an entity that only effects name.
         for target in modifier.targets where !modifier.implied.contains(target) {
             reads.read(TargetName(scope, target), since: departed.revision)
         }
     }
 
-    private func count(_ whole: WholeModifier, _ fate: ModifierQueue.Outcome) {
-        let isRevert = if case .failed = fate { whole.showsSomething } else { false }
+    private func count(_ whole: WholeModifier, _ outcomeText: ModifierQueue.Outcome) {
+        let isRevert = if case .failed = outcomeText { whole.showsSomething } else { false }
         context.meter.count { counts in
-            switch fate {
+            switch outcomeText {
             case .confirmed: counts.modifiers.confirmed += 1
             case .cancelled: counts.modifiers.cancelled += 1
             case .failed:
@@ -110,7 +110,7 @@ extension ModifierSteps {
         isLast: Bool
     ) -> Settlement {
         let number = whole.modifier.number
-        let fate: Settlement.Outcome =
+        let outcomeText: Settlement.Outcome =
             switch outcome {
             case .cancelled: .cancelled
             case .failed(let reason):
@@ -120,7 +120,7 @@ extension ModifierSteps {
                 }
             case .confirmed: .confirmed(baseUpdate(for: whole, by: sent, isLast: isLast))
             }
-        var settlement = Settlement(number: number, outcome: fate, answer: answer(to: sent))
+        var settlement = Settlement(number: number, outcome: outcomeText, answer: answer(to: sent))
         settlement.variants = variantRows(of: whole)
         let isConditional = attempts.withLock { $0[sent]?.isConditional } ?? false
         settlement.reseeing = conflicts.renewal(

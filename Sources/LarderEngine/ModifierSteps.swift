@@ -279,22 +279,22 @@ extension Logger {
         _ verdict: ModifierVerdict,
         status: Int?
     ) {
-        let fate: String
+        let outcomeText: String
         switch verdict {
         case .confirmed, .accepted, .neverLeft: return
-        case .notNow, .serverFailed: fate = "put off"
-        case .refused: fate = "refused"
-        case .conflict: fate = "answered with another version"
-        case .authNeeded: fate = "refused for its credential"
-        case .noCredential: fate = "without its credential"
-        case .unclear: fate = "without a clear answer"
-        case .captive: fate = "answered by a captive portal"
+        case .notNow, .serverFailed: outcomeText = "put off"
+        case .refused: outcomeText = "refused"
+        case .conflict: outcomeText = "answered with another version"
+        case .authNeeded: outcomeText = "refused for its credential"
+        case .noCredential: outcomeText = "without its credential"
+        case .unclear: outcomeText = "without a clear answer"
+        case .captive: outcomeText = "answered by a captive portal"
         }
         notice(
             "a write was not confirmed",
             metadata: .larder([
                 .id: "\(modifier.id)", .origin: "\(modifier.origin)",
-                .uid: "\(modifier.scope.uid ?? 0)", .state: "\(fate)",
+                .uid: "\(modifier.scope.uid ?? 0)", .state: "\(outcomeText)",
                 .reason: "\(status.map { "\($0)" } ?? "no answer")",
             ])
         )

@@ -126,7 +126,7 @@ extension Finding {
 
     fileprivate init(_ count: Int64, _ state: ModifierState, _ whose: Monitor.FindingOwner) {
         let (one, many) = count == 1 ? ("write", "it") : ("writes", "them")
-        let fate =
+        let outcomeText =
             switch state {
             case .unknown: "may or may not have reached the server"
             case .conflict: "met a change of another device"
@@ -148,7 +148,7 @@ extension Finding {
         self.init(
             "queue",
             .warning,
-            "\(count) \(one)\(whose.words) \(fate)",
+            "\(count) \(one)\(whose.words) \(outcomeText)",
             fix: "See \(many): \(list)    \(help)    \(end): \(drop)"
         )
     }

@@ -40,7 +40,7 @@ struct CacheRoom {
             return isCleared || isReleased || cache.state.totals.evictions > before
         } catch {
             guard reserve.fitsInPlace(of: cache.database) else { return isCleared || isReleased }
-            cache.remake("the disk is full and nothing can be evicted", fate: .removed)
+            cache.remake("the disk is full and nothing can be evicted", oldFile: .removed)
             return cache.file != nil
         }
     }

@@ -46,7 +46,7 @@ extension CacheWriter {
         guard let file else { return tryAgain() }
         switch file.probe() {
         case .untouched: break
-        case .deleted: remake("\(database.path) was deleted", fate: .allowed)
+        case .deleted: remake("\(database.path) was deleted", oldFile: .allowed)
         case .lost(let what): remake("\(database.path): \(what) while it was in use")
         case .written:
             if file.isSound() {
@@ -117,7 +117,7 @@ extension CacheWriter {
 
     // MARK: Replacing the file
 
-    enum Fate {
+    enum OldFile {
         case setAside
         case removed
         case allowed
@@ -125,7 +125,7 @@ extension CacheWriter {
 
     func remake(_ error: StoreError) { remake(error.message, statement: error.statement) }
 
-    func remake(_ reason: String, fate: Fate = .setAside, statement: String? = nil) {
+    func remake(_ reason: String, oldFile: OldFile = .setAside, statement: String? = nil) {
         close(because: .noFile(reason: reason))
         let now = shared.now()
         guard recreations.allows(at: now) else {
@@ -135,9 +135,9 @@ extension CacheWriter {
         recreations.recreated(at: now)
         do throws(StoreError) {
             try folder?.ensure()
-            if fate == .setAside { try database.setAside() } else { try database.remove() }
+            if oldFile == .setAside { try database.setAside() } else { try database.remove() }
             try adopt(try makeOpening())
-            switch fate {
+            switch oldFile {
             case .setAside:
                 let finding = "\(reason): it was set aside as \(database.path).aside and recreated"
                 findings.add(finding, statement: statement)

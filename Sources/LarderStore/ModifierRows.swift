@@ -335,11 +335,11 @@ struct ModifierRows {
     func moveToDeadLetters(
         _ row: QueuedRow,
         _ reason: ModifierReason,
-        _ fates: [TargetFate],
+        _ outcomes: [TargetOutcome],
         _ step: Step
     ) throws(StoreError) {
         var added = 0
-        var rest = fates[...]
+        var rest = outcomes[...]
         for target in try state.targets.of(row.number) {
             var view = LostView()
             if !target.isEnded, case .lost(let lost)? = rest.popFirst() { view = lost }

@@ -118,7 +118,7 @@ struct Settling: WriterPart {
                 names.append(name)
             }
         }
-        let targets = try fates(of: names, settlement, read, now)
+        let targets = try outcomes(of: names, settlement, read, now)
         // Users read the shared row, so a stale mark makes the next read fetch it again.
         for name in waiting { try markStale(shared.sharedName(name.id)) }
         if isAnswer { for name in names + waiting { try forgetETag(of: name) } }
@@ -230,13 +230,13 @@ struct Settling: WriterPart {
         }
     }
 
-    private func fates(
+    private func outcomes(
         of names: [TargetName],
         _ settlement: Settlement,
         _ read: [TargetName: TargetBase],
         _ now: Timestamp
-    ) throws(StoreError) -> [(name: TargetName, fate: TargetFate)] {
-        var targets: [(name: TargetName, fate: TargetFate)] = []
+    ) throws(StoreError) -> [(name: TargetName, result: TargetOutcome)] {
+        var targets: [(name: TargetName, result: TargetOutcome)] = []
         var bases: [TargetName: TargetBase] = [:]
         for name in names {
             let known = bases[name]
@@ -248,8 +248,8 @@ struct Settling: WriterPart {
                 targets.append((name, .keep))
                 continue
             }
-            let (fate, next) = try fate(of: name, base, settlement.outcome, now)
-            targets.append((name, fate))
+            let (result, next) = try result(of: name, base, settlement.outcome, now)
+            targets.append((name, result))
             if let next { try noteChange(of: name, by: settlement, from: base, to: next) }
             bases[name] = next ?? base
         }
@@ -264,12 +264,12 @@ struct Settling: WriterPart {
         try state.targets.of(number).compactMap { isOpen && $0.isEnded ? nil : $0.name }
     }
 
-    private func fate(
+    private func result(
         of name: TargetName,
         _ base: TargetBase,
         _ outcome: Settlement.Outcome,
         _ now: Timestamp
-    ) throws(StoreError) -> (fate: TargetFate, base: TargetBase?) {
+    ) throws(StoreError) -> (result: TargetOutcome, base: TargetBase?) {
         switch outcome {
         case .cancelled: return (.keep, nil)
         case .failed(_, let view): return (.lost(view(name.id, base)), nil)

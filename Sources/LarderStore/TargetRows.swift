@@ -2,7 +2,7 @@ import LarderModel
 import LarderNormalize
 
 /// The result of a settled modifier for one of its targets.
-enum TargetFate {
+enum TargetOutcome {
     case keep
     case put(Entry, NewBody)
     /// An answer with the entities in it, to be kept normalized.
@@ -122,14 +122,14 @@ struct TargetRows {
         }
     }
 
-    /// Settles an unsettled modifier; `targets` has the fate of each change's target.
+    /// Settles an unsettled modifier; `targets` has the result of each change's target.
     ///
     /// With `waits`, the server has confirmed it. It stays until an answer has come for each shared
     /// row that it changes; `targets` are the others.
     func settle(
         _ settlement: Settlement,
         _ row: QueuedRow,
-        _ targets: [(name: TargetName, fate: TargetFate)],
+        _ targets: [(name: TargetName, result: TargetOutcome)],
         waits: Bool,
         _ step: Step
     ) throws(StoreError) {
@@ -139,7 +139,7 @@ struct TargetRows {
         try state.modifiers.note(settlement.theirs, row)
         var views: [ViewBefore] = []
         for name in targets.map(\.name).unique { views.append(try state.views.view(of: name)) }
-        for target in targets { try change(target.name, target.fate, step) }
+        for target in targets { try change(target.name, target.result, step) }
         if waits {
             let names = targets.map(\.name)
             for target in try of(number) {
@@ -166,16 +166,16 @@ struct TargetRows {
             told.answer = settlement.toldAnswer
         }
         if let reason {
-            try state.modifiers.moveToDeadLetters(row, reason, targets.map(\.fate), step)
+            try state.modifiers.moveToDeadLetters(row, reason, targets.map(\.result), step)
         } else {
             try state.modifiers.remember(number, outcome.state, step)
         }
     }
 
-    private func change(_ name: TargetName, _ fate: TargetFate, _ step: Step) throws(StoreError) {
+    private func change(_ name: TargetName, _ result: TargetOutcome, _ step: Step) throws(StoreError) {
         guard let row = try state.rows.find(name) else { return }
         let new: NewEntry
-        switch fate {
+        switch result {
         case .keep, .lost: return
         case .put(var entry, let body):
             let isSame = row.skeleton == nil && row.matches(entry)
