@@ -55,7 +55,7 @@ struct FollowPlan: Equatable {
     /// The stream has ended or could not be opened.
     ///
     /// `randomUnit` in 0..<1 is the random number for full jitter.
-    mutating func broke(_ error: LarderError, randomUnit: Double) -> BreakStep {
+    mutating func streamFailed(_ error: LarderError, randomUnit: Double) -> BreakStep {
         let mayHeal: Bool
         switch error {
         case .deleted:

@@ -47,7 +47,7 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
                         guard let next = try await stream.next() else { throw .cutOff }
                         update = next
                     } catch {
-                        if let told = try broke(error) { return told }
+                        if let told = try streamFailed(error) { return told }
                         continue
                     }
                     state = .reading(stream)
@@ -102,10 +102,10 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
         }
 
         /// The update for a broken stream, if the program gets one; throws permanent errors.
-        private mutating func broke(
+        private mutating func streamFailed(
             _ error: LarderError
         ) throws(LarderError) -> FollowUpdate<Value>? {
-            switch plan.broke(error, randomUnit: updates.time.randomUnit()) {
+            switch plan.streamFailed(error, randomUnit: updates.time.randomUnit()) {
             case .giveUp: throw error
             case .tryAgain(let pause, let isTold):
                 state = .apart(pause: pause)

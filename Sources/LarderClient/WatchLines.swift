@@ -50,7 +50,7 @@ package struct WatchLines: AsyncSequence, Sendable {
                         if let element = try await read(reader) { return element }
                     }
                 } catch {
-                    if let element = try broke(error) { return element }
+                    if let element = try streamFailed(error) { return element }
                 }
             }
         }
@@ -102,14 +102,14 @@ package struct WatchLines: AsyncSequence, Sendable {
         }
 
         /// The event for a broken stream, if the program gets one; throws permanent errors.
-        private mutating func broke(_ error: LarderError) throws(LarderError) -> Element? {
+        private mutating func streamFailed(_ error: LarderError) throws(LarderError) -> Element? {
             if error.problem?.kind == .sinceTooOld {
                 command.since = nil
                 command.options.initial = lines.command.options.initial
                 state = .apart(pause: nil)
                 return (.lost, [])
             }
-            switch plan.broke(error, randomUnit: lines.client.time.randomUnit()) {
+            switch plan.streamFailed(error, randomUnit: lines.client.time.randomUnit()) {
             case .giveUp: throw error
             case .tryAgain(let pause, let isTold):
                 state = .apart(pause: pause)

@@ -50,9 +50,9 @@ struct FetchPrinter {
                 case .fail(let failure): return .fail(failure)
                 }
             }
-            return plan.broke(CommandFailure(LarderError.cutOff))
+            return plan.streamFailed(CommandFailure(LarderError.cutOff))
         } catch let error as LarderError {
-            return plan.broke(CommandFailure(error))
+            return plan.streamFailed(CommandFailure(error))
         }
     }
 
@@ -115,7 +115,7 @@ extension FetchPrinter {
         } catch let error as LarderError {
             let failure = CommandFailure(error)
             if decided != nil { throw failure }
-            decided = plan.broke(failure).step
+            decided = plan.streamFailed(failure).step
         }
         if case .fail(let failure) = decided { throw failure }
     }

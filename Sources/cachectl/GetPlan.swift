@@ -56,8 +56,8 @@ struct GetPlan {
                     "\(name) is gone: the origin says so, or a write that waits to be sent"
                 )
             )
-        case .failed(let problem): broke(CommandFailure(.problem(problem))).step
-        case .end(.shutdown): broke(Self.shutdown).step
+        case .failed(let problem): streamFailed(CommandFailure(.problem(problem))).step
+        case .end(.shutdown): streamFailed(Self.shutdown).step
         case .end: ended()
         case .origin: .wait
         }
@@ -81,7 +81,7 @@ struct GetPlan {
         }
     }
 
-    func broke(_ failure: CommandFailure) -> FinalResult {
+    func streamFailed(_ failure: CommandFailure) -> FinalResult {
         guard case .holding(let snapshot) = state, isGoodEnough(snapshot) else {
             return .fail(failure.about(name))
         }

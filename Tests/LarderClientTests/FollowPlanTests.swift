@@ -17,7 +17,7 @@ struct FollowPlanTests {
         var plan = FollowPlan()
         #expect(plan.snapshotArrived(7, .cache) == .tell)
         #expect(plan.snapshotArrived(8, .network) == .tell)
-        _ = plan.broke(.cutOff, randomUnit: 0)
+        _ = plan.streamFailed(.cutOff, randomUnit: 0)
         #expect(plan.snapshotArrived(8, .cache) == .skip)
         #expect(plan.snapshotArrived(7, .cache) == .skip)
         #expect(plan.snapshotArrived(8, .network) == .skip)
@@ -38,9 +38,9 @@ struct FollowPlanTests {
         #expect(plan.deletionArrived() == .tell)
         #expect(plan.deletionArrived() == .skip)
         let gone = LarderError.problem(Problem(.deleted, "gone"))
-        #expect(plan.broke(gone, randomUnit: 0.5) == retry(30_000, isTold: false))
+        #expect(plan.streamFailed(gone, randomUnit: 0.5) == retry(30_000, isTold: false))
         #expect(plan.snapshotArrived(9, .network) == .tell)
-        #expect(plan.broke(gone, randomUnit: 0.5) == retry(30_000, isTold: true))
+        #expect(plan.streamFailed(gone, randomUnit: 0.5) == retry(30_000, isTold: true))
     }
 
     @Test("Pauses double up to a bound, by randomUnit; an outage is told once, a short one never")
@@ -48,15 +48,15 @@ struct FollowPlanTests {
         var plan = FollowPlan()
         let firsts = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]
         for (index, pause) in firsts.enumerated() {
-            let step = plan.broke(Self.refused, randomUnit: 1)
+            let step = plan.streamFailed(Self.refused, randomUnit: 1)
             #expect(step == retry(pause, isTold: index == 0))
         }
-        for _ in 0..<100 { _ = plan.broke(Self.refused, randomUnit: 1) }
-        #expect(plan.broke(Self.refused, randomUnit: 0.5) == retry(15_000, isTold: false))
+        for _ in 0..<100 { _ = plan.streamFailed(Self.refused, randomUnit: 1) }
+        #expect(plan.streamFailed(Self.refused, randomUnit: 0.5) == retry(15_000, isTold: false))
         plan.streamSpoke()
-        #expect(plan.broke(.cutOff, randomUnit: 0.5) == retry(250, isTold: false))
-        #expect(plan.broke(Self.refused, randomUnit: 0.5) == retry(500, isTold: true))
-        #expect(plan.broke(Self.refused, randomUnit: 0) == retry(0, isTold: false))
+        #expect(plan.streamFailed(.cutOff, randomUnit: 0.5) == retry(250, isTold: false))
+        #expect(plan.streamFailed(Self.refused, randomUnit: 0.5) == retry(500, isTold: true))
+        #expect(plan.streamFailed(Self.refused, randomUnit: 0) == retry(0, isTold: false))
     }
 
     @Test("An error that a second try cannot help ends the follower")
@@ -68,15 +68,15 @@ struct FollowPlanTests {
         ]
         for error in errors {
             var plan = FollowPlan()
-            #expect(plan.broke(error, randomUnit: 0) == .giveUp, "\(error)")
+            #expect(plan.streamFailed(error, randomUnit: 0) == .giveUp, "\(error)")
         }
         var plan = FollowPlan()
         #expect(
-            plan.broke(.other(ErrorTests.news), randomUnit: 0) == retry(0, isTold: true)
+            plan.streamFailed(.other(ErrorTests.news), randomUnit: 0) == retry(0, isTold: true)
         )
         for kind in [ProblemKind.unreachable, .timeout, .overloaded, .shuttingDown, .storage] {
             var plan = FollowPlan()
-            let step = plan.broke(.problem(Problem(kind, "x")), randomUnit: 0)
+            let step = plan.streamFailed(.problem(Problem(kind, "x")), randomUnit: 0)
             #expect(step == retry(0, isTold: true), "\(kind)")
         }
     }
