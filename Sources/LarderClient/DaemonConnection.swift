@@ -76,8 +76,8 @@ final class DaemonConnection: Sendable {
                 }
             }
             group.addTask {
-                let isOver = (try? await ClientTime.system.pause(limit)) != nil
-                return .failure(isOver ? .timedOut : .cancelled)
+                let isFinished = (try? await ClientTime.system.pause(limit)) != nil
+                return .failure(isFinished ? .timedOut : .cancelled)
             }
             defer { group.cancelAll() }
             return await group.next() ?? .failure(.cancelled)

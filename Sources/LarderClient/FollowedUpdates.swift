@@ -20,7 +20,7 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
             /// There is no stream; the iterator connects after the pause.
             case apart(pause: Duration?)
             case reading(FetchFrames.AsyncIterator)
-            case over
+            case finished
         }
 
         private let updates: FollowedUpdates
@@ -35,12 +35,12 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
         public mutating func next() async throws(LarderError) -> FollowUpdate<Value>? {
             while true {
                 switch state {
-                case .over: return nil
+                case .finished: return nil
                 case .apart(let pause):
                     if let pause { try await wait(pause) }
                     state = .reading(updates.frames.makeAsyncIterator())
                 case .reading(var stream):
-                    state = .over
+                    state = .finished
                     let update: FetchUpdate
                     do throws(LarderError) {
                         // The daemon ended the stream; it may be restarting.
@@ -67,7 +67,7 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
             do throws(CancellationError) {
                 try await updates.time.pause(pause)
             } catch {
-                state = .over
+                state = .finished
                 throw .cancelled
             }
         }
@@ -83,7 +83,7 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
                 do throws(LarderError) {
                     return .value(try await updates.read(snapshot))
                 } catch {
-                    state = .over
+                    state = .finished
                     throw error
                 }
             case .unchanged:

@@ -38,7 +38,7 @@ struct FetchSession<Printer: FetchPrinter> {
     var toldThrough = Revision(0)
     private(set) var isBeating = false
     private(set) var hasSaid = false
-    private(set) var isOver = false
+    private(set) var isFinished = false
     private(set) var started = Duration.zero
     private(set) var cacheTime: Duration?
     private(set) var networkTime: Duration?
@@ -70,14 +70,14 @@ struct FetchSession<Printer: FetchPrinter> {
         timers.set(request.timeout, .deadlineElapsed)
         await start(action)
         var events = mailbox.events.makeAsyncIterator()
-        while !isOver {
+        while !isFinished {
             if isToFollow { await beginFollowing(reader) }
             if hasSaid, !isBeating {
                 // Heartbeats start after the first frame, while the client waits for more.
                 isBeating = true
                 timers.beat(every: request.heartbeat, .heartbeatDue)
             }
-            guard !isOver, let event = await events.next() else { break }
+            guard !isFinished, let event = await events.next() else { break }
             await handle(event, reader)
         }
         jobs.finish()
@@ -284,14 +284,14 @@ struct FetchSession<Printer: FetchPrinter> {
     }
 
     mutating func say(_ word: FetchOutput) async {
-        guard !isOver else { return }
+        guard !isFinished else { return }
         hasSaid = true
         if !(await printer.print(word, beside: cached)) { nobodyReads() }
     }
 
     private mutating func nobodyReads() {
         machine.clientHungUp()
-        isOver = true
+        isFinished = true
     }
 }
 

@@ -7,7 +7,7 @@ final class Listeners: Sendable {
     private struct State {
         var next = 0
         var tell: [Int: @Sendable () -> Void] = [:]
-        var isOver = false
+        var isFinished = false
     }
 
     private let state = Mutex(State())
@@ -17,7 +17,7 @@ final class Listeners: Sendable {
     /// `tell` must be quick.
     func add(_ tell: @escaping @Sendable () -> Void) -> Int? {
         state.withLock { state in
-            guard !state.isOver else { return nil }
+            guard !state.isFinished else { return nil }
             state.next += 1
             state.tell[state.next] = tell
             return state.next
@@ -32,7 +32,7 @@ final class Listeners: Sendable {
     /// Tells all listeners of the event; with `isLast`, no other event follows.
     func tell(isLast: Bool = false) {
         let listeners = state.withLock { state in
-            state.isOver = state.isOver || isLast
+            state.isFinished = state.isFinished || isLast
             return Array(state.tell.values)
         }
         for tell in listeners { tell() }

@@ -234,10 +234,10 @@ final class ReadsAfterWrites: Sendable {
             return pausing
         }
         guard let pausing else { return .again }
-        let isOver = (try? await context.clock.sleep(for: pause)) != nil
+        let isFinished = (try? await context.clock.sleep(for: pause)) != nil
         return state.withLock { state in
             guard let row = state.rows[name], row.reading == pausing else { return .ended }
-            let isToBeRead = isOver && isWanted(row, name, origin)
+            let isToBeRead = isFinished && isWanted(row, name, origin)
             if isToBeRead {
                 state.rows[name]?.reading = .underWay(isAgain: false)
             } else {

@@ -73,7 +73,7 @@ extension WatchSession {
         guard !context.isDraining else {
             guard hasSent else { return .refused(.daemonEnds) }
             _ = await send([.end(WatchEndFrame(.shutdown, nil))])
-            return .over
+            return .finished
         }
         var frames: [WatchFrame] = []
         var told: [(EntryID, Revision)] = []

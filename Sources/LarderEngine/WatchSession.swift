@@ -14,7 +14,7 @@ struct WatchSession {
     }
 
     enum End {
-        case over
+        case finished
         case refused(Problem)
     }
 
@@ -72,10 +72,10 @@ struct WatchSession {
         case .readLog(let after, let through): return await readLog(after, through)
         case .tellLagged(let revision, let droppedAfter):
             _ = await send([.lagged(LaggedFrame(revision, droppedAfter: droppedAfter))])
-            return .over
-        case .end: return .over
+            return .finished
+        case .end: return .finished
         case .wait:
-            guard let event = await events.next(isolation: #isolation) else { return .over }
+            guard let event = await events.next(isolation: #isolation) else { return .finished }
             return await handle(event)
         }
     }
@@ -92,13 +92,13 @@ struct WatchSession {
             await hold(id)
             return nil
         case .timeElapsed: return await tellEnd(.timeout)
-        case .hungUp: return .over
+        case .hungUp: return .finished
         }
     }
 
     private mutating func tellEnd(_ outcome: WatchOutcome) async -> End {
         _ = await send([.end(WatchEndFrame(outcome, hub.told(number)))])
-        return .over
+        return .finished
     }
 
     /// Whether the time is over, and more was told than what was released in it: a stream that
@@ -112,11 +112,11 @@ struct WatchSession {
 
     /// Ends it in the middle, with no frame that says where to go on: the client comes back as it
     /// came.
-    func cut(because problem: Problem) -> End { hasSent ? .over : .refused(problem) }
+    func cut(because problem: Problem) -> End { hasSent ? .finished : .refused(problem) }
 
     mutating func send(_ frames: [WatchFrame]) async -> End? {
         hasSent = true
-        return await emit(frames) ? nil : .over
+        return await emit(frames) ? nil : .finished
     }
 
     // MARK: The log

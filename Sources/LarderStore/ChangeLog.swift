@@ -107,9 +107,9 @@ struct ChangeLog {
         try insert.run()
         state.rows += 1
         state.bytes += bytes
-        let isOver =
+        let isFinished =
             state.rows > Limits.changeLogRowsMax || state.bytes > Limits.changeLogBytesMax
-        if isOver { try trim(&state) }
+        if isFinished { try trim(&state) }
     }
 
     /// Empties the log, which begins again after this step: the step has more changes than fit.

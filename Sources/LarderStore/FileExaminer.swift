@@ -83,17 +83,17 @@ final class CheckBreak: Sendable {
     // (https://sqlite.org/c3ref/interrupt.html); the lock sees to that.
     private struct Running: @unchecked Sendable {
         var handle: OpaquePointer?
-        var isOver = false
+        var isFinished = false
     }
 
     private let running = Mutex(Running())
 
-    var isOver: Bool { running.withLock { $0.isOver } }
+    var isFinished: Bool { running.withLock { $0.isFinished } }
 
     /// Ends what runs, and whatever begins after it.
     func end() {
         running.withLock { running in
-            running.isOver = true
+            running.isFinished = true
             if let handle = running.handle { sqlite3_interrupt(handle) }
         }
     }
@@ -104,8 +104,8 @@ final class CheckBreak: Sendable {
         _ work: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value? {
         let mayBegin = running.withLock { running in
-            if !running.isOver { running.handle = connection.handle }
-            return !running.isOver
+            if !running.isFinished { running.handle = connection.handle }
+            return !running.isFinished
         }
         guard mayBegin else { return nil }
         defer { running.withLock { $0.handle = nil } }

@@ -35,7 +35,7 @@ package struct WatchMachine: Sendable {
         case catchingUp(after: Revision)
         case live
         case lagged(after: Revision)
-        case over
+        case finished
     }
 
     package enum ReadAction: Equatable, Sendable {
@@ -142,7 +142,7 @@ package struct WatchMachine: Sendable {
             let revision = max(released, told, waiting.end ?? told)
             waiting.append(Notice(revision: revision, content: .status(subject, newState)))
             return true
-        case .lagged, .over: return false
+        case .lagged, .finished: return false
         }
     }
 
@@ -151,7 +151,7 @@ package struct WatchMachine: Sendable {
     /// The reader has told all its notices; `released` is the last released revision.
     package mutating func readerIsReady(released: Revision) -> ReadAction {
         defer { checkInvariants() }
-        if case .over = state { return .end }
+        if case .finished = state { return .end }
         if case .listing = state { return .list }
         let notices = takeNotices()
         if !notices.isEmpty { return .tell(notices) }
@@ -168,12 +168,12 @@ package struct WatchMachine: Sendable {
             bookmarked = told
             return .tell([Notice(revision: told, content: content)])
         case .lagged(let after):
-            state = .over
+            state = .finished
             waiting = NoticeQueue()
             statuses = [:]
             forgetListed()
             return .tellLagged(Revision(after.number + 1), droppedAfter: after)
-        case .listing, .over:
+        case .listing, .finished:
             return .end
         }
     }

@@ -66,12 +66,12 @@ struct Larderd: ParsableCommand {
         if let fault = CacheFolder.fault(making: configuration.storage.cacheDirectory) {
             fail(fault, code: 78, configuration.log)
         }
-        let isOver = DispatchSemaphore(value: 0)
+        let isFinished = DispatchSemaphore(value: 0)
         Task(executorPreference: ThreadPoolExecutor()) {
             await serve(configuration)
-            isOver.signal()
+            isFinished.signal()
         }
-        isOver.wait()
+        isFinished.wait()
     }
 
     private func serve(_ configuration: Configuration) async {

@@ -13,7 +13,7 @@ struct ThreadPoolExecutorTests {
         private let flag = Mutex(false)
 
         var threadCount: Int { threads.withLock { $0.count } }
-        var isOver: Bool { flag.withLock { $0 } }
+        var isFinished: Bool { flag.withLock { $0 } }
 
         func noteThread() { _ = threads.withLock { $0.insert(pthread_self()) } }
         func end() { flag.withLock { $0 = true } }
@@ -53,7 +53,7 @@ struct ThreadPoolExecutorTests {
                 }
             }
         }
-        #expect(seen.isOver)
+        #expect(seen.isFinished)
     }
 }
 

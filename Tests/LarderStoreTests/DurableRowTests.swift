@@ -227,13 +227,13 @@ struct DurableRowTests {
     func neverBack(isKept: Bool) async throws {
         let (store, scope, id) = (temporary.store, temporary.scope, named("a"))
         try await temporary.answer("a", "0")
-        let isOver = Atomic<Bool>(false)
+        let isFinished = Atomic<Bool>(false)
         let broken = Mutex<String?>(nil)
         let reads = Mutex(0)
         let reader = Thread {
             guard let reader = try? store.makeReader() else { return }
             var last = 0
-            while !isOver.load(ordering: .relaxed) {
+            while !isFinished.load(ordering: .relaxed) {
                 let seen = Self.seen(scope, id, reader)
                 if !isKept { reader.endTransaction() }
                 if let seen, seen >= last {
@@ -250,7 +250,7 @@ struct DurableRowTests {
             let number = try await temporary.accept("m-\(value)", "a", effect: "\(value)")
             _ = try await temporary.confirm(number, "\(value)")
         }
-        isOver.store(true, ordering: .relaxed)
+        isFinished.store(true, ordering: .relaxed)
         while !reader.isFinished { await Task.yield() }
         #expect(broken.withLock { $0 } == nil)
         #expect(reads.withLock { $0 } > 0)

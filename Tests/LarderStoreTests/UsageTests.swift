@@ -110,7 +110,7 @@ struct UsageTests {
         let connection = try temporary.store.database.openReader(cacheBytes: 0)
         let checkBreak = CheckBreak()
         #expect(try connection.quickCheck(until: checkBreak) == [])
-        #expect(!checkBreak.isOver)
+        #expect(!checkBreak.isFinished)
         checkBreak.end()
         #expect(try connection.quickCheck(until: checkBreak) == nil)
     }
@@ -128,7 +128,7 @@ struct UsageTests {
                 }
             }
         }
-        #expect(checkBreak.isOver)
+        #expect(checkBreak.isFinished)
     }
 
     @Test("Only one check runs at a time, and it finds a damaged file")

@@ -40,9 +40,9 @@ struct FetchObserver {
         self.follows = follows
     }
 
-    private var isOver: Bool { frames.contains(.end) || frames.contains(.refusal) }
+    private var isFinished: Bool { frames.contains(.end) || frames.contains(.refusal) }
     /// Whether everything that was asked is answered.
-    private var isSettled: Bool { isOver || frames.contains(.open) }
+    private var isSettled: Bool { isFinished || frames.contains(.open) }
     private var firstOfCache: FetchEvent? { seen.first { $0.isFromCache } }
     private var hadHit: Bool { firstOfCache == .cacheFresh || firstOfCache == .cacheStale }
     private var isDeletedByWrite: Bool { seen.contains(.cacheDeletion) }
@@ -50,7 +50,7 @@ struct FetchObserver {
 
     mutating func saw(_ event: FetchEvent, _ reaction: FetchReaction) {
         let new = Self.frames(reaction)
-        if isOver || seen.contains(.clientHungUp) {
+        if isFinished || seen.contains(.clientHungUp) {
             expect(new.isEmpty, "nothing follows the end")
             return
         }
@@ -170,7 +170,7 @@ struct FetchObserver {
             expect(isSettled || seen.contains(.clientHungUp), "nothing is waited for any more")
         }
         let isDeleted = seen.contains(.networkDeleted)
-        if isOver, hadNews, policy != .networkOnly, !isDeleted {
+        if isFinished, hadNews, policy != .networkOnly, !isDeleted {
             // A client of an answer that was read in time is never sent away with nothing.
             expect(!frames.contains(.refusal), "what is cached is given")
         }

@@ -169,7 +169,7 @@ struct WatchMachineTests {
             told += notices.count
         }
         #expect(told == Limits.watchNoticesMax)
-        #expect(machine.state == .over)
+        #expect(machine.state == .finished)
     }
 
     @Test("A step that does not fit whole is dropped whole")

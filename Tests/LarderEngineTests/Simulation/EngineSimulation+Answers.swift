@@ -250,7 +250,7 @@ extension EngineSimulation {
                 try settle()
             }
         }
-        for _ in 0..<400 where try !isOver() {}
+        for _ in 0..<400 where try !isFinished() {}
         let left = judges.flatMap { $0.queues.first?.unsettled ?? [] }
         try require(left.isEmpty, "P-02: \(left) never end")
         for _ in 0..<20 where !daemon.hasCache {
@@ -294,7 +294,7 @@ extension EngineSimulation {
     }
 
     /// Does what brings the end nearer.
-    private func isOver() throws -> Bool {
+    private func isFinished() throws -> Bool {
         let left = judges.flatMap { $0.queues.first?.unsettled ?? [] }
         if let request = origin.waiting.first {
             answerWell(request)
