@@ -202,7 +202,7 @@ extension EngineContext {
     ) async throws(UpstreamError) -> UpstreamReply {
         let (departures, departure) = AsyncStream<Void>.makeStream()
         // Cancelled as this returns.
-        async let _: Void = originStates.noteSilence(of: request.origin.name, after: departures)
+        async let _: Void = originStates.noteResponseTimeout(of: request.origin.name, after: departures)
         let reply = try await upstream.ask(request) {
             onSent()
             departure.finish()

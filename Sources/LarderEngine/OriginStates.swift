@@ -180,7 +180,7 @@ struct OriginStates: EnginePart {
 
     func noteFailure(of name: OriginName, _ error: UpstreamError) {
         if error.isConnectFailure { noteConnectFailure(name) }
-        if case .timedOut = error { noteSilence(name) }
+        if case .timedOut = error { noteResponseTimeout(name) }
     }
 
     // MARK: Results of requests
@@ -202,15 +202,15 @@ struct OriginStates: EnginePart {
         note(origin) { $0.connectFailed(now: $1) }
     }
 
-    func noteSilence(_ origin: OriginName) {
-        note(origin) { $0.fellSilent(now: $1) }
+    func noteResponseTimeout(_ origin: OriginName) {
+        note(origin) { $0.responseTimedOut(now: $1) }
     }
 
     /// Notes that no answer has come for some time since the request left.
-    func noteSilence(of origin: OriginName, after departures: AsyncStream<Void>) async {
+    func noteResponseTimeout(of origin: OriginName, after departures: AsyncStream<Void>) async {
         for await _ in departures { break }
         guard (try? await clock.sleep(for: Limits.silenceTime)) != nil else { return }
-        noteSilence(origin)
+        noteResponseTimeout(origin)
     }
 
     func notePortal(_ origin: OriginName) {

@@ -55,7 +55,7 @@ package struct OriginHealth: Equatable, Sendable {
     }
 
     /// A request has had no answer for ``Limits/silenceTime``; the request itself goes on.
-    package mutating func fellSilent(now: Timestamp) -> Bool {
+    package mutating func responseTimedOut(now: Timestamp) -> Bool {
         become(.offline, now)
     }
 

@@ -7,7 +7,7 @@ struct OriginHealthTests {
     enum Event: CaseIterable, Sendable {
         case answered
         case connectFailed
-        case fellSilent
+        case responseTimedOut
         case portalAnswered
     }
 
@@ -30,7 +30,7 @@ struct OriginHealthTests {
         switch event {
         case .answered: health.answered(now: later)
         case .connectFailed: health.connectFailed(now: later)
-        case .fellSilent: health.fellSilent(now: later)
+        case .responseTimedOut: health.responseTimedOut(now: later)
         case .portalAnswered: health.portalAnswered(now: later)
         }
     }
@@ -74,7 +74,7 @@ struct OriginHealthTests {
     @Test(
         "The last request decides, whatever was before",
         arguments: [
-            (.answered, .online), (.connectFailed, .offline), (.fellSilent, .offline),
+            (.answered, .online), (.connectFailed, .offline), (.responseTimedOut, .offline),
             (.portalAnswered, .captive),
         ] as [(Event, OriginHealth.State)]
     )
