@@ -67,7 +67,7 @@ struct EffectCheck: Sendable {
         var attempt = machine.started(at: url, hasValidators: false)
         do throws(UpstreamError) {
             while true {
-                guard !context.originStates.isOfflineByHand(origin.name) else { return .notNow }
+                guard !context.originStates.isManuallyOffline(origin.name) else { return .notNow }
                 let request = UpstreamRequest(
                     origin: origin,
                     url: attempt.url,

@@ -332,7 +332,7 @@ struct FlightStarter: Sendable {
     ) {
         let origin = request.origin
         // Nothing leaves for it.
-        guard !context.originStates.isOfflineByHand(origin.name) else {
+        guard !context.originStates.isManuallyOffline(origin.name) else {
             return tell(.failed(Problem(offline: origin.name)))
         }
         let plan = Flight.Plan(

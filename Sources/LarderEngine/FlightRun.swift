@@ -106,7 +106,7 @@ struct FlightRun: ~Copyable {
 
     private mutating func ask(_ attempt: FlightMachine.Attempt) async -> Step {
         // An operator may have set the origin offline since the flight started.
-        guard !context.originStates.isOfflineByHand(plan.origin.name) else {
+        guard !context.originStates.isManuallyOffline(plan.origin.name) else {
             _ = machine.gaveUp()
             return .finish(.failed(Problem(offline: plan.origin.name)))
         }

@@ -44,7 +44,7 @@ struct ModifierAttempt: Sendable {
 
     /// Returns nil if the end of the daemon interrupts the attempt: its outcome is then unknown.
     func run() async -> End? {
-        guard !context.originStates.isOfflineByHand(origin.name) else {
+        guard !context.originStates.isManuallyOffline(origin.name) else {
             return End(verdict: .neverLeft)
         }
         var url = facts.flight.url

@@ -134,14 +134,14 @@ final class OriginWaiters: Sendable {
     /// Returns the callbacks to call because the origin is back.
     func changed(
         _ name: OriginName,
-        _ condition: () -> (isDown: Bool, isOfflineByHand: Bool)
+        _ condition: () -> (isDown: Bool, isManuallyOffline: Bool)
     ) -> (told: [@Sendable () -> Void], action: ProbeMachine.LoopAction) {
         change(name) { watched in
             let new = condition()
             let wasShut = watched.isShut
-            watched.isShut = new.isDown || new.isOfflineByHand
+            watched.isShut = new.isDown || new.isManuallyOffline
             let told = wasShut && !watched.isShut ? watched.waiting.values.map(\.tell) : []
-            guard new.isDown, !new.isOfflineByHand else {
+            guard new.isDown, !new.isManuallyOffline else {
                 watched.machine.cameBack()
                 return (told, .nothing)
             }

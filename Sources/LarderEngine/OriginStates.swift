@@ -14,10 +14,10 @@ struct OriginStates: EnginePart {
     let context: EngineContext
 
     func isDown(_ name: OriginName) -> Bool {
-        isOfflineByHand(name) || context.health[name]?.isDown ?? false
+        isManuallyOffline(name) || context.health[name]?.isDown ?? false
     }
 
-    func isOfflineByHand(_ name: OriginName) -> Bool {
+    func isManuallyOffline(_ name: OriginName) -> Bool {
         context.offline.withLock { $0.contains(name) }
     }
 
@@ -39,11 +39,11 @@ struct OriginStates: EnginePart {
 
     func changed(_ name: OriginName) {
         let (told, action) = context.watch.changed(name) {
-            (context.health[name]?.isDown ?? false, isOfflineByHand(name))
+            (context.health[name]?.isDown ?? false, isManuallyOffline(name))
         }
         begin(action, for: name)
         context.watchers.originChanged(name) {
-            let state = isOfflineByHand(name) ? .offline : context.health[name]?.state ?? .unknown
+            let state = isManuallyOffline(name) ? .offline : context.health[name]?.state ?? .unknown
             return state.rawValue
         }
         for tell in told { tell() }
@@ -313,7 +313,7 @@ extension OriginStates {
     /// is.
     func condition(of name: OriginName, toldTo asker: ClientStatus?) -> OriginCondition {
         let health = context.health[name] ?? OriginHealth(now: clock.now())
-        let (isOffline, now) = (isOfflineByHand(name), clock.monotonic())
+        let (isOffline, now) = (isManuallyOffline(name), clock.monotonic())
         var condition = OriginCondition(
             state: isOffline ? .offline : .init(rawValue: health.state.rawValue),
             since: health.state == .unknown && !isOffline ? nil : .init(health.since),

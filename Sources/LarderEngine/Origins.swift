@@ -86,7 +86,7 @@ package struct Origins: EnginePart {
             try keeping.remove(name)
             context.replaceOrigins(context.origins.without(name))
         }
-        if context.originStates.isOfflineByHand(name) { try await remember(name, isOffline: false) }
+        if context.originStates.isManuallyOffline(name) { try await remember(name, isOffline: false) }
     }
 
     /// Reloads the configuration with `body`, which may refuse it.
@@ -196,7 +196,7 @@ package struct Origins: EnginePart {
         guard !isOffline || count < Limits.offlineOriginsMax else {
             throw Problem(.overloaded, "\(Limits.offlineOriginsMax) origins are offline already")
         }
-        if context.originStates.isOfflineByHand(name) != isOffline {
+        if context.originStates.isManuallyOffline(name) != isOffline {
             try await remember(name, isOffline: isOffline)
         }
         return report(context.origins[name] ?? KnownOrigin(origin, from: .implicit))
@@ -255,7 +255,7 @@ package struct Origins: EnginePart {
         for uid: UInt32
     ) async throws(Problem) -> OriginCheckReport {
         let origin = try context.origin(named: name, for: uid)
-        guard !context.originStates.isOfflineByHand(name) else { throw Problem(offline: name) }
+        guard !context.originStates.isManuallyOffline(name) else { throw Problem(offline: name) }
         let url = try checkedURL(path, of: origin)
         let began = clock.monotonic()
         let check = await context.upstream.check(

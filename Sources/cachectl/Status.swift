@@ -93,11 +93,11 @@ struct Status: AsyncParsableCommand {
             }
         let state = console.coloured(TerminalText(condition.state.rawValue), colour)
         let since = condition.since.map { " since \($0.text)" } ?? ""
-        let byHand = condition.offline ? " by hand" : ""
+        let manually = condition.offline ? " by hand" : ""
         let account = condition.retryAfterFor.map { " for \($0)" } ?? ""
         let rest = condition.retryAfterUntil.map {
             ", no background requests\(account) until \($0.text)"
         }
-        return "\(origin.name) (\(origin.baseURL)): \(state)\(byHand)\(since)\(rest ?? "")"
+        return "\(origin.name) (\(origin.baseURL)): \(state)\(manually)\(since)\(rest ?? "")"
     }
 }
