@@ -212,7 +212,7 @@ extension EngineContext {
     }
 
     /// Retries the work until it succeeds, because what it writes must not be lost.
-    func untilDone(_ trouble: Logger.Message, _ work: () async throws(StoreError) -> Void) async {
+    func retryUntilSuccess(_ trouble: Logger.Message, _ work: () async throws(StoreError) -> Void) async {
         var pause = Limits.modifierRetryBase
         while !Task.isCancelled {
             do throws(StoreError) {

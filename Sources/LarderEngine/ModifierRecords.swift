@@ -27,7 +27,7 @@ struct ModifierRecords: Sendable {
         var found = FoundRecords()
         var paused: [(scope: Scope, lane: Lane)] = []
         var failed: Set<ModifierNumber> = []
-        await context.untilDone("the modifiers were not read") { () async throws(StoreError) in
+        await context.retryUntilSuccess("the modifiers were not read") { () async throws(StoreError) in
             try await self.context.store.modifiers.correctMoments(now: self.context.clock.now())
             found = try await self.found(after: nil, isStart: true)
             paused = try await self.context.store.modifiers.pausedLanes()
@@ -102,7 +102,7 @@ struct ModifierRecords: Sendable {
     func moveToDeadLetters(_ unreadable: [ModifierNumber], _ group: inout DiscardingTaskGroup) {
         for number in unreadable {
             group.addTask {
-                await self.context.untilDone("an unreadable modifier was not settled") {
+                await self.context.retryUntilSuccess("an unreadable modifier was not settled") {
                     () async throws(StoreError) in
                     try await self.context.store.modifiers.failUnreadable(
                         [number],

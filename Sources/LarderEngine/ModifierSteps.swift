@@ -227,7 +227,7 @@ final class ModifierSteps: Sendable {
         }
         let ready = update
         var transition: ModifierTransition?
-        await context.untilDone("a modifier's state was not written") {
+        await context.retryUntilSuccess("a modifier's state was not written") {
             () async throws(StoreError) in
             transition = try await self.context.store.modifiers.update(ready)
         }

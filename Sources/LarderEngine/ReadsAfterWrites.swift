@@ -197,7 +197,7 @@ final class ReadsAfterWrites: Sendable {
 
     /// The row was read, or cannot be.
     private func end(_ name: TargetName, upTo revision: Revision) async {
-        await context.untilDone("a read was not noted") { () async throws(StoreError) in
+        await context.retryUntilSuccess("a read was not noted") { () async throws(StoreError) in
             try await self.context.store.modifiers.readEnded(name, upTo: revision)
         }
         state.withLock { state in
