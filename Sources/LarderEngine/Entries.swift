@@ -255,7 +255,7 @@ extension EntryReader {
     /// too large for a row.
     fileprivate func batch(_ ids: [EntryID]) throws(StoreError) -> [BatchFrame] {
         defer { reader.endTransaction() }
-        return try reader.atOneMoment { () throws(StoreError) in
+        return try reader.inConsistentSnapshot { () throws(StoreError) in
             var left = Limits.batchBytesMax
             return try ids.map { id throws(StoreError) in try frame(of: id, &left) }
         }

@@ -155,7 +155,7 @@ struct EntryReader {
         if let name = id.entity {
             return try marks.marked(view(of: name, expanding: depth), of: id)
         }
-        return try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
+        return try reader.inConsistentSnapshot { () throws(StoreError) -> EntryView<Row>? in
             try marks.marked(unmarked(of: id, in: lookupScopes, row: row), of: id)
         }
     }
@@ -165,7 +165,7 @@ struct EntryReader {
         in lookupScopes: LookupScopes?,
         row: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
-        try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
+        try reader.inConsistentSnapshot { () throws(StoreError) -> EntryView<Row>? in
             var overlay = Overlay.none
             if form == .view {
                 if let changes = try reader.targets.changes(ofVariant: id, scope) {
@@ -380,7 +380,7 @@ extension EntryReader {
         expanding depth: Int = Limits.entityExpansionMax
     ) throws(StoreError) -> EntryView<Row>? {
         for place in context.lookupScopes(scope, EntryID(name)).scopes {
-            let view: EntryView<Row>? = try reader.atOneMoment { () throws(StoreError) in
+            let view: EntryView<Row>? = try reader.inConsistentSnapshot { () throws(StoreError) in
                 try self.view(of: name, at: url ?? EntryID(name), in: place, depth)
             }
             if let view { return view }

@@ -47,7 +47,7 @@ extension Entries {
         let id = entry.id
         let path = (try? WebURL(id.text)).flatMap { settings.path(of: $0) } ?? "/"
         return try await context.read { reader throws(StoreError) in
-            try reader.atOneMoment { () throws(StoreError) in
+            try reader.inConsistentSnapshot { () throws(StoreError) in
                 var explanation = explanation
                 let row = try reader.withEntry(place, id, now: now, isUse: false) { row in
                     (row.normalized(in: place), row.chunkedBody, row.withBody { Array($0) })

@@ -91,7 +91,7 @@ package struct AnswerReader {
         isUse: Bool = true,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
-        try reader.atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
+        try reader.inConsistentSnapshot { () throws(StoreError) -> ShownRow<Value>? in
             if reader.isHidden(id, in: scope, from: lookup.scope) { return nil }
             func found(_ row: borrowing EntryRow) -> FoundRow<Value> {
                 row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
@@ -258,7 +258,7 @@ package struct AnswerReader {
         }
     }
 
-    /// Puts a normalized answer together: call it within ``atOneMoment(_:)`` with the read of its
+    /// Puts a normalized answer together: call it within ``inConsistentSnapshot(_:)`` with the read of its
     /// row.
     package func rebuild(
         _ row: NormalizedRow,

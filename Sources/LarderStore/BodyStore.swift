@@ -232,7 +232,7 @@ package struct ChunkSource {
         return chunk
     }
 
-    /// All chunks of a body: call it within ``atOneMoment(_:)`` with the read of its row.
+    /// All chunks of a body: call it within ``inConsistentSnapshot(_:)`` with the read of its row.
     ///
     /// Nil when one is missing or damaged.
     package func whole(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {

@@ -111,7 +111,7 @@ package final class StoreReader {
 
     func letStateGo() { openedState?.letGo() }
 
-    /// The reader of `state.db`, which sees one commit from now on within ``atOneMoment(_:)``.
+    /// The reader of `state.db`, which sees one commit from now on within ``inConsistentSnapshot(_:)``.
     func stateReader() throws(StoreError) -> StateReader {
         notes?.looksIntoState = true
         return try openStateReader()

@@ -22,7 +22,7 @@ struct BatchReadTests {
     ) async throws -> [ReadRow?] {
         let ids = try ids.map { try EntryID($0) }
         return try await store.read { reader throws(StoreError) in
-            try reader.atOneMoment { () throws(StoreError) in
+            try reader.inConsistentSnapshot { () throws(StoreError) in
                 var rows: [ReadRow?] = []
                 for id in ids { rows.append(try Self.row(scope, id, reader)) }
                 return rows

@@ -28,7 +28,7 @@ struct DurableRowFaultTests {
         let new = NewModifier.changing(["a"], "one", scope, effect: "{}")
         let reader = try store.makeReader()
         var rounds = 0
-        let (changes, revision) = try reader.atOneMoment { () throws(StoreError) in
+        let (changes, revision) = try reader.inConsistentSnapshot { () throws(StoreError) in
             let changes = try reader.targets.target(scope, id)?.changes ?? []
             if rounds == 0 {
                 _ = try store.commits.submitBlocking { writer throws(StoreError) in

@@ -420,7 +420,7 @@ extension DurableSimulation {
 
     private func shown(_ id: String, _ reader: StoreReader) throws -> Shown {
         let scope = scope
-        return try reader.atOneMoment { () throws(StoreError) -> Shown in
+        return try reader.inConsistentSnapshot { () throws(StoreError) -> Shown in
             Shown(
                 entry: try reader.entry(scope, named(id), now: .epoch),
                 pending: try reader.targets.target(scope, named(id))?.changes.map(\.modifier) ?? [],

@@ -416,7 +416,7 @@ extension TemporaryStore {
 extension StoreReader {
     /// What a user sees under an id: the own row, else the shared one; nil for a miss.
     fileprivate func sharedText(_ id: String, _ scope: ScopeKey) throws(StoreError) -> String? {
-        try atOneMoment { () throws(StoreError) in
+        try inConsistentSnapshot { () throws(StoreError) in
             for place in places(of: scope) {
                 let shown = try answers.shownRow(
                     place,

@@ -12,7 +12,7 @@ extension StoreReader {
     ///
     /// For another run the reader first opens both files, until neither is ahead. `state.db` then
     /// decides for every durable row, so that no settlement makes the reads run once more.
-    package func atOneMoment<Value>(
+    package func inConsistentSnapshot<Value>(
         _ work: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         guard cache.hold == .none else { return try work() }
