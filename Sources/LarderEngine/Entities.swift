@@ -71,7 +71,7 @@ package struct Entities: EnginePart {
                 hidesShared: context.hidesShared(EntryID(name), scope)
             )
             let step = try await store.delete(removal, now: clock.now())
-            return step ?? store.changes.released
+            return step ?? store.changes.published
         }
     }
 }

@@ -38,7 +38,7 @@ extension FetchSession {
     mutating func readFollowed(_ reader: StoreReader) async {
         guard let following else { return }
         following.rowIsRead()
-        let released = context.store.changes.released
+        let published = context.store.changes.published
         var before: Machine?
         do throws(StoreError) {
             let row = try await Entries(context: context).answer(
@@ -73,7 +73,7 @@ extension FetchSession {
                 guard told != (deletion.status, deletion.source) else { break }
                 await tellDeleted(deletion, .cache())
             }
-            toldThrough = released
+            toldThrough = published
         } catch {
             // The next heartbeat reads the row again, as nothing of it was shown.
             if let before { machine = before }

@@ -47,7 +47,7 @@ struct FetchSession<Printer: FetchPrinter> {
 
     mutating func run(_ reader: StoreReader) async {
         started = context.clock.monotonic()
-        toldThrough = context.store.changes.released
+        toldThrough = context.store.changes.published
         do throws(StoreError) {
             cached = try await lookUp(reader)
         } catch {

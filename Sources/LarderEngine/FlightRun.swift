@@ -72,7 +72,7 @@ struct FlightRun: ~Copyable {
     private mutating func depart() {
         finished()
         read = context.reads.departed(try? EntryID(url), in: plan.key.scope)
-        start = context.store.changes.released
+        start = context.store.changes.published
         // Without a number nothing is split off: only a full disk has none.
         if plan.rules != nil { number = try? context.store.nextRevision() }
     }

@@ -30,7 +30,7 @@ final class WatchHub: Sendable {
         var next = 0
         var perUser = Shares<UInt32?>(each: Limits.watchersPerUserMax)
         var places: [Place: Set<Int>] = [:]
-        var released = Revision(0)
+        var published = Revision(0)
         var origins: [OriginName: String] = [:]
         /// Scopes whose credential an origin refused.
         var refused: [OriginName: Set<Scope>] = [:]
@@ -75,7 +75,7 @@ final class WatchHub: Sendable {
                 since: since,
                 listsFirst: listsFirst,
                 hasBookmarks: hasBookmarks,
-                released: state.released
+                published: state.published
             )
             let number = state.next
             state.next += 1
@@ -116,34 +116,34 @@ final class WatchHub: Sendable {
     // MARK: Steps of a watcher
 
     func next(_ number: Int) -> WatchMachine.ReadAction {
-        change(number) { machine, released in machine.readerIsReady(released: released) } ?? .end
+        change(number) { machine, published in machine.readerIsReady(published: published) } ?? .end
     }
 
     func beatIsDue(_ number: Int) -> WatchMachine.BeatAction {
         // A heartbeat covers all changes before it, even if ``run()`` has not taken them yet.
         distribute()
-        return change(number) { machine, released in machine.beatIsDue(released: released) }
-            ?? .beat(released)
+        return change(number) { machine, published in machine.beatIsDue(published: published) }
+            ?? .beat(published)
     }
 
     /// The revision up to which the machines have everything.
-    var released: Revision { state.withLock { $0.released } }
+    var published: Revision { state.withLock { $0.published } }
 
     /// The revision up to which a watcher was told everything.
     func told(_ number: Int) -> Revision {
-        state.withLock { $0.watchers[number]?.machine.told ?? $0.released }
+        state.withLock { $0.watchers[number]?.machine.told ?? $0.published }
     }
 
     /// Does something with a watcher's machine; nil for one that has left.
     @discardableResult
     func change<Result>(
         _ number: Int,
-        _ body: (inout WatchMachine, _ released: Revision) -> Result
+        _ body: (inout WatchMachine, _ published: Revision) -> Result
     ) -> Result? {
         state.withLock { state in
             guard var watcher = state.watchers.removeValue(forKey: number) else { return nil }
             watcher.isWoken = false
-            let result = body(&watcher.machine, state.released)
+            let result = body(&watcher.machine, state.published)
             state.watchers[number] = watcher
             return result
         }
@@ -170,9 +170,9 @@ final class WatchHub: Sendable {
     }
 
     private func take(_ state: inout State, _ waking: inout [@Sendable () -> Void]) {
-        let before = state.released
+        let before = state.published
         let batch = feed.take()
-        state.released = batch.released
+        state.published = batch.published
         if batch.isCut {
             for number in Array(state.watchers.keys) {
                 Self.tell(number, &state, &waking) { $0.releaseWasCut(after: before) }
@@ -183,7 +183,7 @@ final class WatchHub: Sendable {
                 if let watcher = state.watchers[number], change.hiddenFrom.contains(watcher.scope) {
                     continue
                 }
-                Self.tell(number, &state, &waking) { $0.released(change) }
+                Self.tell(number, &state, &waking) { $0.published(change) }
                 if case .remapped(let id, let real) = change.event {
                     Self.rename(id, as: real, of: number, &state)
                 }
@@ -258,10 +258,10 @@ final class WatchHub: Sendable {
     ) {
         guard !numbers.isEmpty else { return }
         take(&state, &waking)
-        let released = state.released
+        let published = state.published
         for number in numbers {
             Self.tell(number, &state, &waking) { machine in
-                machine.statusChanged(subject, newState, released: released)
+                machine.statusChanged(subject, newState, published: published)
             }
         }
     }

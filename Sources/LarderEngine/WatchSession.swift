@@ -101,11 +101,11 @@ struct WatchSession {
         return .finished
     }
 
-    /// Whether the time is over, and more was told than what was released in it: a stream that
+    /// Whether the time is over, and more was told than what was published in it: a stream that
     /// always has something to tell ends too.
     private mutating func isOverTime() -> Bool {
         guard let deadline, context.clock.monotonic() >= deadline else { return false }
-        let last = lastInTime ?? hub.released
+        let last = lastInTime ?? hub.published
         lastInTime = last
         return hub.told(number) > last
     }
@@ -132,8 +132,8 @@ struct WatchSession {
                 showing: { cancellation.covers($0) }
             )
             if let page {
-                hub.change(number) { machine, released in
-                    machine.pageWasRead(page.changes, through: page.through, released: released)
+                hub.change(number) { machine, published in
+                    machine.pageWasRead(page.changes, through: page.through, published: published)
                 }
             } else if hasSent {
                 hub.change(number) { machine, _ in machine.pageWasGone() }

@@ -4,14 +4,14 @@ import Synchronization
 /// Changes of the writer in revision order, for the task that notifies watchers; guarded by a lock.
 ///
 /// A revision is *open* from when the writer assigns it to a step until the step's group is
-/// committed or given up. The changes of a group are *released* together, when every reader of
+/// committed or given up. The changes of a group are *published* together, when every reader of
 /// either file sees them. While no client watches, the feed keeps nothing: the logs have the
 /// changes.
 package final class ChangeFeed: Sendable {
     package struct Batch: Sendable {
         package var changes: [Change]
         /// Everything up to it was handed out, with this batch or before.
-        package var released: Revision
+        package var published: Revision
         /// Whether changes before this batch were lost, so that watchers have missed them.
         package var isCut: Bool
     }
@@ -30,7 +30,7 @@ package final class ChangeFeed: Sendable {
         /// From which revision on each file's log is whole.
         var starts: [BodyFile: Revision] = [:]
 
-        var released: Revision { firstOpen.map { Revision($0.number - 1) } ?? last }
+        var published: Revision { firstOpen.map { Revision($0.number - 1) } ?? last }
 
         mutating func empty(isWatched: Bool) {
             (ready, isCut, self.isWatched) = ([], false, isWatched)
@@ -85,18 +85,18 @@ package final class ChangeFeed: Sendable {
     }
 
     var isWatched: Bool { state.withLock { $0.isWatched } }
-    package var released: Revision { state.withLock { $0.released } }
+    package var published: Revision { state.withLock { $0.published } }
     package var last: Revision { state.withLock { $0.last } }
 
     package func whenReleased(_ tell: @escaping @Sendable () -> Void) {
         state.withLock { $0.tell = tell }
     }
 
-    /// Hands out released changes; the feed keeps all later ones from now on.
+    /// Hands out published changes; the feed keeps all later ones from now on.
     package func take() -> Batch {
         state.withLock { state in
             defer { state.empty(isWatched: true) }
-            return Batch(changes: state.ready, released: state.released, isCut: state.isCut)
+            return Batch(changes: state.ready, published: state.published, isCut: state.isCut)
         }
     }
 
@@ -107,7 +107,7 @@ package final class ChangeFeed: Sendable {
         state.withLock { $0.starts[file] = revision }
     }
 
-    /// The logs together have every released change after this number.
+    /// The logs together have every published change after this number.
     package var start: Revision {
         state.withLock { state in state.starts.values.max() ?? Revision(0) }
     }

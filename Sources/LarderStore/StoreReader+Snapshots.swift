@@ -19,7 +19,7 @@ extension StoreReader {
         var round = 0
         while true {
             let moves = shared.residency.moves
-            let released = shared.changes.released
+            let released = shared.changes.published
             (cache.hold, looksIntoState) = (.begun, round > 0)
             defer {
                 (cache.hold, looksIntoState) = (.none, false)

@@ -5,7 +5,7 @@ package import LarderModel
 /// The watcher gets the changes of the log first, then changes as they happen.
 ///
 /// ```
-///   listing ─listingEnded─▶ catchingUp ─pageWasRead, to the last released─▶ live ─too slow─▶ lagged
+///   listing ─listingEnded─▶ catchingUp ─pageWasRead, to the last published─▶ live ─too slow─▶ lagged
 ///                             ▲  │                                                           ▲
 ///                             └──┘ pageWasRead                    pageWasGone ───────────────┘
 /// ```
@@ -16,14 +16,14 @@ package import LarderModel
 /// |---|---|
 /// | `listing` | the watcher is told of the existing entries; new changes are in the log |
 /// | `catchingUp` | every change up to `after` was told or waits; the log has the later ones |
-/// | `live` | every change up to the last released one was told or waits |
+/// | `live` | every change up to the last published one was told or waits |
 /// | `lagged` | the watcher is told the waiting notices, then that it lagged, and nothing more |
 ///
 /// Invariants:
 /// 1. The waiting notices are ordered by revision (``NoticeQueue``), and come after ``told``.
 /// 2. They are at most ``Limits/watchNoticesMax`` and ``Limits/watchBytesMax`` bytes. While the
 ///    watcher catches up, one page of the log may exceed this.
-/// 3. A released put replaces a waiting put of its id, if no later notice about that id waits.
+/// 3. A published put replaces a waiting put of its id, if no later notice about that id waits.
 /// 4. A step is told whole: each call's notices end with the last notice of a revision.
 /// 5. No change is told twice: a change up to ``told`` is never taken in.
 /// 6. ``listed`` holds the listed entries that changed after the listing began, up to
@@ -77,32 +77,32 @@ package struct WatchMachine: Sendable {
     ///   changes.
     /// - `listsFirst`: begins with the existing entries instead.
     ///
-    /// A client can see a step before it is released, so `since` may be above `released`. Then the
-    /// watcher begins at `released`.
+    /// A client can see a step before it is published, so `since` may be above `published`. Then the
+    /// watcher begins at `published`.
     package init(
         _ interest: WatchInterest,
         since: Revision?,
         listsFirst: Bool,
         hasBookmarks: Bool = true,
-        released: Revision
+        published: Revision
     ) {
         self.interest = interest
         self.hasBookmarks = hasBookmarks
-        told = listsFirst ? released : min(since ?? released, released)
+        told = listsFirst ? published : min(since ?? published, published)
         if listsFirst {
-            state = .listing(from: released)
+            state = .listing(from: published)
         } else {
-            state = told < released ? .catchingUp(after: told) : .live
+            state = told < published ? .catchingUp(after: told) : .live
             bookmark = .bookmark(isInitialDone: false)
         }
     }
 
     // MARK: Events
 
-    /// A change was released; true if the reader has to wake up.
+    /// A change was published; true if the reader has to wake up.
     ///
     /// A change outside the interest, or one that the reader gets from the log, is left out.
-    package mutating func released(_ change: Change) -> Bool {
+    package mutating func published(_ change: Change) -> Bool {
         guard state == .live, change.revision > told, interest.covers(change) else { return false }
         defer { checkInvariants() }
         if !waiting.add(change) {
@@ -121,11 +121,11 @@ package struct WatchMachine: Sendable {
         return true
     }
 
-    /// An origin or a credential has a new state, as of the last released revision.
+    /// An origin or a credential has a new state, as of the last published revision.
     package mutating func statusChanged(
         _ subject: Subject,
         _ newState: String,
-        released: Revision
+        published: Revision
     ) -> Bool {
         defer { checkInvariants() }
         guard interest.kinds.contains(subject.kind) else { return false }
@@ -138,8 +138,8 @@ package struct WatchMachine: Sendable {
                 statuses[subject] = newState
                 return true
             }
-            // The notice comes after everything that was released before it.
-            let revision = max(released, told, waiting.end ?? told)
+            // The notice comes after everything that was published before it.
+            let revision = max(published, told, waiting.end ?? told)
             waiting.append(Notice(revision: revision, content: .status(subject, newState)))
             return true
         case .lagged, .finished: return false
@@ -148,8 +148,8 @@ package struct WatchMachine: Sendable {
 
     // MARK: The reader
 
-    /// The reader has told all its notices; `released` is the last released revision.
-    package mutating func readerIsReady(released: Revision) -> ReadAction {
+    /// The reader has told all its notices; `published` is the last published revision.
+    package mutating func readerIsReady(published: Revision) -> ReadAction {
         defer { checkInvariants() }
         if case .finished = state { return .end }
         if case .listing = state { return .list }
@@ -157,9 +157,9 @@ package struct WatchMachine: Sendable {
         if !notices.isEmpty { return .tell(notices) }
         switch state {
         case .catchingUp(let after):
-            return .readLog(after: after, through: max(after, released))
+            return .readLog(after: after, through: max(after, published))
         case .live:
-            told = max(told, released)
+            told = max(told, published)
             if !statuses.isEmpty {
                 appendStatuses(at: told)
                 return .tell(takeNotices())
@@ -203,7 +203,7 @@ package struct WatchMachine: Sendable {
     package mutating func pageWasRead(
         _ changes: [Change],
         through: Revision,
-        released: Revision
+        published: Revision
     ) {
         defer { checkInvariants() }
         guard case .catchingUp(let after) = state else { return }
@@ -211,7 +211,7 @@ package struct WatchMachine: Sendable {
             if let id = change.id, let seen = listed[id], change.revision <= seen { continue }
             waiting.append(Notice(change))
         }
-        guard through >= released else {
+        guard through >= published else {
             state = .catchingUp(after: through)
             return
         }
@@ -226,11 +226,11 @@ package struct WatchMachine: Sendable {
         state = .lagged(after: after)
     }
 
-    package mutating func beatIsDue(released: Revision) -> BeatAction {
+    package mutating func beatIsDue(published: Revision) -> BeatAction {
         guard state == .live, hasBookmarks, waiting.isEmpty, bookmark == nil else {
             return .beat(told)
         }
-        told = max(told, released)
+        told = max(told, published)
         guard told > (bookmarked ?? told) else { return .beat(told) }
         bookmarked = told
         return .tell(Notice(revision: told, content: .bookmark(isInitialDone: false)))

@@ -181,7 +181,7 @@ struct AnswerTests {
         #expect(try await answers.count("change_log") < 20)
         let page = try await answers.store.changes(
             after: since,
-            through: answers.store.changes.released,
+            through: answers.store.changes.published,
             of: answers.scope.scope
         )
         #expect(page?.changes.count == 3_001)

@@ -17,7 +17,7 @@ struct ChangeFeedTests {
         let scope = temporary.scope
         let batches = Recorder<ChangeFeed.Batch>()
         batches.record(store.changes.take())
-        let start = store.changes.released
+        let start = store.changes.published
         store.changes.whenReleased { batches.record(store.changes.take()) }
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<4 as Range<UInt64> {
@@ -67,7 +67,7 @@ struct ChangeFeedTests {
         let told = try await temporary.put("b", [1]).revision
         let batch = temporary.store.changes.take()
         #expect(batch.changes.map(\.revision) == [told])
-        #expect(batch.released == told)
+        #expect(batch.published == told)
         temporary.store.changes.rest()
         try await temporary.put("c", [1])
         #expect(temporary.store.changes.take().changes == [])
@@ -91,10 +91,10 @@ struct ChangeFeedTests {
             Change(ten, .first, .put(b, cause)), Change(ten, .first, .delete(a, cause)), later,
         ])
         #expect(feed.take().changes == [])
-        #expect(feed.released == Revision(9))
+        #expect(feed.published == Revision(9))
         feed.close()
         let batch = feed.take()
-        #expect(batch.released == Revision(12))
+        #expect(batch.published == Revision(12))
         #expect(
             batch.changes == [
                 Change(ten, .first, .put(b, cause)), Change(ten, .first, .delete(a, cause)), later,
@@ -107,10 +107,10 @@ struct ChangeFeedTests {
         let feed = ChangeFeed()
         _ = feed.take()
         let revision = feed.next(isStep: true)
-        #expect(feed.released < revision)
+        #expect(feed.published < revision)
         feed.close()
         let batch = feed.take()
-        #expect(batch.released == revision && batch.changes == [] && !batch.isCut)
+        #expect(batch.published == revision && batch.changes == [] && !batch.isCut)
     }
 
     @Test("More than it keeps is lost, and said to be")

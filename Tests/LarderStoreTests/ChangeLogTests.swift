@@ -43,7 +43,7 @@ struct ChangeLogTests {
     func pins() async throws {
         let (scope, id) = (temporary.scope, try EntryID("a"))
         try await temporary.answer("a", "[1]")
-        let before = temporary.store.changes.released.number
+        let before = temporary.store.changes.published.number
         try await temporary.pin("a")
         #expect(try await temporary.events(after: before) == [])
         try await temporary.answer("a", "[2]")
@@ -72,7 +72,7 @@ struct ChangeLogTests {
         let left = try await temporary.ids()
         #expect(evicted + left == ["a", "b", "c"])
         try await temporary.pin("c")
-        let before = temporary.store.changes.released.number
+        let before = temporary.store.changes.published.number
         _ = try await temporary.store.pins.evict(temporary.scope, EntryID("c"))
         let event = Change.Event.evict(try EntryID("c"), .request, client: nil)
         #expect(try await temporary.events(after: before) == [event])
@@ -82,7 +82,7 @@ struct ChangeLogTests {
     func failures() async throws {
         let faults = temporary.faults
         try await temporary.put("a", [1])
-        let before = temporary.store.changes.released
+        let before = temporary.store.changes.published
         for n in 1...40 {
             faults.arm(n, with: .inputOutput)
             do {
@@ -90,7 +90,7 @@ struct ChangeLogTests {
             } catch {
                 faults.disarm()
                 let last = try await temporary.put("c\(n)", [UInt8(n)]).revision
-                #expect(temporary.store.changes.released == last)
+                #expect(temporary.store.changes.published == last)
             }
         }
         faults.disarm()
@@ -220,7 +220,7 @@ struct ChangeLogTests {
 extension TemporaryStore {
     /// What the logs say of the first scope, page after page.
     func changes(after first: Int64) async throws -> [Change] {
-        let last = store.changes.released
+        let last = store.changes.published
         var (position, changes) = (Revision(first), [Change]())
         while position < last {
             let page = try await store.changes(after: position, through: last, of: .first)

@@ -71,7 +71,7 @@ struct HiddenRowTests {
         try await temporary.pin("a")
         try await temporary.answer("a", "[0]", in: shared)
         var late = NewEntry.fetched(shared, named("a"), "[00]")
-        late.start = store.changes.released
+        late.start = store.changes.published
         try await temporary.answerOwn("a", "[2]")
         #expect(try await temporary.marks() == 1)
         _ = try await store.put(late, now: .epoch)
@@ -303,7 +303,7 @@ struct HiddenRowTests {
         let other = temporary.store.key(for: Scope.several[2])
         try await temporary.answer("a", "[1]", in: shared)
         try await temporary.accept("one", "a", isOfSharedRow: true, in: other)
-        let start = temporary.store.changes.released
+        let start = temporary.store.changes.published
         let seen = try await temporary.answerOwn("a", "[2]").revision
         #expect(try await temporary.shown("a") == "[2]")
         try temporary.loseCache()
@@ -316,7 +316,7 @@ struct HiddenRowTests {
         late.start = start
         #expect(try await temporary.store.put(late, now: .epoch).isSame)
         #expect(try await temporary.shown("a") == nil)
-        late.start = temporary.store.changes.released
+        late.start = temporary.store.changes.published
         let newer = try await temporary.store.put(late, now: .epoch)
         #expect(!newer.isSame && newer.revision > seen)
         #expect(try await temporary.shown("a") == "[1]")

@@ -101,7 +101,7 @@ struct SharedRowTests {
     @Test("A mix settles nothing, and is shown to no user who has seen a newer row (cases 8, 29)")
     func mix() async throws {
         let temporary = try Self.temporary()
-        let (shared, start) = (temporary.shared, temporary.store.changes.released)
+        let (shared, start) = (temporary.shared, temporary.store.changes.published)
         try await temporary.answer("a", #"{"n":0}"#, in: shared)
         try await temporary.confirm(try await temporary.accept("one", "a", isOfSharedRow: true))
         let fence = AnswerFence(
@@ -111,7 +111,7 @@ struct SharedRowTests {
         try await temporary.answer("a", #"{"n":9,"m":1}"#, in: shared, fence: fence)
         #expect(try await temporary.text("a", in: shared) == #"{"n":0,"m":1}"#)
         #expect(try temporary.target("a")?.1 == ["one"])
-        #expect(temporary.store.changes.released > start)
+        #expect(temporary.store.changes.published > start)
     }
 
     @Test("A pin that is too large leaves the row that was stored after a cancelled write")

@@ -52,7 +52,7 @@ struct SharedTombstoneTests {
         let other = store.key(for: Scope.several[2])
         var own = NewEntry.fetched(other, named("a"), "[2]")
         own.hidesShared = true
-        let start = store.changes.released
+        let start = store.changes.published
         _ = try await store.put(own, now: .epoch)
         var late = NewEntry.tombstone(shared, named("a"))
         late.start = start

@@ -146,7 +146,7 @@ struct StateReading {
     }
 
     private func log(of scope: Scope) async throws(StoreError) {
-        let last = store.changes.released
+        let last = store.changes.published
         var first = min(store.changes.start, last)
         while first < last {
             guard let page = try await store.changes(after: first, through: last, of: scope),

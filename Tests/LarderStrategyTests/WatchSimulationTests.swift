@@ -29,7 +29,7 @@ private struct WatchSimulation {
     /// Everything that happened, and what the log has lost of it.
     private var history: [Change] = []
     private var logStart = Revision(0)
-    private var released = Revision(0)
+    private var published = Revision(0)
     /// Where the watcher has begun, and what it was told since.
     private var begun: Revision
     private var told: [(change: Change, coalesced: Int)] = []
@@ -42,9 +42,9 @@ private struct WatchSimulation {
         random = SeededRandom(seed: seed)
         let isPicky = Bool.random(using: &random)
         interest = isPicky ? WatchInterest(ids: [id("0"), id("1")]) : WatchInterest()
-        machine = WatchMachine(interest, since: nil, listsFirst: false, released: released)
-        begun = released
-        since = released
+        machine = WatchMachine(interest, since: nil, listsFirst: false, published: published)
+        begun = published
+        since = published
     }
 
     mutating func step() {
@@ -63,18 +63,18 @@ private struct WatchSimulation {
             guard wrong == nil, machine.state != .live || !machine.waiting.isEmpty else { break }
             read()
         }
-        check(upTo: released)
+        check(upTo: published)
     }
 
     private mutating func happen() {
-        let revision = rev(released.number + 1)
+        let revision = rev(published.number + 1)
         // A step changes an id once.
         for name in ["0", "1", "2"] where Int.random(in: 0..<3, using: &random) == 0 {
             let isPut = Int.random(in: 0..<4, using: &random) > 0
             history.append(isPut ? put(revision.number, name) : delete(revision.number, name))
         }
-        released = revision
-        for change in history where change.revision == revision { _ = machine.released(change) }
+        published = revision
+        for change in history where change.revision == revision { _ = machine.published(change) }
     }
 
     private mutating func read() {
@@ -84,13 +84,13 @@ private struct WatchSimulation {
             let next = after.number + Int64.random(in: 1...30, using: &random)
             let cut = rev(min(through.number, next))
             let page = history.filter { $0.revision > after && $0.revision <= cut }
-            return machine.pageWasRead(page, through: cut, released: released)
+            return machine.pageWasRead(page, through: cut, published: published)
         }
-        switch machine.readerIsReady(released: released) {
+        switch machine.readerIsReady(published: published) {
         case .tell(let notices):
             for notice in notices { take(notice) }
         case .readLog(let after, let through): reading = (after, through)
-        case .wait: check(upTo: released)
+        case .wait: check(upTo: published)
         case .tellLagged(_, let after):
             check(upTo: after)
             // What was dropped may be in the log.
@@ -114,7 +114,7 @@ private struct WatchSimulation {
     }
 
     private mutating func start(since: Revision) {
-        machine = WatchMachine(interest, since: since, listsFirst: false, released: released)
+        machine = WatchMachine(interest, since: since, listsFirst: false, published: published)
         begun = since
         self.since = since
         told = []
@@ -122,7 +122,7 @@ private struct WatchSimulation {
     }
 
     private mutating func trim() {
-        logStart = rev(Int64.random(in: logStart.number...released.number, using: &random))
+        logStart = rev(Int64.random(in: logStart.number...published.number, using: &random))
     }
 
     /// Both directions: each change is told or stood for, and what is told has happened.

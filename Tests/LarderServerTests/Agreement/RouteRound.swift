@@ -28,13 +28,13 @@ struct RouteRound: Sendable {
         // An answer that says what is known already is news to nobody and makes a row younger.
         while server.engine.monitor.stats().flights.open > 0 { await Task.yield() }
         while true {
-            let before = server.store.changes.released
+            let before = server.store.changes.published
             var told: [EntryID: [Telling]] = [:]
             try await tellStreams(ids, &told)
             for id in ids {
                 told[id, default: []] += try await entry(id)
             }
-            guard server.store.changes.released == before else { continue }
+            guard server.store.changes.published == before else { continue }
             try await setOffline(false)
             return told
         }
