@@ -75,7 +75,7 @@ extension Engine {
     /// Whether a client would see the same as when the stamp was taken, apart from the time.
     ///
     /// If so, this counts as a hit.
-    package func stillShows(_ stamp: ReadStamp, _ reader: StoreReader) -> Bool {
+    package func stillShows(_ stamp: ReadVersion, _ reader: StoreReader) -> Bool {
         if let id = stamp.plain?.id, !mayBePlain(id) { return false }
         guard reader.stillSays(stamp) else { return false }
         context.count(isHit: true)

@@ -16,7 +16,7 @@ final class ReadyAnswers {
     final class Answer {
         fileprivate let target: [UInt8]
         fileprivate let uid: UInt32
-        let stamp: ReadStamp
+        let stamp: ReadVersion
         /// When its bytes are right.
         let moments: Range<Timestamp>
         /// The head with the body.
@@ -25,7 +25,7 @@ final class ReadyAnswers {
 
         init(
             _ asked: Asked,
-            _ stamp: ReadStamp,
+            _ stamp: ReadVersion,
             _ moments: Range<Timestamp>,
             _ headers: HTTPHeaders,
             _ body: ByteBuffer
@@ -80,7 +80,7 @@ final class ReadyAnswers {
         _ uid: UInt32,
         at now: Timestamp,
         _ meter: LoopMeter,
-        stillShows: (ReadStamp) -> Bool
+        stillShows: (ReadVersion) -> Bool
     ) -> Answer? {
         guard let answer = find(target, uid) else {
             meter.readyMissed(\.missing)

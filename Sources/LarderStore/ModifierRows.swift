@@ -324,7 +324,7 @@ struct ModifierRows {
         state.memory.queue[uid].count += rows
     }
 
-    /// Moves a modifier from the count of one state to that of another.
+    /// IndexEpoch a modifier from the count of one state to that of another.
     ///
     /// A modifier without a readable state counts as failed, which it is about to be.
     func count(from old: ModifierState?, to new: ModifierState?, of row: QueuedRow) {

@@ -120,9 +120,9 @@ final class ResidencyIndex: Sendable {
     ///
     /// If either number has moved, a read may have seen the state before. An id that comes to be
     /// targeted counts as moved to `state.db` again, because it shows under other ids from then on.
-    typealias Moves = (arrivals: Int, removals: Int)
+    typealias IndexEpoch = (arrivals: Int, removals: Int)
 
-    var moves: Moves {
+    var moves: IndexEpoch {
         (arrived.load(ordering: .acquiring), removed.load(ordering: .acquiring))
     }
 

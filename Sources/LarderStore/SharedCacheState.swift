@@ -15,7 +15,7 @@ final class SharedCacheState: Sendable {
     let leases = BodyLeases()
     let stateLeases = BodyLeases()
     let watches = RowWatches()
-    let stamps = RowStamps()
+    let stamps = RowVersions()
     let changes = ChangeFeed()
     let residency: ResidencyIndex
     let aliases = AliasIndex()

@@ -72,7 +72,7 @@ final class StateWriter {
         isInDoubt = false
     }
 
-    func commit(_ stamps: RowStamps) throws(StoreError) {
+    func commit(_ stamps: RowVersions) throws(StoreError) {
         // The start moves before the commit: a reader that lacks the trimmed changes then knows it.
         if memory.log.start != saved.log.start { shared.changes.setStart(.state, memory.log.start) }
         stamps.commitBegins(changing: memory.changedRows)

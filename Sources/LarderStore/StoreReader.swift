@@ -10,7 +10,7 @@ package final class StoreReader {
     /// Whether reads of any durable id, not only of uncertain ones, look into `state.db`.
     var looksIntoState = false
     package let allowance = ReadAllowance()
-    var notes: ReadNotes?
+    var notes: ReadSet?
     private var openedState: StateReader?
 
     init(cacheBytes: Int64, _ shared: SharedCacheState, _ state: StateFile) {

@@ -330,12 +330,12 @@ struct HiddenRowTests {
     func stamps() async throws {
         let (scope, other) = (temporary.scope, temporary.store.key(for: Scope.several[2]))
         let reader = try temporary.store.makeReader()
-        func read() -> (text: String?, stamp: ReadStamp?) {
+        func read() -> (text: String?, stamp: ReadVersion?) {
             defer { reader.endTransaction() }
             let (text, stamp) = reader.stamping { try? reader.sharedText("a", scope) }
             return (text ?? nil, stamp)
         }
-        func counts(_ stamp: ReadStamp?) -> Bool { stamp.map(reader.stillSays) ?? false }
+        func counts(_ stamp: ReadVersion?) -> Bool { stamp.map(reader.stillSays) ?? false }
         try await temporary.answer("a", "[1]", in: shared)
         let before = read()
         #expect(before.text == "[1]" && counts(before.stamp))

@@ -7,7 +7,7 @@ package struct KeptReads<Key: Hashable, Shown: Equatable> {
     /// One read, and when it was made.
     private struct Kept {
         let shown: Shown
-        let stamp: ReadStamp
+        let stamp: ReadVersion
         let now: Timestamp
     }
 
@@ -22,7 +22,7 @@ package struct KeptReads<Key: Hashable, Shown: Equatable> {
     /// its read has no stamp.
     package mutating func keep(
         _ key: Key,
-        _ read: (shown: Shown, stamp: ReadStamp?),
+        _ read: (shown: Shown, stamp: ReadVersion?),
         now: Timestamp
     ) {
         drop(key)
@@ -49,7 +49,7 @@ package struct KeptReads<Key: Hashable, Shown: Equatable> {
     /// says nothing.
     package mutating func check(
         _ key: Key,
-        counts: (ReadStamp) -> Bool,
+        counts: (ReadVersion) -> Bool,
         read: (Timestamp) throws -> Shown?
     ) throws {
         guard let one = kept[key] else { return }

@@ -2,9 +2,9 @@ package import LarderModel
 import Synchronization
 
 /// Tells, without a look into a file, whether a read would return the same again.
-package struct ReadStamp: Sendable {
+package struct ReadVersion: Sendable {
     fileprivate let generation: Generation
-    fileprivate let moves: ResidencyIndex.Moves
+    fileprivate let moves: ResidencyIndex.IndexEpoch
     fileprivate let origins: Int
     /// Scope and id of a plain row; the stamp then depends on that id alone.
     package let plain: (scope: ScopeKey, id: EntryID)?
@@ -14,13 +14,13 @@ package struct ReadStamp: Sendable {
     fileprivate static let rowsMax = 64
 }
 
-struct ReadNotes {
+struct ReadSet {
     /// The rows of `cache.db`, those too that were not there; no more than count, and one.
     private(set) var rows: [RowKey] = []
     var looksIntoState = false
     var plain: (scope: ScopeKey, id: EntryID)?
 
-    mutating func add(_ key: RowKey) { if rows.count <= ReadStamp.rowsMax { rows.append(key) } }
+    mutating func add(_ key: RowKey) { if rows.count <= ReadVersion.rowsMax { rows.append(key) } }
 }
 
 extension StoreReader {
@@ -32,20 +32,20 @@ extension StoreReader {
     /// - `state.db` took part.
     /// - There is no file.
     /// - More rows took part than are worth a check each time.
-    package func stamping<Value>(_ read: () -> Value) -> (value: Value, stamp: ReadStamp?) {
+    package func stamping<Value>(_ read: () -> Value) -> (value: Value, stamp: ReadVersion?) {
         let (commit, generation) = (shared.commitNumber, shared.generation)
         let stateCommit = shared.residency.commitNumber
         let (moves, origins) = (shared.residency.moves, shared.originsVersion)
         guard !shared.stamps.isCommitting, generation.hasFile else { return (read(), nil) }
-        notes = ReadNotes()
+        notes = ReadSet()
         defer { notes = nil }
         let value = read()
         guard let notes, !notes.looksIntoState,
             notes.plain != nil || !shared.residency.hasDeadLetters
         else { return (value, nil) }
         let keys = notes.plain.map { [RowKey($0.scope, $0.id)] } ?? notes.rows
-        guard !keys.isEmpty, keys.count <= ReadStamp.rowsMax else { return (value, nil) }
-        let stamp = ReadStamp(
+        guard !keys.isEmpty, keys.count <= ReadVersion.rowsMax else { return (value, nil) }
+        let stamp = ReadVersion(
             generation: generation,
             moves: moves,
             origins: origins,
@@ -64,7 +64,7 @@ extension StoreReader {
     ///
     /// The index of `state.db` is asked first, because rows may move into the cache meanwhile. It
     /// is asked again at the end, because rows may have moved into `state.db`.
-    package func stillSays(_ stamp: ReadStamp) -> Bool {
+    package func stillSays(_ stamp: ReadVersion) -> Bool {
         let moves = shared.residency.moves
         if let plain = stamp.plain {
             guard mayBePlain(plain.scope, plain.id) else { return false }
@@ -88,7 +88,7 @@ extension StoreReader {
 /// before it commits, so no old response is returned once a reader may see the new state. Until the
 /// commit is published, a reader may still read the old state, and keeps nothing. Many rows share a
 /// number.
-final class RowStamps: Sendable {
+final class RowVersions: Sendable {
     private static let count = 1 << 16
 
     // Each number is an atomic: released as it is raised, acquired as it is read. The place never

@@ -7,7 +7,7 @@ import Testing
 @testable import LarderStore
 
 @Suite("Stamps of kept reads")
-struct ReadStampTests {
+struct ReadVersionTests {
     private let temporary = TemporaryStore.new()
 
     /// Does something on the writer's thread right before `cache.db` is committed.
@@ -35,7 +35,7 @@ struct ReadStampTests {
         }
 
         /// What a plain read finds, and its stamp.
-        func read(_ id: String, then work: () -> Void = {}) -> (text: String?, stamp: ReadStamp?) {
+        func read(_ id: String, then work: () -> Void = {}) -> (text: String?, stamp: ReadVersion?) {
             defer { reader.endTransaction() }
             let (text, stamp) = reader.stamping { () -> String? in
                 var text: String?
@@ -48,7 +48,7 @@ struct ReadStampTests {
             return (text, stamp)
         }
 
-        func counts(_ stamp: ReadStamp?) -> Bool { stamp.map(reader.stillSays) ?? false }
+        func counts(_ stamp: ReadVersion?) -> Bool { stamp.map(reader.stillSays) ?? false }
     }
 
     private func store(_ plan: AtCommit) throws -> TemporaryStore {
