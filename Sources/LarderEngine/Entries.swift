@@ -219,7 +219,7 @@ extension Entries {
     /// A page of a list, and the cursor of the next page; nil on the last.
     ///
     /// Rows whose view shows nothing are left out. A page that is not the last may therefore have
-    /// fewer rows than its limit, or none. The same happens if views used up the allowance of one
+    /// fewer rows than its limit, or none. The same happens if views used up the loopBudget of one
     /// read.
     func page(
         _ filter: RowFilter,

@@ -417,7 +417,7 @@ extension EntryReader {
         // The view with modifiers belongs to its user; the entities in it may be shared.
         let places = reader.places(of: place)
         let rules = context.entityRules(of: name.origin)
-        let rebuilder = reader.allowance.rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
+        let rebuilder = reader.loopBudget.rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
         let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
             (key) throws(StoreError) -> FoundEntity in
             for place in places {
@@ -428,7 +428,7 @@ extension EntryReader {
             }
             return .evicted
         }
-        try reader.allowance.check(outcome)
+        try reader.loopBudget.check(outcome)
         guard case .shown(let answer) = outcome else { return deleted }
         var entry = Entry(
             id: id,

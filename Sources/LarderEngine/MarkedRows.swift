@@ -62,7 +62,7 @@ struct RowMarks {
         guard !marks.isEmpty, let bytes, bytes.count <= Limits.inlineJSONBytesMax else {
             return told
         }
-        try look.reader.allowance.take(bytes: bytes.count)
+        try look.reader.loopBudget.take(bytes: bytes.count)
         guard let value = try? JSONValue(parsing: bytes) else { return told }
         let places = document.places(
             of: Set(marks.keys),

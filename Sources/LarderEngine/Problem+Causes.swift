@@ -48,7 +48,7 @@ extension Problem {
         case .otherIDs: self.init(.overloaded, error.message)
         case .queueFull: self.init(.queueFull, error.message)
         case .pinsFull, .tooManyPins: self.init(.pinsFull, error.message)
-        case .overloaded, .tooManyReads, .longRead: self.init(.overloaded, error.message)
+        case .overloaded, .tooManyReads, .overLoopBudget: self.init(.overloaded, error.message)
         case .closed: self.init(.shuttingDown, error.message)
         case .noFile, .uploadLost: self.init(.storage, error.message, status: 503)
         case .cannotOpen, .inUse, .newer, .unusable, .sqlite, .corrupt, .badChunk:

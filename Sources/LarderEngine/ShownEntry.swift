@@ -21,7 +21,7 @@ struct ShownEntry: Sendable {
     ) throws(StoreError) {
         let (scope, reader) = (look.scope, look.reader)
         var placed = PlacedEntities(look)
-        let view = try reader.allowance.viewing { (steps) throws(StoreError) in
+        let view = try reader.loopBudget.viewing { (steps) throws(StoreError) in
             let view = try placed.view(of: id, on: known, changes, steps: &steps)
             return (view, view.isCut)
         }

@@ -35,7 +35,7 @@ enum EntryReply: Sendable {
         do throws(StoreError) {
             self = try loop.reader.briefly(question.answer)
         } catch {
-            if case .longRead = error { return nil }
+            if case .overLoopBudget = error { return nil }
             self = .problem(Problem(error))
         }
     }

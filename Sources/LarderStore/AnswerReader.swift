@@ -160,7 +160,7 @@ package struct AnswerReader {
             if reader.isHidden(id, in: scope, from: lookup.scope) { return nil }
             let cached = try reader.withCached(scope, id, now: now, isUse: isUse) { $0.entity }
             guard let found = cached ?? nil else { return nil }
-            try reader.allowance.take(bytes: found.held.byteCount, entities: 1)
+            try reader.loopBudget.take(bytes: found.held.byteCount, entities: 1)
             known = found
         }
         if case .view(let own) = lookup {
@@ -193,7 +193,7 @@ package struct AnswerReader {
         var revision = target.entry?.revision ?? Revision(0)
         if case .view = lookup, !target.changes.isEmpty {
             let document = shared.origins.document(id, scope.scope)
-            let view = try reader.allowance.viewing { steps in
+            let view = try reader.loopBudget.viewing { steps in
                 let view = target.entityView(document, steps: &steps) { number in
                     (try? reader.targets.requestBody(of: number))?.bytes
                 }
@@ -267,14 +267,14 @@ package struct AnswerReader {
         isPartial: Bool = false,
         isUse: Bool = true
     ) throws(StoreError) -> Rebuilt {
-        try reader.allowance.take(bytes: row.template.count)
+        try reader.loopBudget.take(bytes: row.template.count)
         let skeleton = try skeleton(of: row)
         let rules = shared.origins.rules(of: row.entry.origin)
         return try row.rebuilt(
             skeleton,
-            by: reader.allowance.rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
+            by: reader.loopBudget.rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
             isPartial: isPartial,
-            check: reader.allowance.check
+            check: reader.loopBudget.check
         ) { (id) throws(StoreError) in
             try entity(row.scope, id, for: lookup, now: now, isUse: isUse)
         }

@@ -91,7 +91,7 @@ final class CacheReader {
     /// Whether a read failed because its file is damaged, which the writer hears of, or replaced.
     func wasLost(after error: StoreError) -> Bool {
         if case .noFile = error { return true }
-        if case .longRead = error { return false }
+        if case .overLoopBudget = error { return false }
         // An error of `state.db` says nothing about this file.
         guard error.file == nil || error.file == database.path,
             let generation = opened?.generation

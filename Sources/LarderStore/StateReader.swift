@@ -10,7 +10,7 @@ final class StateReader {
     private let get: SQLiteStatement
     /// Whether every read sees one commit: while held, and always in the writer's transactions.
     private(set) var isHeld: Bool
-    var allowance = ReadAllowance()
+    var loopBudget = LoopReadBudget()
     var chunks: ChunkReader { ChunkReader(connection: connection) }
     let references: ReferenceTable
     let shared: SharedCacheState
@@ -193,17 +193,17 @@ final class StateReader {
             target.isDeleted = saved.claim.goneStatus != nil || entry.kind == .tombstone
             if target.isDeleted { return target }
             if let normalized = saved.normalized {
-                try allowance.take(bytes: normalized.template.count)
+                try loopBudget.take(bytes: normalized.template.count)
                 guard case .shown(let shown) = try rebuild(normalized) else { return unknown }
                 (target.entry, target.body) = (shown.entry, .inline(shown.answer.bytes))
                 return target
             }
             guard let chunked = saved.chunked else {
-                try allowance.take(bytes: saved.inline.count)
+                try loopBudget.take(bytes: saved.inline.count)
                 return target
             }
             guard entry.body.isJSON else { return target }
-            try allowance.admitChunks()
+            try loopBudget.admitChunks()
             do throws(StoreError) {
                 target.body = .inline(try chunks.bytes(of: chunked))
                 return target
@@ -258,7 +258,7 @@ final class StateReader {
             (":limit", changesMax)
         )
         return try statement.all { row throws(StoreError) in
-            try allowance.take(bytes: row.bytes(OpenChangeColumn.effect).count, changes: 1)
+            try loopBudget.take(bytes: row.bytes(OpenChangeColumn.effect).count, changes: 1)
             return OpenChange(row)
         }
     }

@@ -38,7 +38,7 @@ package enum StoreError: Error, Equatable {
     case overloaded
     case tooManyReads
     /// The read would keep an event loop busy for too long; no part of it was shown.
-    case longRead
+    case overLoopBudget
     case closed
     case badChunk
     case noFile(reason: String)
@@ -74,7 +74,7 @@ package enum StoreError: Error, Equatable {
         case .tooManyPins(let limit): "one user can have \(limit) pins"
         case .overloaded: "too many writes are waiting"
         case .tooManyReads: "\(Limits.readsWaitingPerUserMax) reads of this user wait already"
-        case .longRead: "it takes too long to be read on an event loop"
+        case .overLoopBudget: "it takes too long to be read on an event loop"
         case .closed: "the store is closed"
         case .badChunk: "a part of the body is missing or damaged"
         case .noFile(let reason): "nothing is stored now: \(reason)"

@@ -47,8 +47,8 @@ extension StoreReader {
     private func waitForWriter(_ round: Int) throws(StoreError) {
         if round < Limits.yieldedRoundsMax {
             sched_yield()
-        } else if allowance.isBounded {
-            throw .longRead
+        } else if loopBudget.isBounded {
+            throw .overLoopBudget
         } else {
             usleep(100)
         }

@@ -9,7 +9,7 @@ package final class StoreReader {
     let state: StateFile
     /// Whether reads of any durable id, not only of uncertain ones, look into `state.db`.
     var looksIntoState = false
-    package let allowance = ReadAllowance()
+    package let loopBudget = LoopReadBudget()
     var notes: ReadSet?
     private var openedState: StateReader?
 
@@ -124,7 +124,7 @@ package final class StoreReader {
         } else {
             let connection = try self.state.file.openReader(cacheBytes: Limits.statePageCacheBytes)
             state = try StateReader(connection, shared)
-            state.allowance = allowance
+            state.loopBudget = loopBudget
             openedState = state
         }
         if cache.hold != .none { try state.hold() }

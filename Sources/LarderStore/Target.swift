@@ -249,7 +249,7 @@ package struct TargetReader {
         upTo last: ModifierNumber = ModifierNumber(.max),
         changesMax: Int = .max
     ) throws(StoreError) -> Target {
-        try reader.allowance.admit(changes: place.targets)
+        try reader.loopBudget.admit(changes: place.targets)
         let name = TargetName(scope, id)
         let target = try state.target(name, upTo: last, changesMax: changesMax)
         if let damaged = target.damaged {

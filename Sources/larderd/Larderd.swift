@@ -149,7 +149,7 @@ extension StoreError {
         case .cannotOpen, .unusable, .diskFull: 73
         case .sqlite, .corrupt: 74
         case .inUse, .tooLarge, .noRoom, .keyTaken, .pinned, .targeted, .queueFull, .modifierExists,
-            .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .longRead, .closed, .badChunk,
+            .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .overLoopBudget, .closed, .badChunk,
             .noFile,
             .uploadLost, .conditionFailed, .otherIDs, .missingID, .idNamed:
             1

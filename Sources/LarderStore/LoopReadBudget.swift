@@ -3,17 +3,17 @@ package import LarderNormalize
 
 /// The work that one answer may still do on a thread for which other requests wait.
 ///
-/// The allowance counts work and takes no time, so the same answer is always made in the same
+/// The loopBudget counts work and takes no time, so the same answer is always made in the same
 /// place.
-package final class ReadAllowance {
-    fileprivate struct Left {
+package final class LoopReadBudget {
+    fileprivate struct Remaining {
         var bytes = Limits.loopReadBytesMax
         var changes = Limits.loopChangesMax
         var entities = Limits.loopEntitiesMax
         var steps = Limits.loopViewStepsMax
     }
 
-    fileprivate var left: Left?
+    fileprivate var left: Remaining?
 
     var isBounded: Bool { left != nil }
 
@@ -23,14 +23,14 @@ package final class ReadAllowance {
         left.changes -= changes
         left.entities -= entities
         self.left = left
-        if left.bytes < 0 || left.changes < 0 || left.entities < 0 { throw .longRead }
+        if left.bytes < 0 || left.changes < 0 || left.entities < 0 { throw .overLoopBudget }
     }
 
     func admit(changes: Int) throws(StoreError) {
-        if let left, changes > left.changes { throw .longRead }
+        if let left, changes > left.changes { throw .overLoopBudget }
     }
 
-    func admitChunks() throws(StoreError) { if isBounded { throw .longRead } }
+    func admitChunks() throws(StoreError) { if isBounded { throw .overLoopBudget } }
 
     /// Makes a view within the steps that are left here.
     ///
@@ -40,7 +40,7 @@ package final class ReadAllowance {
     ) throws(StoreError) -> View {
         var steps = left?.steps ?? Limits.viewStepsMax
         let (view, isCut) = try make(&steps)
-        if isCut, isBounded { throw .longRead }
+        if isCut, isBounded { throw .overLoopBudget }
         left?.steps = steps
         return view
     }
@@ -55,21 +55,21 @@ package final class ReadAllowance {
         return Rebuilder(rules, bytesMax: bytes, workMax: work)
     }
 
-    /// Throws `longRead` for an answer that is too large here, but may not be elsewhere.
+    /// Throws `overLoopBudget` for an answer that is too large here, but may not be elsewhere.
     package func check(_ outcome: RebuildOutcome) throws(StoreError) {
         if case .tooLarge = outcome { try admitChunks() }
     }
 }
 
 extension StoreReader {
-    /// Reads one answer for an event loop; throws `longRead` where that would keep its other
+    /// Reads one answer for an event loop; throws `overLoopBudget` where that would keep its other
     /// clients waiting, and then nothing is read that would show.
     package func briefly<Value>(
         _ work: (StoreReader) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
-        guard !allowance.isBounded else { return try work(self) }
-        allowance.left = .init()
-        defer { allowance.left = nil }
+        guard !loopBudget.isBounded else { return try work(self) }
+        loopBudget.left = .init()
+        defer { loopBudget.left = nil }
         return try work(self)
     }
 }
@@ -85,7 +85,7 @@ extension Store {
     ) async throws(StoreError) -> Value {
         do throws(StoreError) {
             return try loop.briefly(work)
-        } catch .longRead {
+        } catch .overLoopBudget {
             return try await read(work)
         }
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import LarderStore
 
 @Suite("Reads on an event loop")
-struct ReadAllowanceTests {
+struct LoopReadBudgetTests {
     private let temporary = TemporaryStore.new()
 
     /// Whether a loop reads it; off the loop it is read in any case.
@@ -23,7 +23,7 @@ struct ReadAllowanceTests {
             _ = try loop.briefly(work)
             return true
         } catch {
-            guard case .longRead = error else { throw error }
+            guard case .overLoopBudget = error else { throw error }
             return false
         }
     }
@@ -96,7 +96,7 @@ struct ReadAllowanceTests {
     func steps() async throws {
         let read = { @Sendable (reader: StoreReader) throws(StoreError) -> [Int] in
             try [3, 2].map { part throws(StoreError) in
-                try reader.allowance.viewing { steps in
+                try reader.loopBudget.viewing { steps in
                     let taken = Limits.loopViewStepsMax / part
                     steps -= min(taken, steps)
                     return (steps, false)
@@ -105,7 +105,7 @@ struct ReadAllowanceTests {
         }
         #expect(try await isBrief(temporary.store, read))
         let cut = { @Sendable (reader: StoreReader) throws(StoreError) -> Int in
-            try reader.allowance.viewing { steps in (steps, steps < Limits.viewStepsMax) }
+            try reader.loopBudget.viewing { steps in (steps, steps < Limits.viewStepsMax) }
         }
         #expect(try await !isBrief(temporary.store, cut))
         let loop = try temporary.store.makeReader()
