@@ -108,12 +108,12 @@ final class BlockingReader: Sendable {
     }
 }
 
-/// Several readers for what clients ask for, on serial queues; a read waits as ``ReadTurns`` says.
+/// Several readers for what clients ask for, on serial queues; a read waits as ``FairReadQueue`` says.
 final class ClientReaders: Sendable {
     private typealias Job = @Sendable (BlockingReader) -> Void
 
     private struct State {
-        var turns = ReadTurns<Job>()
+        var turns = FairReadQueue<Job>()
         /// Idle readers; the one that was used last comes next, as its pages are warm.
         var idle: [BlockingReader]
         var isHeld = false
@@ -188,7 +188,7 @@ final class ClientReaders: Sendable {
 ///
 /// - No more reads are begun than there are readers, and no more of one user than the share.
 /// - A waiting user has begun its share, or all readers are taken.
-struct ReadTurns<Read> {
+struct FairReadQueue<Read> {
     private var waiting: [Reading.User: [Read]] = [:]
     private var order: [Reading.User] = []
     private var begun: Shares<Reading.User>

@@ -5,12 +5,12 @@ import Testing
 @testable import LarderStore
 
 @Suite("Turns of readers")
-struct ReadTurnsTests {
+struct FairReadQueueTests {
     private let ada = Reading.User.uid(1)
     private let bob = Reading.User.uid(2)
     private let eve = Reading.User.uid(3)
 
-    private func ask<Read>(_ turns: inout ReadTurns<Read>, _ reads: [Read], by user: Reading.User) {
+    private func ask<Read>(_ turns: inout FairReadQueue<Read>, _ reads: [Read], by user: Reading.User) {
         for read in reads {
             let isTaken = turns.asked(read, by: user)
             #expect(isTaken)
@@ -18,20 +18,20 @@ struct ReadTurnsTests {
     }
 
     /// Begins what can be, and says what.
-    private func begin(_ turns: inout ReadTurns<String>) -> [String] {
+    private func begin(_ turns: inout FairReadQueue<String>) -> [String] {
         var begun: [String] = []
         while let (_, read) = turns.next() { begun.append(read) }
         return begun
     }
 
-    private func expect(_ reads: [String], of turns: inout ReadTurns<String>) {
+    private func expect(_ reads: [String], of turns: inout FairReadQueue<String>) {
         let begun = begin(&turns)
         #expect(begun == reads)
     }
 
     @Test("A user has a share of the readers, and reads over it do not delay other users")
     func share() {
-        var turns = ReadTurns<String>(readersMax: 4, shareMax: 2)
+        var turns = FairReadQueue<String>(readersMax: 4, shareMax: 2)
         ask(&turns, ["a1", "a2", "a3"], by: ada)
         expect(["a1", "a2"], of: &turns)
         ask(&turns, ["b1"], by: bob)
@@ -44,7 +44,7 @@ struct ReadTurnsTests {
 
     @Test("Where all readers are taken, those who wait take turns, each in the order of asking")
     func turns() {
-        var turns = ReadTurns<String>(readersMax: 2, shareMax: 2)
+        var turns = FairReadQueue<String>(readersMax: 2, shareMax: 2)
         ask(&turns, ["a1", "a2", "a3", "a4"], by: ada)
         expect(["a1", "a2"], of: &turns)
         ask(&turns, ["b1", "b2"], by: bob)
@@ -59,7 +59,7 @@ struct ReadTurnsTests {
 
     @Test("A user has so many reads that wait, and the next is refused")
     func bound() {
-        var turns = ReadTurns<Int>(readersMax: 1, shareMax: 1)
+        var turns = FairReadQueue<Int>(readersMax: 1, shareMax: 1)
         ask(&turns, Array(0..<Limits.readsWaitingPerUserMax), by: ada)
         let isTaken = turns.asked(-1, by: ada)
         #expect(!isTaken)
@@ -74,7 +74,7 @@ struct ReadTurnsTests {
     func model() {
         for seed in 0..<200 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
-            var turns = ReadTurns<Int>(readersMax: 3, shareMax: 2)
+            var turns = FairReadQueue<Int>(readersMax: 3, shareMax: 2)
             var waiting: [Reading.User: [Int]] = [:]
             var begun: [Reading.User] = []
             for step in 0..<200 {
