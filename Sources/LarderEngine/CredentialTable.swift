@@ -26,7 +26,7 @@ final class CredentialTable: Sendable {
         /// Accounts whose credential, or request without one, the origin refused last.
         var refused: Set<CredentialName> = []
         var renewals: [CredentialName: RenewalMachine] = [:]
-        var renewers = Shares<UInt32?>(each: Limits.renewersPerUserMax)
+        var renewers = Quota<UInt32?>(each: Limits.renewersPerUserMax)
         /// By user: no user waits for the changes of another.
         var turns: [UInt32?: AsyncSemaphore] = [:]
         var lastNumber = 0
@@ -226,7 +226,7 @@ final class CredentialTable: Sendable {
 
     func leave(_ client: Int, _ name: CredentialName) {
         change { state in
-            state.renewers.giveBack(name.scope.uid)
+            state.renewers.release(name.scope.uid)
             state.renewals[name]?.clientLeft(client)
         }
     }

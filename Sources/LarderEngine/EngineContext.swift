@@ -32,7 +32,7 @@ final class EngineContext: Sendable {
     /// Clients that are told when the daemon ends.
     let sessions = Listeners()
     /// Batches whose answers are in memory, by users.
-    let batches = Mutex(Shares<UInt32?>(max: Limits.batchesMax, each: Limits.batchesPerUserMax))
+    let batches = Mutex(Quota<UInt32?>(max: Limits.batchesMax, each: Limits.batchesPerUserMax))
     let followers: FollowerTable
     let logger: Logger
     let meter = EngineMeter()

@@ -194,7 +194,7 @@ extension Entries {
         guard context.batches.withLock({ $0.take(scope.scope.uid) }) else {
             throw Problem(.overloaded, "too many batches are being read already")
         }
-        defer { context.batches.withLock { $0.giveBack(scope.scope.uid) } }
+        defer { context.batches.withLock { $0.release(scope.scope.uid) } }
         let began = clock.monotonic()
         let now = clock.now()
         var found = try await context.read { [context] reader throws(StoreError) in

@@ -230,7 +230,7 @@ final class FlightTable: Sendable {
         /// Flights that clients may still join.
         var joinable: [Flight.Key: Flight] = [:]
         /// All flights in flight, by the scope of the client that started them.
-        var shares = Shares<ScopeKey>(max: Limits.flightsMax, each: Limits.flightsPerScopeMax)
+        var quota = Quota<ScopeKey>(max: Limits.flightsMax, each: Limits.flightsPerScopeMax)
     }
 
     private let inFlight = Mutex(InFlight())
@@ -262,7 +262,7 @@ final class FlightTable: Sendable {
             {
                 return (flight, false)
             }
-            guard inFlight.shares.take(plan.payer) else { return nil }
+            guard inFlight.quota.take(plan.payer) else { return nil }
             let flight = make()
             if isShared { inFlight.joinable[plan.key] = flight }
             return (flight, true)
@@ -273,17 +273,17 @@ final class FlightTable: Sendable {
         let (key, payer) = (flight.plan.key, flight.plan.payer)
         inFlight.withLock { inFlight in
             if inFlight.joinable[key] === flight { inFlight.joinable[key] = nil }
-            inFlight.shares.giveBack(payer)
+            inFlight.quota.release(payer)
         }
     }
 
     func isUsed(by scopes: RowScopes) -> Bool {
-        inFlight.withLock { $0.shares.keys.contains { scopes.covers($0.scope) } }
+        inFlight.withLock { $0.quota.keys.contains { scopes.covers($0.scope) } }
     }
 
     var joinable: [Flight] { inFlight.withLock { Array($0.joinable.values) } }
 
-    var count: Int { inFlight.withLock { $0.shares.count } }
+    var count: Int { inFlight.withLock { $0.quota.count } }
 }
 
 struct FlightStarter: Sendable {

@@ -71,17 +71,17 @@ final class Following {
 /// Followers of entries, and the bytes that each user keeps from eviction; guarded by a lock.
 final class FollowerTable: Sendable {
     private struct State {
-        var followers = Shares<UInt32?>(each: Limits.followersPerUserMax)
+        var followers = Quota<UInt32?>(each: Limits.followersPerUserMax)
         /// The accounted bytes of what is held, each follower's counted by itself.
-        var bytes: Shares<UInt32?>
-        var held = Shares<TargetName>()
+        var bytes: Quota<UInt32?>
+        var held = Quota<TargetName>()
     }
 
     private let state: Mutex<State>
 
     /// `maxBytes` is what the cache may hold in all.
     init(maxBytes: Int64) {
-        let bytes = Shares<UInt32?>(each: Int(maxBytes / Limits.followedShareDivisor))
+        let bytes = Quota<UInt32?>(each: Int(maxBytes / Limits.followedShareDivisor))
         state = Mutex(State(bytes: bytes))
     }
 
@@ -91,7 +91,7 @@ final class FollowerTable: Sendable {
 
     func add(_ scope: ScopeKey) -> Bool { state.withLock { $0.followers.take(scope.scope.uid) } }
 
-    func remove(_ scope: ScopeKey) { state.withLock { $0.followers.giveBack(scope.scope.uid) } }
+    func remove(_ scope: ScopeKey) { state.withLock { $0.followers.release(scope.scope.uid) } }
 
     /// Counts an id and the bytes of its row as held; false if its user holds too much.
     ///
@@ -105,8 +105,8 @@ final class FollowerTable: Sendable {
 
     func letGo(_ scope: ScopeKey, _ id: EntryID, bytes: Int64, in place: ScopeKey) {
         state.withLock { state in
-            state.bytes.giveBack(scope.scope.uid, Int(bytes))
-            state.held.giveBack(TargetName(place, id))
+            state.bytes.release(scope.scope.uid, Int(bytes))
+            state.held.release(TargetName(place, id))
         }
     }
 

@@ -22,7 +22,7 @@ final class PinFetchRunner: Sendable {
     }
 
     private let mailbox = Mailbox<Event>()
-    private let asked = Mutex(Shares<TargetName>())
+    private let asked = Mutex(Quota<TargetName>())
     /// Clients that wait for a pin: told whenever something may have changed for one.
     let listeners = Listeners()
     /// Keeps looks that say the same from piling up.
@@ -45,7 +45,7 @@ final class PinFetchRunner: Sendable {
 
     /// The client made no attempt.
     func endAsking(_ scope: ScopeKey, _ id: EntryID) {
-        asked.withLock { $0.giveBack(TargetName(scope, id)) }
+        asked.withLock { $0.release(TargetName(scope, id)) }
         post(.wanted)
     }
 
@@ -69,7 +69,7 @@ final class PinFetchRunner: Sendable {
                 case .reached(let name): machine.reached(name)
                 case .notReached(let name): machine.notReached(name, now: now)
                 case .askedForClient(let attempt, let outcome):
-                    asked.withLock { $0.giveBack(TargetName(attempt.scope, attempt.id)) }
+                    asked.withLock { $0.release(TargetName(attempt.scope, attempt.id)) }
                     if outcome.isSettled {
                         machine.reached(attempt.name)
                     } else {

@@ -28,7 +28,7 @@ final class WatchHub: Sendable {
     private struct State {
         var watchers: [Int: Watcher] = [:]
         var next = 0
-        var perUser = Shares<UInt32?>(each: Limits.watchersPerUserMax)
+        var perUser = Quota<UInt32?>(each: Limits.watchersPerUserMax)
         var places: [Place: Set<Int>] = [:]
         var published = Revision(0)
         var origins: [OriginName: String] = [:]
@@ -88,7 +88,7 @@ final class WatchHub: Sendable {
     func leave(_ number: Int) {
         state.withLock { state in
             guard let watcher = state.watchers.removeValue(forKey: number) else { return }
-            state.perUser.giveBack(watcher.scope.uid)
+            state.perUser.release(watcher.scope.uid)
             Self.index(number, watcher.scope, watcher.machine.interest, &state) {
                 $0.remove(number)
             }

@@ -13,7 +13,7 @@ import Synchronization
 final class ConnectionList: Sendable {
     private struct Open {
         var channels: [ObjectIdentifier: any Channel] = [:]
-        var perUser: Shares<UInt32>
+        var perUser: Quota<UInt32>
         var isDraining = false
         var accepted: Int64 = 0
         var refused: Int64 = 0
@@ -29,7 +29,7 @@ final class ConnectionList: Sendable {
         connectionsMax: Int = Limits.connectionsMax,
         perUserMax: Int = Limits.connectionsPerUserMax
     ) {
-        open = Mutex(Open(perUser: Shares(max: connectionsMax, each: perUserMax)))
+        open = Mutex(Open(perUser: Quota(max: connectionsMax, each: perUserMax)))
     }
 
     var count: Int { open.withLock { $0.channels.count } }
@@ -79,7 +79,7 @@ final class ConnectionList: Sendable {
             guard open.channels.removeValue(forKey: ObjectIdentifier(channel)) != nil else {
                 return []
             }
-            open.perUser.giveBack(uid)
+            open.perUser.release(uid)
             guard open.isDraining, open.channels.isEmpty else { return [] }
             defer { open.drained = [] }
             return open.drained

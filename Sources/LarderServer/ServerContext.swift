@@ -12,9 +12,9 @@ final class ServerContext: Sendable {
     let takesPlainReads: Bool
     let connections: ConnectionList
     /// Places for bodies that are still coming.
-    let uploads = UserShares(max: Limits.uploadsMax, each: Limits.uploadsPerUserMax)
+    let uploads = UserQuota(max: Limits.uploadsMax, each: Limits.uploadsPerUserMax)
     /// Bytes of bodies and answers that are held as a whole.
-    let memory = UserShares(max: Limits.heldBytesMax, each: Limits.heldBytesPerUserMax)
+    let memory = UserQuota(max: Limits.heldBytesMax, each: Limits.heldBytesPerUserMax)
     let meters = LoopMeters()
     /// Sets request ids of this run apart from those of others.
     private let run: String

@@ -191,13 +191,13 @@ final class ClientReaders: Sendable {
 struct FairReadQueue<Read> {
     private var waiting: [Reading.User: [Read]] = [:]
     private var order: [Reading.User] = []
-    private var begun: Shares<Reading.User>
+    private var begun: Quota<Reading.User>
 
     init(
         readersMax: Int = Limits.clientReadersMax,
         shareMax: Int = Limits.clientReadersPerUserMax
     ) {
-        begun = Shares(max: readersMax, each: shareMax)
+        begun = Quota(max: readersMax, each: shareMax)
     }
 
     func waitingCount(of user: Reading.User) -> Int { waiting[user]?.count ?? 0 }
@@ -222,5 +222,5 @@ struct FairReadQueue<Read> {
         return (user, read)
     }
 
-    mutating func ended(of user: Reading.User) { begun.giveBack(user) }
+    mutating func ended(of user: Reading.User) { begun.release(user) }
 }

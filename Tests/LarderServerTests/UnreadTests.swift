@@ -84,7 +84,7 @@ struct UnreadTests {
 
     @Test("Memory for answers and bodies has a bound for a user and for all, and comes back")
     func memory() throws {
-        let memory = UserShares(max: Limits.heldBytesMax, each: Limits.heldBytesPerUserMax)
+        let memory = UserQuota(max: Limits.heldBytesMax, each: Limits.heldBytesPerUserMax)
         let most = Limits.heldBytesPerUserMax
         var taken: [UserShare] = [try #require(memory.take(most, for: 1))]
         #expect(memory.take(1, for: 1) == nil)

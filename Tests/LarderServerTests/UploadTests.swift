@@ -9,7 +9,7 @@ import Testing
 struct UploadTests {
     @Test("A user has a limit of uploads, all users have another, and an ended upload frees one")
     func places() throws {
-        let places = UserShares(max: Limits.uploadsMax, each: Limits.uploadsPerUserMax)
+        let places = UserQuota(max: Limits.uploadsMax, each: Limits.uploadsPerUserMax)
         var taken: [UserShare] = []
         for _ in 0..<Limits.uploadsPerUserMax { taken.append(try #require(places.take(1, for: 1))) }
         #expect(places.take(1, for: 1) == nil)

@@ -120,7 +120,7 @@ struct EvictionTests {
         #expect(try await temporary.ids(.used).suffix(2) == [Rows.id(98).text, "large"])
     }
 
-    // MARK: Shares
+    // MARK: Quota
 
     /// A cache that has room for 100 rows of some users, all of one size.
     private struct Shared {

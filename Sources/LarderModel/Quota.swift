@@ -1,5 +1,5 @@
-/// Shares of a limited amount: in all, and for each key.
-package struct Shares<Key: Hashable & Sendable>: Sendable {
+/// Quota of a limited amount: in all, and for each key.
+package struct Quota<Key: Hashable & Sendable>: Sendable {
     private let max: Int
     /// Limit of each key; a key that has taken more keeps it.
     package var eachMax: Int
@@ -32,7 +32,7 @@ package struct Shares<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Gives an amount back.
-    package mutating func giveBack(_ key: Key, _ amount: Int = 1) {
+    package mutating func release(_ key: Key, _ amount: Int = 1) {
         let left = count(of: key) - amount
         assert(left >= 0, "no more is given back than was taken")
         taken[key] = left == 0 ? nil : left

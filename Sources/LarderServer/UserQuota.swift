@@ -6,10 +6,10 @@ import Synchronization
 /// Amounts that requests and answers hold, counted by user.
 ///
 /// A client decides how long its requests hold their amounts. A lock guards the counts.
-final class UserShares: Sendable {
-    fileprivate let taken: Mutex<Shares<UInt32>>
+final class UserQuota: Sendable {
+    fileprivate let taken: Mutex<Quota<UInt32>>
 
-    init(max: Int, each: Int) { taken = Mutex(Shares(max: max, each: each)) }
+    init(max: Int, each: Int) { taken = Mutex(Quota(max: max, each: each)) }
 
     /// An amount for a user; nil where there is no more.
     func take(_ amount: Int, for uid: UInt32) -> UserShare? {
@@ -20,22 +20,22 @@ final class UserShares: Sendable {
 /// An amount that was taken; it is given back with the last reference to it.
 // Sendable: the number is changed by one task, which has the only reference then.
 final class UserShare: @unchecked Sendable {
-    private let shares: UserShares
+    private let quota: UserQuota
     private let uid: UInt32
     private var amount: Int
 
-    fileprivate init(_ shares: UserShares, _ uid: UInt32, _ amount: Int) {
-        (self.shares, self.uid, self.amount) = (shares, uid, amount)
+    fileprivate init(_ quota: UserQuota, _ uid: UInt32, _ amount: Int) {
+        (self.quota, self.uid, self.amount) = (quota, uid, amount)
     }
 
     /// False where there is no more.
     func grow(to amount: Int) -> Bool {
-        guard shares.taken.withLock({ $0.take(uid, amount - self.amount) }) else { return false }
+        guard quota.taken.withLock({ $0.take(uid, amount - self.amount) }) else { return false }
         self.amount = amount
         return true
     }
 
-    deinit { shares.taken.withLock { $0.giveBack(uid, amount) } }
+    deinit { quota.taken.withLock { $0.release(uid, amount) } }
 }
 
 extension Exchange {
