@@ -80,7 +80,7 @@ struct AnswerTables {
     }
 
     /// Removes an answer from a skeleton's, and the skeleton with the last; returns its bytes.
-    func giveBack(_ number: Int64) throws(StoreError) -> Int64 {
+    func release(_ number: Int64) throws(StoreError) -> Int64 {
         try count(number, -1)
         let delete = try connection.statement(
             "DELETE FROM skeleton WHERE skeleton = :skeleton AND answers <= 0 RETURNING length(data)",

@@ -52,7 +52,7 @@ struct BodyLinking: WriterPart {
         else { return nil }
         if isLeased {
             // A rerun of the command leases the body again.
-            onRollBack { [leases = shared.leases] in leases.giveBack(source.number) }
+            onRollBack { [leases = shared.leases] in leases.release(source.number) }
         }
         return LargeBody(
             name: name,

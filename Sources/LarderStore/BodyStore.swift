@@ -59,7 +59,7 @@ package struct BodyStore: Sendable {
     ) async throws(StoreError) {
         defer {
             for body in large where body.isLeased {
-                if shared.leases.giveBack(body.body.number) { wake() }
+                if shared.leases.release(body.body.number) { wake() }
             }
         }
         for body in large { abandon(copied.removeValue(forKey: body.name)?.upload) }
@@ -194,7 +194,7 @@ package final class BodyReader {
     }
 
     deinit {
-        if store.leases(beside: body).giveBack(body.number) { store.wake() }
+        if store.leases(beside: body).release(body.number) { store.wake() }
     }
 
     /// The next chunk, at most ``Limits/inlineBodyBytesMax`` bytes; nil at the end.

@@ -36,7 +36,7 @@ struct CacheRoom {
         let before = cache.state.totals.evictions
         learnBudget()
         do throws(StoreError) {
-            try giveBack()
+            try release()
             return isCleared || isReleased || cache.state.totals.evictions > before
         } catch {
             guard reserve.fitsInPlace(of: cache.database) else { return isCleared || isReleased }
@@ -53,7 +53,7 @@ struct CacheRoom {
         guard cache.file != nil else { return }
         if cache.bounds.reserveFloorBytes == nil { setFloor() }
         // The next look tries again what fails here.
-        try? giveBack()
+        try? release()
         if reserve.take() { cache.bounds.reserveFloorBytes = nil }
     }
 
@@ -96,7 +96,7 @@ struct CacheRoom {
     }
 
     /// Evicts what is above the budget, a batch at most, and gives pages back to the disk.
-    private func giveBack() throws(StoreError) {
+    private func release() throws(StoreError) {
         // A short wait for readers is enough, because the next round comes soon.
         cache.file?.connection.setBusyTime(Limits.busyTimeShort)
         defer { cache.file?.connection.setBusyTime(Limits.busyTime) }

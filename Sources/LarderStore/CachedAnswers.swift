@@ -300,7 +300,7 @@ struct CachedAnswers {
     ) throws(StoreError) {
         if let body { try cache.bodies.unlink(body, &cache.state.bodies) }
         if let skeleton, skeleton != new {
-            cache.state.totals.bytes -= try cache.tables.giveBack(skeleton)
+            cache.state.totals.bytes -= try cache.tables.release(skeleton)
         }
         guard new == nil, skeleton != nil || kind == .entity else { return }
         cache.state.noteOrphans(try cache.tables.removeReferences(of: key.number))

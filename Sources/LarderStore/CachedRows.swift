@@ -181,9 +181,9 @@ struct CachedRows {
         var shown: RebuiltEntry?
 
         /// Lets a leased body go, on the writer's thread; one of `state.db` is not leased.
-        func giveBack(to shared: SharedCacheState) {
+        func release(to shared: SharedCacheState) {
             guard case .chunked(let chunked) = body, chunked.file == .cache else { return }
-            shared.leases.giveBack(chunked.number)
+            shared.leases.release(chunked.number)
         }
     }
 

@@ -65,7 +65,7 @@ struct DurableRows {
 
     private func letGo(of row: DurableRow) throws(StoreError) {
         if let body = row.body { try state.bodies.unlink(body, &state.memory.bodies) }
-        if let skeleton = row.skeleton { _ = try state.tables.giveBack(skeleton) }
+        if let skeleton = row.skeleton { _ = try state.tables.release(skeleton) }
         try removeReferences(of: row)
         _ = try endHiding(row, since: nil)
     }
@@ -184,7 +184,7 @@ struct DurableRows {
         if let form = new.form {
             skeleton = try state.tables.take(form.skeleton, insteadOf: row.skeleton).number
         }
-        if let old = row.skeleton, old != skeleton { _ = try state.tables.giveBack(old) }
+        if let old = row.skeleton, old != skeleton { _ = try state.tables.release(old) }
         statement.bind(EntryColumn.skeleton, skeleton)
         statement.bind(EntryColumn.checksum, new.form?.checksum)
         try statement.run()

@@ -41,11 +41,11 @@ struct Pinning: WriterPart {
             let uid = name.scope.scope.uid
             try state.budget.checkRoom(for: size, place.scope, replacing: found, paidBy: uid)
         } catch {
-            row?.giveBack(to: shared)
+            row?.release(to: shared)
             return try tooLarge(name, row?.entry.origin ?? origin, error, now)
         }
         if let row, let large = bodies.large(row, place, as: .pin) { return .needs([large]) }
-        defer { row?.giveBack(to: shared) }
+        defer { row?.release(to: shared) }
         let base = if let row { try promotion.base(row, place) } else { NewEntry?.none }
         let isHidden = try hiding.isHidden(name.id, from: name.scope)
         let isHeld = !isHidden && (base != nil || found?.hasBytes == true)
@@ -113,11 +113,11 @@ struct Pinning: WriterPart {
             let size = try size(of: row, at: name)
             try state.budget.checkRoom(for: size, name.scope, replacing: found)
         } catch {
-            row.giveBack(to: shared)
+            row.release(to: shared)
             return try tooLarge(name, row.entry.origin, error, now)
         }
         if let large = bodies.large(row, name, as: .pin) { return .needs([large]) }
-        defer { row.giveBack(to: shared) }
+        defer { row.release(to: shared) }
         guard let new = try promotion.base(row, name, as: .pin) else {
             try cache.rows.removeQuietly(name.scope, name.id)
             return nil

@@ -25,7 +25,7 @@ struct Promotion: WriterPart {
         defer {
             // A row that has to be copied first stays leased; the copier gives the lease back.
             for (name, row) in rows where !found.large.contains(where: { $0.name == name }) {
-                row.giveBack(to: shared)
+                row.release(to: shared)
             }
         }
         for aim in aims {
@@ -99,7 +99,7 @@ struct Promotion: WriterPart {
         switch row.body {
         case .inline(let bytes): return TargetBase(row.entry, bytes)
         case .chunked(let body):
-            defer { shared.leases.giveBack(body.number) }
+            defer { shared.leases.release(body.number) }
             return TargetBase(row.entry, row.entry.body.isJSON ? try bodies.bytes(of: body) : nil)
         }
     }
@@ -128,7 +128,7 @@ struct Promotion: WriterPart {
             guard let row = try state.rows.find(name), !row.hasEntry,
                 let taken = try cacheIfAny?.rows.takeable(name.scope, name.id, now: now)
             else { continue }
-            defer { taken.giveBack(to: shared) }
+            defer { taken.release(to: shared) }
             guard let new = try base(taken, name) else { continue }
             try state.rows.write(new, to: row)
             try hiding.takeMarks(of: name)
@@ -147,7 +147,7 @@ struct Promotion: WriterPart {
                 let entry = saved.entry,
                 let taken = try cacheIfAny?.rows.takeable(name.scope, name.id, now: now)
             else { continue }
-            defer { taken.giveBack(to: shared) }
+            defer { taken.release(to: shared) }
             guard taken.form != nil, taken.entry.body == entry.body,
                 var new = try base(taken, name)
             else { continue }

@@ -212,7 +212,7 @@ final class HoldCounts<Key: Hashable & Sendable>: Sendable {
 
     func take(_ key: Key) { counts.withLock { $0[key, default: 0] += 1 } }
 
-    @discardableResult func giveBack(_ key: Key) -> Bool {
+    @discardableResult func release(_ key: Key) -> Bool {
         counts.withLock { counts in
             guard let count = counts[key] else { return false }
             counts[key] = count == 1 ? nil : count - 1

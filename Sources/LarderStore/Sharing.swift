@@ -26,7 +26,7 @@ struct Sharing: WriterPart {
         // A newer row of its own was in front of it.
         if !orHidden, try hiding.isHidden(name.id, from: name.scope) { return false }
         let own = try cacheIfAny?.rows.base(name.scope, name.id, now: now)
-        own?.giveBack(to: shared)
+        own?.release(to: shared)
         return own == nil
     }
 

@@ -165,7 +165,7 @@ package final class Store: Sendable {
     }
 
     package func release(_ scope: ScopeKey, _ id: EntryID) {
-        shared.protection.giveBack(RowKey(scope, id))
+        shared.protection.release(RowKey(scope, id))
     }
 
     package func isProtected(_ scope: ScopeKey, _ id: EntryID) -> Bool {
