@@ -17,9 +17,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let server: ServerContext
     private let loop: LoopReader
     private let worker: LoopWorker
-    private let ready: ReadyAnswers
+    private let ready: ResponseCache
     /// Target and user of the present plain read; nil if its answer is not worth keeping.
-    private var asked: ReadyAnswers.Asked?
+    private var asked: ResponseCache.Asked?
     private let meter: LoopMeter
     private let spin: LoopSpin
     private let jobs: WorkQueue
@@ -258,7 +258,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// Sends an answer that is ready, past the encoder.
     private func send(
-        _ answer: ReadyAnswers.Answer,
+        _ answer: ResponseCache.Answer,
         _ raw: ChannelHandlerContext,
         _ context: ChannelHandlerContext
     ) {
@@ -304,7 +304,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch reply {
         case .whole(let status, let headers, let body, at: let moments):
             if let asked, let stamp, let body, status == .ok, !headers.mayHoldFieldBytes {
-                let answer = ReadyAnswers.Answer(asked, stamp, moments, headers, body)
+                let answer = ResponseCache.Answer(asked, stamp, moments, headers, body)
                 ready.keep(answer, to: asked)
                 meter.readyKept(ready.bytes)
             }

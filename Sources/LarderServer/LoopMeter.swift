@@ -27,7 +27,7 @@ final class LoopMeter {
         counts.readyAnswers[keyPath: reason] += 1
     }
 
-    /// Records the bytes that ``ReadyAnswers`` keeps now.
+    /// Records the bytes that ``ResponseCache`` keeps now.
     func readyKept(_ bytes: Int) { counts.readyAnswers.bytes = Int64(bytes) }
 
     func received(_ bytes: Int) { counts.received += Int64(bytes) }

@@ -131,7 +131,7 @@ final class LoopReader {
 struct ServerLoop {
     let reader: LoopReader
     let worker: LoopWorker
-    let ready: ReadyAnswers
+    let ready: ResponseCache
     let meter: LoopMeter
     let spin: LoopSpin
     /// Answers that take longer than a turn of the loop; every connection has at most one.

@@ -153,7 +153,7 @@ package final class Server: Sendable {
                 let loop = ServerLoop(
                     reader: LoopReader(try context.engine.store.makeReader(), eventLoop),
                     worker: worker,
-                    ready: ReadyAnswers(bytesMax: readyBytesMax),
+                    ready: ResponseCache(bytesMax: readyBytesMax),
                     meter: context.meters.makeMeter(eventLoop),
                     spin: LoopSpin(),
                     jobs: jobs

@@ -297,7 +297,7 @@ struct PlainReadTests {
 
     @Test("A ready answer of one user is not used for another")
     func users() throws {
-        let ready = ReadyAnswers(bytesMax: 1 << 20)
+        let ready = ResponseCache(bytesMax: 1 << 20)
         let target = "/v1/entries/a"
         #expect(ready.note(target, 1) == nil)
         #expect(ready.note(target, 2) == nil)
@@ -308,7 +308,7 @@ struct PlainReadTests {
         let scope = temporary.store.key(for: .shared)
         let stamp = reader.stamping { try? reader.entry(scope, id, now: now) }.stamp
         let moments = now..<now.advanced(by: .seconds(1))
-        let answer = ReadyAnswers.Answer(
+        let answer = ResponseCache.Answer(
             asked,
             try #require(stamp),
             moments,

@@ -11,7 +11,7 @@ import NIOHTTP1
 /// answer is valid for more than a second. That is enough: a target that clients read less often
 /// needs no ready answer. The answers are bounded in bytes. When the recent half is full, the half
 /// that was unused for longest is dropped as a whole.
-final class ReadyAnswers {
+final class ResponseCache {
     /// An answer, kept under its target and the user who asked for it.
     final class Answer {
         fileprivate let target: [UInt8]
