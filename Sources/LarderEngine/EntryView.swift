@@ -60,14 +60,14 @@ extension Engine {
     /// the hit.
     ///
     /// Returns false if ``view(of:for:_:now:as:row:)`` has to decide.
-    package func plainRow(
+    package func fastPathRow(
         of id: EntryID,
         for scope: ScopeKey,
         _ reader: StoreReader,
         now: Timestamp,
         row: (borrowing EntryRow) -> Void
     ) -> Bool {
-        guard mayBePlain(id), reader.plainRow(scope, id, now: now, row) else { return false }
+        guard mayUseFastPath(id), reader.fastPathRow(scope, id, now: now, row) else { return false }
         context.count(isHit: true)
         return true
     }
@@ -76,14 +76,14 @@ extension Engine {
     ///
     /// If so, this counts as a hit.
     package func stillShows(_ stamp: ReadVersion, _ reader: StoreReader) -> Bool {
-        if let id = stamp.plain?.id, !mayBePlain(id) { return false }
+        if let id = stamp.plain?.id, !mayUseFastPath(id) { return false }
         guard reader.stillSays(stamp) else { return false }
         context.count(isHit: true)
         return true
     }
 
     /// A write to a URL also shows in the variants of that URL.
-    private func mayBePlain(_ id: EntryID) -> Bool {
+    private func mayUseFastPath(_ id: EntryID) -> Bool {
         let modifiers = store.modifiers
         return !id.isEntity
             && !(modifiers.hasTargets || modifiers.hasDeadLetters) || Variants.url(of: id) == nil

@@ -233,7 +233,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         _ context: ChannelHandlerContext
     ) -> Int? {
         guard machine.state == .idle, held.isEmpty,
-            let read = bytes.withUnsafeReadableBytes({ PlainRead($0) })
+            let read = bytes.withUnsafeReadableBytes({ FastPathGet($0) })
         else { return nil }
         watch.partArrived()
         let (engine, now) = (server.engine, server.engine.clock.now())

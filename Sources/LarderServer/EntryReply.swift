@@ -94,7 +94,7 @@ enum EntryReply: Sendable {
         /// The answer where the row alone is what shows; nil where more is to be looked at.
         func plainAnswer(_ reader: StoreReader) -> EntryReply? {
             var reply: EntryReply?
-            let isPlain = engine.plainRow(of: id, for: scope, reader, now: now) { row in
+            let isPlain = engine.fastPathRow(of: id, for: scope, reader, now: now) { row in
                 reply = EntryReply(row, head, scope, date: date, now, .none)
             }
             return isPlain ? reply : nil

@@ -87,7 +87,7 @@ private struct ASCIISet {
 /// The form is HTTP/1.1 with one Host, and no field that could change the answer to the target. A
 /// plain read is also valid for the parser, which would read the same. The parser gets every other
 /// request.
-struct PlainRead {
+struct FastPathGet {
     /// Range of the target, which is in origin form.
     let target: Range<Int>
     /// The length of the head, its empty line included.
@@ -260,7 +260,7 @@ extension HTTPRequestHead {
         headers.first(name: "Expect")?.isEqual(to: "100-continue") ?? false
     }
 
-    /// The head that the parser reads from a ``PlainRead``, without fields that mean nothing.
+    /// The head that the parser reads from a ``FastPathGet``, without fields that mean nothing.
     static func plainRead(of target: String) -> HTTPRequestHead {
         HTTPRequestHead(version: .http1_1, method: .GET, uri: target, headers: ["Host": "larder"])
     }

@@ -77,14 +77,14 @@ extension StoreReader {
     /// Then no modifier and no dead letter changes the id, and the client sees the row as stored.
     /// Nearly every hit is like that, so nothing here is generic or allocated. If the result is
     /// false, there is more to read or a read failed, and the caller drops what `read` was given.
-    package func plainRow(
+    package func fastPathRow(
         _ scope: ScopeKey,
         _ id: EntryID,
         now: Timestamp,
         _ read: (borrowing EntryRow) -> Void
     ) -> Bool {
         let moves = shared.residency.moves
-        guard mayBePlain(scope, id) else { return false }
+        guard mayUseFastPath(scope, id) else { return false }
         do throws(StoreError) {
             if shared.residency.covers(scope, id) {
                 guard try plainSavedRow(scope, id, now: now, read), shared.residency.moves == moves
@@ -112,7 +112,7 @@ extension StoreReader {
         }
     }
 
-    func mayBePlain(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+    func mayUseFastPath(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         (shared.residency.place(scope, id)?.targets ?? 0) == 0
             && !shared.residency.mayHaveDeadLetters(scope, id)
     }

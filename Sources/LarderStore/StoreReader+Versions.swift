@@ -67,7 +67,7 @@ extension StoreReader {
     package func stillSays(_ stamp: ReadVersion) -> Bool {
         let moves = shared.residency.moves
         if let plain = stamp.plain {
-            guard mayBePlain(plain.scope, plain.id) else { return false }
+            guard mayUseFastPath(plain.scope, plain.id) else { return false }
         } else {
             guard moves == stamp.moves, !shared.residency.hasDeadLetters,
                 shared.originsVersion == stamp.origins

@@ -13,8 +13,8 @@ struct TwoWaysTests {
 
     /// Plain reads, and what differs from one by a little.
     private static let near =
-        PlainReadTests.harmlessFields.map { "\(PlainReadTests.plain)\($0)\r\n" }
-        + PlainReadTests.parsed.filter { $0.utf8.count < 1_000 }
+        FastPathGetTests.harmlessFields.map { "\(FastPathGetTests.plain)\($0)\r\n" }
+        + FastPathGetTests.parsed.filter { $0.utf8.count < 1_000 }
         + [
             "GET /v1/entries/ready?account=default HTTP/1.1\r\nHost: larder\r\n\r\n",
             "GET /v1/entries/ready?show=base HTTP/1.1\r\nhost: larder\r\n\r\n",
@@ -51,7 +51,7 @@ struct TwoWaysTests {
         + SmugglingTests.chunksRefused.map { body in
             "PUT /v1/entries/put HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n\(body)"
         }
-        + PlainReadTests.parsed.filter { $0.utf8.count >= 1_000 }).map { Array($0.utf8) }
+        + FastPathGetTests.parsed.filter { $0.utf8.count >= 1_000 }).map { Array($0.utf8) }
         + FramingTests.requests.map(\.bytes) + [FramingTests.requests.flatMap(\.bytes)]
 
     /// Bytes that are sent between two plain reads of the entry that is ready, and where they are cut.
@@ -71,8 +71,8 @@ struct TwoWaysTests {
         try await compare(
             Self.near.enumerated().map { number, text in
                 // What many begin with is cut in one of them.
-                let isCutInFields = number > 0 && text.hasPrefix(PlainReadTests.plain)
-                let first = isCutInFields ? PlainReadTests.plain.utf8.count - 2 : 0
+                let isCutInFields = number > 0 && text.hasPrefix(FastPathGetTests.plain)
+                let first = isCutInFields ? FastPathGetTests.plain.utf8.count - 2 : 0
                 return Sent(Array(text.utf8), cutAt: first...text.utf8.count)
             }
         )

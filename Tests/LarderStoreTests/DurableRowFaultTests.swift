@@ -54,7 +54,7 @@ struct DurableRowFaultTests {
         let moves = index.moves
         try await temporary.accept("two", "a")
         #expect(index.moves.arrivals > moves.arrivals)
-        #expect(!reader.plainRow(temporary.scope, named("a"), now: .epoch) { _ in })
+        #expect(!reader.fastPathRow(temporary.scope, named("a"), now: .epoch) { _ in })
     }
 
     @Test("A kept read does not count once another row becomes a target, whichever file has it")

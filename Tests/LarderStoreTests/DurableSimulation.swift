@@ -414,7 +414,7 @@ extension DurableSimulation {
     /// Reads an id as an event loop does.
     private func shownAtOnce(_ id: String, _ reader: StoreReader) throws -> Shown {
         var entry: Entry?
-        let isPlain = reader.plainRow(scope, named(id), now: .epoch) { entry = $0.entry() }
+        let isPlain = reader.fastPathRow(scope, named(id), now: .epoch) { entry = $0.entry() }
         return isPlain ? Shown(entry: entry) : try shown(id, reader)
     }
 

@@ -15,7 +15,7 @@ struct PlainRowTests {
     ) throws -> Bool {
         let loop = try temporary.store.makeReader()
         defer { loop.endTransaction() }
-        return loop.plainRow(temporary.scope, named(id), now: now) { _ in }
+        return loop.fastPathRow(temporary.scope, named(id), now: now) { _ in }
     }
 
     @Test("A blob within its ttl is, and an answer kept whole; what is put together is not")

@@ -39,7 +39,7 @@ struct ReadVersionTests {
             defer { reader.endTransaction() }
             let (text, stamp) = reader.stamping { () -> String? in
                 var text: String?
-                let isPlain = reader.plainRow(scope, named(id), now: .epoch) { row in
+                let isPlain = reader.fastPathRow(scope, named(id), now: .epoch) { row in
                     text = row.withBody { String(decoding: $0, as: UTF8.self) }
                 }
                 work()

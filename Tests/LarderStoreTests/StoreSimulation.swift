@@ -436,7 +436,7 @@ extension StoreSimulation {
         let (scope, named) = (try key(id.scope), try EntryID(id.text))
         var plain = Shown.miss
         let isPlain =
-            isUse && reader.plainRow(scope, named, now: now) { row in plain = Shown(row) }
+            isUse && reader.fastPathRow(scope, named, now: now) { row in plain = Shown(row) }
         if isPlain { return plain }
         return try reader.withEntry(scope, named, now: now, isUse: isUse) { Shown($0) } ?? .miss
     }

@@ -30,7 +30,7 @@ extension Engine {
         as form: ShownView = .view
     ) throws(StoreError) -> String? {
         var plain: String?
-        let isPlain = plainRow(of: id, for: scope, reader, now: now) { row in
+        let isPlain = fastPathRow(of: id, for: scope, reader, now: now) { row in
             plain = row.withBody { String(decoding: $0, as: UTF8.self) }
         }
         if isPlain { return plain }

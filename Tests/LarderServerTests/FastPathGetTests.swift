@@ -10,7 +10,7 @@ import Testing
 @testable import LarderServer
 
 @Suite("Plain reads, answered ahead of the parser", .timeLimit(.minutes(5)))
-struct PlainReadTests {
+struct FastPathGetTests {
     static let plain = "GET /v1/entries/a%20b?account=work HTTP/1.1\r\nHost: larder\r\n"
 
     /// Fields that change nothing of the answer.
@@ -19,8 +19,8 @@ struct PlainReadTests {
         "Connection: keep-alive\r\n", "Accept-Language: de\r\n", "Accept: \r\n",
     ]
 
-    private func read(_ text: String) -> PlainRead? {
-        Array(text.utf8).withUnsafeBytes { PlainRead($0) }
+    private func read(_ text: String) -> FastPathGet? {
+        Array(text.utf8).withUnsafeBytes { FastPathGet($0) }
     }
 
     // MARK: What is one
