@@ -21,7 +21,7 @@ struct Daemon {
     /// When the configuration was read.
     private let readAt = SystemClock().now()
     private let announcer: Announcer
-    private let endLimit: EndLimit
+    private let endLimit: ShutdownDeadline
 
     init(
         _ configuration: Configuration,
@@ -36,7 +36,7 @@ struct Daemon {
         self.version = version
         self.load = load
         announcer = Announcer(notifier: systemd.notifier, logger: logger)
-        endLimit = EndLimit(logger)
+        endLimit = ShutdownDeadline(logger)
     }
 
     /// Returns after SIGTERM or SIGINT, once everything is written down; within ``Limits/endTime``

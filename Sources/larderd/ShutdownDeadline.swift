@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// The limit waits for nothing that may be stuck: it has its own thread and takes no lock of other
 /// code. Its log message is written on another thread.
-final class EndLimit: Sendable {
+final class ShutdownDeadline: Sendable {
     private let logger: Logger
     // Relaxed: it only keeps the end from being counted twice.
     private let hasBegun = Atomic<Bool>(false)
