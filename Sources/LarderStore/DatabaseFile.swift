@@ -12,7 +12,7 @@ struct DatabaseFile {
     var isExpendable = false
     let faults: (any FaultPlan)?
     /// The mark that is set when damage is met; nil for a file that is checked while it is in use.
-    var mark: DamageMark?
+    var mark: CorruptionMarker?
 
     /// Opens the file for its only writer, making or migrating it; no file is replaced here.
     ///
@@ -267,7 +267,7 @@ package protocol FaultPlan: Sendable {
 }
 
 /// A note in the folder of a file that damage was met: the next start reads the whole file.
-final class DamageMark: Sendable {
+final class CorruptionMarker: Sendable {
     private let path: String
     private let met = Mutex<String?>(nil)
 

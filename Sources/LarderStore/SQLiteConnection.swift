@@ -15,7 +15,7 @@ final class SQLiteConnection {
     let handle: OpaquePointer
     let path: String
     private let faults: (any FaultPlan)?
-    private let mark: DamageMark?
+    private let mark: CorruptionMarker?
     private var idle: [String: OpaquePointer] = [:]
 
     /// Said once, before the first connection; where another part of the process was earlier,
@@ -26,7 +26,7 @@ final class SQLiteConnection {
         path: String,
         mode: Mode,
         faults: (any FaultPlan)? = nil,
-        mark: DamageMark? = nil
+        mark: CorruptionMarker? = nil
     ) throws(StoreError) {
         Self.setUp
         var opened: OpaquePointer?

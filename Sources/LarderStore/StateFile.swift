@@ -99,7 +99,7 @@ final class StateFile: Sendable {
             synchronous: "FULL",
             keepsCopy: true,
             faults: faults,
-            mark: DamageMark(of: directory + "/state.db")
+            mark: CorruptionMarker(of: directory + "/state.db")
         )
     }
 
