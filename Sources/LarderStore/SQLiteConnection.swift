@@ -173,10 +173,10 @@ final class SQLiteConnection {
 
     /// Faults that SQLite finds in the file's structure
     /// (https://sqlite.org/pragma.html#pragma_quick_check); none in a sound file, and nil if
-    /// `checkBreak` ended the check early.
-    func quickCheck(until checkBreak: CheckBreak) throws(StoreError) -> [String]? {
+    /// `cancellation` ended the check early.
+    func quickCheck(until cancellation: CheckCancellation) throws(StoreError) -> [String]? {
         do throws(StoreError) {
-            return try checkBreak.during(self) { () throws(StoreError) in
+            return try cancellation.during(self) { () throws(StoreError) in
                 let sql = "PRAGMA quick_check(\(Limits.checkFindingsMax))"
                 let findings = try prepare(sql).all { $0.text(.only) ?? "" }
                 return findings == ["ok"] ? [] : findings

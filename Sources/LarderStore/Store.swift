@@ -10,7 +10,7 @@ package final class Store: Sendable {
     package let bodies: BodyStore
     let readers: StoreReaders
     let snapshots: StateSnapshots
-    let examiner = FileExaminer()
+    let examiner = IntegrityChecker()
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
     var now: @Sendable () -> Timestamp { shared.now }

@@ -39,7 +39,7 @@ package struct StoreFiles: Sendable {
         if configuration.stateDirectory != configuration.cacheDirectory {
             directories.append(configuration.stateDirectory)
         }
-        return FileExaminer.rights(directories, databaseFiles)
+        return IntegrityChecker.rights(directories, databaseFiles)
     }
 
     package var reserves: [ReserveFinding] {

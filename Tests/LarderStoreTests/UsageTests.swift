@@ -108,7 +108,7 @@ struct UsageTests {
     @Test("A check that has no time says that it did not come to its end")
     func noTime() throws {
         let connection = try temporary.store.database.openReader(cacheBytes: 0)
-        let checkBreak = CheckBreak()
+        let checkBreak = CheckCancellation()
         #expect(try connection.quickCheck(until: checkBreak) == [])
         #expect(!checkBreak.isFinished)
         checkBreak.end()
@@ -118,7 +118,7 @@ struct UsageTests {
     @Test("A check under way is ended from outside")
     func interrupted() throws {
         let connection = try temporary.store.database.openReader(cacheBytes: 0)
-        let checkBreak = CheckBreak()
+        let checkBreak = CheckCancellation()
         #expect(throws: StoreError.self) {
             try checkBreak.during(connection) { () throws(StoreError) in
                 let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "

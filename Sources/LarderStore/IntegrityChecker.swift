@@ -21,7 +21,7 @@ package struct FileRights: Equatable, Sendable {
 /// Checks files off the event loops, one check at a time.
 ///
 /// A check keeps the WAL from being reset, so it has a bound.
-final class FileExaminer: Sendable {
+final class IntegrityChecker: Sendable {
     private let queue = DispatchQueue(label: "larder.examiner")
     // Relaxed: it alone decides who checks, and orders no other memory.
     private let isBusy = Atomic(false)
@@ -33,18 +33,18 @@ final class FileExaminer: Sendable {
     ) async throws(StoreError) -> [FileFinding] {
         guard !isBusy.exchange(true, ordering: .relaxed) else { throw .overloaded }
         defer { isBusy.store(false, ordering: .relaxed) }
-        let checkBreak = CheckBreak()
+        let cancellation = CheckCancellation()
         return try await withTaskGroup { group -> Result<[FileFinding], StoreError> in
             group.addTask {
                 await over()
-                checkBreak.end()
+                cancellation.end()
             }
             defer { group.cancelAll() }
             return await withCheckedContinuation { waiter in
                 queue.async {
                     let findings = Result { () throws(StoreError) in
                         try files.map { file throws(StoreError) in
-                            try Self.check(file, checkBreak)
+                            try Self.check(file, cancellation)
                         }
                     }
                     waiter.resume(returning: findings)
@@ -55,10 +55,10 @@ final class FileExaminer: Sendable {
 
     private static func check(
         _ file: DatabaseFile,
-        _ checkBreak: CheckBreak
+        _ cancellation: CheckCancellation
     ) throws(StoreError) -> FileFinding {
         let damage = try file.openReader(cacheBytes: Limits.checkCacheBytes)
-            .quickCheck(until: checkBreak)
+            .quickCheck(until: cancellation)
         if let damage = damage?.first { file.mark?.set(by: damage) }
         return FileFinding(name: file.name, damage: damage ?? [], isComplete: damage != nil)
     }
@@ -78,7 +78,7 @@ final class FileExaminer: Sendable {
     }
 }
 
-final class CheckBreak: Sendable {
+final class CheckCancellation: Sendable {
     // A connection may be interrupted from any thread as long as it is open
     // (https://sqlite.org/c3ref/interrupt.html); the lock sees to that.
     private struct Running: @unchecked Sendable {
