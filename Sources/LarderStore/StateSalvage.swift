@@ -26,15 +26,15 @@ struct StateSalvage {
         _ file: DatabaseFile,
         into path: String
     ) throws(StoreError) -> (rows: Int, findings: [String]) {
-        let remains = try StateRemains.find(of: file)
-        defer { remains?.close() }
-        let version = remains?.version ?? file.schema.steps.count
+        let damaged = try DamagedStateReader.find(of: file)
+        defer { damaged?.close() }
+        let version = damaged?.version ?? file.schema.steps.count
         let new = try file.sibling(path, file.schema.at(version)).openWriter().connection
         var result = (rows: 0, findings: [String]())
-        if let remains {
-            var salvage = StateSalvage(old: remains.connection, new: new)
+        if let damaged {
+            var salvage = StateSalvage(old: damaged.connection, new: new)
             try new.transaction { () throws(StoreError) in try salvage.takeTables() }
-            try file.schema.migrate(new, from: remains.version)
+            try file.schema.migrate(new, from: damaged.version)
             result.rows = salvage.rows
             result.findings = try new.transaction { () throws(StoreError) in
                 try salvage.repairQueue()

@@ -7,24 +7,24 @@ import Glibc
 /// shorter than its header says (https://sqlite.org/pragma.html#pragma_writable_schema). If a page
 /// that lists the tables is lost, a copy is read in which they are listed again (``StateListing``).
 /// The same applies if only the WAL is left.
-struct StateRemains {
+struct DamagedStateReader {
     let connection: SQLiteConnection
     let version: Int
     private let copy: String?
 
-    static func find(of file: DatabaseFile) throws(StoreError) -> StateRemains? {
+    static func find(of file: DatabaseFile) throws(StoreError) -> DamagedStateReader? {
         let copy = file.path + ".remains"
         DatabaseFile.removeFiles(copy)
         let found = try readable { () throws(StoreError) in try openAsItIs(file) }
-        if let found, found.isWhole { return found.remains }
+        if let found, found.isWhole { return found.damaged }
         var isListed = false
         defer { if !isListed { DatabaseFile.removeFiles(copy) } }
         let listed = try readable { () throws(StoreError) in
             let version = try Self.copy(file, to: copy)
-            return StateRemains(connection: try open(file, copy), version: version, copy: copy)
+            return DamagedStateReader(connection: try open(file, copy), version: version, copy: copy)
         }
         isListed = listed != nil
-        return listed ?? found?.remains
+        return listed ?? found?.damaged
     }
 
     private static func readable<Value>(
@@ -40,14 +40,14 @@ struct StateRemains {
     /// With `writable_schema` SQLite leaves out tables whose listing it does not understand.
     private static func openAsItIs(
         _ file: DatabaseFile
-    ) throws(StoreError) -> (remains: StateRemains, isWhole: Bool) {
+    ) throws(StoreError) -> (damaged: DamagedStateReader, isWhole: Bool) {
         // SQLite would delete the WAL of a file of no bytes.
         guard DiskSpace.fileBytes(at: file.path) > 0 else {
             throw .corrupt(file: file.path, step: "read \(file.path)")
         }
         let connection = try open(file, file.path)
         let (version, isWhole) = try file.schema.version(ofDamaged: connection)
-        return (StateRemains(connection: connection, version: version, copy: nil), isWhole)
+        return (DamagedStateReader(connection: connection, version: version, copy: nil), isWhole)
     }
 
     /// Removes what was made; the connection is used no more.
