@@ -37,7 +37,7 @@ struct CredentialRows {
     ///
     /// The spaces fill the part of a row that SQLite moves between pages, where it leaves bytes
     /// behind. The value is in overflow pages, and a removal overwrites those.
-    private static let padding = String(repeating: " ", count: StateListing.pageBytes)
+    private static let padding = String(repeating: " ", count: RebuiltSchema.pageBytes)
 
     /// The rows that can be read; a damaged one is left out, so that nothing wrong is sent.
     func read() throws(StoreError) -> [StoredCredential] {

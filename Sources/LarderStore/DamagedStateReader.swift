@@ -5,7 +5,7 @@ import Glibc
 ///
 /// A truncated file is read up to its end: with `writable_schema`, SQLite takes a file that is
 /// shorter than its header says (https://sqlite.org/pragma.html#pragma_writable_schema). If a page
-/// that lists the tables is lost, a copy is read in which they are listed again (``StateListing``).
+/// that lists the tables is lost, a copy is read in which they are listed again (``RebuiltSchema``).
 /// The same applies if only the WAL is left.
 struct DamagedStateReader {
     let connection: SQLiteConnection
@@ -70,23 +70,23 @@ struct DamagedStateReader {
     private static func copy(_ file: DatabaseFile, to copy: String) throws(StoreError) -> Int {
         let versions = (1...file.schema.steps.count).reversed()
         let listings = try versions.map { version throws(StoreError) in
-            try StateListing(file.schema.at(version))
+            try RebuiltSchema(file.schema.at(version))
         }
         try bytes(of: file.path.isThere ? file.path : "/dev/null", to: copy)
-        var said = StateListing.version(saidBy: try page(1, of: copy))
+        var said = RebuiltSchema.version(saidBy: try page(1, of: copy))
         if (file.path + "-wal").isThere {
             // Pages in the WAL are newer than the file, and have checksums of their own.
             try bytes(of: file.path + "-wal", to: copy + "-wal")
             try write(listings[0].page(of: 1, isForWAL: true), to: copy)
             try writeBack(copy)
-            said = StateListing.version(saidBy: try page(1, of: copy)) ?? said
+            said = RebuiltSchema.version(saidBy: try page(1, of: copy)) ?? said
         }
         for listing in listings {
             let fits = try listing.fits(said: said) { number throws(StoreError) in
                 try page(number, of: copy)
             }
             guard fits else { continue }
-            let pages = Int(DiskSpace.fileBytes(at: copy)) / StateListing.pageBytes
+            let pages = Int(DiskSpace.fileBytes(at: copy)) / RebuiltSchema.pageBytes
             try write(listing.page(of: pages), to: copy)
             // Versions 14 and 15 have the same tables; the step between changes nothing twice.
             return said == nil && listing.version == 15 ? 14 : listing.version
@@ -106,7 +106,7 @@ struct DamagedStateReader {
     private static func page(_ number: Int, of path: String) throws(StoreError) -> [UInt8] {
         let source = try descriptor(path, O_RDONLY)
         defer { Glibc.close(source) }
-        var page = [UInt8](repeating: 0, count: StateListing.pageBytes)
+        var page = [UInt8](repeating: 0, count: RebuiltSchema.pageBytes)
         let count = pread(source, &page, page.count, (number - 1) * page.count)
         guard count >= 0 else { throw failed(path) }
         return Array(page.prefix(count))

@@ -6,7 +6,7 @@ import CSQLite
 /// lacks one of these pages. The steps of the schema give each table its first page, whatever rows
 /// a file held meanwhile. With auto_vacuum these pages come before all others, in the order in
 /// which they were made (https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages).
-struct StateListing {
+struct RebuiltSchema {
     static let pageBytes = 4_096
     /// Whether there is a WAL, how many pages there are, and the list of free ones
     /// (https://sqlite.org/fileformat2.html#the_database_header).
