@@ -22,7 +22,7 @@ final class StateFile: Sendable {
         self.shared = shared
         let (configuration, reserve) = (shared.configuration, shared.reserves.state)
         file = Self.database(in: configuration.stateDirectory, configuration.faults)
-        try StateReplacement.finish(file)
+        try StateFileSwap.finish(file)
         let started: Start
         var findings: [String] = []
         do throws(StoreError) {
@@ -106,7 +106,7 @@ final class StateFile: Sendable {
     /// Names the snapshot that was set aside with the damaged file.
     ///
     /// The next snapshot has only the rows that were taken over.
-    private static func snapshot(_ place: StateReplacement) -> [String] {
+    private static func snapshot(_ place: StateFileSwap) -> [String] {
         guard let taken = FileTime.changed(place.snapshotPath) else { return [] }
         return ["\(place.snapshotPath) is a copy of it of \(taken.httpDate)"]
     }

@@ -2,7 +2,7 @@ import LarderModel
 
 /// Takes over what can be read of a damaged `state.db`, row by row.
 ///
-/// The new file replaces the old one when it is whole and synced (``StateReplacement``); the old
+/// The new file replaces the old one when it is whole and synced (``StateFileSwap``); the old
 /// one is kept. A process that ends before that finds the damaged file again. Debian's SQLite has
 /// no recovery.
 struct StateSalvage {
@@ -12,11 +12,11 @@ struct StateSalvage {
 
     static func replace(
         _ file: DatabaseFile
-    ) throws(StoreError) -> (rows: Int, findings: [String], place: StateReplacement) {
+    ) throws(StoreError) -> (rows: Int, findings: [String], place: StateFileSwap) {
         let new = file.path + ".new"
         DatabaseFile.removeFiles(new)
         let (rows, findings) = try take(file, into: new)
-        return (rows, findings, try StateReplacement(of: file, by: new))
+        return (rows, findings, try StateFileSwap(of: file, by: new))
     }
 
     /// Takes the rows into a file of the damaged file's version, which is migrated like any other.

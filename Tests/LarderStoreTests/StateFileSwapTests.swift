@@ -6,7 +6,7 @@ import Testing
 @testable import LarderStore
 
 @Suite("How a salvaged state.db takes the place of the damaged one")
-struct StateReplacementTests {
+struct StateFileSwapTests {
     /// A store at rest whose state.db has modifiers in the file and others in its WAL alone.
     private func prepared() async throws -> TemporaryStore {
         let temporary = try TemporaryStore(configure: { $0.snapshotAge = nil })

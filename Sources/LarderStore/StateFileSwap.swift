@@ -16,7 +16,7 @@ import Glibc
 ///
 /// So a new file never has an old WAL, and an old file is never opened without its own. N was free
 /// when it was chosen and is kept in the name, so nothing that was set aside is overwritten.
-struct StateReplacement {
+struct StateFileSwap {
     private let file: DatabaseFile
     private let number: Int
 
@@ -30,7 +30,7 @@ struct StateReplacement {
             name.hasPrefix(start) ? Int(name.dropFirst(start.count)) : nil
         }
         guard let number = numbers.max() else { return }
-        try StateReplacement(file: file, number: number).run()
+        try StateFileSwap(file: file, number: number).run()
     }
 
     init(of file: DatabaseFile, by new: String) throws(StoreError) {
