@@ -35,7 +35,7 @@ struct CacheOpening {
             finding = nil
         } catch {
             switch error {
-            case .corrupt, .newer, .unusable: try database.setAside()
+            case .corrupt, .newer, .unusable: try database.quarantine()
             case _: throw error
             }
             (file, contents) = try open()

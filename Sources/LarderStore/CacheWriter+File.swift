@@ -118,14 +118,14 @@ extension CacheWriter {
     // MARK: Replacing the file
 
     enum OldFile {
-        case setAside
+        case quarantine
         case removed
         case allowed
     }
 
     func remake(_ error: StoreError) { remake(error.message, statement: error.statement) }
 
-    func remake(_ reason: String, oldFile: OldFile = .setAside, statement: String? = nil) {
+    func remake(_ reason: String, oldFile: OldFile = .quarantine, statement: String? = nil) {
         close(because: .noFile(reason: reason))
         let now = shared.now()
         guard recreations.allows(at: now) else {
@@ -135,10 +135,10 @@ extension CacheWriter {
         recreations.recreated(at: now)
         do throws(StoreError) {
             try folder?.ensure()
-            if oldFile == .setAside { try database.setAside() } else { try database.remove() }
+            if oldFile == .quarantine { try database.quarantine() } else { try database.remove() }
             try adopt(try makeOpening())
             switch oldFile {
-            case .setAside:
+            case .quarantine:
                 let finding = "\(reason): it was set aside as \(database.path).aside and recreated"
                 findings.add(finding, statement: statement)
             case .removed: findings.add("\(reason): it was removed and recreated")
@@ -166,7 +166,7 @@ extension CacheWriter {
             if opening.contents.keySeed != shared.keySeed {
                 // Made by another process, with keys of its own.
                 opening.file.abandon()
-                try database.setAside()
+                try database.quarantine()
                 opening = try makeOpening()
             }
             try adopt(opening)

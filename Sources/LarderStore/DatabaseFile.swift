@@ -135,7 +135,7 @@ struct DatabaseFile {
     /// Renames the file and its WAL, over the copy that an earlier time left.
     ///
     /// Processes that have them open go on with them under their new names.
-    func setAside() throws(StoreError) {
+    func quarantine() throws(StoreError) {
         for suffix in Self.suffixes {
             try check(before: "set aside \(path + suffix)")
             let old = asidePath(1) + suffix

@@ -73,7 +73,7 @@ struct StateFileSwap {
 
 /// A damaged `state.db` that was set aside, with its WAL and its copy: kept until a person removes
 /// it.
-package struct AsideSet: Equatable, Sendable {
+package struct QuarantinedFiles: Equatable, Sendable {
     package let paths: [String]
     package let bytes: Int64
 
@@ -92,12 +92,12 @@ extension DatabaseFile {
         number == 1 ? path + ".aside" : path + ".aside.\(number)"
     }
 
-    var asideSets: [AsideSet] {
+    var asideSets: [QuarantinedFiles] {
         let named = asideNames
         return Set(named.map(\.number)).sorted().map { number in
             let paths = named.filter { $0.number == number }.map { folder + "/" + $0.name }.sorted()
             let bytes = paths.reduce(0) { $0 + DiskSpace.fileBytes(at: $1) }
-            return AsideSet(paths: paths, bytes: bytes)
+            return QuarantinedFiles(paths: paths, bytes: bytes)
         }
     }
 

@@ -32,7 +32,7 @@ package struct StoreFiles: Sendable {
         try await store.examiner.check(databaseFiles, until: over)
     }
 
-    package var asideSets: [AsideSet] { state.file.asideSets }
+    package var asideSets: [QuarantinedFiles] { state.file.asideSets }
 
     package var rights: [FileRights] {
         var directories = [configuration.cacheDirectory]
