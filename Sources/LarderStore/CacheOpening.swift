@@ -106,7 +106,7 @@ struct CacheOpening {
 
 struct CacheStart {
     /// Nil where the folder is the state's, whose lock serves both.
-    let folder: FolderHold?
+    let folder: CacheDirectoryLock?
     let opening: Result<CacheOpening, StoreError>
     let keySeed: UInt64
 
@@ -117,7 +117,7 @@ struct CacheStart {
         keySeed: UInt64
     ) throws(StoreError) {
         let isShared = configuration.cacheDirectory == configuration.stateDirectory
-        let folder = isShared ? nil : FolderHold(configuration.cacheDirectory)
+        let folder = isShared ? nil : CacheDirectoryLock(configuration.cacheDirectory)
         self.folder = folder
         do throws(StoreError) {
             try folder?.ensure()

@@ -18,7 +18,7 @@ final class CacheWriter {
     var recreations = RecreationLimit()
     var bounds = CacheRoom.Bounds()
     /// The right to the folder; nil where it is the state's, and when the store is gone.
-    private(set) weak var folder: FolderHold?
+    private(set) weak var folder: CacheDirectoryLock?
     private var saved: CacheWriterState
     private var changesBefore: Int64 = 0
     private var takenTouches: [(log: TouchLog, ticks: [RowKey: Int64])] = []

@@ -12,7 +12,7 @@ package final class Store: Sendable {
     let snapshots: StateSnapshots
     let examiner = IntegrityChecker()
     private let stateLock: DirectoryLock
-    private let cacheFolder: FolderHold?
+    private let cacheFolder: CacheDirectoryLock?
     var now: @Sendable () -> Timestamp { shared.now }
 
     /// Opens the files under the configuration's folders, and creates missing ones.

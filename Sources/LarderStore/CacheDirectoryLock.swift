@@ -46,7 +46,7 @@ final class DirectoryLock: Sendable {
 /// The lock on the cache's folder, taken again after the folder was removed or emptied.
 ///
 /// The store owns it, so the folder is free as soon as the store is gone.
-final class FolderHold: Sendable {
+final class CacheDirectoryLock: Sendable {
     private let directory: String
     private let lock = Mutex<DirectoryLock?>(nil)
 
