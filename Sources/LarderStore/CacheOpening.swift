@@ -7,7 +7,7 @@ struct CacheOpening {
     /// Why an earlier file was set aside; nil when none was.
     let finding: String?
 
-    struct Birth {
+    struct NewFileOptions {
         var keySeed: UInt64
         /// A new file says that there were revisions up to this one.
         var revision = Revision(0)
@@ -15,14 +15,14 @@ struct CacheOpening {
         var body: Int64 = 0
     }
 
-    init(_ configuration: StoreConfiguration, _ birth: Birth) throws(StoreError) {
+    init(_ configuration: StoreConfiguration, _ options: NewFileOptions) throws(StoreError) {
         let database = DatabaseFile.ofCache(configuration)
         func open() throws(StoreError) -> (CacheFile, CacheContents) {
             let connection = try database.openWriter().connection
             // A file is set aside complete, with its WAL.
             connection.keepWALOnClose(true)
             try connection.setPageCache(bytes: configuration.pageCacheBytes(of: .writer))
-            try Self.give(birth, to: connection)
+            try Self.give(options, to: connection)
             let contents = try CacheContents(reading: connection)
             try Self.probe(connection)
             try Self.checkKeys(configuration.hashMask, contents.keySeed, connection)
@@ -67,14 +67,14 @@ struct CacheOpening {
         }
     }
 
-    private static func give(_ birth: Birth, to connection: SQLiteConnection) throws(StoreError) {
+    private static func give(_ options: NewFileOptions, to connection: SQLiteConnection) throws(StoreError) {
         try connection.execute(
             """
             BEGIN IMMEDIATE;
             INSERT OR IGNORE INTO meta (name, value)
-            VALUES ('key_seed', \(Int64(bitPattern: birth.keySeed))), ('bytes', 0), ('entries', 0),
-                ('rev', \(birth.revision.number));
-            INSERT INTO sqlite_sequence (name, seq) SELECT 'body', \(birth.body)
+            VALUES ('key_seed', \(Int64(bitPattern: options.keySeed))), ('bytes', 0), ('entries', 0),
+                ('rev', \(options.revision.number));
+            INSERT INTO sqlite_sequence (name, seq) SELECT 'body', \(options.body)
             WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'body');
             COMMIT
             """
@@ -142,7 +142,7 @@ struct CacheStart {
         let database = DatabaseFile.ofCache(configuration)
         func attempt() -> Result<CacheOpening, StoreError> {
             Result { () throws(StoreError) in
-                try CacheOpening(configuration, CacheOpening.Birth(keySeed: keySeed))
+                try CacheOpening(configuration, CacheOpening.NewFileOptions(keySeed: keySeed))
             }
         }
         let first = attempt()

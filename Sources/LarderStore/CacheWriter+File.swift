@@ -153,8 +153,8 @@ extension CacheWriter {
     private func makeOpening() throws(StoreError) -> CacheOpening {
         let revision = max(revisions.last, state.highestRevision)
         let (seed, body) = (shared.keySeed, shared.highestBody)
-        let birth = CacheOpening.Birth(keySeed: seed, revision: revision, body: body)
-        return try CacheOpening(configuration, birth)
+        let options = CacheOpening.NewFileOptions(keySeed: seed, revision: revision, body: body)
+        return try CacheOpening(configuration, options)
     }
 
     private func tryAgain() {
