@@ -2,7 +2,7 @@ import LarderModel
 
 /// The one connection that writes and checkpoints `cache.db`.
 ///
-/// Confined to the thread of its ``StoreWriter``. A rolled back transaction restores its state in
+/// UncheckedSendable to the thread of its ``StoreWriter``. A rolled back transaction restores its state in
 /// memory, ``CacheWriterState``. It outlives the file: a new one takes the place of a lost one.
 final class CacheWriter {
     let shared: SharedCacheState

@@ -48,14 +48,14 @@ final class CommitQueue: Sendable {
     }
 
     // A writer may be used by one thread at a time; it is touched on one serial queue only.
-    private struct Confined: @unchecked Sendable {
+    private struct UncheckedSendable: @unchecked Sendable {
         let writer: StoreWriter
     }
 
     private let waiting = Mutex(Waiting())
     private let held = Mutex(false)
     private let sizes = Mutex(Histogram())
-    private let confined: Confined
+    private let unchecked: UncheckedSendable
     private let shared: SharedCacheState
     private let cachePath: String
     private let thread: DispatchQueue
@@ -63,7 +63,7 @@ final class CommitQueue: Sendable {
     private let now: @Sendable () -> Timestamp
 
     init(_ writer: StoreWriter, now: @escaping @Sendable () -> Timestamp) {
-        confined = Confined(writer: writer)
+        unchecked = UncheckedSendable(writer: writer)
         shared = writer.shared
         cachePath = writer.files.cache.database.path
         thread = DispatchQueue(label: "larder.writer", qos: .userInitiated)
@@ -238,7 +238,7 @@ final class CommitQueue: Sendable {
     }
 
     private func drain() {
-        let writer = confined.writer
+        let writer = unchecked.writer
         while true {
             let (group, outside) = waiting.withLock { $0.takeTurn() }
             var rest = group[...]

@@ -66,15 +66,15 @@ package enum Reading: Sendable {
 /// A reader on a serial queue of its own, for reads that an event loop should not wait for.
 final class BlockingReader: Sendable {
     // A StoreReader may be used by one thread at a time; it is used on the serial queue only.
-    private struct Confined: @unchecked Sendable {
+    private struct UncheckedSendable: @unchecked Sendable {
         let reader: StoreReader
     }
 
-    private let confined: Confined
+    private let unchecked: UncheckedSendable
     private let queue: DispatchQueue
 
     init(_ label: String, _ reader: consuming sending StoreReader) {
-        confined = Confined(reader: reader)
+        unchecked = UncheckedSendable(reader: reader)
         queue = DispatchQueue(label: label)
     }
 
@@ -91,9 +91,9 @@ final class BlockingReader: Sendable {
         _ work: @escaping @Sendable (StoreReader) throws(StoreError) -> Value,
         _ tell: @escaping @Sendable (Result<Value, StoreError>) -> Void
     ) {
-        queue.async { [confined] in
-            let result = Result { () throws(StoreError) in try work(confined.reader) }
-            confined.reader.endTransaction()
+        queue.async { [unchecked] in
+            let result = Result { () throws(StoreError) in try work(unchecked.reader) }
+            unchecked.reader.endTransaction()
             tell(result)
         }
     }
