@@ -292,7 +292,7 @@ final class CommitQueue: Sendable {
         }
     }
 
-    private struct Left {
+    private struct UncommittedCommands {
         let commands: [CommitCommand]
         let failure: StoreError
         /// Commands that have changed `state.db`, which is committed.
@@ -303,7 +303,7 @@ final class CommitQueue: Sendable {
     ///
     /// Returns the rest. If `cache.db` has changed, the group ends before a command that promotes
     /// rows: `state.db` takes over committed rows of `cache.db` only.
-    private func transact(_ group: inout [CommitCommand], _ writer: StoreWriter) -> Left? {
+    private func transact(_ group: inout [CommitCommand], _ writer: StoreWriter) -> UncommittedCommands? {
         var saved: Set<ObjectIdentifier> = []
         do throws(StoreError) {
             try writer.begin()
@@ -319,7 +319,7 @@ final class CommitQueue: Sendable {
             try writer.commitState()
         } catch {
             writer.rollBack()
-            return Left(commands: group, failure: error)
+            return UncommittedCommands(commands: group, failure: error)
         }
         do throws(StoreError) {
             try writer.commitCache()
@@ -333,7 +333,7 @@ final class CommitQueue: Sendable {
                     left.append(command)
                 }
             }
-            return Left(commands: left, failure: error, saved: saved)
+            return UncommittedCommands(commands: left, failure: error, saved: saved)
         }
         for command in group { command.finish(nil) }
         return nil
