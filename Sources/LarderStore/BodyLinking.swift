@@ -14,7 +14,7 @@ struct LargeBody: Sendable {
     let entry: Entry
     let body: ChunkedBody
     let file: BodyFile
-    let keeping: Keeping
+    let purpose: BodyPurpose
     let isLeased: Bool
 }
 
@@ -25,15 +25,15 @@ typealias CopiedBodies = [TargetName: (source: ChunkedBody, upload: UploadID?)]
 struct BodyLinking: WriterPart {
     let writer: StoreWriter
 
-    func large(_ new: NewEntry, to file: BodyFile, as keeping: Keeping) -> LargeBody? {
+    func large(_ new: NewEntry, to file: BodyFile, as purpose: BodyPurpose) -> LargeBody? {
         guard let source = new.uploadedBody, source.file != file else { return nil }
-        return large(source, new.name, new.entry, to: file, as: keeping)
+        return large(source, new.name, new.entry, to: file, as: purpose)
     }
 
-    func large(_ row: CachedRows.CachedCopy, _ name: TargetName, as keeping: Keeping) -> LargeBody?
+    func large(_ row: CachedRows.CachedCopy, _ name: TargetName, as purpose: BodyPurpose) -> LargeBody?
     {
         guard case .chunked(let body) = row.body else { return nil }
-        return large(body, name, row.entry, to: .state, as: keeping, isLeased: true)
+        return large(body, name, row.entry, to: .state, as: purpose, isLeased: true)
     }
 
     /// A body that has to be copied first, so that a row of the other file can link it.
@@ -45,7 +45,7 @@ struct BodyLinking: WriterPart {
         _ name: TargetName,
         _ entry: Entry,
         to file: BodyFile,
-        as keeping: Keeping,
+        as purpose: BodyPurpose,
         isLeased: Bool = false
     ) -> LargeBody? {
         guard source.byteCount > Limits.copiedAtOnceBytesMax, writer.copied[name]?.source != source
@@ -59,7 +59,7 @@ struct BodyLinking: WriterPart {
             entry: entry,
             body: source,
             file: file,
-            keeping: keeping,
+            purpose: purpose,
             isLeased: isLeased
         )
     }
@@ -67,14 +67,14 @@ struct BodyLinking: WriterPart {
     func ready(
         _ new: NewEntry,
         in file: BodyFile,
-        as keeping: Keeping
+        as purpose: BodyPurpose
     ) throws(StoreError) -> NewEntry {
         guard new.form == nil else { return new }
         var ready = new
         if case .inline(let bytes) = new.body {
-            ready.body = try linkable(bytes, new.name, in: file, as: keeping)
+            ready.body = try linkable(bytes, new.name, in: file, as: purpose)
         } else if let source = new.uploadedBody, source.file != file {
-            ready.body = try linkable(.chunked(source), new.name, in: file, as: keeping)
+            ready.body = try linkable(.chunked(source), new.name, in: file, as: purpose)
         }
         return ready
     }
@@ -85,15 +85,15 @@ struct BodyLinking: WriterPart {
         _ body: Target.Body,
         _ name: TargetName,
         in file: BodyFile,
-        as keeping: Keeping
+        as purpose: BodyPurpose
     ) throws(StoreError) -> NewBody {
         let source: ChunkedBody
         switch body {
-        case .inline(let bytes): return try linkable(bytes, name, in: file, as: keeping)
+        case .inline(let bytes): return try linkable(bytes, name, in: file, as: purpose)
         case .chunked(let chunked): source = chunked
         }
         guard let copy = writer.copied[name], copy.source == source else {
-            return try linkable(try bytes(of: source), name, in: file, as: keeping)
+            return try linkable(try bytes(of: source), name, in: file, as: purpose)
         }
         guard let upload = copy.upload else { throw .badChunk }
         return .uploaded(upload)
@@ -106,14 +106,14 @@ struct BodyLinking: WriterPart {
         _ bytes: [UInt8],
         _ name: TargetName,
         in file: BodyFile,
-        as keeping: Keeping
+        as purpose: BodyPurpose
     ) throws(StoreError) -> NewBody {
         guard !name.id.isEntity, bytes.count > Limits.inlineBodyBytesMax else {
             return .inline(bytes)
         }
         let upload: UploadID
         switch file {
-        case .state: upload = try state.beginUpload(name, as: keeping)
+        case .state: upload = try state.beginUpload(name, as: purpose)
         case .cache: upload = try cache.beginUpload()
         }
         do throws(StoreError) {

@@ -73,16 +73,16 @@ package struct BodyStore: Sendable {
     }
 
     private func copy(_ large: LargeBody, _ now: Timestamp) async throws(StoreError) -> UploadID {
-        let (name, keeping) = (large.name, large.keeping)
+        let (name, purpose) = (large.name, large.purpose)
         let upload = try await commits.submit { writer throws(StoreError) in
             guard large.file == .state else { return try writer.cache.beginUpload() }
             // Better now than after most of it was copied.
             let size = large.entry.rowSize(in: name.scope, isChunked: true)
             let found = try writer.state.rows.find(name)
-            if StateBudget.hasToFit(found, as: keeping) {
+            if StateBudget.hasToFit(found, as: purpose) {
                 try writer.state.budget.checkRoom(for: size, name.scope, replacing: found)
             }
-            return try writer.state.beginUpload(name, as: keeping)
+            return try writer.state.beginUpload(name, as: purpose)
         }
         do throws(StoreError) {
             try await eachChunk(of: large.body) { chunk throws(StoreError) in

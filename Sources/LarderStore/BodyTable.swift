@@ -175,7 +175,7 @@ struct ChunkProgress {
     }
 }
 
-enum Keeping: Sendable {
+enum BodyPurpose: Sendable {
     /// An answer, or a client's bytes, for a row that is durable already.
     case answer
     /// Bytes to be pinned, which have to fit into the budget of the pins.

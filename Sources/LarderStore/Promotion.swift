@@ -55,7 +55,7 @@ struct Promotion: WriterPart {
     func base(
         _ row: CachedRows.CachedCopy,
         _ name: TargetName,
-        as keeping: Keeping = .base
+        as purpose: BodyPurpose = .base
     ) throws(StoreError) -> NewEntry? {
         var new = NewEntry(scope: name.scope, entry: row.entry, body: .inline([]))
         if let form = row.form, case .inline(let template) = row.body {
@@ -63,7 +63,7 @@ struct Promotion: WriterPart {
             return new
         }
         do throws(StoreError) {
-            new.body = try bodies.linkable(row.body, name, in: .state, as: keeping)
+            new.body = try bodies.linkable(row.body, name, in: .state, as: purpose)
             return new
         } catch .badChunk {
             return nil

@@ -52,8 +52,8 @@ struct StateBudget {
         }
     }
 
-    static func hasToFit(_ row: DurableRow?, as keeping: Keeping) -> Bool {
-        switch keeping {
+    static func hasToFit(_ row: DurableRow?, as purpose: BodyPurpose) -> Bool {
+        switch purpose {
         case .pin: row?.isPinned != true || row?.isTargeted != true
         case .answer: row?.isPinned == true && row?.isTargeted != true
         case .base: false

@@ -136,9 +136,9 @@ final class StateWriter {
     ///
     /// The body of a pin counts while it arrives. The body of a target does not, because its base
     /// takes what the server says.
-    func beginUpload(_ name: TargetName, as keeping: Keeping) throws(StoreError) -> UploadID {
+    func beginUpload(_ name: TargetName, as purpose: BodyPurpose) throws(StoreError) -> UploadID {
         let found = try rows.find(name)
-        let isOfPin = StateBudget.hasToFit(found, as: keeping)
+        let isOfPin = StateBudget.hasToFit(found, as: purpose)
         return try bodies.begin(replacing: isOfPin ? found?.pinnedSize ?? 0 : nil, &memory.bodies)
     }
 
