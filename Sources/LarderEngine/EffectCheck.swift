@@ -60,7 +60,7 @@ struct EffectCheck: Sendable {
             cachedIsJSON: isJSON,
             accept: nil,
             redirectHosts: origin.redirectHosts,
-            keeping: .stored(bytesMax: Int64(Limits.inlineJSONBytesMax))
+            bodyHandling: .stored(bytesMax: Int64(Limits.inlineJSONBytesMax))
         )
         // No retries here: the modifier's own next attempt follows.
         var machine = FlightMachine(rules, isOriginDown: true)

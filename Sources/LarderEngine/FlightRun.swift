@@ -41,7 +41,7 @@ struct FlightRun: ~Copyable {
             accept: plan.key.headers.list("Accept"),
             redirectHosts: plan.origin.redirectHosts,
             isCaptive: context.health[plan.origin.name]?.isCaptive(context.clock.now()) ?? false,
-            keeping: plan.pipe == nil
+            bodyHandling: plan.pipe == nil
                 ? .stored(bytesMax: context.store.maxEntryBytes) : .passThrough,
             expect: plan.origin.modifiers.expect
         )

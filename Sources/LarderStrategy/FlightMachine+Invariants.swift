@@ -22,13 +22,13 @@ extension FlightMachine {
         switch state {
         case .asking(let attempt), .pausing(let attempt), .refreshing(let attempt):
             assert(
-                rules.keeping != .passThrough || !attempt.isConditional,
+                rules.bodyHandling != .passThrough || !attempt.isConditional,
                 "what is passed on confirms nothing"
             )
         case .receiving:
-            assert(rules.keeping != .passThrough, "what is passed on is not kept")
+            assert(rules.bodyHandling != .passThrough, "what is passed on is not kept")
         case .passing:
-            assert(rules.keeping == .passThrough, "what is kept is not passed on")
+            assert(rules.bodyHandling == .passThrough, "what is kept is not passed on")
         case .idle, .storing, .finished:
             break
         }

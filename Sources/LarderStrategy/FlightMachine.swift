@@ -22,7 +22,7 @@ package import LarderModel
 /// ```
 ///
 /// `passing` replaces `receiving` for an answer that is passed on and not kept
-/// (``FlightRules/Keeping/passThrough``).
+/// (``FlightRules/BodyHandling/passThrough``).
 ///
 /// From every state `gaveUp` (the deadline, the daemon's end) leads to `finished`; what arrives after
 /// that changes nothing.
@@ -88,7 +88,7 @@ package struct FlightMachine: Equatable, Sendable {
     package mutating func started(at url: WebURL, hasValidators: Bool) -> Attempt {
         precondition(state == .idle, "a flight starts once")
         defer { checkInvariants() }
-        return ask(url, isConditional: hasValidators && rules.keeping != .passThrough)
+        return ask(url, isConditional: hasValidators && rules.bodyHandling != .passThrough)
     }
 
     private mutating func ask(_ url: WebURL, isConditional: Bool = false) -> Attempt {
@@ -162,7 +162,7 @@ package struct FlightMachine: Equatable, Sendable {
     }
 
     private mutating func succeeded(_ head: ResponseHead) -> HeadAction {
-        switch rules.keeping {
+        switch rules.bodyHandling {
         case .passThrough:
             state = .passing
             return .pass
@@ -175,7 +175,7 @@ package struct FlightMachine: Equatable, Sendable {
     }
 
     private mutating func refused(_ status: Int) -> HeadAction {
-        guard rules.keeping != .passThrough else {
+        guard rules.bodyHandling != .passThrough else {
             state = .passing
             return .pass
         }

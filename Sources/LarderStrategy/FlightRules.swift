@@ -11,13 +11,13 @@ package struct FlightRules: Equatable, Sendable {
     ///
     /// Then an HTML page over plain http counts as the portal's.
     package let isCaptive: Bool
-    package let keeping: Keeping
+    package let bodyHandling: BodyHandling
     package let carrying: Carrying
     /// Which 2xx is the origin's, by its settings.
     package let expect: ModifierRules.ExpectRule?
 
     /// Whether an answer's body is stored or passed on.
-    package enum Keeping: Equatable, Sendable {
+    package enum BodyHandling: Equatable, Sendable {
         /// Store the body, unless it announces more than so many bytes.
         case stored(bytesMax: Int64)
         /// Pass the body to one client as it arrives, whatever its size, and do not keep it.
@@ -39,7 +39,7 @@ package struct FlightRules: Equatable, Sendable {
         accept: String?,
         redirectHosts: [HostPort] = [],
         isCaptive: Bool = false,
-        keeping: Keeping = .stored(bytesMax: .max),
+        bodyHandling: BodyHandling = .stored(bytesMax: .max),
         carrying: Carrying = .form,
         expect: ModifierRules.ExpectRule? = nil
     ) {
@@ -48,7 +48,7 @@ package struct FlightRules: Equatable, Sendable {
         self.carrying = carrying
         self.redirectHosts = redirectHosts
         self.isCaptive = isCaptive
-        self.keeping = keeping
+        self.bodyHandling = bodyHandling
         let wantsJSON = cachedIsJSON || accept.map(Self.acceptsOnlyJSON) ?? false
         expectsJSON = expect == .json || expect == nil && wantsJSON
     }

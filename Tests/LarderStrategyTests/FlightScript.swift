@@ -96,10 +96,10 @@ struct FlightScript: Sendable {
     func machine(
         isOriginDown: Bool = false,
         accept: String? = nil,
-        keeping: FlightRules.Keeping = .stored(bytesMax: bytesMax)
+        bodyHandling: FlightRules.BodyHandling = .stored(bytesMax: bytesMax)
     ) -> FlightMachine {
         FlightMachine(
-            FlightRules(url: home, cachedIsJSON: false, accept: accept, keeping: keeping),
+            FlightRules(url: home, cachedIsJSON: false, accept: accept, bodyHandling: bodyHandling),
             isOriginDown: isOriginDown
         )
     }
@@ -112,7 +112,7 @@ struct FlightScript: Sendable {
     }
 
     func machine(in place: FlightPlace) -> FlightMachine {
-        var machine = place.isPassedOn ? machine(keeping: .passThrough) : machine()
+        var machine = place.isPassedOn ? machine(bodyHandling: .passThrough) : machine()
         guard place != .idle else { return machine }
         let isConditional = place == .askingConditional || place == .refreshing
         _ = machine.started(at: home, hasValidators: isConditional)

@@ -75,7 +75,7 @@ struct FlightSimulationTests {
         let isPassedOn = random.pick([false, false, true])
         var machine =
             isPassedOn
-            ? script.machine(isOriginDown: isDown, keeping: .passThrough)
+            ? script.machine(isOriginDown: isDown, bodyHandling: .passThrough)
             : script.machine(isOriginDown: isDown)
         let first = machine.started(at: script.home, hasValidators: random.pick([false, true]))
         var observer = FlightObserver(
