@@ -71,7 +71,7 @@ package struct EntityBody: Sendable {
         of bytes: UnsafeRawBufferPointer,
         _ reader: FormReader
     ) throws(NormalizeError) {
-        var parts = CutParts(value)
+        var parts = ReferenceText(value)
         while true {
             switch parts.next(in: bytes) {
             case .text, .reference: continue
@@ -91,7 +91,7 @@ extension EntityBody.Member {
     fileprivate func depth(in bytes: UnsafeRawBufferPointer) -> Int {
         guard hasReferences else { return NestingDepth.of(bytes.part(value)) }
         var nesting = NestingDepth()
-        var parts = CutParts(value)
+        var parts = ReferenceText(value)
         while true {
             switch parts.next(in: bytes) {
             case .text(let text): nesting.add(bytes.part(text))

@@ -17,9 +17,9 @@ struct EntityMerging {
         let name: Int
         var source: Source
         /// Value of the source, set when it is first read.
-        var text: HoledText?
+        var text: PlaceholderJSON?
         /// Value of the last occurrence that was compared with this member.
-        var came: HoledText?
+        var came: PlaceholderJSON?
         /// Whether an occurrence of this answer has it.
         var isSeen = false
         /// Whether an occurrence of this answer has it, including a late one, which overwrites
@@ -135,8 +135,8 @@ struct EntityMerging {
 
     /// The lists of both values united; nil where none is, or one answer asks for it too often.
     private mutating func united(
-        _ held: HoledText,
-        _ came: HoledText,
+        _ held: PlaceholderJSON,
+        _ came: PlaceholderJSON,
         by lists: [EntityRules.OfList]
     ) -> CutBuilder? {
         unitedLeft -= held.tape.items.count + came.tape.items.count
@@ -145,7 +145,7 @@ struct EntityMerging {
     }
 
     /// The current value of a member.
-    private mutating func text(of place: Int) -> HoledText? {
+    private mutating func text(of place: Int) -> PlaceholderJSON? {
         if let text = members[place].text { return text }
         members[place].text = text(of: members[place])
         return members[place].text
@@ -169,7 +169,7 @@ struct EntityMerging {
         }
     }
 
-    private mutating func take(_ place: Int, _ source: Source, text: HoledText?) {
+    private mutating func take(_ place: Int, _ source: Source, text: PlaceholderJSON?) {
         members[place].source = source
         members[place].text = text
         isContradicted = isContradicted || members[place].isSeen
@@ -284,8 +284,8 @@ extension EntityMerging {
         }
     }
 
-    private func text(of member: Member) -> HoledText? {
-        withValue(of: member) { HoledText($0, hasReferences: $1) }
+    private func text(of member: Member) -> PlaceholderJSON? {
+        withValue(of: member) { PlaceholderJSON($0, hasReferences: $1) }
     }
 
     /// The place of the member of this name among the first `count`.
@@ -327,7 +327,7 @@ extension EntityMerging {
 }
 
 extension CutBuilder {
-    var text: HoledText? {
-        bytes.withUnsafeBytes { HoledText($0, hasReferences: hasReferences) }
+    var text: PlaceholderJSON? {
+        bytes.withUnsafeBytes { PlaceholderJSON($0, hasReferences: hasReferences) }
     }
 }

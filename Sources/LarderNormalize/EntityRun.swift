@@ -58,7 +58,7 @@ struct EntityRun {
             output.append(body.bytes, member.value)
             return .shown
         }
-        var parts = CutParts(member.value)
+        var parts = ReferenceText(member.value)
         while true {
             switch body.bytes.withUnsafeBytes({ parts.next(in: $0) }) {
             case .text(let text): output.append(body.bytes, text)

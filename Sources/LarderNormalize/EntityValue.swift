@@ -59,7 +59,7 @@ package struct EntityValue: Sendable {
 
     /// Makes a name that none of the texts and effects contains: U+FFFF, a noncharacter, and a
     /// number.
-    private static func marker(_ texts: [HoledText], _ effects: [Effect]) -> String {
+    private static func marker(_ texts: [PlaceholderJSON], _ effects: [Effect]) -> String {
         var taken: Set<Int> = []
         for name in texts.flatMap(\.names) { taken.formUnion(numbers(in: name)) }
         for effect in effects { taken.formUnion(numbers(in: effect.bytes)) }
@@ -207,17 +207,17 @@ package struct EntityValue: Sendable {
 
 extension EntityBody {
     /// The members' values in order; nil if one is not valid JSON.
-    fileprivate var texts: [HoledText]? {
+    fileprivate var texts: [PlaceholderJSON]? {
         let texts = bytes.withUnsafeBytes { bytes in
             members.compactMap {
-                HoledText(bytes.part($0.value), hasReferences: $0.hasReferences)
+                PlaceholderJSON(bytes.part($0.value), hasReferences: $0.hasReferences)
             }
         }
         return texts.count == members.count ? texts : nil
     }
 }
 
-extension HoledText {
+extension PlaceholderJSON {
     /// The names of all members in it.
     fileprivate var names: [[UInt8]] {
         bytes.withUnsafeBytes { bytes in

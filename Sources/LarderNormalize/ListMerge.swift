@@ -6,8 +6,8 @@ import LarderModel
 /// All other parts of the value are as the answer sent them. That includes a list that only one of
 /// the two values has.
 struct ListMerge {
-    private let held: HoledText
-    private let came: HoledText
+    private let held: PlaceholderJSON
+    private let came: PlaceholderJSON
     private let query: Substring?
     private let elementsMax: Int
     private let bytesMax: Int
@@ -23,8 +23,8 @@ struct ListMerge {
     /// A list that would get more than `elementsMax` elements is as it came, and so is all where the
     /// value would have more than `bytesMax` bytes.
     init(
-        held: HoledText,
-        came: HoledText,
+        held: PlaceholderJSON,
+        came: PlaceholderJSON,
         query: Substring? = nil,
         elementsMax: Int = Limits.mergedElementsMax,
         bytesMax: Int = Limits.entityBytesMax
@@ -83,7 +83,7 @@ struct ListMerge {
     }
 
     /// The item of the list to which the names lead.
-    private static func list(at path: [[UInt8]], in text: HoledText) -> Int? {
+    private static func list(at path: [[UInt8]], in text: PlaceholderJSON) -> Int? {
         var item = 0
         for name in path {
             guard text.tape[item].kind == .beginObject,
@@ -160,7 +160,7 @@ struct ListMerge {
         case number(JSONIdentity)
     }
 
-    private static func identity(of item: Int, by name: [UInt8], in text: HoledText) -> Identity? {
+    private static func identity(of item: Int, by name: [UInt8], in text: PlaceholderJSON) -> Identity? {
         if let key = text.key(at: item) { return .key(key) }
         guard text.tape[item].kind == .beginObject else { return nil }
         return text.bytes.withUnsafeBytes { bytes in

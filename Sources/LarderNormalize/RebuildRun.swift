@@ -274,7 +274,7 @@ extension RebuildRun {
             output.append(body.bytes, value.value)
             return .shown
         }
-        var parts = CutParts(value.value)
+        var parts = ReferenceText(value.value)
         var slots = SlotMatching(children.range, template)
         var places: ValuePlaces?
         var number = 0

@@ -68,7 +68,7 @@ extension EntityBody {
         bytes.withUnsafeBytes { bytes in
             for member in self.members where member.hasReferences {
                 let name = Array(bytes.part(member.name))
-                var parts = CutParts(member.value)
+                var parts = ReferenceText(member.value)
                 reading: while true {
                     switch parts.next(in: bytes) {
                     case .text: continue

@@ -259,7 +259,7 @@ extension TemplateWriter {
         }
         guard !isSame else { return false }
         guard isLate else { return true }
-        let now = HoledText(held.part(value.value), hasReferences: value.hasReferences)
+        let now = PlaceholderJSON(held.part(value.value), hasReferences: value.hasReferences)
         guard let now, let came = scratch.text else { return false }
         return came.isSame(as: now)
     }

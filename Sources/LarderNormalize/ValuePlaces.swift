@@ -19,7 +19,7 @@ struct ValuePlaces {
     ) {
         self.visitsMax = visitsMax
         let text = body.bytes.withUnsafeBytes {
-            HoledText($0.part(value.value), hasReferences: value.hasReferences)
+            PlaceholderJSON($0.part(value.value), hasReferences: value.hasReferences)
         }
         guard let text else { return }
         nodes = Array(repeating: [], count: text.keys.count)
@@ -33,14 +33,14 @@ struct ValuePlaces {
 
     private mutating func visit(
         _ item: Int,
-        _ text: HoledText,
+        _ text: PlaceholderJSON,
         at places: [Int],
         _ selection: SelectionPlaces
     ) {
         visits += 1 + places.count
         guard !places.isEmpty, visits <= visitsMax else { return }
-        if let hole = text.hole(at: item) {
-            nodes[hole] = places
+        if let placeholder = text.placeholder(at: item) {
+            nodes[placeholder] = places
             return
         }
         let value = text.tape.items[item]

@@ -252,7 +252,7 @@ struct MergingTests {
 
     @Test("A list grows up to its limit; one that would be longer is replaced")
     func listLimit() throws {
-        func list(_ ids: Int...) throws -> HoledText {
+        func list(_ ids: Int...) throws -> PlaceholderJSON {
             var builder = CutBuilder()
             builder.text(Array("[".utf8))
             for (place, id) in ids.enumerated() {

@@ -1,5 +1,5 @@
 /// The parts of a value with references, in their order: text, and between two texts a key.
-struct CutParts {
+struct ReferenceText {
     enum Part {
         case text(Range<Int>)
         /// The text of a key.

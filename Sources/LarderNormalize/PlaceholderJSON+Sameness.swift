@@ -1,9 +1,9 @@
 import LarderJSON
 
-extension HoledText {
+extension PlaceholderJSON {
     /// Whether both say the same, as ``JSONValue/isSame(as:)`` has it, with two differences: a
     /// reference is the same as one to the same entity, and half a surrogate pair only as itself.
-    func isSame(as other: HoledText) -> Bool {
+    func isSame(as other: PlaceholderJSON) -> Bool {
         bytes.withUnsafeBytes { left in
             other.bytes.withUnsafeBytes { right in
                 Comparison(left: self, right: other, leftBytes: left, rightBytes: right)
@@ -13,8 +13,8 @@ extension HoledText {
     }
 
     private struct Comparison {
-        let left: HoledText
-        let right: HoledText
+        let left: PlaceholderJSON
+        let right: PlaceholderJSON
         let leftBytes: UnsafeRawBufferPointer
         let rightBytes: UnsafeRawBufferPointer
 

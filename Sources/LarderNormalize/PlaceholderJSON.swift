@@ -1,6 +1,6 @@
 /// A value with references as readable JSON: a `0` replaces each reference, and its offset is
 /// known.
-struct HoledText {
+struct PlaceholderJSON {
     let bytes: [UInt8]
     let tape: JSONTape
     /// The texts of the keys, in order.
@@ -15,7 +15,7 @@ struct HoledText {
         var offsets: [Int] = []
         if hasReferences {
             bytes.reserveCapacity(value.count)
-            var parts = CutParts(0..<value.count)
+            var parts = ReferenceText(0..<value.count)
             reading: while true {
                 switch parts.next(in: value) {
                 case .text(let range): bytes.append(contentsOf: value[range])
@@ -44,10 +44,10 @@ struct HoledText {
     }
 
     /// The key of the reference at an item; nil for a value.
-    func key(at item: Int) -> [UInt8]? { hole(at: item).map { keys[$0] } }
+    func key(at item: Int) -> [UInt8]? { placeholder(at: item).map { keys[$0] } }
 
     /// The index of the reference at an item; nil for a value.
-    func hole(at item: Int) -> Int? {
+    func placeholder(at item: Int) -> Int? {
         let start = Int(tape.items[item].start)
         let number = firstHole(from: start)
         return number < offsets.count && offsets[number] == start ? number : nil
