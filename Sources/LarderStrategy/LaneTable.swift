@@ -37,7 +37,7 @@ struct LaneTable: Sendable {
     var count: Int { names.count }
 
     /// Places of other modifiers that open or close when a modifier enters or leaves.
-    struct Shift: Equatable {
+    struct LaneChange: Equatable {
         var opened: [Int32] = []
         var closed: [Int32] = []
     }
@@ -54,31 +54,31 @@ struct LaneTable: Sendable {
         _ lanes: [Lane],
         owner: Int32,
         after underWay: Set<Int32> = []
-    ) -> (places: Int32, closed: Int32, shift: Shift) {
+    ) -> (places: Int32, closed: Int32, change: LaneChange) {
         var chain: Int32 = -1
         var closed: Int32 = 0
-        var shift = Shift()
+        var change = LaneChange()
         for (position, lane) in lanes.enumerated() where !lanes[..<position].contains(lane) {
             let row = use(Key(owner: owner, lane: lane))
             chain = place(Place(slot: slot, number: number, lane: row, sibling: chain))
-            link(chain, &shift, underWay)
+            link(chain, &change, underWay)
             if !isOpen(chain) { closed += 1 }
         }
-        return (chain, closed, shift)
+        return (chain, closed, change)
     }
 
-    mutating func leave(_ chain: Int32) -> Shift {
-        var shift = Shift()
+    mutating func leave(_ chain: Int32) -> LaneChange {
+        var change = LaneChange()
         var next = chain
         while next >= 0 {
             let place = places[Int(next)]
-            unlink(next, &shift)
+            unlink(next, &change)
             places[Int(next)].sibling = freePlace
             freePlace = next
             _ = names.release(place.lane)
             next = place.sibling
         }
-        return shift
+        return change
     }
 
     private mutating func use(_ key: Key) -> Int32 {
@@ -102,7 +102,7 @@ struct LaneTable: Sendable {
     /// Numbers arrive in order, so the walk from the end is short.
     private mutating func link(
         _ index: Int32,
-        _ shift: inout Shift,
+        _ change: inout LaneChange,
         _ underWay: Set<Int32>
     ) {
         let place = places[Int(index)]
@@ -114,7 +114,7 @@ struct LaneTable: Sendable {
         }
         let after = before >= 0 ? places[Int(before)].after : rows[Int(place.lane)].first
         if before < 0, after >= 0, !rows[Int(place.lane)].isPaused {
-            shift.closed.append(places[Int(after)].slot)
+            change.closed.append(places[Int(after)].slot)
         }
         places[Int(index)].before = before
         places[Int(index)].after = after
@@ -122,11 +122,11 @@ struct LaneTable: Sendable {
         join(index, after, lane: place.lane)
     }
 
-    private mutating func unlink(_ index: Int32, _ shift: inout Shift) {
+    private mutating func unlink(_ index: Int32, _ change: inout LaneChange) {
         let place = places[Int(index)]
         join(place.before, place.after, lane: place.lane)
         if place.before < 0, place.after >= 0, !rows[Int(place.lane)].isPaused {
-            shift.opened.append(places[Int(place.after)].slot)
+            change.opened.append(places[Int(place.after)].slot)
         }
     }
 
@@ -144,23 +144,23 @@ struct LaneTable: Sendable {
     /// Pauses a lane, which closes the place of its first modifier.
     ///
     /// Nil when the lane was already paused.
-    mutating func pause(_ key: Key) -> Shift? {
+    mutating func pause(_ key: Key) -> LaneChange? {
         let lane = use(key)
         guard !rows[Int(lane)].isPaused else {
             _ = names.release(lane)
             return nil
         }
         rows[Int(lane)].isPaused = true
-        return Shift(closed: first(of: lane))
+        return LaneChange(closed: first(of: lane))
     }
 
     /// Resumes a lane; nil if it was not paused.
-    mutating func resume(_ key: Key) -> Shift? {
+    mutating func resume(_ key: Key) -> LaneChange? {
         guard let lane = names.slot(of: key), rows[Int(lane)].isPaused else { return nil }
         rows[Int(lane)].isPaused = false
-        let shift = Shift(opened: first(of: lane))
+        let change = LaneChange(opened: first(of: lane))
         _ = names.release(lane)
-        return shift
+        return change
     }
 
     private func first(of lane: Int32) -> [Int32] {

@@ -11,7 +11,7 @@ extension ModifierQueue {
         if let owner = owners.slot(of: scope),
             let shift = lanes.resume(LaneTable.Key(owner: owner, lane: lane))
         {
-            shifted(shift)
+            laneChanged(shift)
             _ = owners.release(owner)
         }
         return timePassed(now: now)
@@ -37,7 +37,7 @@ extension ModifierQueue {
             guard let owner = owners.slot(of: scope),
                 let shift = lanes.resume(LaneTable.Key(owner: owner, lane: .id(from)))
             else { continue }
-            shifted(shift)
+            laneChanged(shift)
             pause(.id(to), of: scope)
             _ = owners.release(owner)
         }
@@ -69,7 +69,7 @@ extension ModifierQueue {
             _ = owners.release(owner)
             return
         }
-        shifted(shift)
+        laneChanged(shift)
     }
 
     /// The modifier gets in front of no modifier in `underWay`.
@@ -83,17 +83,17 @@ extension ModifierQueue {
         let entered = lanes.enter(slot, number, names, owner: owner, after: underWay)
         nodes[Int(slot)].places = entered.places
         nodes[Int(slot)].closedPlaces = entered.closed
-        shifted(entered.shift)
+        laneChanged(entered.change)
     }
 
     mutating func leaveLanes(_ slot: Int32) {
         let shift = lanes.leave(nodes[Int(slot)].places)
         nodes[Int(slot)].places = -1
         nodes[Int(slot)].closedPlaces = 0
-        shifted(shift)
+        laneChanged(shift)
     }
 
-    private mutating func shifted(_ shift: LaneTable.Shift) {
+    private mutating func laneChanged(_ shift: LaneTable.LaneChange) {
         for slot in shift.opened {
             nodes[Int(slot)].closedPlaces -= 1
             refresh(slot)
