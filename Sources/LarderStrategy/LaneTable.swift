@@ -178,14 +178,14 @@ struct LaneTable: Sendable {
         return isInOrder ? nil : walk(chain).map { names[$0.lane].lane }
     }
 
-    enum Obstacle: Equatable {
+    enum Blocker: Equatable {
         case behind(ModifierNumber, Lane)
         case paused(Lane)
     }
 
-    /// The obstacle in the modifier's lanes: an earlier modifier, or else a paused lane.
-    func obstacle(_ chain: Int32) -> Obstacle? {
-        var paused: Obstacle?
+    /// The blocker in the modifier's lanes: an earlier modifier, or else a paused lane.
+    func blocker(_ chain: Int32) -> Blocker? {
+        var paused: Blocker?
         for place in walk(chain) {
             let lane = names[place.lane].lane
             if place.before >= 0 { return .behind(places[Int(place.before)].number, lane) }

@@ -16,14 +16,14 @@ extension ModifierQueue {
         case .waiting(.unknown(nil)), .waiting(.conflict): return .decision
         case .waiting(.authWait): return .credential
         case .waiting(.retryWait(let end)), .waiting(.unknown(.some(let end))):
-            return node.isDue ? obstacle(node) : .backoff(until: end)
-        case .waiting(.queued): return obstacle(node)
+            return node.isDue ? blocker(node) : .backoff(until: end)
+        case .waiting(.queued): return blocker(node)
         }
     }
 
-    private func obstacle(_ node: Node) -> Wait {
+    private func blocker(_ node: Node) -> Wait {
         if let parent = dependencies[node.number]?.first { return .dependency(parent) }
-        switch lanes.obstacle(node.places) {
+        switch lanes.blocker(node.places) {
         case .behind(let number, let lane): return .lane(lane, behind: number)
         case .paused(let lane): return .pausedLane(lane)
         case nil: break
