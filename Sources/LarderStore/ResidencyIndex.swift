@@ -7,7 +7,7 @@ import Synchronization
 /// Guarded by its locks, changed by the writer's thread alone. An id is in it from before the
 /// commit that makes its row in `state.db` until after the one that takes it away.
 final class ResidencyIndex: Sendable {
-    struct Place: Equatable {
+    struct RowLocation: Equatable {
         let row: RowKey
         var isPinned = false
         var targets = 0
@@ -19,7 +19,7 @@ final class ResidencyIndex: Sendable {
     }
 
     private struct Keys {
-        var places: [ResidencyKey: Place] = [:]
+        var places: [ResidencyKey: RowLocation] = [:]
         var counts: [RowKey: Int] = [:]
     }
 
@@ -56,7 +56,7 @@ final class ResidencyIndex: Sendable {
     func commitPublished() { commits.add(1, ordering: .releasing) }
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
-    func place(_ scope: ScopeKey, _ id: EntryID) -> Place? {
+    func place(_ scope: ScopeKey, _ id: EntryID) -> RowLocation? {
         guard count.load(ordering: .acquiring) > 0 else { return nil }
         let key = ResidencyKey(scope, id)
         return keys.withLock { $0.places[key] }
@@ -76,7 +76,7 @@ final class ResidencyIndex: Sendable {
                 keys.places[key]?.isGivenUp = false
                 return
             }
-            keys.places[key] = Place(row: row)
+            keys.places[key] = RowLocation(row: row)
             keys.counts[row, default: 0] += 1
             count.store(keys.places.count, ordering: .releasing)
             arrived.add(1, ordering: .releasing)
@@ -104,7 +104,7 @@ final class ResidencyIndex: Sendable {
 
     /// Changes the entry of a durable id; returns the entry as it was, or nil if the id is not
     /// durable.
-    @discardableResult func change(_ name: TargetName, _ make: (inout Place) -> Void) -> Place? {
+    @discardableResult func change(_ name: TargetName, _ make: (inout RowLocation) -> Void) -> RowLocation? {
         let key = ResidencyKey(name.scope, name.id)
         return keys.withLock { keys in
             guard let before = keys.places[key] else { return nil }

@@ -81,7 +81,7 @@ package final class StoreReader {
     /// The reader of `state.db` for one row.
     ///
     /// If no modifier targets the row, results stay valid as long as the row does not change.
-    func stateReader(of place: ResidencyIndex.Place) throws(StoreError) -> StateReader {
+    func stateReader(of place: ResidencyIndex.RowLocation) throws(StoreError) -> StateReader {
         guard place.targets == 0 else { return try stateReader() }
         notes?.add(place.row)
         return try openStateReader()

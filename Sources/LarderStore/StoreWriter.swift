@@ -256,7 +256,7 @@ extension WriterPart {
     }
 
     /// Changes the index entry of a durable id; a rollback restores it.
-    func change(_ name: TargetName, _ make: (inout ResidencyIndex.Place) -> Void) {
+    func change(_ name: TargetName, _ make: (inout ResidencyIndex.RowLocation) -> Void) {
         let index = shared.residency
         guard let before = index.change(name, make) else { return }
         onRollBack { index.change(name) { $0 = before } }

@@ -244,7 +244,7 @@ package struct TargetReader {
     func read(
         _ scope: ScopeKey,
         _ id: EntryID,
-        _ place: ResidencyIndex.Place,
+        _ place: ResidencyIndex.RowLocation,
         _ state: StateReader,
         upTo last: ModifierNumber = ModifierNumber(.max),
         changesMax: Int = .max

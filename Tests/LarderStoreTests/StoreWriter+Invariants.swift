@@ -59,7 +59,7 @@ extension StoreWriter {
     private func brokenKept(
         _ row: DurableRow,
         _ keepers: [DurableRow],
-        _ place: ResidencyIndex.Place
+        _ place: ResidencyIndex.RowLocation
     ) throws(StoreError) -> [String] {
         guard let found = try state.rows.find(row.name) else { return [] }
         let known = try state.keepers.of(row.name.id)
