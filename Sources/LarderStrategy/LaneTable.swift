@@ -18,7 +18,7 @@ struct LaneTable: Sendable {
         var isPaused = false
     }
 
-    private struct Place: Sendable {
+    private struct LaneSlot: Sendable {
         var slot: Int32
         var number: ModifierNumber
         var lane: Int32
@@ -30,7 +30,7 @@ struct LaneTable: Sendable {
 
     private var names = Interned<Key>()
     private var rows: [Row] = []
-    private var places: [Place] = []
+    private var places: [LaneSlot] = []
     private var freePlace: Int32 = -1
 
     /// The number of lanes that have a modifier or are paused.
@@ -60,7 +60,7 @@ struct LaneTable: Sendable {
         var change = LaneChange()
         for (position, lane) in lanes.enumerated() where !lanes[..<position].contains(lane) {
             let row = use(Key(owner: owner, lane: lane))
-            chain = place(Place(slot: slot, number: number, lane: row, sibling: chain))
+            chain = place(LaneSlot(slot: slot, number: number, lane: row, sibling: chain))
             link(chain, &change, underWay)
             if !isOpen(chain) { closed += 1 }
         }
@@ -88,7 +88,7 @@ struct LaneTable: Sendable {
         return row
     }
 
-    private mutating func place(_ place: Place) -> Int32 {
+    private mutating func place(_ place: LaneSlot) -> Int32 {
         guard freePlace >= 0 else {
             places.append(place)
             return Int32(places.count - 1)
@@ -217,8 +217,8 @@ struct LaneTable: Sendable {
         walk(chain).count { $0.before >= 0 || rows[Int($0.lane)].isPaused }
     }
 
-    private func walk(_ chain: Int32) -> [Place] {
-        var found: [Place] = []
+    private func walk(_ chain: Int32) -> [LaneSlot] {
+        var found: [LaneSlot] = []
         var next = chain
         while next >= 0 {
             found.append(places[Int(next)])
