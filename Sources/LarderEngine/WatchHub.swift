@@ -20,7 +20,7 @@ final class WatchHub: Sendable {
     }
 
     /// Key of watchers: those of an id in a scope; without an id, those of the whole scope.
-    private struct Place: Hashable {
+    private struct WatchedRow: Hashable {
         let scope: Scope
         let id: EntryID?
     }
@@ -29,7 +29,7 @@ final class WatchHub: Sendable {
         var watchers: [Int: Watcher] = [:]
         var next = 0
         var perUser = Quota<UInt32?>(each: Limits.watchersPerUserMax)
-        var places: [Place: Set<Int>] = [:]
+        var places: [WatchedRow: Set<Int>] = [:]
         var published = Revision(0)
         var origins: [OriginName: String] = [:]
         /// Scopes whose credential an origin refused.
@@ -106,7 +106,7 @@ final class WatchHub: Sendable {
         let isNamed = cancellation.prefixes.isEmpty && !cancellation.ids.isEmpty
         let ids: [EntryID?] = isNamed ? Array(cancellation.ids.union(cancellation.written)) : [nil]
         for scope in [scope, .shared] {
-            for place in ids.map({ Place(scope: scope, id: $0) }) {
+            for place in ids.map({ WatchedRow(scope: scope, id: $0) }) {
                 change(&state.places[place, default: []])
                 if state.places[place]?.isEmpty == true { state.places[place] = nil }
             }
@@ -193,7 +193,7 @@ final class WatchHub: Sendable {
 
     private static func concerned(by change: Change, _ state: State) -> Set<Int> {
         func watchers(of id: EntryID?) -> Set<Int> {
-            state.places[Place(scope: change.scope, id: id)] ?? []
+            state.places[WatchedRow(scope: change.scope, id: id)] ?? []
         }
         switch change.event {
         case .put(let id, _), .delete(let id, _), .evict(let id, _, _):
