@@ -18,7 +18,7 @@ struct RebuildRun {
     private var numbers: [EntityKey: Int]?
     private var listed: ListedMembers
     private var selectionPlaces: SelectionPlaces?
-    private var unions: [ListUnion.Place: ListUnion] = [:]
+    private var unions: [ListUnion.JSONPath: ListUnion] = [:]
     private var depth = 0
     /// Upper bound of the nesting depth at the current position.
     ///
@@ -348,7 +348,7 @@ extension RebuildRun {
         case .deleted: return .deleted
         case .evicted: return .evicted(key)
         }
-        let selection = union(at: ListUnion.Place(nodes: nodes, type: Array(key.type.utf8)))
+        let selection = union(at: ListUnion.JSONPath(nodes: nodes, type: Array(key.type.utf8)))
         output.look(at: selection.members.count)
         guard !selection.members.isEmpty else {
             output.appendMissing(nullInPlace: false)
@@ -407,7 +407,7 @@ extension RebuildRun {
         return found
     }
 
-    private mutating func union(at place: ListUnion.Place) -> ListUnion {
+    private mutating func union(at place: ListUnion.JSONPath) -> ListUnion {
         if let known = unions[place] { return known }
         let union = ListUnion(skeleton, at: place)
         output.look(at: union.visits)

@@ -104,7 +104,7 @@ struct ListUnion {
     }
 
     /// Where it is asked for, and for which type.
-    struct Place: Hashable {
+    struct JSONPath: Hashable {
         let nodes: [Int]
         let type: [UInt8]
     }
@@ -118,7 +118,7 @@ struct ListUnion {
     /// How many lists and members were looked at for it.
     private(set) var visits: Int
 
-    init(_ skeleton: Skeleton, at place: Place) {
+    init(_ skeleton: Skeleton, at place: JSONPath) {
         let all = place.nodes.flatMap { skeleton.nodeLists[skeleton.nodes[$0].lists] }
         let own = all.filter {
             skeleton.bytes[skeleton.types[skeleton.lists[$0].type]].elementsEqual(place.type)
