@@ -14,7 +14,7 @@ final class RequestLines: ChannelInboundHandler {
     typealias InboundOut = ByteBuffer
 
     /// Where in a request the next byte is.
-    private enum Place {
+    private enum RequestOffset {
         case line
         /// Up to an empty line.
         case fields
@@ -26,7 +26,7 @@ final class RequestLines: ChannelInboundHandler {
         case nowhere
     }
 
-    private var place = Place.line
+    private var place = RequestOffset.line
     /// The last bytes of a request line that came in several reads.
     private var lineEnd: [UInt8] = []
     /// Whether the line that the next byte is in has nothing yet.
@@ -71,7 +71,7 @@ final class RequestLines: ChannelInboundHandler {
         isBlank = true
     }
 
-    private static func place(after head: HTTPRequestHead) -> Place {
+    private static func place(after head: HTTPRequestHead) -> RequestOffset {
         let framing = RequestFraming(head)
         if framing.asksForAnotherProtocol { return .nowhere }
         if framing.isCoded { return .chunks }
