@@ -31,7 +31,7 @@ extension Split {
         case .present(let body, let stamp): (before, base) = (stamp, body)
         case .deleted(let stamp): (before, base) = (stamp, nil)
         }
-        if kept == .all || base == nil && isLate(number, behind: before, fetch: fetch) {
+        if kept == .all || base == nil && isLate(number, after: before, fetch: fetch) {
             return MergedEntity(
                 key: key,
                 held: held,
@@ -76,7 +76,7 @@ extension Split {
     }
 
     /// Whether no occurrence of the entity is new enough to replace the state with this stamp.
-    private func isLate(_ number: Int, behind stamp: EntityStamp?, fetch: Int64) -> Bool {
+    private func isLate(_ number: Int, after stamp: EntityStamp?, fetch: Int64) -> Bool {
         guard let stamp else { return false }
         return body.withUnsafeBytes { bytes in
             var occurrence = firstOccurrences[number]

@@ -89,13 +89,13 @@ extension Split {
         mutating func next() -> Member? {
             guard item < end else { return nil }
             let first = inner
-            let behind = Int(split.tape.items[item].next)
-            while inner < innerEnd, split.occurrences[inner].item < behind {
+            let after = Int(split.tape.items[item].next)
+            while inner < innerEnd, split.occurrences[inner].item < after {
                 inner = split.occurrences[inner].next
             }
             defer {
                 position += 1
-                item = behind
+                item = after
             }
             return Member(position: position, item: item, inner: first..<inner)
         }

@@ -67,7 +67,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         /// The cache has answered; `shown` is the revision that the client got, if any.
         case awaitingNetwork(shown: Revision?)
         /// The network was not asked, or has failed; the two failures are for the last message.
-        case awaitingCache(behindHit: Failure?, insteadOfMiss: Failure?)
+        case awaitingCache(afterHit: Failure?, insteadOfMiss: Failure?)
         /// The last message was sent; the client knows this revision.
         case following(Revision)
         case ended
@@ -132,7 +132,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         }
         switch (rules.network, rules.cache) {
         case (.never, _):
-            state = .awaitingCache(behindHit: nil, insteadOfMiss: nil)
+            state = .awaitingCache(afterHit: nil, insteadOfMiss: nil)
             return .askCache
         case (.ifNeeded, _):
             state = .checking(wait: wait)
@@ -221,8 +221,8 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         switch (state, answer) {
         case (.racing(let onHit), .failed(let failure)):
             // A hit that is enough is shown without a message about the network.
-            let behindHit = onHit == .finish ? nil : failure
-            state = .awaitingCache(behindHit: behindHit, insteadOfMiss: failure)
+            let afterHit = onHit == .finish ? nil : failure
+            state = .awaitingCache(afterHit: afterHit, insteadOfMiss: failure)
             return .nothing
         case (.awaitingNetwork(let shown?), .current(let revision)) where revision <= shown:
             // If the revision is older, another flight stored the shown answer later.

@@ -179,7 +179,7 @@ struct LaneTable: Sendable {
     }
 
     enum Blocker: Equatable {
-        case behind(ModifierNumber, Lane)
+        case after(ModifierNumber, Lane)
         case paused(Lane)
     }
 
@@ -188,7 +188,7 @@ struct LaneTable: Sendable {
         var paused: Blocker?
         for place in walk(chain) {
             let lane = names[place.lane].lane
-            if place.before >= 0 { return .behind(places[Int(place.before)].number, lane) }
+            if place.before >= 0 { return .after(places[Int(place.before)].number, lane) }
             if rows[Int(place.lane)].isPaused { paused = .paused(lane) }
         }
         return paused

@@ -103,7 +103,7 @@ extension ModifierQueue {
     package enum Wait: Equatable, Sendable {
         case hold(until: Duration)
         /// An earlier modifier of this lane is not settled.
-        case lane(Lane, behind: ModifierNumber)
+        case lane(Lane, after: ModifierNumber)
         case pausedLane(Lane)
         case dependency(ModifierNumber)
         case backoff(until: Duration)

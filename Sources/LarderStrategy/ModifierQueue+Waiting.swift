@@ -24,7 +24,7 @@ extension ModifierQueue {
     private func blocker(_ node: Node) -> Wait {
         if let parent = dependencies[node.number]?.first { return .dependency(parent) }
         switch lanes.blocker(node.places) {
-        case .behind(let number, let lane): return .lane(lane, behind: number)
+        case .after(let number, let lane): return .lane(lane, after: number)
         case .paused(let lane): return .pausedLane(lane)
         case nil: break
         }

@@ -100,7 +100,7 @@ struct EditedModifierTests {
         ]
         #expect(script.add(records).isEmpty)
         #expect(try edit(2, ["a"]).isEmpty)
-        #expect(script.wait(3) == .lane(try lane("a"), behind: ModifierNumber(2)))
+        #expect(script.wait(3) == .lane(try lane("a"), after: ModifierNumber(2)))
         #expect(script.wait(4) == .setOffline)
         let woken = script.queue.originWoken(script.origin, now: script.now)
         #expect(script.run(woken) == [1])
@@ -114,10 +114,10 @@ struct EditedModifierTests {
         let records = [try script.record(1, ["a"]), try script.record(2, ["b"])]
         #expect(script.add(records) == [2])
         #expect(try edit(1, ["b"]).isEmpty)
-        #expect(script.wait(1) == .lane(try lane("b"), behind: ModifierNumber(2)))
+        #expect(script.wait(1) == .lane(try lane("b"), after: ModifierNumber(2)))
         #expect(script.finish(2, .notNow(retryAfter: nil)) == [1])
         #expect(script.run(script.pass(.seconds(60))).isEmpty)
-        #expect(script.wait(2) == .lane(try lane("b"), behind: number))
+        #expect(script.wait(2) == .lane(try lane("b"), after: number))
         #expect(script.finish(1, .confirmed(.none)) == [2])
     }
 

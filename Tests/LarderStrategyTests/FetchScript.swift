@@ -79,9 +79,9 @@ enum FetchPlace: CaseIterable, Hashable, Sendable {
         case .remembering: .remembering(.cached)
         case .awaitingNetworkShown: .awaitingNetwork(shown: .cached)
         case .awaitingNetworkEmpty: .awaitingNetwork(shown: nil)
-        case .awaitingCache: .awaitingCache(behindHit: nil, insteadOfMiss: nil)
-        case .awaitingCacheFailed: .awaitingCache(behindHit: .network, insteadOfMiss: .network)
-        case .awaitingCacheBehind: .awaitingCache(behindHit: nil, insteadOfMiss: .network)
+        case .awaitingCache: .awaitingCache(afterHit: nil, insteadOfMiss: nil)
+        case .awaitingCacheFailed: .awaitingCache(afterHit: .network, insteadOfMiss: .network)
+        case .awaitingCacheBehind: .awaitingCache(afterHit: nil, insteadOfMiss: .network)
         case .following: .following(.cached)
         case .followingNewer: .following(.other)
         case .ended: .ended

@@ -113,7 +113,7 @@ struct ModifierQueueHandTests {
             #expect(script.run([script.change(2, .unknown)]).isEmpty)
             #expect(script.wait(2) == .decision)
             #expect(script.run(script.pass(.seconds(86_400))) == [1])
-            #expect(script.wait(3) == .lane(try lane("x"), behind: ModifierNumber(2)))
+            #expect(script.wait(3) == .lane(try lane("x"), after: ModifierNumber(2)))
             let actions = try script.queue.retryAsked(ModifierNumber(2), now: script.now)
             #expect(script.run(actions) == [2])
         }

@@ -286,7 +286,7 @@ struct ModifierQueueTests {
             try script.record(5, ["z"]),
         ]
         #expect(Set(script.add(records)) == [1, 4, 5])
-        #expect(script.wait(3) == .lane(elsewhere.lanes[0], behind: ModifierNumber(2)))
+        #expect(script.wait(3) == .lane(elsewhere.lanes[0], after: ModifierNumber(2)))
         #expect(script.finish(1, .confirmed(.none)) == [2])
         #expect(script.finish(2, .confirmed(.none)) == [3])
     }
