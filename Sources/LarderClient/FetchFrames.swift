@@ -1,4 +1,6 @@
+import AsyncHTTPClient
 import LarderModel
+import NIOCore
 
 /// The updates of one fetch.
 ///
@@ -150,4 +152,157 @@ extension LarderClient {
     func accountName(_ name: String? = nil) throws(LarderError) -> AccountName {
         try LarderError.checking(.badRequest, name ?? account, AccountName.init(_:))
     }
+}
+
+/// A frame and the line that it came on, without its end.
+package struct FrameLine<Frame: Sendable>: Sendable {
+    package let bytes: [UInt8]
+    package let frame: Frame
+}
+
+/// Reads the frames of one answer, a frame a line.
+struct FrameReader<Frame: Decodable & Sendable> {
+    private var body: HTTPClientResponse.Body.AsyncIterator
+    private var splitter = LineSplitter()
+    /// Kept because the connection closes when the client is released.
+    private let client: LarderClient
+
+    init(_ request: SocketRequest, of client: LarderClient) async throws(LarderError) {
+        body = try await client.connection.send(request).body.makeAsyncIterator()
+        self.client = client
+    }
+
+    /// The next frame of any type; throws ``LarderError/cutOff`` if the answer ends.
+    mutating func next() async throws(LarderError) -> FrameLine<Frame> {
+        while true {
+            if let bytes = try splitter.next() {
+                do throws(APIDecodingError) {
+                    let frame = try APIDecoder(.lenient).decode(Frame.self, from: bytes)
+                    return FrameLine(bytes: bytes, frame: frame)
+                } catch {
+                    throw .badAnswer(error.message)
+                }
+            }
+            guard let chunk = try await body.nextChunk() else { throw .cutOff }
+            splitter.append(chunk)
+        }
+    }
+
+    /// Reads what follows the last frame, so that the connection can be used again.
+    mutating func drain() async {
+        // The frames are complete, so an error of the connection does not matter.
+        while let chunk = try? await body.nextChunk(), !chunk.isEmpty {}
+        withExtendedLifetime(client) {}
+    }
+}
+
+extension HTTPClientResponse.Body.AsyncIterator {
+    /// The next bytes of the body; nil at its end.
+    mutating func nextChunk() async throws(LarderError) -> ByteBufferView? {
+        do {
+            if let buffer = try await next(isolation: #isolation) {
+                return buffer.readableBytesView
+            }
+        } catch {
+            throw LarderError(error)
+        }
+        // A cancelled task's sequence just ends.
+        guard !Task.isCancelled else { throw .cancelled }
+        return nil
+    }
+}
+
+/// Cuts a stream of bytes into its lines; blank ones are left out.
+struct LineSplitter {
+    private var bytes: [UInt8] = []
+    /// Index of the first byte that `next()` has not returned.
+    private var start = 0
+    /// Index up to which `bytes` has no line feed after `start`.
+    private var searched = 0
+
+    mutating func append(_ chunk: some Collection<UInt8>) {
+        bytes.removeFirst(start)
+        searched -= start
+        start = 0
+        bytes.append(contentsOf: chunk)
+    }
+
+    /// The next whole line without its end; nil until more bytes are here.
+    mutating func next() throws(LarderError) -> [UInt8]? {
+        while let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+            let line = bytes[start..<end]
+            start = end + 1
+            searched = start
+            guard line.allSatisfy({ $0 == UInt8(ascii: "\r") }) else { return Array(line) }
+        }
+        searched = bytes.endIndex
+        guard searched - start <= Limits.frameBytesMax else {
+            throw .badAnswer("a line of more than \(Limits.frameBytesMax) bytes")
+        }
+        return nil
+    }
+}
+
+/// Metadata of an entry, without its bytes.
+public struct EntryMetadata: Equatable, Sendable {
+    /// Id of the entry.
+    public let id: String
+    /// Content-Type of the bytes.
+    public let mediaType: String?
+    /// Number of bytes; nil if the daemon did not say.
+    public let byteCount: Int?
+    /// The origin's ETag, or one that the daemon made.
+    public let etag: String?
+    /// The origin's Last-Modified, as it spelled it.
+    public let lastModified: String?
+    /// Time since the origin gave or confirmed the entry, in whole seconds.
+    public let age: Duration?
+    /// The daemon's number of the step that last changed the bytes.
+    public let revision: Int64?
+    /// Number of unsent changes of this device that the entry shows.
+    public let pending: Int
+    /// Number of changes of this device that failed on the entry.
+    public let failed: Int
+    /// Whether all parts of the entry are still cached.
+    public let isComplete: Bool
+    /// The Cache-Status field (RFC 9211).
+    public let cacheStatus: String?
+
+    init(id: EntryID, response: HTTPClientResponse) {
+        self.id = id.description
+        mediaType = response.text("Content-Type")
+        byteCount = response.integer("Content-Length")
+        etag = response.text("ETag")
+        lastModified = response.text("Last-Modified")
+        age = response.integer("Age").map { Duration.seconds($0 as Int64) }
+        revision = response.integer("Larder-Rev")
+        pending = response.integer("Larder-Pending") ?? 0
+        failed = response.integer("Larder-Failed") ?? 0
+        isComplete = response.text("Larder-Complete") != "false"
+        cacheStatus = response.text("Cache-Status")
+    }
+}
+
+/// An entry with all its bytes in memory.
+public struct CachedEntry: Equatable, Sendable {
+    /// Metadata of the entry.
+    public let metadata: EntryMetadata
+    /// Exact bytes of the entry.
+    public let bytes: [UInt8]
+}
+
+/// An entry whose bytes arrive as a stream.
+public struct StreamedEntry: Sendable {
+    /// Metadata of the entry.
+    public let metadata: EntryMetadata
+    /// Exact bytes of the entry; iterate them once.
+    public let chunks: EntryChunks
+}
+
+/// A decoded entity with its metadata.
+public struct TypedEntity<Value: Sendable>: Sendable {
+    /// The value.
+    public let value: Value
+    /// Metadata of the entity.
+    public let metadata: EntryMetadata
 }

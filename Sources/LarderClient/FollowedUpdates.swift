@@ -1,3 +1,6 @@
+import FoundationEssentials
+import LarderModel
+
 /// The updates of a followed URL.
 ///
 /// When the connection breaks or the daemon restarts, the iteration connects again after a growing
@@ -133,4 +136,160 @@ public enum FollowUpdate<Value: Sendable>: Sendable {
     ///
     /// This update comes once in each outage.
     case disconnected(LarderError)
+}
+
+/// Decides which updates a follower passes to its program, and when it connects again.
+///
+/// After a break, the follower skips the updates that the program already has. It does not report
+/// the first break of a stream that gave an update. It reports a longer outage once.
+struct FollowPlan: Equatable {
+    enum UpdateStep: Equatable {
+        case tell
+        case skip
+    }
+
+    enum BreakStep: Equatable {
+        /// Connect again after the pause; `isTold` says whether the program hears of it.
+        case tryAgain(after: Duration, isTold: Bool)
+        case giveUp
+    }
+
+    /// Revision of the last snapshot that the program got.
+    private var shown: Int64?
+    /// Whether the last update was a deletion.
+    private var isDeleted = false
+    /// Attempts that failed in a row.
+    private var failures = 0
+    private var wasConnected = false
+    private var isOutageTold = false
+
+    init() {}
+
+    /// A snapshot has arrived, over this connection or a new one.
+    mutating func snapshotArrived(_ revision: Int64, _ source: AnswerSource) -> UpdateStep {
+        streamSpoke()
+        if let shown, revision == shown { return .skip }
+        // An older cached snapshot: the program already has a newer one that is no longer cached.
+        if let shown, revision < shown, source != .network { return .skip }
+        shown = revision
+        isDeleted = false
+        return .tell
+    }
+
+    /// A deletion has arrived.
+    mutating func deletionArrived() -> UpdateStep {
+        streamSpoke()
+        defer { isDeleted = true }
+        return isDeleted ? .skip : .tell
+    }
+
+    /// Another update has arrived.
+    mutating func streamSpoke() {
+        failures = 0
+        wasConnected = true
+        isOutageTold = false
+    }
+
+    /// The stream has ended or could not be opened.
+    ///
+    /// `randomUnit` in 0..<1 is the random number for full jitter.
+    mutating func streamFailed(_ error: LarderError, randomUnit: Double) -> BreakStep {
+        let mayHeal: Bool
+        switch error {
+        case .deleted:
+            // The daemon answers; only the entry is gone, and it may come back.
+            let isTold = deletionArrived() == .tell
+            failures = 1
+            return .tryAgain(after: Limits.followRetryMax, isTold: isTold)
+        case .unreachable, .timedOut, .cutOff:
+            mayHeal = true
+        case .miss(let problem), .unknownOrigin(let problem), .notPermitted(let problem),
+            .offline(let problem), .originFailed(let problem), .tooLarge(let problem),
+            .invalid(let problem), .tooLate(let problem), .unavailable(let problem),
+            .other(let problem):
+            mayHeal = problem.retryable
+        case .socketRefused, .badAnswer, .decoding, .bodyFailed, .fileFailed, .cancelled:
+            mayHeal = false
+        }
+        guard mayHeal else { return .giveUp }
+        let isSilent = isOutageTold || (wasConnected && failures == 0)
+        if !isSilent { isOutageTold = true }
+        let doubled = Limits.followRetryBase * (1 << min(failures, 10))
+        failures += 1
+        return .tryAgain(after: min(doubled, Limits.followRetryMax) * randomUnit, isTold: !isSilent)
+    }
+}
+
+/// The updates of one fetch, with every body decoded from JSON.
+///
+/// It is iterated and left like ``FetchFrames``. A body that does not decode throws
+/// ``LarderError/decoding(id:reason:)``.
+public struct TypedUpdates<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+    let frames: FetchFrames
+    let decoder: JSONDecoder
+
+    /// Asks the daemon at the first call of `next()`.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(frames: frames.makeAsyncIterator(), decoder: decoder)
+    }
+
+    /// Iterator over the updates of one request.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private var frames: FetchFrames.AsyncIterator
+        private let decoder: JSONDecoder
+
+        init(frames: FetchFrames.AsyncIterator, decoder: JSONDecoder) {
+            self.frames = frames
+            self.decoder = decoder
+        }
+
+        /// The next update; nil after the end.
+        public mutating func next() async throws(LarderError) -> TypedUpdate<Value>? {
+            while let update = try await frames.next() {
+                switch update {
+                case .snapshot(let snapshot):
+                    return .value(try await snapshot.decoded(as: Value.self, by: decoder))
+                case .unchanged: return .unchanged
+                case .deleted: return .deleted
+                case .failed(let problem): return .failed(problem)
+                case .origin, .end: continue
+                }
+            }
+            return nil
+        }
+
+        /// The same, called by `for try await`.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(LarderError) -> TypedUpdate<Value>? {
+            try await next()
+        }
+    }
+}
+
+/// A step of a fetch, with the body decoded.
+public enum TypedUpdate<Value: Sendable>: Sendable {
+    /// The current value of the URL: first the cached one, then the network's.
+    case value(TypedSnapshot<Value>)
+    /// The network confirmed the cached value.
+    case unchanged
+    /// The URL is gone: the origin said so, or an unsent change deletes it.
+    case deleted
+    /// The network failed after the cached answer, which stays valid.
+    case failed(Problem)
+}
+
+/// A decoded body with its snapshot.
+public struct TypedSnapshot<Value: Sendable>: Sendable {
+    /// The body.
+    public let value: Value
+    /// The snapshot that the body belongs to.
+    public let snapshot: Snapshot
+
+    /// Whether the body is cached or came from the network.
+    public var source: AnswerSource { snapshot.source }
+    /// Whether the body is past its lifetime.
+    public var isStale: Bool { snapshot.stale }
+    /// Time since the origin gave or confirmed the body.
+    public var age: Duration { snapshot.age }
 }

@@ -74,7 +74,11 @@ extension LarderClient {
                 try await renewOnce(at: origin, renew)
                 plan.streamSpoke()
             } catch {
-                guard case .tryAgain(let pause, _) = plan.streamFailed(error, randomUnit: time.randomUnit())
+                guard
+                    case .tryAgain(let pause, _) = plan.streamFailed(
+                        error,
+                        randomUnit: time.randomUnit()
+                    )
                 else { throw error }
                 do throws(CancellationError) {
                     try await time.pause(pause)

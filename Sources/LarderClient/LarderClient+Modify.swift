@@ -149,3 +149,181 @@ struct ValueDifference {
         return Dictionary(members, uniquingKeysWith: { $1 })
     }
 }
+
+/// A thing that was created here, and gets its id from the server.
+public struct CreatedEntity: Equatable, Sendable {
+    /// Id of the entity, with a temporary key: `entity:ORIGIN/TYPE:tmp:UUID`.
+    ///
+    /// Reads and writes take it for as long as it is used, also after the server gave the real id.
+    public let id: String
+    /// Text for the server's id in URLs and JSON bodies of other writes: `{{id:tmp:UUID}}`.
+    public let placeholder: String
+    /// Receipt of the write that creates the entity.
+    public let receipt: ModifierReceipt
+}
+
+extension LarderClient {
+    /// Creates an entity here, and on the server by a request.
+    ///
+    ///     let eggs = try await larder.create(
+    ///         "Todo",
+    ///         of: "shop",
+    ///         ["type": "Todo", "title": "eggs"],
+    ///         by: .init("POST", "https://api.example.com/todos", body: ["title": "eggs"])
+    ///     )
+    ///     try await larder.write(Modifier(.merge(["done": true]), on: eggs.id))
+    ///
+    /// The entity shows immediately under ``CreatedEntity/id``. Writes that name this id wait for
+    /// the id that the server gives. The daemon then puts the real id in place of the temporary
+    /// one, and sends them.
+    ///
+    /// - Parameters:
+    ///   - type: Type of the entity, by the rules of the origin.
+    ///   - origin: Name of the origin.
+    ///   - value: A JSON object.
+    ///   - request: Creates the entity on the server; it cannot name the id.
+    /// - Returns: The entity with its temporary id, and the receipt of the write.
+    /// - Throws: As ``write(_:)``.
+    public func create(
+        _ type: String,
+        of origin: String,
+        _ value: JSON,
+        by request: ModifierRequestCommand
+    ) async throws(LarderError) -> CreatedEntity {
+        let name = "tmp:\(time.generateID())"
+        let key = EntityKey(type: type, id: name)?.text ?? "\(type):\(name)"
+        let id = "\(EntryID.entityScheme)\(origin)/\(key)"
+        let receipt = try await write(Modifier(.put(value), on: id, request: request))
+        return CreatedEntity(id: id, placeholder: "{{id:\(name)}}", receipt: receipt)
+    }
+
+    /// The id of a created entity, with the key that the server gave it.
+    ///
+    /// - Parameters:
+    ///   - created: The entity.
+    ///   - wait: Time in which the server has to answer.
+    /// - Returns: Nil while the server has not given an id, or if it refused the entity.
+    /// - Throws: The errors of ``LarderClient/modifier(_:waitingFor:)``.
+    public func realID(
+        of created: CreatedEntity,
+        waitingFor wait: Duration? = nil
+    ) async throws(LarderError) -> String? {
+        let report = try await modifier(created.receipt.id, waitingFor: wait)
+        let id = report.targets.first?.id
+        return id == created.id ? nil : id
+    }
+}
+
+/// The current state of an observed URL; see ``LarderClient/observe(_:as:options:decoder:)``.
+public struct Observed<Value: Sendable>: Sendable {
+    /// The value; nil if nothing is known yet, or if the origin has deleted it.
+    public let value: Value?
+    /// Whether the origin has deleted the value.
+    public let isDeleted: Bool
+    /// Whether the value is past its lifetime.
+    public let isStale: Bool
+    /// Failure of the network, the origin or the daemon that prevents an update; nil: none.
+    public let error: LarderError?
+    /// Number of unsent changes of this device that the value shows.
+    public let pending: Int
+    /// Number of changes of this device that failed on the value.
+    public let failed: Int
+    /// Entities in the value on which changes of this device wait or have failed.
+    public let rows: [SnapshotRow]
+    /// Entities that failed changes would have put into the value, as they were written.
+    public let failedRows: [FailedRow]
+}
+
+/// Turns the updates of a follower into states.
+struct ObservedState<Value: Sendable> {
+    private var shown: TypedSnapshot<Value>?
+    private var isDeleted = false
+    private var isStale = false
+    private var error: LarderError?
+
+    init() {}
+
+    /// The new state after an update; nil if the update changes nothing.
+    mutating func updateArrived(
+        _ update: FollowUpdate<TypedSnapshot<Value>>
+    ) -> Observed<Value>? {
+        switch update {
+        case .value(let snapshot):
+            shown = snapshot
+            isDeleted = false
+            isStale = snapshot.isStale
+            error = nil
+        case .unchanged:
+            guard isStale || error != nil else { return nil }
+            isStale = false
+            error = nil
+        case .deleted:
+            shown = nil
+            isDeleted = true
+            isStale = false
+            error = nil
+        case .origin(let origin) where origin.state == .online:
+            guard case .offline = error else { return nil }
+            error = nil
+        case .origin(let origin):
+            guard error == nil, origin.state != .unknown else { return nil }
+            error = .problem(
+                Problem(
+                    origin.state == .captive ? .captive : .unreachable,
+                    "the origin '\(origin.origin)' is \(origin.state)"
+                )
+            )
+        case .failed(let problem):
+            error = .problem(problem)
+        case .disconnected(let reason):
+            error = reason
+        }
+        return Observed(
+            value: shown?.value,
+            isDeleted: isDeleted,
+            isStale: isStale,
+            error: error,
+            pending: shown?.snapshot.pending ?? 0,
+            failed: shown?.snapshot.failed ?? 0,
+            rows: shown?.snapshot.rows ?? [],
+            failedRows: shown?.snapshot.failedRows ?? []
+        )
+    }
+}
+
+/// The states of one URL: the current one, then one after each change.
+///
+/// The iteration connects again and ends like ``FollowedUpdates``.
+public struct ObservedValues<Value: Sendable>: AsyncSequence, Sendable {
+    let updates: FollowedUpdates<TypedSnapshot<Value>>
+
+    /// Asks the daemon at the first call of `next()`.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(updates.makeAsyncIterator())
+    }
+
+    /// Iterator that holds the connection of one observer.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private var updates: FollowedUpdates<TypedSnapshot<Value>>.AsyncIterator
+        private var state = ObservedState<Value>()
+
+        init(_ updates: FollowedUpdates<TypedSnapshot<Value>>.AsyncIterator) {
+            self.updates = updates
+        }
+
+        /// Waits for the next state.
+        public mutating func next() async throws(LarderError) -> Observed<Value>? {
+            while let update = try await updates.next() {
+                if let observed = state.updateArrived(update) { return observed }
+            }
+            return nil
+        }
+
+        /// The same, called by `for try await`.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(LarderError) -> Observed<Value>? {
+            try await next()
+        }
+    }
+}

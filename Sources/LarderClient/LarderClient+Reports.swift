@@ -1,6 +1,7 @@
 import LarderModel
 import LarderWire
 import NIOHTTP1
+import Synchronization
 
 extension LarderClient {
     /// Lists one page of entries, or of entities if `prefix` begins with `entity:`.
@@ -138,5 +139,96 @@ extension LarderClient {
 
     func originName(_ text: String) throws(LarderError) -> OriginName {
         try LarderError.checking(.badRequest, text, OriginName.init(_:))
+    }
+}
+
+/// The JSON of the reports that a client reads, for a program that passes it on as the daemon sent
+/// it.
+///
+/// A report type has the members that this version knows; a newer daemon may send more.
+package final class SentReports: Sendable {
+    /// The instance that notes the reports which the current task reads.
+    @TaskLocal private static var current: SentReports?
+
+    private struct State {
+        var last: [UInt8] = []
+        var items: ArraySlice<RawJSON>?
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// Notes each report that `body` reads.
+    package func noting<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        try await Self.$current.withValue(self, operation: body)
+    }
+
+    /// The last report that was read.
+    package var last: RawJSON { state.withLock { RawJSON(quoting: $0.last) } }
+
+    /// The next item of the page that was read last; nil after the last item.
+    package func nextItem() throws(LarderError) -> RawJSON? {
+        try state.withLock { state throws(LarderError) in
+            if state.items == nil {
+                let page: Page<RawJSON> = try DaemonConnection.read(state.last)
+                state.items = page.items[...]
+            }
+            return state.items?.popFirst()
+        }
+    }
+
+    static func note(_ json: [UInt8]) {
+        current?.state.withLock { $0 = State(last: json) }
+    }
+}
+
+/// All items of a list, asked for page by page while they are iterated.
+public struct Pages<Item: Sendable>: AsyncSequence, Sendable {
+    /// Asks for the page at a cursor; nil is the first.
+    package typealias Load =
+        @Sendable (
+            _ cursor: String?
+        ) async throws(LarderError) -> (items: [Item], next: String?)
+
+    let load: Load
+
+    package init(_ load: @escaping Load) {
+        self.load = load
+    }
+
+    /// Asks for the first page at the first call of `next()`.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(load: load)
+    }
+
+    /// Iterator over the items of all pages.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let load: Load
+        private var page: ArraySlice<Item> = []
+        private var cursor: String?
+        private var isLast = false
+
+        init(load: @escaping Load) {
+            self.load = load
+        }
+
+        /// The next item; nil after the last.
+        public mutating func next() async throws(LarderError) -> Item? {
+            while page.isEmpty, !isLast {
+                let answer = try await load(cursor)
+                page = answer.items[...]
+                cursor = answer.next
+                isLast = cursor == nil
+            }
+            return page.popFirst()
+        }
+
+        /// The same, called by `for try await`.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(LarderError) -> Item? {
+            try await next()
+        }
     }
 }
