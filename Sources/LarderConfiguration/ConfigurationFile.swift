@@ -124,3 +124,130 @@ package struct DefaultPaths: Equatable, Sendable {
         return access(path, W_OK | X_OK) == 0 ? path : nil
     }
 }
+
+/// A key that has one value, under its path in the file.
+///
+/// Origins are many and come from files alone; their keys are the members of ``OriginDefinition``.
+package enum ConfigurationKey: String, Sendable, CaseIterable {
+    case socketsAPI = "sockets.api"
+    case socketsMode = "sockets.mode"
+    case socketsSpin = "sockets.spin"
+    case storageCacheDirectory = "storage.cache_directory"
+    case storageStateDirectory = "storage.state_directory"
+    case cacheMaxBytes = "cache.max_bytes"
+    case cacheMaxEntryBytes = "cache.max_entry_bytes"
+    case cacheLowWatermark = "cache.low_watermark"
+    case cacheMinFreeBytes = "cache.min_free_bytes"
+    case cacheMemoryBytes = "cache.memory_bytes"
+    case pinsMaxBytes = "pins.max_bytes"
+    case queueMaxModifiers = "queue.max_modifiers"
+    case queueMaxBytes = "queue.max_bytes"
+    case queueHistory = "queue.history"
+    case queueHistoryBytes = "queue.history_bytes"
+    case accessAdminGroup = "access.admin_group"
+    case accessUserShare = "access.user_share"
+    case logLevel = "log.level"
+    case logFormat = "log.format"
+
+    /// The variable that sets it: `LARDER_CACHE_MAX_BYTES` for `cache.max_bytes`.
+    package var variable: String {
+        "LARDER_" + rawValue.uppercased().split(separator: ".").joined(separator: "_")
+    }
+
+    /// Part of the key after the section: `max_bytes`.
+    var name: String {
+        String(rawValue.drop(while: { $0 != "." }).dropFirst())
+    }
+
+    /// Whether its value is true or false, which YAML does not quote.
+    var isTruth: Bool { self == .socketsSpin }
+
+    /// Whether another value counts from the next start on: what is made of it is made once.
+    var needsRestart: Bool {
+        switch self {
+        case .socketsAPI, .socketsMode, .socketsSpin, .storageCacheDirectory,
+            .storageStateDirectory, .cacheMemoryBytes, .logFormat:
+            true
+        case .cacheMaxBytes, .cacheMaxEntryBytes, .cacheLowWatermark, .cacheMinFreeBytes,
+            .pinsMaxBytes, .queueMaxModifiers, .queueMaxBytes, .queueHistory, .queueHistoryBytes,
+            .accessAdminGroup, .accessUserShare, .logLevel:
+            false
+        }
+    }
+
+    static func keys(of section: ConfigurationSection) -> [ConfigurationKey] {
+        allCases.filter { $0.rawValue.hasPrefix("\(section.rawValue).") }
+    }
+}
+
+/// Top-level key of the file.
+enum ConfigurationSection: String, CaseIterable {
+    case sockets
+    case storage
+    case cache
+    case pins
+    case queue
+    case access
+    case log
+    case origins
+}
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+extension Configuration {
+    /// Reads the files of the origins' credentials again; returns whether a value is another one.
+    ///
+    /// If a file cannot be read or has no valid value, the last value stays: the file may be being
+    /// written.
+    package mutating func readCredentialFiles() -> Bool {
+        var hasChanged = false
+        for index in origins.indices {
+            guard let credential = origins[index].credential,
+                let value = try? Setting(
+                    text: credential.file,
+                    place: .file(credential.file, line: 1, column: 1)
+                )
+                .secretFile().credential(in: credential.header),
+                value != credential.value
+            else { continue }
+            origins[index].credential?.value = value
+            hasChanged = true
+        }
+        return hasChanged
+    }
+}
+
+/// A file with a secret on one line.
+package enum SecretFile {
+    /// `path` is absolute.
+    package static func line(of path: String) throws(ConfigurationFinding) -> String {
+        try Setting(text: path, place: .file(path, line: 1, column: 1)).secretFile().text
+    }
+}
+
+/// Finds users in whatever the system keeps them in (nsswitch.conf(5)).
+enum UserLookup {
+    /// The number of a user given by name or number; nil if no user has the name.
+    static func number(of user: String) -> UInt32? { find(user) ?? UInt32(user) }
+
+    private static func find(_ name: String) -> UInt32? {
+        var count = 4_096
+        while count <= Limits.groupRecordBytesMax {
+            var record = passwd()
+            var found: UnsafeMutablePointer<passwd>?
+            let failure = withUnsafeTemporaryAllocation(of: CChar.self, capacity: count) { buffer in
+                guard let start = buffer.baseAddress else { return ENOMEM }
+                return getpwnam_r(name, &record, start, buffer.count, &found)
+            }
+            guard failure == ERANGE else {
+                return failure == 0 && found != nil ? record.pw_uid : nil
+            }
+            count *= 2
+        }
+        return nil
+    }
+}
