@@ -74,10 +74,18 @@ struct Conflicts: Sendable {
         case nil: return nil
         case .failed(let verdict) where !isEnding:
             return { [context] in
-                $0.readFailed(number, verdict, rules: rules, randomUnit: context.randomUnit(), now: $1)
+                $0.readFailed(
+                    number,
+                    verdict,
+                    rules: rules,
+                    randomUnit: context.randomUnit(),
+                    now: $1
+                )
             }
         case .failed, .overtaken:
-            return { [context] in $0.sendNotCommitted(number, randomUnit: context.randomUnit(), now: $1) }
+            return { [context] in
+                $0.sendNotCommitted(number, randomUnit: context.randomUnit(), now: $1)
+            }
         }
     }
 

@@ -186,7 +186,9 @@ extension Credentials {
     ) async throws(Problem) -> Bool {
         let account = CredentialName(scope.scope, at: name)
         let end = time.map { clock.monotonic() + $0 }
-        guard let order = try await nextOrder(account, until: end, cancellation) else { return false }
+        guard let order = try await nextOrder(account, until: end, cancellation) else {
+            return false
+        }
         defer { table.leaseEnded(order.lease, account) }
         guard await tell(order) else { return true }
         _ = try? await context.wait(

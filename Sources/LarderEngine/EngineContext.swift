@@ -202,7 +202,10 @@ extension EngineContext {
     ) async throws(UpstreamError) -> UpstreamReply {
         let (departures, departure) = AsyncStream<Void>.makeStream()
         // Cancelled as this returns.
-        async let _: Void = originStates.noteResponseTimeout(of: request.origin.name, after: departures)
+        async let _: Void = originStates.noteResponseTimeout(
+            of: request.origin.name,
+            after: departures
+        )
         let reply = try await upstream.ask(request) {
             onSent()
             departure.finish()
@@ -212,7 +215,10 @@ extension EngineContext {
     }
 
     /// Retries the work until it succeeds, because what it writes must not be lost.
-    func retryUntilSuccess(_ trouble: Logger.Message, _ work: () async throws(StoreError) -> Void) async {
+    func retryUntilSuccess(
+        _ trouble: Logger.Message,
+        _ work: () async throws(StoreError) -> Void
+    ) async {
         var pause = Limits.modifierRetryBase
         while !Task.isCancelled {
             do throws(StoreError) {

@@ -169,7 +169,10 @@ struct EntryReader {
             var overlay = Overlay.none
             if form == .view {
                 if let changes = try reader.targets.changes(ofVariant: id, scope) {
-                    let base = try base(of: id, in: (lookupScopes ?? context.lookupScopes(scope, id)).scopes)
+                    let base = try base(
+                        of: id,
+                        in: (lookupScopes ?? context.lookupScopes(scope, id)).scopes
+                    )
                     return try view(of: id, changes, on: base, row)
                 }
                 if let target = try reader.targets.target(scope, id) {

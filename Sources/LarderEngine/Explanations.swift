@@ -80,7 +80,9 @@ extension EntryReader {
         let view = try look.view(of: id, in: lookupScopes) { row, _ in row.entry() }
         var row = try listedRow(id, scope, isTarget: target != nil)
         let isOfShared = target.map(\.isOfSharedRow) ?? (row == nil)
-        if isOfShared, let shared = lookupScopes.shared, !reader.isHidden(id, in: shared, from: scope) {
+        if isOfShared, let shared = lookupScopes.shared,
+            !reader.isHidden(id, in: shared, from: scope)
+        {
             row = try listedRow(id, shared, isTarget: false)
         }
         let place = row.map { reader.key(for: $0.scope) } ?? scope
@@ -97,7 +99,8 @@ extension EntryReader {
             return (explanation, entry, place)
         }
         look.form = .base
-        let base = ViewReport(try look.view(of: id, in: lookupScopes) { row, _ in ViewReport(row) }) { $0 }
+        let base = ViewReport(try look.view(of: id, in: lookupScopes) { row, _ in ViewReport(row) })
+        { $0 }
         var told = PendingExplanation(base: base, view: .unknown)
         if let target {
             let known = try look.base(of: target).value

@@ -265,7 +265,8 @@ struct RawPrinter: FetchPrinter {
         return isMet ? RawAnswer(status: 304, fields: answer.fields, body: .empty) : answer
     }
 
-    private func status(_ reason: FetchOutput.SnapshotReason, _ cached: ShownAnswer?) -> CacheStatus {
+    private func status(_ reason: FetchOutput.SnapshotReason, _ cached: ShownAnswer?) -> CacheStatus
+    {
         switch reason {
         case .cache(let reason): return CacheStatus(.hit, detail: reason)
         case .failure(let failure):

@@ -61,7 +61,8 @@ struct FetchSession<Printer: FetchPrinter> {
             request.policy,
             networkWait: request.networkWait,
             isOriginDown: context.originStates.isDown(request.origin.name),
-            hasRetryAfter: context.originStates.rest(of: request.origin.name, for: scope.scope) > .zero
+            hasRetryAfter: context.originStates.rest(of: request.origin.name, for: scope.scope)
+                > .zero
         )
         // Events are handled here because a task group's body runs on another thread. The reader
         // belongs to its event loop.
@@ -188,7 +189,8 @@ struct FetchSession<Printer: FetchPrinter> {
             await showCached(.cache())
             let isGone = cached?.entry.kind == .tombstone
             await conclude(afterFinalFrame, isGone ? .deleted : .cache, cached?.entry.revision)
-        case .showAndFail(let failure, let afterFinalFrame): await showCachedAndFail(failure, afterFinalFrame)
+        case .showAndFail(let failure, let afterFinalFrame):
+            await showCachedAndFail(failure, afterFinalFrame)
         case .refuse(let failure): await refuse(failure)
         case .refuseAsMiss: await say(.refusedAsMiss)
         }
@@ -218,7 +220,10 @@ struct FetchSession<Printer: FetchPrinter> {
         await show(cached, body, occasion)
     }
 
-    mutating func showCachedAndFail(_ failure: FetchFailure, _ afterFinalFrame: Machine.AfterFinalFrame) async {
+    mutating func showCachedAndFail(
+        _ failure: FetchFailure,
+        _ afterFinalFrame: Machine.AfterFinalFrame
+    ) async {
         await showCached(.failure(failure))
         await fail(failure, afterFinalFrame)
     }
@@ -319,7 +324,12 @@ extension FetchSession {
         }
         var view: NetworkView
         do throws(StoreError) {
-            let look = NetworkResultReader(context: context, request: request, scope: scope, cached: cached)
+            let look = NetworkResultReader(
+                context: context,
+                request: request,
+                scope: scope,
+                cached: cached
+            )
             view = try await look.view(of: outcome, reader)
         } catch {
             view = .failed(.problem(Problem(error)))

@@ -224,7 +224,7 @@ struct PassedHead: Equatable, Sendable {
 
 /// Single flight: which requests are in flight, so that the same is asked once; guarded by a lock.
 ///
-/// A flight leaves the table before it tells that it has finished, so later requests are new flights.
+/// A flight leaves the table before it reports its end, so later requests are new flights.
 final class FlightTable: Sendable {
     private struct InFlight {
         /// Flights that clients may still join.

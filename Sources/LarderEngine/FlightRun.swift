@@ -416,7 +416,13 @@ struct FlightRun: ~Copyable {
                 return overtaken(unstored(entry))
             }
             let viewers = await context.viewers(of: id, in: plan.key.scope)
-            let receipt = try await context.writeTombstone(new, plan, number: number, fence: fence, now: now)
+            let receipt = try await context.writeTombstone(
+                new,
+                plan,
+                number: number,
+                fence: fence,
+                now: now
+            )
             if read?.overtakenUse != nil { return overtaken(unstored(entry)) }
             _ = machine.stored()
             for scope in viewers { context.noteRead(of: id, in: scope, nil) }

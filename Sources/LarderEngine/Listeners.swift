@@ -152,3 +152,178 @@ extension EngineClock {
 extension Problem {
     static let daemonEnds = Problem(.shuttingDown, "the daemon is ending")
 }
+
+/// Work that is begun in one place and run in the task group of another, which owns it.
+package struct WorkQueue: Sendable {
+    private let jobs: AsyncStream<@Sendable () async -> Void>
+    private let continuation: AsyncStream<@Sendable () async -> Void>.Continuation
+
+    package init() {
+        (jobs, continuation) = AsyncStream.makeStream()
+    }
+
+    package func add(_ job: @escaping @Sendable () async -> Void) -> Bool {
+        switch continuation.yield(job) {
+        case .enqueued: true
+        case .dropped, .terminated: false
+        @unknown default: false
+        }
+    }
+
+    /// Runs every job until ``finish()``, then waits for those that still run, cancelled or not.
+    package func run(cancellingTheRest isCancelling: Bool) async {
+        await withDiscardingTaskGroup { group in
+            for await job in jobs {
+                group.addTask { await job() }
+            }
+            if isCancelling { group.cancelAll() }
+        }
+    }
+
+    package func finish() {
+        continuation.finish()
+    }
+}
+
+/// Lets so many through at a time, in the order in which they come; guarded by a lock.
+final class AsyncSemaphore: Sendable {
+    private let state: Mutex<(free: Int, waiting: [CheckedContinuation<Void, Never>])>
+
+    init(places: Int) {
+        state = Mutex((places, []))
+    }
+
+    /// Waits for a free place, and does some work in it.
+    ///
+    /// Cancellation does not end the wait: all work here ends, so a place becomes free.
+    func pass<Value, Failure: Error>(
+        _ work: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        await enter()
+        defer { leave() }
+        return try await work()
+    }
+
+    private func enter() async {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                guard state.free > 0 else {
+                    state.waiting.append(continuation)
+                    return false
+                }
+                state.free -= 1
+                return true
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    private func leave() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard !state.waiting.isEmpty else {
+                state.free += 1
+                return nil
+            }
+            return state.waiting.removeFirst()
+        }
+        next?.resume()
+    }
+}
+
+/// Events from anywhere for one task, in the order in which they came.
+///
+/// The mailbox needs no bound, because its senders have one:
+/// - An end, an answer or a landing comes once.
+/// - A change of an id or an origin comes once until the task looks at it.
+/// - Heartbeats come at most once a second while a client does not read.
+///   ``Limits/stalledResponseTime`` ends such a client.
+///
+/// ``PinFetchRunner`` and ``ModifierQueueRunner`` wait for no client, and take events as fast as requests and
+/// answers come.
+struct Mailbox<Event: Sendable>: Sendable {
+    let events: AsyncStream<Event>
+    private let continuation: AsyncStream<Event>.Continuation
+
+    init() {
+        (events, continuation) = AsyncStream.makeStream()
+    }
+
+    /// False once its task has ended.
+    @discardableResult
+    func post(_ event: Event) -> Bool {
+        if case .terminated = continuation.yield(event) { return false }
+        return true
+    }
+
+    /// Ends the mailbox, and returns the events that its task has left.
+    ///
+    /// An event may hold the engine's context, which holds the mailbox: the two would never be
+    /// freed.
+    func ended() -> AsyncStream<Event> {
+        continuation.finish()
+        return events
+    }
+}
+
+/// Timers and jobs of a session; each posts an event into its mailbox.
+struct SessionTimers<Event: Sendable>: Sendable {
+    let clock: any EngineClock
+    let mailbox: Mailbox<Event>
+    let jobs = WorkQueue()
+
+    /// Posts an event once, when a time is over that runs from here on.
+    func set(_ time: Duration, _ event: Event) {
+        if time > .zero {
+            set(until: clock.monotonic() + time, event)
+        } else {
+            mailbox.post(event)
+        }
+    }
+
+    /// Posts an event once, at a moment of the monotonic clock.
+    func set(until due: Duration, _ event: Event) {
+        _ = jobs.add { [clock, mailbox] in
+            if (try? await clock.sleep(until: due)) != nil { mailbox.post(event) }
+        }
+    }
+
+    func beat(every pause: Duration, _ event: Event) {
+        _ = jobs.add { [clock, mailbox] in
+            while (try? await clock.sleep(for: pause)) != nil { mailbox.post(event) }
+        }
+    }
+}
+
+/// An alarm for one task; each setting replaces the one before.
+struct DeadlineTimer: Sendable {
+    private let settings: AsyncStream<Duration?>
+    private let setting: AsyncStream<Duration?>.Continuation
+
+    init() {
+        // Only the last setting counts.
+        (settings, setting) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Has it ring at a moment of the monotonic clock, and at no other; nil: not at all.
+    func set(_ due: Duration?) {
+        setting.yield(due)
+    }
+
+    func run(_ clock: any EngineClock, ring: @escaping @Sendable () -> Void) async {
+        var settings = settings.makeAsyncIterator()
+        var due: Duration?
+        while true {
+            let next = await withDiscardingTaskGroup(returning: Duration??.self) { group in
+                if let due {
+                    group.addTask {
+                        if (try? await clock.sleep(until: due)) != nil { ring() }
+                    }
+                }
+                defer { group.cancelAll() }
+                return await settings.next(isolation: #isolation)
+            }
+            guard let next else { return }
+            due = next
+        }
+    }
+}

@@ -115,7 +115,9 @@ extension Variants {
                     let event: Change.Event =
                         head?.entry.kind == .tombstone
                         ? .delete(variant.id, cause) : .put(variant.id, cause)
-                    news.append(RowUpdate(variant.id, in: variant.place, seenBy: scope.scope, event))
+                    news.append(
+                        RowUpdate(variant.id, in: variant.place, seenBy: scope.scope, event)
+                    )
                 }
                 return news
             }

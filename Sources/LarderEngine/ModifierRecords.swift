@@ -27,7 +27,8 @@ struct ModifierRecords: Sendable {
         var found = FoundRecords()
         var paused: [(scope: Scope, lane: Lane)] = []
         var failed: Set<ModifierNumber> = []
-        await context.retryUntilSuccess("the modifiers were not read") { () async throws(StoreError) in
+        await context.retryUntilSuccess("the modifiers were not read") {
+            () async throws(StoreError) in
             try await self.context.store.modifiers.correctMoments(now: self.context.clock.now())
             found = try await self.found(after: nil, isStart: true)
             paused = try await self.context.store.modifiers.pausedLanes()

@@ -27,7 +27,8 @@ extension ModifierSteps {
         // A modifier that was answered 202 before a restart may create things, too.
         let createsIDs =
             outcome == .confirmed && attempts.withLock { $0[number]?.createsIDs ?? true }
-        await context.retryUntilSuccess("a modifier was not settled") { () async throws(StoreError) in
+        await context.retryUntilSuccess("a modifier was not settled") {
+            () async throws(StoreError) in
             departed = try await store.modifiers.settle(
                 [number] + dependants,
                 joined: joined,

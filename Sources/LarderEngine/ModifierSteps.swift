@@ -179,7 +179,13 @@ final class ModifierSteps: Sendable {
         _ rules: ModifierRules
     ) -> ModifierQueueRunner.Turn {
         { [context] in
-            $0.attemptEnded(number, verdict, rules: rules, randomUnit: context.randomUnit(), now: $1)
+            $0.attemptEnded(
+                number,
+                verdict,
+                rules: rules,
+                randomUnit: context.randomUnit(),
+                now: $1
+            )
         }
     }
 

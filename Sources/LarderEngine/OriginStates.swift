@@ -286,7 +286,9 @@ extension OriginStates {
         }
         guard let end else { return }
         guard tellsQueue else { return }
-        context.modifiers.post(.told { $0.originAskedToWait(origin, for: scope, until: end, now: $1) })
+        context.modifiers.post(
+            .told { $0.originAskedToWait(origin, for: scope, until: end, now: $1) }
+        )
     }
 
     /// The end of an origin's rest for an account, on the monotonic clock; nil if there is no rest.

@@ -86,7 +86,9 @@ package struct Origins: EnginePart {
             try keeping.remove(name)
             context.replaceOrigins(context.origins.without(name))
         }
-        if context.originStates.isManuallyOffline(name) { try await remember(name, isOffline: false) }
+        if context.originStates.isManuallyOffline(name) {
+            try await remember(name, isOffline: false)
+        }
     }
 
     /// Reloads the configuration with `body`, which may refuse it.

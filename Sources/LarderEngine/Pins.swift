@@ -43,7 +43,13 @@ package struct Pins: EnginePart {
             throw Problem(trouble).ofPin
         case .waiting(let isNew):
             guard let attempt else { throw .nothingToPin(id) }
-            return try await follow(attempt, asked, isNew: isNew, wait: wait, cancellation: cancellation)
+            return try await follow(
+                attempt,
+                asked,
+                isNew: isNew,
+                wait: wait,
+                cancellation: cancellation
+            )
         case .miss:
             throw .nothingToPin(id)
         }

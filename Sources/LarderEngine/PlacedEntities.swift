@@ -1,6 +1,6 @@
 import LarderAPI
 import LarderJSON
-import LarderModel
+package import LarderModel
 import LarderNormalize
 import LarderStore
 import LarderStrategy
@@ -98,5 +98,213 @@ extension JSONValue {
                 return JSONMember(name: member.name, value: value)
             }
         )
+    }
+}
+
+/// Finds the entities that the effects of a modifier put into documents (case 28).
+///
+/// Each is a target of the modifier, too: its members show over the entity's base, and the entity
+/// is one of the modifier's lanes.
+struct PlacedChanges: EnginePart {
+    let context: EngineContext
+
+    /// The changes, and one for each entity that only an effect names.
+    ///
+    /// `effects` are those of the changes. Objects after the first ``Limits/placedEntitiesMax`` are
+    /// shown as they were written.
+    func adding(
+        to changes: [NewChange],
+        _ effects: [Effect],
+        _ scope: ScopeKey
+    ) -> [NewChange] {
+        let (origins, uid) = (context.origins, scope.scope.uid)
+        var all = changes
+        var places: [EntryID: Int] = [:]
+        for (place, change) in changes.enumerated() { places[change.id] = place }
+        var members: [EntryID: JSONValue] = [:]
+        var waiting = Array(zip(changes.map(\.id), effects))
+        var next = 0
+        while next < waiting.count {
+            let (parent, effect) = waiting[next]
+            next += 1
+            for (id, written) in origins.placed(by: effect, in: parent, for: uid) {
+                // A change that the program gives says what the entity is.
+                let isNamed = places[id].map { !all[$0].isImplied } ?? false
+                let object = written.laid(over: .object([]))
+                let merged = object.laid(over: members[id] ?? .object([]))
+                guard let said = Effect.assigning(merged)
+                else { continue }
+                if places[id] == nil {
+                    guard all.count - changes.count < Limits.placedEntitiesMax else { return all }
+                    places[id] = all.count
+                    all.append(NewChange(placing: change(of: id, said, scope), into: []))
+                }
+                guard let place = places[id] else { continue }
+                if id != parent, !all[place].parents.contains(parent) {
+                    all[place].parents.append(parent)
+                }
+                guard !isNamed else { continue }
+                members[id] = merged
+                all[place].effect = said.bytes
+                if let own = Effect.assigning(object) { waiting.append((id, own)) }
+            }
+        }
+        return all
+    }
+
+    private func change(of id: EntryID, _ effect: Effect, _ scope: ScopeKey) -> NewChange {
+        NewChange(
+            id: id,
+            effect: effect.bytes,
+            isOfSharedRow: context.sharedScope(of: id, for: scope) != nil,
+            variants: context.variantPlaces(of: id, scope)
+        )
+    }
+}
+
+extension OriginTable {
+    /// The entities that an effect puts into a target, with the objects that say so.
+    ///
+    /// An object within such an object is one that the outer entity has.
+    func placed(
+        by effect: Effect,
+        in target: EntryID,
+        for uid: UInt32?
+    ) -> [(id: EntryID, object: JSONValue)] {
+        guard let document = document(target, for: uid),
+            let origin = target.entity?.origin ?? origin(of: target, for: uid)?.name
+        else { return [] }
+        return document.placed(by: effect).map { placed in
+            (id: EntryID(EntityName(placed.key, of: origin)), object: placed.object)
+        }
+    }
+}
+
+extension Effect {
+    /// Assigns each member of an object; nil for one that no stored effect can hold.
+    fileprivate static func assigning(_ object: JSONValue) -> Effect? {
+        let assignments = (object.members ?? []).map { member in
+            JSONAssignment(JSONPointer(tokens: [member.name]), member.value)
+        }
+        let effect = assignments.isEmpty ? Effect.none : .set(assignments)
+        return (try? Effect(parsing: effect.bytes)) == nil ? nil : effect
+    }
+}
+
+extension JSONValue {
+    /// The members of an object, each once, over those of another.
+    fileprivate func laid(over other: JSONValue) -> JSONValue {
+        var all: [JSONMember] = []
+        var places: [JSONName: Int] = [:]
+        for member in (other.members ?? []) + (members ?? []) {
+            let name = JSONName(member.name)
+            if let place = places[name] {
+                all[place].value = member.value
+            } else {
+                places[name] = all.count
+                all.append(member)
+            }
+        }
+        return .object(all)
+    }
+}
+
+/// An entity in an entry on which modifiers wait or have failed.
+package struct MarkedRow: Equatable, Sendable {
+    /// JSON pointer (RFC 6901) to where it is.
+    package let pointer: String
+    package let id: EntryID
+    package let pending: [String]
+    package let failed: [String]
+}
+
+/// An entity that a refused modifier would have put into an entry.
+package struct LostRow: Equatable, Sendable {
+    package let id: EntryID
+    package let modifier: String
+    /// The object as the program wrote it, as JSON.
+    package let value: [UInt8]
+}
+
+/// Finds the entities of an entry on which modifiers wait or have failed.
+struct RowMarks {
+    let look: EntryReader
+    private var context: EngineContext { look.context }
+    private var scope: ScopeKey { look.scope }
+
+    /// The view with the places of its entities on which modifiers wait or have failed, and with
+    /// what refused ones would have put there.
+    func marked<Row>(
+        _ view: EntryView<Row>?,
+        of id: EntryID
+    ) throws(StoreError) -> EntryView<Row>? {
+        guard var view else { return nil }
+        var bytes: [UInt8]?
+        if case .made(let entry, let made) = view.content, entry.body.isJSON { bytes = made }
+        view.overlay = try marked(view.overlay, of: id, bytes)
+        return view
+    }
+
+    /// The overlay with its rows; `bytes` are those that are shown, if they are JSON.
+    func marked(
+        _ overlay: Overlay,
+        of id: EntryID,
+        _ bytes: [UInt8]?
+    ) throws(StoreError) -> Overlay {
+        let marks = overlay.marks
+        var told = overlay
+        told.marks = [:]
+        guard look.form == .view, !marks.isEmpty || overlay.failed > 0, !id.isEntity else {
+            return told
+        }
+        let (origins, uid) = (context.origins, scope.scope.uid)
+        guard let document = origins.document(id, for: uid),
+            let origin = origins.origin(of: id.withoutHeaders, for: uid)?.name
+        else { return told }
+        if overlay.failed > 0 {
+            told.failedRows = try failedRows(of: id.withoutHeaders, document, origin)
+        }
+        guard !marks.isEmpty, let bytes, bytes.count <= Limits.inlineJSONBytesMax else {
+            return told
+        }
+        try look.reader.loopBudget.take(bytes: bytes.count)
+        guard let value = try? JSONValue(parsing: bytes) else { return told }
+        let places = document.places(
+            of: Set(marks.keys),
+            in: value,
+            atMost: Limits.markedRowsMax
+        )
+        told.rows = places.compactMap { place in
+            marks[place.key].map { marks in
+                MarkedRow(
+                    pointer: place.pointer.text,
+                    id: EntryID(EntityName(place.key, of: origin)),
+                    pending: marks.pending,
+                    failed: marks.failed
+                )
+            }
+        }
+        return told
+    }
+
+    private func failedRows(
+        of id: EntryID,
+        _ document: DocumentRules,
+        _ origin: OriginName
+    ) throws(StoreError) -> [LostRow] {
+        var rows: [LostRow] = []
+        for lost in try look.reader.targets.lostEffects(scope, id) {
+            guard let effect = try? Effect(parsing: lost.effect) else { continue }
+            for placed in document.placed(by: effect) where rows.count < Limits.markedRowsMax {
+                rows.append(
+                    LostRow(
+                        id: EntryID(EntityName(placed.key, of: origin)),
+                        modifier: lost.modifier,
+                        value: placed.object.bytes
+                    )
+                )
+            }
+        }
+        return rows
     }
 }

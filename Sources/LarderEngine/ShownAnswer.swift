@@ -89,7 +89,10 @@ struct ShownAnswer: Sendable {
 
 extension EntryReader {
     /// Reads the view of an id, for use after the read; nil for a miss.
-    func answer(of id: EntryID, in lookupScopes: LookupScopes? = nil) throws(StoreError) -> ShownAnswer? {
+    func answer(
+        of id: EntryID,
+        in lookupScopes: LookupScopes? = nil
+    ) throws(StoreError) -> ShownAnswer? {
         try view(of: id, in: lookupScopes) { row, _ in ShownAnswer.copy(row) }
             .flatMap(ShownAnswer.init)
     }
@@ -105,7 +108,12 @@ extension Entries {
     ) async throws(StoreError) -> ShownAnswer? {
         let now = clock.now()
         return try await store.read(on: loop) { [context] reader throws(StoreError) in
-            var look = EntryReader(context: context, scope: lookupScopes.own, reader: reader, now: now)
+            var look = EntryReader(
+                context: context,
+                scope: lookupScopes.own,
+                reader: reader,
+                now: now
+            )
             look.isPartial = isPartial
             return try look.answer(of: id, in: lookupScopes)
         }

@@ -197,7 +197,9 @@ extension WatchSession {
             for (id, lookupScopes) in lookups {
                 let own = try reader.entry(lookupScopes.own, id, now: now)
                 var found = Rows(own: own?.revision, isOfSharedOrigin: lookupScopes.shared != nil)
-                if let shared = lookupScopes.shared, !reader.isHidden(id, in: shared, from: lookupScopes.own) {
+                if let shared = lookupScopes.shared,
+                    !reader.isHidden(id, in: shared, from: lookupScopes.own)
+                {
                     found.shared = try reader.entry(shared, id, now: now)?.kind
                 }
                 rows[id] = found
