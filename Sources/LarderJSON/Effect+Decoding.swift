@@ -216,3 +216,196 @@ extension Effect {
         }
     }
 }
+
+extension Effect {
+    /// As it travels and as it is stored, numbers as they were written.
+    package var bytes: [UInt8] {
+        var json = JSONWriter()
+        json.effect(self)
+        return json.bytes
+    }
+}
+
+extension JSONWriter {
+    /// Writes `{"type": …, "value": …}`.
+    package mutating func effect(_ effect: Effect) {
+        if case .all(let effects) = effect {
+            beginArray()
+            for effect in effects { self.effect(effect) }
+            return endArray()
+        }
+        object { json in
+            json.member("type", effect.typeName)
+            switch effect {
+            case .delete, .none, .replace, .all: return
+            case .put(let value), .merge(let value):
+                json.name("value")
+                json.value(value)
+            case .patch(let operations):
+                json.name("value")
+                json.patch(operations)
+            case .set(let assignments, let unset):
+                json.member("value") { json in
+                    json.member("set") { json in
+                        for assignment in assignments {
+                            json.name(assignment.pointer.text)
+                            json.value(assignment.value)
+                        }
+                    }
+                    json.member("unset", unset.map(\.text))
+                }
+            case .add(let additions):
+                json.member("value") { json in
+                    for addition in additions {
+                        json.name(addition.pointer.text)
+                        json.value(.number(addition.number))
+                    }
+                }
+            case .listAdd(let changes), .listRemove(let changes):
+                json.member("value") { json in
+                    for change in changes { json.listChange(change) }
+                }
+            }
+        }
+    }
+
+    /// Writes a JSON Patch document, as the body of a request has it too.
+    package mutating func patch(_ operations: [JSONPatchOperation]) {
+        beginArray()
+        for operation in operations {
+            object { $0.operation(operation) }
+        }
+        endArray()
+    }
+
+    private mutating func operation(_ operation: JSONPatchOperation) {
+        switch operation {
+        case .add(_, let value): self.operation("add", operation.path, value: value)
+        case .remove: self.operation("remove", operation.path)
+        case .replace(_, let value): self.operation("replace", operation.path, value: value)
+        case .move(let from, _): self.operation("move", operation.path, from: from)
+        case .copy(let from, _): self.operation("copy", operation.path, from: from)
+        case .test(_, let value): self.operation("test", operation.path, value: value)
+        }
+    }
+
+    private mutating func operation(
+        _ name: String,
+        _ path: JSONPointer,
+        from: JSONPointer? = nil,
+        value: JSONValue? = nil
+    ) {
+        member("op", name)
+        if let from { member("from", from.text) }
+        member("path", path.text)
+        if let value {
+            self.name("value")
+            self.value(value)
+        }
+    }
+
+    private mutating func listChange(_ change: JSONListChange) {
+        name(change.pointer.text)
+        guard let key = change.key else {
+            value(.array(change.values))
+            return
+        }
+        object { json in
+            json.member("by", key)
+            json.name("values")
+            json.value(.array(change.values))
+        }
+    }
+}
+
+/// The members of an object within an effect, each of which must be taken by name.
+struct EffectReader {
+    /// Position of the object within the effect.
+    let place: JSONPointer
+    private var members: [JSONMember]
+    private var taken: [String] = []
+
+    /// Reads an object; where `names` are given, a member that has none of them is refused before
+    /// anything else is looked at.
+    init(
+        _ value: JSONValue,
+        at place: JSONPointer,
+        of names: [String]? = nil
+    ) throws(EffectError) {
+        guard case .object(let members) = value else {
+            throw .wrongKind(value, "an object", at: place)
+        }
+        self.members = members
+        self.place = place
+        guard let names else { return }
+        let stranger = members.first { member in
+            !names.contains { member.name.hasSameBytes(as: $0) }
+        }
+        if let stranger { throw unknown(stranger.name, names) }
+    }
+
+    /// The value of a member, also where it is null; nil where it is not there.
+    mutating func take(_ name: String) throws(EffectError) -> JSONValue? {
+        taken.append(name)
+        var values: [JSONValue] = []
+        members.removeAll { member in
+            guard member.name.hasSameBytes(as: name) else { return false }
+            values.append(member.value)
+            return true
+        }
+        guard values.count < 2 else {
+            throw .malformed(at: place.appending(name), reason: "is given twice")
+        }
+        return values.first
+    }
+
+    mutating func need(_ name: String) throws(EffectError) -> JSONValue {
+        guard let value = try take(name) else {
+            throw .malformed(at: place.appending(name), reason: "is missing")
+        }
+        return value
+    }
+
+    mutating func needString(_ name: String) throws(EffectError) -> String {
+        let value = try need(name)
+        guard let text = value.string else {
+            throw .wrongKind(value, "a string", at: place.appending(name))
+        }
+        return text
+    }
+
+    mutating func needPointer(_ name: String) throws(EffectError) -> JSONPointer {
+        try Self.pointer(try needString(name), at: place.appending(name))
+    }
+
+    /// Refuses members that were not taken.
+    func refuseRest() throws(EffectError) {
+        guard let first = members.first else { return }
+        throw unknown(first.name, taken)
+    }
+
+    private func unknown(_ name: String, _ known: [String]) -> EffectError {
+        .malformed(
+            at: place.appending(name),
+            reason: "is unknown, \(nearestNameAdvice(on: name, among: known))"
+        )
+    }
+
+    static func pointer(_ text: String, at place: JSONPointer) throws(EffectError) -> JSONPointer {
+        do throws(JSONPointerError) {
+            return try JSONPointer(text)
+        } catch {
+            throw .malformed(at: place, reason: "cannot be taken: \(error.message)")
+        }
+    }
+}
+
+extension EffectError {
+    static func wrongKind(
+        _ value: JSONValue,
+        _ needed: String,
+        at place: JSONPointer
+    ) -> EffectError {
+        .malformed(at: place, reason: "is \(value.kindText), \(needed) is needed")
+    }
+}

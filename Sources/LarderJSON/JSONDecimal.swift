@@ -145,3 +145,232 @@ extension JSONDecimal {
         return sign + figures + "e\(exponent)"
     }
 }
+
+/// A power of ten, exact even where it is written with more digits than an `Int` has.
+enum JSONExponent: Hashable {
+    /// At most 18 digits.
+    case small(Int)
+    /// Digits 0 to 9, more than 18, of which the first is not zero.
+    case large(isNegative: Bool, digits: [UInt8])
+
+    private static let smallDigitsMax = 18
+
+    /// Reads the text after the `e` of a number; an empty text is zero.
+    init(text: Substring.UTF8View) {
+        let isNegative = text.first == UInt8(ascii: "-")
+        let digits = text.filter { $0 &- UInt8(ascii: "0") < 10 }.map { $0 - UInt8(ascii: "0") }
+        self.init(isNegative: isNegative, digits: digits)
+    }
+
+    private init(isNegative: Bool, digits: [UInt8]) {
+        let digits = Array(digits.drop { $0 == 0 })
+        if digits.count > Self.smallDigitsMax {
+            self = .large(isNegative: isNegative, digits: digits)
+        } else {
+            let number = digits.reduce(0) { $0 * 10 + Int($1) }
+            self = .small(isNegative ? -number : number)
+        }
+    }
+
+    /// `shift` is a count of digits in memory, so far smaller than what is large here.
+    func adding(_ shift: Int) -> JSONExponent {
+        switch self {
+        case .small(let number):
+            let sum = number + shift
+            let digits = String(sum.magnitude).utf8.map { $0 - UInt8(ascii: "0") }
+            return JSONExponent(isNegative: sum < 0, digits: digits)
+        case .large(let isNegative, let digits):
+            let sum = Self.sum(digits, isNegative ? -shift : shift)
+            return JSONExponent(isNegative: isNegative, digits: sum)
+        }
+    }
+
+    private static func sum(_ digits: [UInt8], _ shift: Int) -> [UInt8] {
+        var sum = digits
+        var carry = shift
+        var place = sum.count
+        while carry != 0 {
+            if place == 0 {
+                sum.insert(0, at: 0)
+                place = 1
+            }
+            place -= 1
+            let number = Int(sum[place]) + carry
+            let digit = (number % 10 + 10) % 10
+            sum[place] = UInt8(digit)
+            carry = (number - digit) / 10
+        }
+        return sum
+    }
+
+    var text: String {
+        switch self {
+        case .small(let number): return String(number)
+        case .large(let isNegative, let digits):
+            let figures = String(decoding: digits.map { $0 + UInt8(ascii: "0") }, as: UTF8.self)
+            return (isNegative ? "-" : "") + figures
+        }
+    }
+}
+
+/// Halves of surrogate pairs in a `String`: JSON can escape them (`"\ud800"`) and UTF-8 cannot hold
+/// them.
+///
+/// Each half `U+D800...U+DFFF` is a scalar of `U+10F000...U+10F7FF`, private use, and is written as
+/// its escape again. A text that contains one of these scalars itself has both halves of its
+/// surrogate pair, which is the same JSON string. So no two strings of JSON have one text.
+enum JSONHalves {
+    /// First byte of these scalars in UTF-8.
+    private static let lead: UInt8 = 0xF4
+    /// First byte of half a surrogate pair in WTF-8.
+    private static let halfLead: UInt8 = 0xED
+    private static let firstHalf: UInt32 = 0xD800
+
+    /// Whether a text of these bytes must be made by ``text(_:)``.
+    static func mayBe(in bytes: some Sequence<UInt8>) -> Bool {
+        bytes.contains { $0 == lead || $0 == halfLead }
+    }
+
+    /// The text of bytes in WTF-8 (https://simonsapin.github.io/wtf-8/).
+    static func text(_ bytes: some Collection<UInt8>) -> String {
+        let bytes = Array(bytes)
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count + 8)
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == halfLead, index + 2 < bytes.count, bytes[index + 1] >= 0xA0 {
+                let tail = UInt32(bytes[index + 1] & 0x1F) << 6 | UInt32(bytes[index + 2] & 0x3F)
+                text += scalar(of: firstHalf + tail)
+                index += 3
+            } else if let number = number(bytes[index...]) {
+                let supplementary = 0xFF000 + number
+                text += scalar(of: 0xD800 + supplementary >> 10)
+                text += scalar(of: 0xDC00 + supplementary & 0x3FF)
+                index += 4
+            } else {
+                text.append(bytes[index])
+                index += 1
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Escape of the scalar with which the bytes of a text begin, if it is one of these; it takes
+    /// the place of four bytes.
+    static func escape(_ bytes: some Collection<UInt8>) -> [UInt8]? {
+        number(bytes).map { Array("\\u\(String(firstHalf + $0, radix: 16))".utf8) }
+    }
+
+    /// Number of the scalar among these with which bytes of UTF-8 begin.
+    private static func number(_ bytes: some Collection<UInt8>) -> UInt32? {
+        guard bytes.first == lead else { return nil }
+        let scalar = Array(bytes.prefix(4))
+        guard scalar.count == 4, scalar[1] == 0x8F, scalar[2] < 0xA0 else { return nil }
+        return UInt32(scalar[2] & 0x1F) << 6 | UInt32(scalar[3] & 0x3F)
+    }
+
+    private static func scalar(of half: UInt32) -> [UInt8] {
+        let number = half - firstHalf
+        return [lead, 0x8F, UInt8(0x80 | number >> 6), UInt8(0x80 | number & 0x3F)]
+    }
+}
+
+/// A number as it was written, so that nothing of it is lost.
+package struct JSONNumber: Hashable, Sendable {
+    package let text: String
+
+    init(unchecked text: String) {
+        self.text = text
+    }
+
+    package init(_ number: Int64) {
+        text = String(number)
+    }
+
+    /// The number where it is written as an integer (`1`, not `1.0` or `1e0`) that fits.
+    package var integer: Int64? { Int64(text) }
+
+    /// The nearest double; nil where that is infinite.
+    package var double: Double? {
+        guard let double = Double(text), double.isFinite else { return nil }
+        return double
+    }
+}
+
+extension JSONNumber {
+    /// Whether both are worth the same: `1` and `1.0` and `10e-1` are, exactly, without a double.
+    package func hasSameValue(as other: JSONNumber) -> Bool {
+        text.hasSameBytes(as: other.text) || JSONDecimal(self) == JSONDecimal(other)
+    }
+
+    /// Whether it is worth less than the other one, exactly; nil where telling takes more digits
+    /// than ``Limits/decimalDigitsMax``.
+    package func isLess(than other: JSONNumber) -> Bool? {
+        if let left = integer, let right = other.integer { return left < right }
+        return JSONDecimal.sum(JSONDecimal(self), JSONDecimal(other).negated)?.isNegative
+    }
+
+    /// Whether it can be added: it has at most ``Limits/decimalDigitsMax`` digits on each side of
+    /// the point.
+    package var isAddable: Bool { JSONDecimal(self).isAddable }
+
+    /// The exact decimal sum, so 0.1 and 0.2 make 0.3.
+    ///
+    /// Returns nil if the sum takes more digits than ``Limits/decimalDigitsMax``. The sum has no
+    /// needless zeros after the point. If the other number is zero, this one keeps its spelling.
+    package func adding(_ other: JSONNumber) -> JSONNumber? {
+        if let left = integer, let right = other.integer {
+            let (sum, isTooLarge) = left.addingReportingOverflow(right)
+            if !isTooLarge, right != 0 { return JSONNumber(sum) }
+        }
+        let addend = JSONDecimal(other)
+        guard !addend.digits.isEmpty else { return self }
+        return JSONDecimal.sum(JSONDecimal(self), addend).map { JSONNumber(unchecked: $0.text) }
+    }
+}
+
+/// Where a number ends.
+enum JSONNumberScan {
+    /// The offset after the number that begins at `start` with a minus sign or a digit.
+    ///
+    /// `number = [ "-" ] int [ "." 1*DIGIT ] [ ("e" / "E") [ "+" / "-" ] 1*DIGIT ]` (RFC 8259 6).
+    static func end(
+        in bytes: UnsafeRawBufferPointer,
+        from start: Int
+    ) throws(JSONError) -> Int {
+        var position = start
+        if bytes[position] == UInt8(ascii: "-") { position += 1 }
+        let firstDigit = position
+        position = try digits(in: bytes, from: position)
+        if bytes[firstDigit] == UInt8(ascii: "0"), position > firstDigit + 1 {
+            throw .badNumber(at: firstDigit)
+        }
+        if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
+            position = try digits(in: bytes, from: position + 1)
+        }
+        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if position < bytes.count,
+                bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-")
+            {
+                position += 1
+            }
+            position = try digits(in: bytes, from: position)
+        }
+        return position
+    }
+
+    /// Passes over one digit or more.
+    private static func digits(
+        in bytes: UnsafeRawBufferPointer,
+        from start: Int
+    ) throws(JSONError) -> Int {
+        var position = start
+        while position < bytes.count, bytes[position] &- UInt8(ascii: "0") < 10 { position += 1 }
+        guard position > start else {
+            throw position < bytes.count
+                ? .badNumber(at: position) : .unexpectedEnd(at: position)
+        }
+        return position
+    }
+}

@@ -186,3 +186,176 @@ extension JSONTokenizer {
         return JSONToken(kind, start, position)
     }
 }
+
+/// A token of a JSON text: its kind and its bytes.
+package struct JSONToken: Equatable, Sendable {
+    package enum Kind: UInt8, Sendable {
+        case beginObject
+        case endObject
+        case beginArray
+        case endArray
+        /// The name of a member; its range has both quotation marks, but not the colon.
+        case name
+        /// A string that is a value; its range has both quotation marks.
+        case string
+        case number
+        case `true`
+        case `false`
+        case null
+    }
+
+    package let kind: Kind
+    /// Offsets into the bytes that the tokenizer was given.
+    package let range: Range<Int>
+    /// Whether a string or a name has a backslash: where it has none, the bytes between its
+    /// quotation marks are its text.
+    package let hasEscapes: Bool
+
+    init(_ kind: Kind, _ start: Int, _ end: Int, hasEscapes: Bool = false) {
+        self.kind = kind
+        range = Range(uncheckedBounds: (start, end))
+        self.hasEscapes = hasEscapes
+    }
+}
+
+/// Whether a JSON text, which comes in pieces, ends where its brackets and strings do.
+///
+/// So a text that was cut off is found, though not each that is wrong (``JSONValidator``).
+package struct JSONEnding: Sendable {
+    private var depth = 0
+    private var isInString = false
+    private var isEscaped = false
+
+    package init() {}
+
+    package var isCutOff: Bool { depth > 0 || isInString }
+
+    package mutating func take(_ bytes: [UInt8]) {
+        for byte in bytes {
+            if isEscaped {
+                isEscaped = false
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isInString.toggle()
+            case UInt8(ascii: "\\"): isEscaped = isInString
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += isInString ? 0 : 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= isInString ? 0 : 1
+            default: break
+            }
+        }
+    }
+}
+
+/// Which of the open arrays and objects are objects: one bit a level, on the stack.
+struct JSONNesting {
+    /// Levels that fit: `Limits.jsonDepthMax` and what our own frames put around a body.
+    static let depthMax = 576
+
+    private var words: InlineArray<9, UInt64> = .init(repeating: 0)
+
+    func isObject(_ level: Int) -> Bool {
+        words[level >> 6] & (1 << UInt64(level & 63)) != 0
+    }
+
+    mutating func set(_ level: Int, isObject: Bool) {
+        let bit: UInt64 = 1 << UInt64(level & 63)
+        if isObject {
+            words[level >> 6] |= bit
+        } else {
+            words[level >> 6] &= ~bit
+        }
+    }
+}
+
+/// Checks that bytes are one JSON text, without building a value.
+package enum JSONValidator {
+    package static func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var tokenizer = JSONTokenizer(bytes)
+        do throws(JSONError) {
+            while try tokenizer.next() != nil {}
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Whether bytes are the beginning of a JSON text, and not all of it.
+    package static func isCutOff(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            var tokenizer = JSONTokenizer(bytes)
+            do throws(JSONError) {
+                while try tokenizer.next() != nil {}
+                return false
+            } catch {
+                if case .unexpectedEnd = error { return true }
+                return false
+            }
+        }
+    }
+
+    package static func accepts(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { accepts($0) }
+    }
+}
+
+/// Why a text is not the JSON that was asked for, and the offset of the byte where that shows.
+package enum JSONError: Error, Equatable, Sendable {
+    /// The bytes end inside of a value.
+    case unexpectedEnd(at: Int)
+    /// A byte that is not allowed here: also an extra comma, a byte order mark, a bad literal.
+    case unexpectedByte(UInt8, at: Int)
+    /// A byte below 0x20 inside of a string.
+    case controlCharacter(at: Int)
+    /// A backslash that is followed by none of the escapes.
+    case badEscape(at: Int)
+    /// Bytes that are not UTF-8: cut, overlong, a surrogate, or above U+10FFFF.
+    case badUTF8(at: Int)
+    /// A number with a leading zero, or without a digit where one must be.
+    case badNumber(at: Int)
+    /// More arrays and objects within each other than are taken.
+    case tooDeep(at: Int)
+    /// Something else than white space after the value.
+    case trailingBytes(at: Int)
+    /// A good value, but not an object where one is needed.
+    case notAnObject(at: Int)
+
+    package var offset: Int {
+        switch self {
+        case .unexpectedEnd(let offset), .unexpectedByte(_, let offset),
+            .controlCharacter(let offset), .badEscape(let offset), .badUTF8(let offset),
+            .badNumber(let offset), .tooDeep(let offset), .trailingBytes(let offset),
+            .notAnObject(let offset):
+            offset
+        }
+    }
+
+    /// A sentence for people, without a full stop.
+    package var message: String {
+        switch self {
+        case .unexpectedEnd(let offset):
+            "the JSON ends too early, at byte \(offset)"
+        case .unexpectedByte(let byte, let offset):
+            "the JSON has an unexpected \(Self.show(byte)) at byte \(offset)"
+        case .controlCharacter(let offset):
+            "a string of the JSON has a control character at byte \(offset)"
+        case .badEscape(let offset):
+            "a string of the JSON has an unknown escape at byte \(offset)"
+        case .badUTF8(let offset):
+            "the JSON is not valid UTF-8 at byte \(offset)"
+        case .badNumber(let offset):
+            "the JSON has a malformed number at byte \(offset)"
+        case .tooDeep(let offset):
+            "the JSON is nested too deeply at byte \(offset)"
+        case .trailingBytes(let offset):
+            "the JSON is followed by something else at byte \(offset)"
+        case .notAnObject(let offset):
+            "a JSON object was expected at byte \(offset)"
+        }
+    }
+
+    private static func show(_ byte: UInt8) -> String {
+        guard byte > 0x20, byte < 0x7F else { return "byte 0x\(String(byte, radix: 16))" }
+        return "'\(Character(Unicode.Scalar(byte)))'"
+    }
+}
