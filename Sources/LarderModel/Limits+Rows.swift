@@ -94,3 +94,126 @@ extension Limits {
     /// Bytes of a joined body, and of each body in it; all commands wait while the writer joins them.
     package static let joinedBodyBytesMax = 256 << 10
 }
+
+/// Bounds that follow from how many files the process may have open (RLIMIT_NOFILE).
+extension Limits {
+    /// Files that are no client's connection, at least: databases, their readers, origins.
+    package static let ownFilesMin = 64
+
+    /// Clients' connections where so many files may be open: a quarter of them is left for origins
+    /// and the daemon's own.
+    package static func connectionsMax(files: Int) -> Int {
+        min(connectionsMax, max(1, files - max(ownFilesMin, files / 4)))
+    }
+
+    /// Connections of one user among them, so that others are served too.
+    package static func connectionsPerUserMax(files: Int) -> Int {
+        min(connectionsPerUserMax, max(1, connectionsMax(files: files) * 3 / 4))
+    }
+
+    /// Connections that are refused in one turn while no file can be opened.
+    package static let refusedConnectionsMax = 256
+    /// Pause after which clients are taken again, if not even a refusal could be sent.
+    package static let acceptPause = Duration.milliseconds(100)
+    /// Time between two lines of the log that say so.
+    package static let shortageNoticeTime = Duration.seconds(60)
+    /// Time between two looks whether the socket's file is still there.
+    package static let socketCheckTime = Duration.seconds(5)
+}
+
+extension Limits {
+    /// Entities that the effects of one modifier put into documents: each is a target, too.
+    ///
+    /// A larger write is that of a whole page; its other objects are shown as they were written.
+    package static let placedEntitiesMax = 200
+    /// Elements of a list that say which members its objects have.
+    package static let neighboursMax = 100
+    /// Rows of an answer that are named with the writes that wait or failed on them.
+    package static let markedRowsMax = 1_000
+    /// Writes of one row that are named.
+    package static let rowWritesMax = 100
+    /// Forms of an origin's `empty`.
+    package static let emptyFormsMax = 100
+    /// A form of `empty`: the frame of a list without its rows.
+    package static let emptyFormBytesMax = 16 << 10
+}
+
+/// Bounds of what is done now and then, for the files.
+extension Limits {
+    /// A cache of less does not shrink for a quota: it is not what fills the disk.
+    package static let learnedBudgetMin: Int64 = 8 << 20
+    /// Rows that must stay and are looked at again for each row that is evicted: they take about 5 µs,
+    /// and a row that may go again is spared for a sixteenth of their number.
+    package static let passedRowsPerEviction: Int64 = 16
+    /// How far in the future a stored moment may be before the clock counts as corrected.
+    package static let clockTolerance = Duration.seconds(300)
+    /// Rows, of those that were used last, that are looked at for such moments in each round.
+    package static let clockRowsMax = 256
+    /// Age at which the copy of `state.db` is renewed: a lost disk costs a day's work, as with a
+    /// nightly backup.
+    package static let snapshotAge = Duration.seconds(86_400)
+    /// Time between two tries to take it, as a full disk stays full for a while.
+    package static let snapshotRetryTime = Duration.seconds(3_600)
+    /// Time from the first use that is not written down, or the first change, to the next round of
+    /// maintenance: a crash forgets the order of this long.
+    package static let touchFlushTime = Duration.seconds(5)
+    /// Time between two rounds while nothing is used or changed: others may fill the disk meanwhile, or
+    /// take a file away.
+    package static let quietTime = Duration.seconds(90)
+    /// Free pages that one step of an idle moment gives back to the file system.
+    package static let vacuumPagesMax = 256
+    /// A file is not rebuilt for less than this, beyond twice its content.
+    package static let rebuildBytesMin: Int64 = 16 << 20
+    /// How often a purge evicts what the removed writes have released, and how often it reads a page of
+    /// writes of which it can remove none.
+    package static let purgeRoundsMax = 8
+
+    /// Rows of a user that are to be read after their writes: more are left to the next client.
+    package static let wantedReadsMax = 1_000
+    /// Reads after writes in flight, and those of one user: a long queue must not use up all
+    /// requests.
+    package static let wantedReadsInFlightMax = 8
+    package static let wantedReadsPerUserMax = 4
+    /// How long such a read waits for further writes of its row: one request then reads them all.
+    package static let wantedReadDelay = Duration.seconds(10)
+}
+
+/// Bounds of what is kept and told of modifiers.
+extension Limits {
+    /// Effects of one change.
+    package static let effectsMax = 100
+    /// Names in an origin's `keep_headers`.
+    package static let keptHeadersMax = 16
+    /// Header fields that are kept of an answer to a modifier, with their names.
+    package static let keptHeaderBytesMax = 8_192
+    /// Bodies and effects in one page of modifiers; the next page has the rest.
+    package static let modifierPageBytesMax = 4 << 20
+}
+
+/// Bounds of connections to origins and of what comes over them.
+extension Limits {
+    /// Time for which an origin counts as captive for pages after a portal was seen.
+    package static let captiveTime = Duration.seconds(600)
+    /// Time for which a reused connection may say nothing before the request goes to a new one.
+    ///
+    /// It is a third of the request's time, and not more than this. So a dead connection costs no
+    /// more, and an origin that is slower than this is asked twice at most.
+    package static let reusedSilenceMax = Duration.seconds(3)
+    /// Body up to which that is done: the kernel accepts this much immediately, so that silence is
+    /// the origin's.
+    package static let reusedBodyBytesMax = 16 * 1_024
+    /// Idle time up to which a connection is reused for a request that must not be sent twice.
+    package static let reusedIdleMax = Duration.milliseconds(500)
+    /// TCP keepalive of connections to origins: a peer that is gone is found within half a minute.
+    package static let keepaliveIdleSeconds = 15
+    package static let keepaliveIntervalSeconds = 5
+    package static let keepaliveProbesMax = 3
+    /// Time after which bytes that the peer does not acknowledge end a connection.
+    package static let unacknowledgedMilliseconds = 20_000
+    /// Bytes that a coded body is decoded to at a time.
+    package static let decodedPieceBytes = 64 * 1_024
+    /// Bytes from which on a coded body may not expand more than ``decodedRatioMax`` times.
+    package static let decodedFreeBytes = 64 * 1_024 * 1_024
+    /// Real documents reach a tenth of it; gzip's highest is about 1,030.
+    package static let decodedRatioMax = 200
+}

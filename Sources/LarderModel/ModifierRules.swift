@@ -135,3 +135,160 @@ package struct IdempotencyRule: Hashable, Sendable {
 
     package init() {}
 }
+
+/// The name of a modifier: the client's own, or one that the daemon made (``ulid(at:using:)``).
+///
+/// It names one modifier within its scope, and is what its idempotency keys are made of, so it is
+/// of letters that every header takes.
+package struct ModifierID: Hashable, Sendable, CustomStringConvertible {
+    package let text: String
+
+    package var description: String { text }
+
+    /// Takes 1 to 128 letters, digits, `.`, `_`, `:`, `@` and `-`.
+    package init(_ text: String) throws(ModelError) {
+        guard (1...Limits.modifierIDBytesMax).contains(text.utf8.count),
+            text.utf8.allSatisfy(Self.allows)
+        else { throw .badModifierID(text) }
+        self.text = text
+    }
+
+    private init(unchecked text: String) {
+        self.text = text
+    }
+
+    private static func allows(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+
+    /// A new name: 48 bits of the time in milliseconds and 80 drawn ones, as 26 letters of
+    /// Crockford's base 32 (https://github.com/ulid/spec).
+    package static func ulid(
+        at moment: Timestamp,
+        using generator: inout some RandomNumberGenerator
+    ) -> ModifierID {
+        let time = UInt64(moment.milliseconds.clamped(to: 0...(1 << 48 - 1)))
+        var letters: [UInt8] = []
+        for place in (0..<10).reversed() {
+            letters.append(crockford[Int(time >> UInt64(place * 5) & 31)])
+        }
+        for _ in 0..<2 {
+            let drawn = generator.next()
+            for place in 0..<8 { letters.append(crockford[Int(drawn >> UInt64(place * 5) & 31)]) }
+        }
+        return ModifierID(unchecked: String(decoding: letters, as: UTF8.self))
+    }
+}
+
+/// Without the letters I, L, O and U.
+private let crockford = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+
+/// The number that a modifier got when it was accepted: later ones are larger, and the order of
+/// the queue is theirs.
+package struct ModifierNumber: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let value: Int64
+
+    package var description: String { String(value) }
+
+    package init(_ value: Int64) {
+        self.value = value
+    }
+
+    package static func < (left: ModifierNumber, right: ModifierNumber) -> Bool {
+        left.value < right.value
+    }
+}
+
+/// Why a modifier was settled without being confirmed.
+package enum ModifierReason: String, Sendable, CaseIterable {
+    /// All allowed attempts failed.
+    case attempts
+    /// The moment before which it was to be sent has passed.
+    case expired
+    /// The origin refused the modifier permanently.
+    case refused
+    /// Another device had changed what the modifier changes.
+    case conflict
+    /// A modifier that it depends on was not confirmed.
+    case parentFailed = "parent_failed"
+    /// The row cannot be read, or holds a value that only a later version knows.
+    case unreadable
+    /// A client gave the modifier up after bytes of it may have left.
+    case discarded
+    /// A client gave the modifier up before any byte of it left.
+    case cancelled
+}
+
+/// State of a modifier.
+package enum ModifierState: String, Sendable, CaseIterable {
+    /// The hold is not over.
+    case held
+    /// The modifier may be sent when it heads its lanes.
+    case queued
+    /// The send step is committed; bytes may have left.
+    case inFlight = "in_flight"
+    case confirmed
+    /// The origin has accepted the modifier without its outcome (202).
+    ///
+    /// The view still shows it, but its lanes go on.
+    case accepted
+    /// The modifier was not applied and will be sent again.
+    case retryWait = "retry_wait"
+    /// Bytes left and no clear answer came.
+    case unknown
+    /// The account's credential was refused.
+    case authWait = "auth_wait"
+    /// Another device has changed what the modifier changes, and a person decides.
+    case conflict
+    case failed
+    case cancelled
+
+    /// States in which a modifier stays until a person acts.
+    package static let waitingForPerson: [ModifierState] = [
+        .conflict, .unknown, .authWait, .failed,
+    ]
+
+    /// Whether the modifier has left the queue.
+    package var isSettled: Bool {
+        switch self {
+        case .confirmed, .failed, .cancelled: true
+        case .held, .queued, .inFlight, .accepted, .retryWait, .unknown, .authWait, .conflict:
+            false
+        }
+    }
+}
+
+/// Whether a new state of a modifier begins another round of attempts, with the next key.
+package enum ModifierRound: Equatable, Sendable {
+    case same
+    case next
+    /// A person keeps the modifier: what was found at its targets counts as seen.
+    case decided
+}
+
+/// Conditions of a write on the state under its id (RFC 9110 13.1.1, 13.1.2).
+package struct WriteConditions: Equatable, Sendable {
+    /// The values of If-Match and of If-None-Match; empty where there is none.
+    package let ifMatch: [String]
+    package let ifNoneMatch: [String]
+
+    package init(ifMatch: [String] = [], ifNoneMatch: [String] = []) {
+        self.ifMatch = ifMatch
+        self.ifNoneMatch = ifNoneMatch
+    }
+
+    package var isEmpty: Bool { ifMatch.isEmpty && ifNoneMatch.isEmpty }
+
+    /// Whether the write may go on where a read gives `tag`; nil where it shows nothing.
+    package func areMet(by tag: String?) -> Bool {
+        guard let tag else { return ifMatch.isEmpty }
+        if !ifMatch.isEmpty, !EntityTagList.containsStrongly(tag, in: ifMatch) { return false }
+        return ifNoneMatch.isEmpty || !EntityTagList.contains(tag, in: ifNoneMatch)
+    }
+}

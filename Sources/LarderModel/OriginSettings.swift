@@ -54,3 +54,61 @@ package struct FetchSettings: Equatable, Sendable {
 
     package init() {}
 }
+
+/// The name of a configured server: 1 to 64 letters, digits, `.`, `_` and `-`.
+package struct OriginName: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let text: String
+
+    package var description: String { text }
+
+    package init(_ text: String) throws(ModelError) {
+        let letters = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+        guard (1...Limits.originNameBytesMax).contains(text.utf8.count), letters else {
+            throw .badOriginName(text)
+        }
+        self.text = text
+    }
+
+    package static func < (left: OriginName, right: OriginName) -> Bool {
+        left.text < right.text
+    }
+}
+
+/// Where an origin comes from.
+package enum OriginSource: Hashable, Sendable {
+    /// The configuration file, or a file in the folder next to it.
+    case file(String)
+    /// The API: it was added while the daemon ran, and is kept in the state directory.
+    case api
+    /// No configuration: a user asked their own daemon for a public URL.
+    case implicit
+}
+
+/// An origin and where it comes from.
+package struct KnownOrigin: Equatable, Sendable {
+    package var settings: OriginSettings
+    package var source: OriginSource
+
+    package var name: OriginName { settings.name }
+
+    package init(_ settings: OriginSettings, from source: OriginSource) {
+        self.settings = settings
+        self.source = source
+    }
+}
+
+/// Health of an origin after the last requests to it.
+package enum OriginState: String, Sendable {
+    case unknown
+    case online
+    case offline
+    case captive
+}

@@ -1,4 +1,0 @@
-/// The version of `larderd`, `cachectl` and the client.
-package enum Version {
-    package static let text = "0.1.0"
-}
