@@ -1,3 +1,5 @@
+import LarderJSON
+
 /// A value with references as readable JSON: a `0` replaces each reference, and its offset is
 /// known.
 struct PlaceholderJSON {
@@ -82,5 +84,136 @@ struct PlaceholderJSON {
             if offsets[middle] < offset { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+}
+
+extension PlaceholderJSON {
+    /// Whether both say the same, as ``JSONValue/isSame(as:)`` has it, with two differences: a
+    /// reference is the same as one to the same entity, and half a surrogate pair only as itself.
+    func isSame(as other: PlaceholderJSON) -> Bool {
+        bytes.withUnsafeBytes { left in
+            other.bytes.withUnsafeBytes { right in
+                Comparison(left: self, right: other, leftBytes: left, rightBytes: right)
+                    .areSame(0, 0)
+            }
+        }
+    }
+
+    private struct Comparison {
+        let left: PlaceholderJSON
+        let right: PlaceholderJSON
+        let leftBytes: UnsafeRawBufferPointer
+        let rightBytes: UnsafeRawBufferPointer
+
+        func areSame(_ leftItem: Int, _ rightItem: Int) -> Bool {
+            let ours = left.tape.items[leftItem]
+            let theirs = right.tape.items[rightItem]
+            let key = left.key(at: leftItem)
+            guard key == right.key(at: rightItem), ours.kind == theirs.kind else { return false }
+            guard key == nil else { return true }
+            switch ours.kind {
+            case .string:
+                return left.tape.text(of: leftItem, in: leftBytes)
+                    == right.tape.text(of: rightItem, in: rightBytes)
+            case .number:
+                return leftBytes.hasBytes(ours.range, rightBytes.part(theirs.range))
+                    || Self.hasSameValue(leftBytes.part(ours.range), rightBytes.part(theirs.range))
+            case .beginArray: return areSameElements(leftItem, rightItem)
+            case .beginObject: return areSameMembers(leftItem, rightItem)
+            case .true, .false, .null, .name, .endArray, .endObject: return true
+            }
+        }
+
+        private static func hasSameValue(
+            _ left: UnsafeRawBufferPointer,
+            _ right: UnsafeRawBufferPointer
+        ) -> Bool {
+            guard case .number(let left) = try? JSONValue(parsing: left),
+                case .number(let right) = try? JSONValue(parsing: right)
+            else { return false }
+            return left.hasSameValue(as: right)
+        }
+
+        private func areSameElements(_ leftItem: Int, _ rightItem: Int) -> Bool {
+            var ours = left.tape.children(of: leftItem)
+            var theirs = right.tape.children(of: rightItem)
+            while let item = ours.next() {
+                guard let other = theirs.next(), areSame(item, other) else { return false }
+            }
+            return theirs.next() == nil
+        }
+
+        private func areSameMembers(_ leftItem: Int, _ rightItem: Int) -> Bool {
+            let ours = Self.members(of: leftItem, left.tape, leftBytes)
+            let theirs = Self.members(of: rightItem, right.tape, rightBytes)
+            return ours.count == theirs.count
+                && ours.allSatisfy { name, item in
+                    theirs[name].map { areSame(item, $0) } ?? false
+                }
+        }
+
+        /// The last member of each name.
+        private static func members(
+            of item: Int,
+            _ tape: JSONTape,
+            _ bytes: UnsafeRawBufferPointer
+        ) -> [[UInt8]: Int] {
+            Dictionary(
+                tape.children(of: item).map { (tape.name(of: $0, in: bytes), $0) },
+                uniquingKeysWith: { $1 }
+            )
+        }
+    }
+}
+
+/// Decoded JSON strings in WTF-8: UTF-8 in which a lone surrogate takes three bytes.
+///
+/// JSON can escape a lone surrogate and UTF-8 cannot hold one. In WTF-8, two strings are equal if
+/// and only if their bytes are. Source: *The WTF-8 encoding*, https://simonsapin.github.io/wtf-8/.
+enum JSONText {
+    /// Decodes the bytes between the quotation marks of a string that a tokenizer has read.
+    static func decoded(_ content: UnsafeRawBufferPointer) -> [UInt8] {
+        JSONStringScan.decoded(content)
+    }
+
+    /// Whether some of the text is half a surrogate pair.
+    static func hasLoneSurrogate(_ text: [UInt8]) -> Bool {
+        text.indices.contains { text[$0] == 0xED && $0 + 1 < text.count && text[$0 + 1] >= 0xA0 }
+    }
+
+    /// Appends the text as a string of JSON, in its canonical spelling (RFC 8785 3.2.2.2).
+    static func append(_ text: UnsafeRawBufferPointer, to json: inout [UInt8]) {
+        json.append(UInt8(ascii: "\""))
+        var start = 0
+        for (index, byte) in text.enumerated() {
+            let isSurrogate =
+                byte == 0xED && index + 2 < text.count && text[index + 1] >= 0xA0
+                && text[index + 2] & 0xC0 == 0x80
+            guard
+                byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+                    || isSurrogate
+            else { continue }
+            json.append(contentsOf: text[start..<index])
+            start = index + (isSurrogate ? 3 : 1)
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): json += [UInt8(ascii: "\\"), byte]
+            case 0x08: json += Array(#"\b"#.utf8)
+            case 0x09: json += Array(#"\t"#.utf8)
+            case 0x0A: json += Array(#"\n"#.utf8)
+            case 0x0C: json += Array(#"\f"#.utf8)
+            case 0x0D: json += Array(#"\r"#.utf8)
+            case 0xED:
+                let low = UInt32(text[index + 1] & 0x3F) << 6 | UInt32(text[index + 2] & 0x3F)
+                append(escaping: 0xD000 | low, to: &json)
+            default: append(escaping: UInt32(byte), to: &json)
+            }
+        }
+        json.append(contentsOf: text[start...])
+        json.append(UInt8(ascii: "\""))
+    }
+
+    private static func append(escaping unit: UInt32, to json: inout [UInt8]) {
+        let digits = String(unit, radix: 16)
+        json += Array(("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).utf8)
     }
 }

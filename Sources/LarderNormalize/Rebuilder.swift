@@ -130,3 +130,71 @@ extension RebuildOutput {
         )
     }
 }
+
+/// Why bytes from the store are not what they should be.
+package enum NormalizeError: Error, Equatable, Sendable {
+    /// The bytes are cut off, changed, or of another kind.
+    case damaged(StoredForm, at: Int)
+    /// Another version of Larder wrote the bytes.
+    case otherVersion(StoredForm)
+    /// Two forms do not belong together.
+    case mismatched(StoredForm)
+
+    /// A sentence for people, without a full stop.
+    package var message: String {
+        switch self {
+        case .damaged(let form, let offset): "\(form.text) is damaged at byte \(offset)"
+        case .otherVersion(let form): "\(form.text) was written by another version"
+        case .mismatched(let form): "\(form.text) belongs to something else"
+        }
+    }
+}
+
+/// The stored parts of normalized answers, each with its own bytes.
+package enum StoredForm: UInt8, Sendable, CaseIterable {
+    case entity = 1
+    case skeleton = 2
+    case template = 3
+
+    fileprivate var text: String {
+        switch self {
+        case .entity: "a stored entity"
+        case .skeleton: "a stored skeleton"
+        case .template: "a stored template"
+        }
+    }
+}
+
+/// Nesting depth of arrays and objects, computed from the brackets of JSON alone.
+///
+/// The text may come in several pieces. A cut may replace a whole value, but not be within a
+/// string.
+struct NestingDepth {
+    private var level = 0
+    /// The deepest so far.
+    private(set) var depth = 0
+
+    /// The depth of a whole text.
+    static func of(_ text: UnsafeRawBufferPointer) -> Int {
+        var nesting = NestingDepth()
+        nesting.add(text)
+        return nesting.depth
+    }
+
+    mutating func add(_ text: UnsafeRawBufferPointer) {
+        var isInString = false
+        var position = 0
+        while position < text.count {
+            switch text[position] {
+            case UInt8(ascii: "\""): isInString.toggle()
+            case UInt8(ascii: "\\"): position += 1
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                level += isInString ? 0 : 1
+                depth = max(depth, level)
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): level -= isInString ? 0 : 1
+            default: break
+            }
+            position += 1
+        }
+    }
+}
