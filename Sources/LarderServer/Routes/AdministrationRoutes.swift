@@ -52,7 +52,9 @@ struct AdministrationRoutes {
             )
         }
         let rows = try exchange.rows(selection, for: "purge")
-        try await exchange.respond(with: engine.purge.run(rows, cancellation: exchange.cancellation))
+        try await exchange.respond(
+            with: engine.purge.run(rows, cancellation: exchange.cancellation)
+        )
     }
 
     func check() async throws(Problem) {

@@ -23,7 +23,12 @@ struct EntryRoutes {
         let query: ScopeQuery = try exchange.parameters()
         let scope = try exchange.row(try exchange.selection(query), for: "explain \(id)")
         let cancellation = exchange.cancellation
-        guard let explanation = try await engine.entries.explain(id, scope, cancellation: cancellation)
+        guard
+            let explanation = try await engine.entries.explain(
+                id,
+                scope,
+                cancellation: cancellation
+            )
         else {
             throw Problem.miss(id)
         }

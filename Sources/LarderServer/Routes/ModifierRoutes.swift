@@ -67,7 +67,11 @@ struct ModifierRoutes {
             try exchange.account(account)
         }
         let rows = try exchange.rows(command.scope, for: command.use)
-        let page = try await engine.modifiers.list(command, rows, cancellation: exchange.cancellation)
+        let page = try await engine.modifiers.list(
+            command,
+            rows,
+            cancellation: exchange.cancellation
+        )
         try await exchange.respond(with: page, byteCount: page.items.count << 10)
     }
 
