@@ -30,8 +30,11 @@ struct BodyLinking: WriterPart {
         return large(source, new.name, new.entry, to: file, as: purpose)
     }
 
-    func large(_ row: CachedRows.CachedCopy, _ name: TargetName, as purpose: BodyPurpose) -> LargeBody?
-    {
+    func large(
+        _ row: CachedRows.CachedCopy,
+        _ name: TargetName,
+        as purpose: BodyPurpose
+    ) -> LargeBody? {
         guard case .chunked(let body) = row.body else { return nil }
         return large(body, name, row.entry, to: .state, as: purpose, isLeased: true)
     }
@@ -148,4 +151,188 @@ struct BodyLinking: WriterPart {
         case .cache: try cache.chunks.bytes(of: body)
         }
     }
+}
+
+/// The bodies of a file that are too large for a row, in chunks.
+///
+/// ``BodyState`` is their state in memory.
+struct BodyTable {
+    let connection: SQLiteConnection
+    let file: BodyFile
+
+    /// Begins a body; `replaced` is the present size of the pin that it replaces.
+    ///
+    /// `replaced` is nil for a body that counts against no bound of pins while it arrives.
+    func begin(
+        replacing replaced: Int64? = nil,
+        _ state: inout BodyState
+    ) throws(StoreError) -> UploadID {
+        try connection.statement("INSERT INTO body (size, linked) VALUES (0, 0)").run()
+        let body = connection.lastInsertedRow
+        guard Limits.bodies.contains(body) else { throw connection.damaged("number a body") }
+        state.uploads[body] = BodyState.Upload(replaced: replaced)
+        return UploadID(body: body, file: file)
+    }
+
+    /// Adds the next chunk; every chunk but the last has ``Limits/inlineBodyBytesMax`` bytes.
+    func append(
+        _ chunk: [UInt8],
+        to upload: UploadID,
+        _ state: inout BodyState
+    ) throws(StoreError) {
+        var progress = try state.upload(upload)
+        let sql = """
+            INSERT OR REPLACE INTO chunk (chunk, checksum, data) VALUES (:chunk, :checksum, :data)
+            """
+        try connection.statement(sql).run(
+            (":chunk", Self.chunkKey(upload.body, progress.chunks)),
+            (":checksum", chunk.withUnsafeBytes { Checksum.chunk($0) }),
+            (":data", chunk)
+        )
+        progress.chunks += 1
+        progress.size += BodyState.size(of: chunk)
+        state.uploads[upload.body] = progress
+    }
+
+    @discardableResult
+    func link(_ body: NewBody, _ state: inout BodyState) throws(StoreError) -> Int64? {
+        guard let upload = body.upload else { return nil }
+        guard upload.file == file else { throw .uploadLost }
+        let size = try state.upload(upload).size
+        state.uploads[upload.body] = nil
+        try mark(upload.body, size: size, isLinked: true)
+        return size
+    }
+
+    /// Marks a body as one that no row names, for a later transaction to remove.
+    ///
+    /// A number that no body can have is a damaged row's.
+    func unlink(_ body: Int64, _ state: inout BodyState) throws(StoreError) {
+        guard Limits.bodies.contains(body) else { return }
+        try mark(body, size: 0, isLinked: false)
+        state.unlinked.append(body)
+    }
+
+    private func mark(_ body: Int64, size: Int64, isLinked: Bool) throws(StoreError) {
+        try connection.statement(
+            "UPDATE body SET size = :size, linked = :linked WHERE body = :body"
+        )
+        .run((":body", body), (":size", size), (":linked", isLinked))
+    }
+
+    /// Deletes at most 256 chunks of a body that no row links and no reader leases.
+    func removeStep(_ leases: BodyLeases, _ state: inout BodyState) throws(StoreError) {
+        guard let index = state.unlinked.firstIndex(where: { !leases.isHeld($0) }) else { return }
+        let body = state.unlinked[index]
+        let before = connection.totalChanges
+        let sql = """
+            DELETE FROM chunk WHERE chunk IN
+                (SELECT chunk FROM chunk WHERE chunk >= :first AND chunk < :end LIMIT :limit)
+            """
+        try connection.statement(sql).run(
+            (":first", Self.chunkKey(body, 0)),
+            (":end", Self.chunkKey(body + 1, 0)),
+            (":limit", Limits.evictionBatchRowsMax)
+        )
+        guard connection.totalChanges - before < Limits.evictionBatchRowsMax else { return }
+        try connection.statement("DELETE FROM body WHERE body = :body").run((":body", body))
+        state.unlinked.remove(at: index)
+    }
+
+    /// Key of a chunk: body · 2^20 + position, so the chunks of a body are adjacent.
+    ///
+    /// 2^20 chunks are 64 GiB.
+    static func chunkKey(_ body: Int64, _ position: Int64) -> Int64 { body << 20 | position }
+}
+
+struct BodyState {
+    fileprivate(set) var uploads: [Int64: Upload] = [:]
+    fileprivate(set) var unlinked: [Int64] = []
+
+    struct Upload {
+        fileprivate var chunks: Int64 = 0
+        /// With the chunks' overhead, as a row counts it once it is linked.
+        fileprivate(set) var size: Int64 = 0
+        let replaced: Int64?
+    }
+
+    var uploadedBytes: Int64 { uploads.values.reduce(0) { $0 + $1.size } }
+    var pinnedBytes: Int64 { uploads.values.reduce(0) { $0 + ($1.replaced == nil ? 0 : $1.size) } }
+    static func size(of chunk: [UInt8]) -> Int64 { Int64(chunk.count + Limits.chunkOverheadBytes) }
+
+    func upload(_ upload: UploadID) throws(StoreError) -> Upload {
+        guard let progress = uploads[upload.body] else { throw .uploadLost }
+        return progress
+    }
+
+    /// Gives an upload up; the bytes that it counted.
+    @discardableResult mutating func forget(_ upload: UploadID) -> Int64 {
+        guard let progress = uploads.removeValue(forKey: upload.body) else { return 0 }
+        unlinked.append(upload.body)
+        return progress.size
+    }
+
+    func hasRemovable(_ leases: BodyLeases) -> Bool { unlinked.contains { !leases.isHeld($0) } }
+}
+
+struct ChunkReader {
+    let connection: SQLiteConnection
+
+    /// Whether a body has as many chunks as its row says, and a row names it.
+    func isWhole(_ chunked: ChunkedBody) throws(StoreError) -> Bool {
+        let sql = "SELECT size FROM body WHERE body = :body AND linked = 1"
+        let size = try connection.statement(sql, (":body", chunked.number)).first {
+            $0.integer(.only)
+        }
+        return size == chunked.accountedBytes
+    }
+
+    func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
+        let chunk = try connection.statement(
+            "SELECT data, checksum FROM chunk WHERE chunk = :chunk",
+            (":chunk", BodyTable.chunkKey(body.number, position))
+        )
+        guard try chunk.step(), Checksum.chunk(chunk.bytes(.only)) == chunk.integer("checksum")
+        else { throw .badChunk }
+        return Array(chunk.bytes(.only))
+    }
+
+    /// All of a body; throws `badChunk` for one that is missing a part, or damaged.
+    func bytes(of body: ChunkedBody) throws(StoreError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
+        var progress = ChunkProgress(body)
+        while let position = progress.next {
+            let chunk = try chunk(position, of: body)
+            try progress.take(chunk)
+            bytes += chunk
+        }
+        return bytes
+    }
+}
+
+struct ChunkProgress {
+    private let body: ChunkedBody
+    private var position: Int64 = 0
+    private var byteCount = 0
+
+    init(_ body: ChunkedBody) { self.body = body }
+
+    var next: Int64? { byteCount < body.byteCount ? position : nil }
+
+    /// Takes the next chunk; throws `badChunk` for an empty chunk or one that is too long.
+    mutating func take(_ chunk: [UInt8]) throws(StoreError) {
+        guard !chunk.isEmpty, byteCount + chunk.count <= body.byteCount else { throw .badChunk }
+        byteCount += chunk.count
+        position += 1
+    }
+}
+
+enum BodyPurpose: Sendable {
+    /// An answer, or a client's bytes, for a row that is durable already.
+    case answer
+    /// Bytes to be pinned, which have to fit into the budget of the pins.
+    case pin
+    /// To be the base of a target, which counts in the queue.
+    case base
 }

@@ -67,7 +67,10 @@ struct CacheOpening {
         }
     }
 
-    private static func give(_ options: NewFileOptions, to connection: SQLiteConnection) throws(StoreError) {
+    private static func give(
+        _ options: NewFileOptions,
+        to connection: SQLiteConnection
+    ) throws(StoreError) {
         try connection.execute(
             """
             BEGIN IMMEDIATE;

@@ -303,7 +303,10 @@ final class CommitQueue: Sendable {
     ///
     /// Returns the rest. If `cache.db` has changed, the group ends before a command that promotes
     /// rows: `state.db` takes over committed rows of `cache.db` only.
-    private func transact(_ group: inout [CommitCommand], _ writer: StoreWriter) -> UncommittedCommands? {
+    private func transact(
+        _ group: inout [CommitCommand],
+        _ writer: StoreWriter
+    ) -> UncommittedCommands? {
         var saved: Set<ObjectIdentifier> = []
         do throws(StoreError) {
             try writer.begin()

@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// The list of the tables of a `state.db`, built again in its first page alone.
 ///
@@ -117,5 +118,154 @@ struct RebuiltSchema {
         let map = try number(2)
         let roots = (0..<map.count / 5).filter { map[5 * $0] == 1 }.map { $0 + 3 }
         return tables.union(indexes) == Set(roots)
+    }
+}
+
+/// A damaged `state.db`, opened for reading; the file stays as it is.
+///
+/// A truncated file is read up to its end: with `writable_schema`, SQLite takes a file that is
+/// shorter than its header says (https://sqlite.org/pragma.html#pragma_writable_schema). If a page
+/// that lists the tables is lost, a copy is read in which they are listed again (``RebuiltSchema``).
+/// The same applies if only the WAL is left.
+struct DamagedStateReader {
+    let connection: SQLiteConnection
+    let version: Int
+    private let copy: String?
+
+    static func find(of file: DatabaseFile) throws(StoreError) -> DamagedStateReader? {
+        let copy = file.path + ".remains"
+        DatabaseFile.removeFiles(copy)
+        let found = try readable { () throws(StoreError) in try openAsItIs(file) }
+        if let found, found.isWhole { return found.damaged }
+        var isListed = false
+        defer { if !isListed { DatabaseFile.removeFiles(copy) } }
+        let listed = try readable { () throws(StoreError) in
+            let version = try Self.copy(file, to: copy)
+            return DamagedStateReader(
+                connection: try open(file, copy),
+                version: version,
+                copy: copy
+            )
+        }
+        isListed = listed != nil
+        return listed ?? found?.damaged
+    }
+
+    private static func readable<Value>(
+        _ open: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Value? {
+        do throws(StoreError) {
+            return try open()
+        } catch .corrupt {
+            return nil
+        }
+    }
+
+    /// With `writable_schema` SQLite leaves out tables whose listing it does not understand.
+    private static func openAsItIs(
+        _ file: DatabaseFile
+    ) throws(StoreError) -> (damaged: DamagedStateReader, isWhole: Bool) {
+        // SQLite would delete the WAL of a file of no bytes.
+        guard DiskSpace.fileBytes(at: file.path) > 0 else {
+            throw .corrupt(file: file.path, step: "read \(file.path)")
+        }
+        let connection = try open(file, file.path)
+        let (version, isWhole) = try file.schema.version(ofDamaged: connection)
+        return (DamagedStateReader(connection: connection, version: version, copy: nil), isWhole)
+    }
+
+    /// Removes what was made; the connection is used no more.
+    func close() { if let copy { DatabaseFile.removeFiles(copy) } }
+
+    private static func open(
+        _ file: DatabaseFile,
+        _ path: String
+    ) throws(StoreError) -> SQLiteConnection {
+        let connection = try file.sibling(path).openReader(cacheBytes: 0, allowsCut: true)
+        connection.keepWALOnClose(true)
+        return connection
+    }
+
+    // MARK: Copying
+
+    /// Copies the file, writes its WAL back into the copy, and lists the tables there again.
+    ///
+    /// Returns the version of the tables; throws `corrupt` if it is unknown.
+    private static func copy(_ file: DatabaseFile, to copy: String) throws(StoreError) -> Int {
+        let versions = (1...file.schema.steps.count).reversed()
+        let listings = try versions.map { version throws(StoreError) in
+            try RebuiltSchema(file.schema.at(version))
+        }
+        try bytes(of: file.path.isThere ? file.path : "/dev/null", to: copy)
+        var said = RebuiltSchema.version(saidBy: try page(1, of: copy))
+        if (file.path + "-wal").isThere {
+            // Pages in the WAL are newer than the file, and have checksums of their own.
+            try bytes(of: file.path + "-wal", to: copy + "-wal")
+            try write(listings[0].page(of: 1, isForWAL: true), to: copy)
+            try writeBack(copy)
+            said = RebuiltSchema.version(saidBy: try page(1, of: copy)) ?? said
+        }
+        for listing in listings {
+            let fits = try listing.fits(said: said) { number throws(StoreError) in
+                try page(number, of: copy)
+            }
+            guard fits else { continue }
+            let pages = Int(DiskSpace.fileBytes(at: copy)) / RebuiltSchema.pageBytes
+            try write(listing.page(of: pages), to: copy)
+            // Versions 14 and 15 have the same tables; the step between changes nothing twice.
+            return said == nil && listing.version == 15 ? 14 : listing.version
+        }
+        throw .corrupt(file: file.path, step: "list the tables of \(file.path)")
+    }
+
+    private static func writeBack(_ copy: String) throws(StoreError) {
+        let connection = try SQLiteConnection(path: copy, mode: .readWrite)
+        // SQLite opens the WAL with the first read. Neither step needs to know the tables.
+        _ = try connection.integer("PRAGMA user_version")
+        let mode = SQLITE_CHECKPOINT_TRUNCATE
+        let code = sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, nil, nil)
+        guard code == SQLITE_OK else { throw connection.error(code, step: "checkpoint \(copy)") }
+    }
+
+    private static func page(_ number: Int, of path: String) throws(StoreError) -> [UInt8] {
+        let source = try descriptor(path, O_RDONLY)
+        defer { Glibc.close(source) }
+        var page = [UInt8](repeating: 0, count: RebuiltSchema.pageBytes)
+        let count = pread(source, &page, page.count, (number - 1) * page.count)
+        guard count >= 0 else { throw failed(path) }
+        return Array(page.prefix(count))
+    }
+
+    private static func write(_ firstPage: [UInt8], to path: String) throws(StoreError) {
+        let target = try descriptor(path, O_RDWR)
+        defer { Glibc.close(target) }
+        let count = pwrite(target, firstPage, firstPage.count, 0)
+        guard count == firstPage.count else { throw failed(path) }
+    }
+
+    private static func bytes(of path: String, to copy: String) throws(StoreError) {
+        let source = try descriptor(path, O_RDONLY)
+        defer { Glibc.close(source) }
+        let target = try descriptor(copy, O_WRONLY | O_CREAT | O_TRUNC)
+        defer { Glibc.close(target) }
+        var piece = [UInt8](repeating: 0, count: 1 << 20)
+        while true {
+            let count = read(source, &piece, piece.count)
+            guard count >= 0 else { throw failed(path) }
+            guard count > 0 else { return }
+            guard Glibc.write(target, piece, count) == count else { throw failed(copy) }
+        }
+    }
+
+    private static func descriptor(_ path: String, _ flags: CInt) throws(StoreError) -> CInt {
+        let descriptor = Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw failed(path) }
+        return descriptor
+    }
+
+    private static func failed(_ path: String) -> StoreError {
+        errno == ENOSPC || errno == EDQUOT
+            ? .diskFull(file: path, step: "copy what is left of \(path)")
+            : .system(path)
     }
 }

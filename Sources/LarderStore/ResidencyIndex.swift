@@ -104,7 +104,10 @@ final class ResidencyIndex: Sendable {
 
     /// Changes the entry of a durable id; returns the entry as it was, or nil if the id is not
     /// durable.
-    @discardableResult func change(_ name: TargetName, _ make: (inout RowLocation) -> Void) -> RowLocation? {
+    @discardableResult func change(
+        _ name: TargetName,
+        _ make: (inout RowLocation) -> Void
+    ) -> RowLocation? {
         let key = ResidencyKey(name.scope, name.id)
         return keys.withLock { keys in
             guard let before = keys.places[key] else { return nil }

@@ -172,7 +172,11 @@ struct TargetRows {
         }
     }
 
-    private func change(_ name: TargetName, _ result: TargetOutcome, _ step: Step) throws(StoreError) {
+    private func change(
+        _ name: TargetName,
+        _ result: TargetOutcome,
+        _ step: Step
+    ) throws(StoreError) {
         guard let row = try state.rows.find(name) else { return }
         let new: NewEntry
         switch result {
