@@ -8,11 +8,17 @@ extension FetchMachine {
         // 1, 2
         let endings = emitted.endings + emitted.refusals
         assert(endings <= 1, "a fetch ends once")
-        assert((state == .ended) == (endings == 1 || emitted.wasHungUp), "an end is emitted or heard")
+        assert(
+            (state == .ended) == (endings == 1 || emitted.wasHungUp),
+            "an end is emitted or heard"
+        )
         // 3
         assert(emitted.refusals == 0 || snapshots == 0, "a refusal comes without snapshots")
         // 4
-        assert(emitted.cachedSnapshots <= 1 && emitted.networkSnapshots <= 1, "one snapshot a source")
+        assert(
+            emitted.cachedSnapshots <= 1 && emitted.networkSnapshots <= 1,
+            "one snapshot a source"
+        )
         let isAfterFinalResult = if case .following = state { true } else { state == .ended }
         if emitted.networkSnapshots == 1 { assert(isAfterFinalResult, "the network's is the last") }
         // 5

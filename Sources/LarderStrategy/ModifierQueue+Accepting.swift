@@ -76,7 +76,9 @@ extension ModifierQueue {
             let state = entryState(record, clock, acceptedLimit)
         else { return }
         let owner = owners.use(record.scope).slot
-        let (account, isNew) = use(OriginAccountKey(owner: owner, origin: originSlot(record.origin)))
+        let (account, isNew) = use(
+            OriginAccountKey(owner: owner, origin: originSlot(record.origin))
+        )
         // A stored pause may be a Retry-After, so it counts as one.
         let floor = if case .waiting(.retryWait(let end)) = state { end } else { Duration.zero }
         let node = Node(

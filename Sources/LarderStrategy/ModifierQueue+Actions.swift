@@ -132,3 +132,131 @@ extension ModifierQueue {
         case commit
     }
 }
+
+extension ModifierQueue {
+    /// The first thing that has to end before the modifier is sent.
+    ///
+    /// Nil if the number is not known here.
+    package func waitingFor(_ number: ModifierNumber) -> Wait? {
+        guard let slot = slots[number] else { return nil }
+        let node = nodes[Int(slot)]
+        switch node.state {
+        case .committingSend, .changing, .settling: return .commit
+        case .inFlight: return .answer
+        case .waiting(.accepted(let end)): return .confirmation(until: end)
+        case .answered: return .confirmation(until: nil)
+        case .waiting(.held(let end)): return .hold(until: end)
+        case .waiting(.unknown(nil)), .waiting(.conflict): return .decision
+        case .waiting(.authWait): return .credential
+        case .waiting(.retryWait(let end)), .waiting(.unknown(.some(let end))):
+            return node.isDue ? blocker(node) : .backoff(until: end)
+        case .waiting(.queued): return blocker(node)
+        }
+    }
+
+    private func blocker(_ node: Node) -> Wait {
+        if let parent = dependencies[node.number]?.first { return .dependency(parent) }
+        switch lanes.blocker(node.places) {
+        case .after(let number, let lane): return .lane(lane, after: number)
+        case .paused(let lane): return .pausedLane(lane)
+        case nil: break
+        }
+        if case .doubt(_, let probe) = accounts[Int(node.account)].access {
+            if probe != nil { return .turn }
+            if !accounts[Int(node.account)].access.admits { return .credential }
+        }
+        switch accounts[Int(node.account)].rest {
+        case .open, .due: break
+        case .paused(let end), .rampingUp(let end): return .rest(until: end)
+        case .halfOpen: return .rest(until: nil)
+        }
+        switch origins[Int(accountKeys[node.account].origin)].availability {
+        case .open: return .turn
+        case .rampingUp(let end): return .offline(until: end)
+        case .down(let outage, let end):
+            return outage.isCaptive ? .captive(until: end) : .offline(until: end)
+        case .halfOpen(_, let number): return .probe(number)
+        case .setOffline: return .setOffline
+        }
+    }
+
+    /// The state of a modifier, as its row has it or soon will.
+    package func state(of number: ModifierNumber) -> ModifierState? {
+        guard let slot = slots[number] else { return nil }
+        switch nodes[Int(slot)].state {
+        case .waiting(let row), .changing(let row): return row.state
+        case .committingSend, .inFlight: return .inFlight
+        case .answered: return .accepted
+        case .settling(.confirmed): return .confirmed
+        case .settling(.failed): return .failed
+        case .settling(.cancelled): return .cancelled
+        }
+    }
+}
+
+extension ModifierQueue.Written {
+    var state: ModifierState {
+        switch self {
+        case .held: .held
+        case .queued: .queued
+        case .retryWait: .retryWait
+        case .unknown: .unknown
+        case .authWait: .authWait
+        case .conflict: .conflict
+        case .accepted: .accepted
+        }
+    }
+}
+
+/// Decides what follows when another device has changed what a modifier changes (case 19).
+///
+/// A round is all attempts under one key. The touched places of each target are compared before a
+/// round, and after an answer that says that the origin has another version.
+package struct ConflictRules: Equatable, Sendable {
+    package var rule: ModifierRules.ConflictRule
+    /// Whether the program gave a condition itself, such as If-Match; only it can give another one.
+    package var hasOwnCondition = false
+    /// Rounds that the daemon has begun since the acceptance or a person's decision, with the first.
+    package var rounds = 1
+
+    package init(_ rule: ModifierRules.ConflictRule) {
+        self.rule = rule
+    }
+
+    package enum Step: Equatable, Sendable {
+        /// The targets are to be read first.
+        case look
+        /// Another round, with the next key.
+        case again
+        /// A person decides.
+        case wait
+        /// The modifier fails.
+        case fail
+    }
+
+    /// Before the first attempt of a round; nil: it is sent.
+    ///
+    /// `isChanged`: a touched place is neither as it was nor as the modifier wants it.
+    package func beforeRound(isChanged: Bool) -> Step? {
+        guard isChanged, !hasOwnCondition else { return nil }
+        switch rule {
+        case .client: return nil
+        case .server: return .fail
+        case .rebase, .manual: return .wait
+        }
+    }
+
+    /// After a 409, 412 or 428, once the targets have been read; nil: the answer is a refusal.
+    ///
+    /// `isSameBase`: no target says something else than when the modifier was sent.
+    package func afterAnswer(_ status: Int, isChanged: Bool, isSameBase: Bool) -> Step? {
+        if status == 409, isSameBase, !isChanged { return nil }
+        switch rule {
+        case .server: return .fail
+        case .manual: return .wait
+        case .rebase where hasOwnCondition || isChanged: return .wait
+        case .client where hasOwnCondition: return .wait
+        case .rebase, .client: return rounds < Limits.conflictRoundsMax ? .again : .fail
+        }
+    }
+}

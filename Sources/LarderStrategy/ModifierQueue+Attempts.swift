@@ -100,7 +100,8 @@ extension ModifierQueue {
         let others = sendCommitted(number, joined: group, now: now).filter { $0 != .send(number) }
         nodes[Int(slot)].sentUnder = credential
         nodes[Int(slot)].mayHaveLeft = nodes[Int(slot)].hadLeft
-        return others + attemptEnded(number, verdict, rules: rules, randomUnit: randomUnit, now: now)
+        return others
+            + attemptEnded(number, verdict, rules: rules, randomUnit: randomUnit, now: now)
     }
 
     /// Ends a send step after which nothing is sent: if it was a probe, another modifier is tried.
@@ -222,14 +223,18 @@ extension ModifierQueue {
             reached(origin, randomUnit, now)
         case .noCredential:
             // The origin was not asked, so another modifier becomes the probe.
-            guard case .halfOpen(let outage, probe) = origins[Int(origin)].availability else { return }
+            guard case .halfOpen(let outage, probe) = origins[Int(origin)].availability else {
+                return
+            }
             set(origin, .down(outage, probe: now))
         case .captive:
             notReached(origin, isCaptive: true, probe: probe, randomUnit, now)
         case .neverLeft:
             notReached(origin, isCaptive: false, probe: probe, randomUnit, now)
         case .unclear(.lost):
-            guard case .halfOpen(let outage, probe) = origins[Int(origin)].availability else { return }
+            guard case .halfOpen(let outage, probe) = origins[Int(origin)].availability else {
+                return
+            }
             notReached(origin, isCaptive: outage.isCaptive, probe: probe, randomUnit, now)
         }
     }

@@ -11,8 +11,8 @@ package import LarderModel
 ///   then the queue begins nothing else with the modifier.
 /// - *ready*: in a state to be sent, first in all its lanes, none of them paused, no dependency
 ///   left. A ready modifier is sent as soon as its account and its origin allow.
-/// - *probe*: the one modifier that is sent to an origin that was down, or of an account that rests.
-/// - *rest*: time for which the origin has told an account to wait, in answer to any request.
+/// - *probe*: the one modifier that is sent to an origin that was down, or of a paused account.
+/// - *paused*: the origin has told an account to wait, in answer to any request.
 /// - *doubt*: the origin refused an account's credential, or the account has a new one that no answer
 ///   has confirmed yet.
 /// - *outage*: the origin cannot be reached, or two attempts in a row ended without an effect.
@@ -43,26 +43,26 @@ package import LarderModel
 /// ```
 ///           no byte left, a portal            the time has come
 ///    open ──────────────────────────► down ◄──────────────────► halfOpen
-///     ▲                                │      the probe failed     │
-///     └───────────── rampingUp ◄──────────┴─── it has answered ───────┘
+///     ▲                                │      the probe failed      │
+///     └────────── rampingUp ◄──────────┴─── it has answered ────────┘
 /// ```
 ///
 /// From each of these an operator can set it offline. From there it becomes `down`, and is tried
 /// immediately.
 ///
-/// # Rests of an account
+/// # Retry-After of an account
 ///
 /// ```
-///          it has asked       the time has come, or an operator
-///    open ──────────────► resting ─────────────────────────► due
-///     ▲                    │   ▲ probe failed, or asks again   │ one is ready
-///     └────── rampingUp ◄─────│───┴────────────────────────── halfOpen
-///                ▲         │       it has taken it           │
-///                └─────────│─────────────────────────────────┘
+///          it has asked        the time has come, or an operator
+///    open ──────────────► paused ──────────────────────────► due
+///     ▲                    │   ▲ probe failed, or asks again  │ one is ready
+///     └─────── rampingUp ◄─│───┴────────────────────────── halfOpen
+///                  ▲       │       it has taken it            │
+///                  └───────│──────────────────────────────────┘
 /// ```
 ///
-/// While an account rests, another such answer can only move the end later. Only an operator moves it
-/// nearer.
+/// While an account is paused, another such answer can only move the end later. Only an operator
+/// moves it nearer.
 ///
 /// # Access of an account
 ///
@@ -80,11 +80,11 @@ package import LarderModel
 ///    left. So each lane has one in flight at most.
 /// 2. At most ``Limits/modifiersInFlightMax`` attempts are under way at an origin.
 /// 3. Every ready modifier is in its account's `ready`. The account is in its origin's `accounts`,
-///    unless its access or its rest forbids to send.
+///    unless its access or its Retry-After forbids to send.
 /// 4. Each state that ends after a time has its wake time.
 /// 5. A step happens once: a modifier leaves only after its settle step, or once an answer has
 ///    settled it.
-/// 6. An account on probe has one modifier under way that was sent since. An account that rests sends
+/// 6. A half-open account has one modifier under way that was sent since. A paused account sends
 ///    none.
 /// 7. An account in doubt sends one modifier at a time, and none after
 ///    ``Limits/credentialRefusalsMax`` refusals in a row.
@@ -132,7 +132,8 @@ package struct ModifierQueue: Sendable {
 
     /// When to call ``timePassed(now:)`` next; nil while no state ends without an event.
     package var nextWake: Duration? {
-        [timers.first?.key, originTimers.first?.key, accountTimers.first?.key].compactMap { $0 }.min()
+        [timers.first?.key, originTimers.first?.key, accountTimers.first?.key].compactMap { $0 }
+            .min()
     }
 
     /// The time of ``nextWake`` has come; other times do no harm.
@@ -149,7 +150,9 @@ package struct ModifierQueue: Sendable {
         }
         while let (due, slot) = originTimers.first, due <= now {
             originTimers.remove(slot, &originTimerPositions)
-            if case .rampingUp = origins[Int(slot)].availability { origins[Int(slot)].availability = .open }
+            if case .rampingUp = origins[Int(slot)].availability {
+                origins[Int(slot)].availability = .open
+            }
             touch(slot)
         }
         while let (due, account) = accountTimers.first, due <= now {
