@@ -1,9 +1,10 @@
 import AsyncHTTPClient
 import Glibc
-import LarderModel
+package import LarderModel
 import NIOCore
 import NIOHTTP1
 import NIOHTTP2
+import NIOSSL
 import Synchronization
 
 /// HTTP clients, each with a pool of connections, one for each distinct ``ConnectionSettings``.
@@ -180,3 +181,119 @@ extension Channel {
         }
     }
 }
+
+/// Notes the properties of a check's connection, on its event loop, before a request byte leaves.
+///
+/// A lock guards the notes.
+final class ConnectionRecorder: Sendable {
+    private let noted = Mutex<UpstreamConnection?>(nil)
+
+    var connection: UpstreamConnection? { noted.withLock { $0 } }
+
+    func note(_ channel: any Channel, httpVersion: String) {
+        let address = channel.remoteAddress
+        let host = address?.ipAddress ?? "unknown"
+        let port = address?.port.map { ":\($0)" } ?? ""
+        let handler = try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
+        let connection = UpstreamConnection(
+            peer: (host.contains(":") ? "[\(host)]" : host) + port,
+            httpVersion: httpVersion,
+            tlsVersion: handler?.tlsVersion.map(Self.name)
+        )
+        noted.withLock { $0 = connection }
+    }
+
+    private static func name(_ version: TLSVersion) -> String {
+        switch version {
+        case .tlsv1: "TLS 1.0"
+        case .tlsv11: "TLS 1.1"
+        case .tlsv12: "TLS 1.2"
+        case .tlsv13: "TLS 1.3"
+        }
+    }
+}
+
+/// The settings that two requests must have in common to share connections to the same host.
+struct ConnectionSettings: Hashable {
+    let connectTimeout: Duration
+    let allowsPrivate: Bool
+    let proxy: ProxySettings?
+    let tls: TLSSettings
+    let purpose: UpstreamRequest.Purpose
+
+    /// Only the origin sees the client's certificate, and no host that it redirects to.
+    init(for request: UpstreamRequest) {
+        let origin = request.origin
+        connectTimeout = origin.fetch.connectTimeout
+        allowsPrivate = origin.allowPrivate
+        proxy = origin.proxy
+        var tls = origin.tls
+        if request.url.originText != origin.baseURL.originText {
+            tls.clientCertificate = nil
+            tls.clientKey = nil
+        }
+        self.tls = tls
+        purpose = request.purpose
+    }
+
+    /// Whether the connection's peer is the host of the URL, so that its address counts.
+    var checksAddress: Bool { !allowsPrivate && proxy == nil }
+}
+
+/// An origin's `tls` settings, in the form that connections take.
+package enum TLSMaterial {
+    /// The fault of a file, if there is one.
+    @Sendable
+    package static func fault(in settings: TLSSettings) -> TLSFault? {
+        do throws(TLSFault) {
+            _ = try configuration(settings)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    static func configuration(
+        _ settings: TLSSettings
+    ) throws(TLSFault) -> TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        if settings.caFile != nil {
+            configuration.trustRoots = .certificates(try certificates(settings, .caFile))
+        }
+        guard let key = settings.clientKey else { return configuration }
+        let chain = try certificates(settings, .clientCertificate)
+        configuration.certificateChain = chain.map { .certificate($0) }
+        configuration.privateKey = .privateKey(try privateKey(key))
+        do {
+            // Only a context shows whether a key belongs to its certificate.
+            _ = try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw TLSFault(.clientKey, "does not hold the key of client_cert")
+        }
+        return configuration
+    }
+
+    private static func certificates(
+        _ settings: TLSSettings,
+        _ key: TLSKey
+    ) throws(TLSFault) -> [NIOSSLCertificate] {
+        let found = (try? NIOSSLCertificate.fromPEMBytes(settings[key]?.bytes ?? [])) ?? []
+        guard !found.isEmpty else { throw TLSFault(key, "holds no certificates in PEM") }
+        return found
+    }
+
+    private static func privateKey(_ file: PEMFile) throws(TLSFault) -> NIOSSLPrivateKey {
+        do {
+            // Without the callback the library would ask for a passphrase on the terminal.
+            return try NIOSSLPrivateKey(bytes: file.bytes, format: .pem) {
+                (_: NIOSSLPassphraseSetter<[UInt8]>) in
+                throw PassphraseNeeded()
+            }
+        } catch {
+            throw TLSFault(.clientKey, "holds no private key in PEM without a passphrase")
+        }
+    }
+}
+
+private struct PassphraseNeeded: Error {}
