@@ -113,3 +113,104 @@ struct Stats: AsyncParsableCommand {
         return table.lines
     }
 }
+
+struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Say on one screen how the daemon is.",
+        discussion: """
+            Exit codes: 0 healthy, 1 degraded, 69 no daemon answers, 77 its socket may not be \
+            opened.
+
+            Example: cachectl status || systemctl status larder
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    func run() async throws {
+        let status = try await options.show({ try await $0.status() }, lines: lines)
+        guard status.state == .ok else { throw ExitCode(CommandFailure.Code.failed.rawValue) }
+    }
+
+    private func lines(_ report: StatusReport, _ console: Console) -> [TerminalText] {
+        let cache = report.cache
+        let health =
+            report.state == .ok
+            ? console.coloured("healthy", .good) : console.coloured("degraded", .bad)
+        let share = HumanFormat.share(cache.accountedBytes, of: cache.maxBytes)
+        var table = Table(alignsRight: [false, false])
+        table.add(
+            "larderd",
+            shown: "\(report.version), up \(HumanFormat.span(.seconds(report.uptime))), \(health)"
+        )
+        table.add(
+            "cache",
+            "\(HumanFormat.size(cache.accountedBytes)) of \(HumanFormat.size(cache.maxBytes)) (\(share)), "
+                + "\(HumanFormat.entries(cache.entries)), \(cache.evictions) evicted"
+        )
+        if report.pins.count > 0 { table.add("pins", describe(report.pins)) }
+        if report.queue.unsettled + report.queue.failed > 0 {
+            table.add("queue", describe(report.queue))
+        }
+        table.add(
+            "on disk",
+            "\(HumanFormat.size(cache.databaseBytes)), and \(HumanFormat.size(cache.walBytes)) of log"
+        )
+        table.add("lookups", lookups(cache))
+        table.add("now", "connections: \(report.connections), fetches: \(report.flights)")
+        for origin in report.origins { table.add("origin", shown: describe(origin, console)) }
+        for warning in report.warnings {
+            table.add("warning", shown: console.coloured(TerminalText(warning), .warning))
+            let fix = report.findings.first { $0.detail == warning }?.fix
+            if let fix { table.add("", fix) }
+        }
+        return table.lines
+    }
+
+    private func describe(_ pins: PinStatus) -> String {
+        let waiting = pins.waiting > 0 ? ", \(pins.waiting) waiting for their origins" : ""
+        return
+            "\(pins.count), \(HumanFormat.size(pins.accountedBytes)) of \(HumanFormat.size(pins.maxBytes))\(waiting)"
+    }
+
+    private func describe(_ queue: QueueStatus) -> String {
+        let states = queue.states.members.filter { $0.value > 0 }.map { "\($0.name): \($0.value)" }
+        var words = states.joined(separator: ", ")
+        if queue.stalled > 0 { words += ", of them stalled: \(queue.stalled)" }
+        if let age = queue.oldestAgeMs {
+            words += ", the oldest for \(HumanFormat.span(.milliseconds(age)))"
+        }
+        return
+            "\(words), \(HumanFormat.size(queue.accountedBytes)) of \(HumanFormat.size(queue.maxBytes))"
+    }
+
+    private func lookups(_ cache: CacheStatus) -> String {
+        let rates = [
+            (cache.hitRate.oneMinute, "1 min"), (cache.hitRate.tenMinutes, "10 min"),
+            (cache.hitRate.sixtyMinutes, "60 min"),
+        ]
+        let known = rates.compactMap { rate, span in
+            rate.map { "\(HumanFormat.percent($0)) in \(span)" }
+        }
+        return (["hits: \(cache.hits), misses: \(cache.misses)"] + known).joined(separator: ", ")
+    }
+
+    private func describe(_ origin: OriginStatus, _ console: Console) -> TerminalText {
+        let condition = origin.condition
+        let colour: Console.Colour =
+            switch condition.state {
+            case .online: .good
+            case .unknown: .quiet
+            case _: .warning
+            }
+        let state = console.coloured(TerminalText(condition.state.rawValue), colour)
+        let since = condition.since.map { " since \($0.text)" } ?? ""
+        let manually = condition.offline ? " by hand" : ""
+        let account = condition.retryAfterFor.map { " for \($0)" } ?? ""
+        let rest = condition.retryAfterUntil.map {
+            ", no background requests\(account) until \($0.text)"
+        }
+        return "\(origin.name) (\(origin.baseURL)): \(state)\(manually)\(since)\(rest ?? "")"
+    }
+}
