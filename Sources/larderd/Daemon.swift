@@ -206,3 +206,48 @@ extension Result where Failure == any Error {
         }
     }
 }
+
+/// Tells systemd the state of the daemon, if systemd wants to know it.
+///
+/// A failure is logged: systemd will act on the missing notice, and the log has the reason.
+struct Announcer {
+    let notifier: ServiceNotifier?
+    let logger: Logger
+
+    /// The configuration is read again from now on; `ready` has to follow.
+    func tellReloading() {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        tell(.reloading(microseconds: Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1_000))
+    }
+
+    func tell(_ notice: ServiceNotice) {
+        do throws(SystemdError) {
+            try notifier?.send(notice)
+        } catch {
+            logger.warning("systemd was not told", metadata: .larder([.reason: "\(error.message)"]))
+        }
+    }
+}
+
+/// The folder of `cache.db`, made before anything is opened.
+///
+/// One that is there and cannot be written to may be again later: the daemon goes on without a
+/// cache. One that cannot be made is a mistake of the configuration.
+enum CacheFolder {
+    /// Makes the folder and those above it; why it cannot be, or nil.
+    static func fault(making path: String) -> String? {
+        var made = ""
+        for part in path.split(separator: "/") {
+            made += "/" + part
+            guard mkdir(made, 0o700) != 0, errno != EEXIST else { continue }
+            // A full disk has room again some day.
+            guard errno != ENOSPC, errno != EDQUOT else { return nil }
+            return
+                "storage.cache_directory: \(made) cannot be made: \(String(cString: strerror(errno)))"
+        }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return nil }
+        return "storage.cache_directory: \(path) is no folder"
+    }
+}

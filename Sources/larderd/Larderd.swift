@@ -1,12 +1,15 @@
 import ArgumentParser
 import Dispatch
+import Glibc
 import LarderConfiguration
+import LarderEngine
 import LarderModel
 import LarderServer
 import LarderStore
 import LarderSystemd
 import LarderUpstream
 import Logging
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -149,10 +152,74 @@ extension StoreError {
         case .cannotOpen, .unusable, .diskFull: 73
         case .sqlite, .corrupt: 74
         case .inUse, .tooLarge, .noRoom, .keyTaken, .pinned, .targeted, .queueFull, .modifierExists,
-            .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .overLoopBudget, .closed, .badChunk,
+            .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .overLoopBudget, .closed,
+            .badChunk,
             .noFile,
             .uploadLost, .conditionFailed, .otherIDs, .missingID, .idNamed:
             1
+        }
+    }
+}
+
+/// The number of files that the process may have open.
+enum FileLimit {
+    /// Raises the soft limit to the hard one, as a connection is a file; how many there may be.
+    static func raise() -> Int {
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return .max }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(resource, &limit)
+        guard getrlimit(resource, &limit) == 0 else { return .max }
+        return Int(clamping: limit.rlim_cur)
+    }
+}
+
+/// The stream for messages.
+enum StandardError {
+    /// Writes one line in one call, so that lines of several threads do not mix.
+    ///
+    /// A failure is ignored: there is no other place to report it.
+    static func write(_ line: String) {
+        var text = line.replacing("\n", with: " ") + "\n"
+        text.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}
+
+/// Ends the process when its end takes longer than ``Limits/endTime``, whatever the disk does.
+///
+/// The next start then finds the files as after a crash.
+///
+/// The limit waits for nothing that may be stuck: it has its own thread and takes no lock of other
+/// code. Its log message is written on another thread.
+final class ShutdownDeadline: Sendable {
+    private let logger: Logger
+    // Relaxed: it only keeps the end from being counted twice.
+    private let hasBegun = Atomic<Bool>(false)
+    private let speaking = DispatchQueue(label: "larder.end-notice")
+    private let ending = DispatchQueue(label: "larder.end")
+    /// EX_IOERR of sysexits(3): the disk does not finish.
+    private static let exitCode: Int32 = 74
+
+    init(_ logger: Logger) {
+        self.logger = logger
+    }
+
+    /// Starts the time limit; further calls do nothing.
+    func begin() {
+        guard !hasBegun.exchange(true, ordering: .relaxed) else { return }
+        let time = Limits.endTime
+        speaking.asyncAfter(deadline: .now() + .milliseconds(Int(time.milliseconds) - 500)) {
+            [logger] in
+            logger.error(
+                "the end takes too long",
+                metadata: .larder([
+                    .reason: "a disk does not answer: what is under way will be as after a crash"
+                ])
+            )
+        }
+        ending.asyncAfter(deadline: .now() + .milliseconds(Int(time.milliseconds))) {
+            _exit(Self.exitCode)
         }
     }
 }

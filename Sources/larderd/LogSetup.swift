@@ -3,6 +3,7 @@ import LarderEngine
 import LarderJSON
 import LarderModel
 import Logging
+import Synchronization
 
 /// How the daemon logs: lines on stderr with the priority that journald reads, or JSON.
 enum LogSetup {
@@ -46,5 +47,73 @@ enum LogSetup {
     static func setLevel(_ level: Configuration.LogLevel, of logger: Logger) {
         var logger = logger
         logger.logLevel = Logger.Level(rawValue: level.rawValue) ?? .info
+    }
+}
+
+/// Writes each record as one line to stderr.
+struct StderrLogHandler: LogHandler {
+    enum Style {
+        /// `<6>message key=value`, whose number is a priority (sd-daemon(3)).
+        case prefixed
+        case json
+    }
+
+    /// From which level on all handlers write; a reload changes it.
+    private static let threshold = Mutex(Logger.Level.info)
+    private let style: Style
+    var metadata = Logger.Metadata()
+    var metadataProvider: Logger.MetadataProvider?
+    var logLevel: Logger.Level {
+        get { Self.threshold.withLock { $0 } }
+        set { Self.threshold.withLock { $0 = newValue } }
+    }
+
+    init(style: Style) {
+        self.style = style
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }
+            .sorted { $0.key < $1.key }
+        switch style {
+        case .prefixed:
+            let data = fields.map { " \($0.key)=\($0.value)" }.joined()
+            StandardError.write("<\(event.level.priority)>\(event.message)\(data)")
+        case .json:
+            StandardError.write(json(event, fields))
+        }
+    }
+
+    private func json(
+        _ event: LogEvent,
+        _ fields: [(key: String, value: Logger.Metadata.Value)]
+    ) -> String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("time", SystemClock().now().rfc3339)
+        writer.member("level", event.level.rawValue)
+        writer.member("message", "\(event.message)")
+        for field in fields { writer.member(field.key, "\(field.value)") }
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension Logger.Level {
+    /// The priority of syslog(3).
+    fileprivate var priority: Int {
+        switch self {
+        case .trace, .debug: 7
+        case .info: 6
+        case .notice: 5
+        case .warning: 4
+        case .error: 3
+        case .critical: 2
+        }
     }
 }

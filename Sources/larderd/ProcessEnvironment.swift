@@ -1,4 +1,7 @@
 import FoundationEssentials
+import Glibc
+import LarderConfiguration
+import LarderModel
 
 #if canImport(Glibc)
 import Glibc
@@ -41,3 +44,66 @@ enum ProcessEnvironment {
             || environment["SYSTEMD_EXEC_PID"] == String(pid) && environment["MANAGERPID"] == nil
     }
 }
+
+/// Finds groups in whatever the system keeps them in (nsswitch.conf(5)).
+enum GroupLookup {
+    /// The number of a group given by its name or number; nil where no group has the name.
+    ///
+    /// A name is looked for first, as `id` and `chgrp` do.
+    static func number(of group: String) -> UInt32? {
+        find(group) ?? UInt32(group)
+    }
+
+    /// Warns if the configured group does not exist; it has no members then.
+    static func warnings(_ access: Configuration.Access) -> [String] {
+        let name = access.adminGroup
+        guard name != Configuration.Access.standardAdminGroup, number(of: name) == nil else {
+            return []
+        }
+        return [
+            "access.admin_group: there is no group '\(name)', so that only root and the daemon's own "
+                + "user administer; make it with: groupadd \(name)"
+        ]
+    }
+
+    private static func find(_ name: String) -> UInt32? {
+        var count = 4_096
+        while count <= Limits.groupRecordBytesMax {
+            var record = Glibc.group()
+            var found: UnsafeMutablePointer<Glibc.group>?
+            let failure = withUnsafeTemporaryAllocation(of: CChar.self, capacity: count) { buffer in
+                getgrnam_r(name, &record, buffer.baseAddress, buffer.count, &found)
+            }
+            guard failure == ERANGE else {
+                return failure == 0 && found != nil ? record.gr_gid : nil
+            }
+            count *= 2
+        }
+        return nil
+    }
+}
+
+/// Settings for memory that the process has freed.
+enum Heap {
+    /// Makes glibc return each block of 128 KiB or more to the kernel when it is freed.
+    ///
+    /// By default glibc raises that size to the largest freed block, up to 32 MiB. The bodies of
+    /// clients that have gone would then stay in memory.
+    static func giveBackLargeBlocks() {
+        // mallopt fails only for values out of range.
+        _ = mallopt(mmapThreshold, 131_072)
+        // Below the same size glibc would give the end of a thread's heap back and take it again for
+        // each statement whose pages SQLite keeps for a rollback (64 KiB): four calls of madvise(2)
+        // and their page faults for each modifier sent.
+        _ = mallopt(trimThreshold, 524_288)
+    }
+
+    /// `M_MMAP_THRESHOLD` of malloc.h.
+    private static let mmapThreshold: Int32 = -3
+    /// `M_TRIM_THRESHOLD` of malloc.h.
+    private static let trimThreshold: Int32 = -1
+}
+
+// malloc.h is not in Swift's Glibc module.
+@_silgen_name("mallopt")
+private func mallopt(_ option: Int32, _ value: Int32) -> Int32
