@@ -43,7 +43,9 @@ struct FollowPlanTests {
         #expect(plan.streamFailed(gone, randomUnit: 0.5) == retry(30_000, isTold: true))
     }
 
-    @Test("Pauses double up to a bound, by randomUnit; an outage is told once, a short one never")
+    @Test(
+        "Pauses double up to a bound, by a random number; an outage is told once, a short one never"
+    )
     func pauses() {
         var plan = FollowPlan()
         let firsts = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]

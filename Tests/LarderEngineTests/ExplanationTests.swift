@@ -148,7 +148,9 @@ struct ExplanationTests {
         let cancellation = ClientCancellation()
         cancellation.giveUp()
         let scope = fixture.scope
-        #expect(try await fixture.engine.entries.explain(id, scope, cancellation: cancellation) == nil)
+        #expect(
+            try await fixture.engine.entries.explain(id, scope, cancellation: cancellation) == nil
+        )
         // One that goes while its explanation is being worked out.
         let pending = try await fixture.engine.store.read { reader throws(StoreError) in
             try reader.targets.target(scope, id).map { target throws(StoreError) in

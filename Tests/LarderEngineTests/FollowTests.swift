@@ -48,7 +48,10 @@ struct FollowTests {
         let follower = fixture.follow(url)
         _ = try await follower.frames.element(1)
         // The two requests before it have drawn as well.
-        let first = ProbeMachine.pause(upTo: Limits.probePauseBase, randomUnit: fixture.randomUnit(2))
+        let first = ProbeMachine.pause(
+            upTo: Limits.probePauseBase,
+            randomUnit: fixture.randomUnit(2)
+        )
         try await fixture.clock.sleepers(until: first)
         fixture.clock.advance(by: first)
         try await fixture.waitForBody("[2]", of: follower)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite("MaintenanceStep while the daemon runs")
+@Suite("Maintenance while the daemon runs")
 struct MaintenanceStepTests {
-    @Test("MaintenanceStep runs soon after a change, and rarely without one")
+    @Test("Maintenance runs soon after a change, and rarely without one")
     func rounds() async throws {
         let (soon, quiet) = (Limits.touchFlushTime, Limits.quietTime)
         try await EngineFixture.run { fixture in

@@ -64,7 +64,7 @@ struct ProbingTests {
         cancellation.end()
     }
 
-    @Test("After its cancellation has ended, a client hears nothing and no request is sent")
+    @Test("After it has given up, a client hears nothing and no request is sent")
     func ended() async throws {
         let context = fixture.engine.context
         context.originStates.noteConnectFailure(try name())

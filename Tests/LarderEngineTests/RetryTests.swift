@@ -15,7 +15,7 @@ struct RetryTests {
     private let url = EngineFixture.firstURL
     private let gate = Gate()
 
-    @Test("A failed connection is repeated twice, each time after a pause by randomUnit")
+    @Test("A failed connection is repeated twice, each time after a pause by a random number")
     func jitter() async throws {
         fixture.upstream.answer(url, with: .unreachable, .unreachable, .json("[1]"))
         let fetch = fixture.start(url)
@@ -29,7 +29,7 @@ struct RetryTests {
         #expect(fixture.upstream.asked.all.count == 3)
     }
 
-    @Test("Retry-After is waited for where it asks for more than randomUnit does")
+    @Test("Retry-After is waited for where it is longer than the random pause")
     func retryAfter() async throws {
         fixture.upstream.answer(
             url,

@@ -108,7 +108,12 @@ struct WaitTests {
         let url = try fixture.url("/a")
         fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
         let pinning = ClientCancellation()
-        async let pin = engine.pins.pin(EntryID(url), scope, wait: .seconds(61), cancellation: pinning)
+        async let pin = engine.pins.pin(
+            EntryID(url),
+            scope,
+            wait: .seconds(61),
+            cancellation: pinning
+        )
         try await fixture.clock.sleepers(until: .seconds(61))
         pinning.giveUp()
         guard case .waiting = try await pin else {
@@ -136,10 +141,13 @@ struct WaitTests {
     @Test("10,000 settlements of others are one flag for who waits: it looks once more")
     func oneFlag() async throws {
         let engine = fixture.engine
-        let (news, cancellation, looks, gate) = (Listeners(), ClientCancellation(), Recorder<Int>(), Gate())
+        let (news, cancellation, looks, gate) = (
+            Listeners(), ClientCancellation(), Recorder<Int>(), Gate()
+        )
         let count = Mutex(0)
         async let outcome: Bool = {
-            let outcome = try await engine.context.wait(upTo: .seconds(61), cancellation, on: news) {
+            let outcome = try await engine.context.wait(upTo: .seconds(61), cancellation, on: news)
+            {
                 () async throws(Problem) -> Void? in
                 let look = count.withLock { count in
                     count += 1

@@ -1,7 +1,7 @@
 import LarderModel
 import Testing
 
-@Suite("HumanFormat of the modifier queue")
+@Suite("Words for the modifier queue")
 struct ModifierFormatterTests {
     @Test("A modifier's id is 1 to 128 letters, digits and five signs")
     func ids() throws {

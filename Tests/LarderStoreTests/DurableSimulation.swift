@@ -187,7 +187,7 @@ final class DurableSimulation {
     }
 
     private func writeTombstone(_ id: String) async throws(StoreError) {
-        log.append("writeTombstone \(id)")
+        log.append("tombstone of \(id)")
         // A pin keeps its bytes.
         let states: [PinState?] = bytes[id] == nil ? [.gone, .failed] : [.gone]
         doubt(id, .deleted, pins: pins[id] == nil ? nil : states)

@@ -10,7 +10,11 @@ struct FairReadQueueTests {
     private let bob = Reading.User.uid(2)
     private let eve = Reading.User.uid(3)
 
-    private func ask<Read>(_ turns: inout FairReadQueue<Read>, _ reads: [Read], by user: Reading.User) {
+    private func ask<Read>(
+        _ turns: inout FairReadQueue<Read>,
+        _ reads: [Read],
+        by user: Reading.User
+    ) {
         for read in reads {
             let isTaken = turns.asked(read, by: user)
             #expect(isTaken)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("MaintenanceStep")
+@Suite("Maintenance")
 struct MaintenanceTriggerTests {
     @Test("A blob that was stored by a clock that was ahead lives as long as its ttl")
     func clockPutRight() async throws {

@@ -35,7 +35,8 @@ struct ReadVersionTests {
         }
 
         /// What a plain read finds, and its stamp.
-        func read(_ id: String, then work: () -> Void = {}) -> (text: String?, stamp: ReadVersion?) {
+        func read(_ id: String, then work: () -> Void = {}) -> (text: String?, stamp: ReadVersion?)
+        {
             defer { reader.endTransaction() }
             let (text, stamp) = reader.stamping { () -> String? in
                 var text: String?

@@ -188,7 +188,8 @@ struct FetchObserver {
         case .cache(.show), .cache(.showAndAskNetwork), .wait(.showCached): [.cached]
         case .cache(.showAnd(let afterFinalFrame)): [.cached, afterFinalFrame.frame]
         case .drain(.showCachedAndEnd): [.cached, .end]
-        case .cache(.showAndFail(_, let afterFinalFrame)), .network(.showCachedAndFail(_, let afterFinalFrame)),
+        case .cache(.showAndFail(_, let afterFinalFrame)),
+            .network(.showCachedAndFail(_, let afterFinalFrame)),
             .deadline(.showCachedAndFail(_, let afterFinalFrame)):
             [.cached, .error, afterFinalFrame.frame]
         case .network(.showAnd(let afterFinalFrame)): [.fetched, afterFinalFrame.frame]

@@ -83,7 +83,7 @@ struct FlightObserver {
             expect(lastAttempt.isConditional && !isConditionLost, "a 304 answers a condition")
             turn(to: .refreshing, after: .asking)
         case .writeTombstone:
-            expect(event == .notFound, "only 404 and 410 writeTombstone")
+            expect(event == .notFound, "only 404 and 410 write a tombstone")
             turn(to: .storing, after: .asking)
         case .ask(let attempt):
             redirects += 1

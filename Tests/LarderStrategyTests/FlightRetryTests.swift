@@ -40,7 +40,11 @@ struct FlightRetryTests {
         for failure in failures {
             var machine = script.started(conditional: true)
             for pause in [Duration.milliseconds(100), .milliseconds(200)] {
-                let action = machine.attemptFailed(failure, remaining: .seconds(30), randomUnit: 0.5)
+                let action = machine.attemptFailed(
+                    failure,
+                    remaining: .seconds(30),
+                    randomUnit: 0.5
+                )
                 #expect(action == .pause(pause))
                 #expect(machine.pauseEnded() == script.attempt(script.home, conditional: true))
             }

@@ -87,7 +87,12 @@ struct FlightSimulationTests {
         while let event = next(observer, step) {
             let remaining = random.pick([Duration.zero, .milliseconds(150), .seconds(30)])
             let randomUnit = Double.random(in: 0..<1, using: &random)
-            let reaction = script.react(&machine, event, remaining: remaining, randomUnit: randomUnit)
+            let reaction = script.react(
+                &machine,
+                event,
+                remaining: remaining,
+                randomUnit: randomUnit
+            )
             observer.saw(event, reaction, remaining: remaining)
             step += 1
         }

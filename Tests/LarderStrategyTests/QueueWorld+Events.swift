@@ -44,11 +44,18 @@ extension QueueWorld {
         if row.isOutdated, case .notNow = verdict { meant = .notNow(retryAfter: nil) }
         if row.isOutdated, case .serverFailed = verdict { meant = .serverFailed(retryAfter: nil) }
         note(meant, of: row, randomUnit)
-        let actions = queue.attemptEnded(number, verdict, rules: rules, randomUnit: randomUnit, now: now)
+        let actions = queue.attemptEnded(
+            number,
+            verdict,
+            rules: rules,
+            randomUnit: randomUnit,
+            now: now
+        )
         let own = actions.first { action in
             switch action {
             case .changeState(number, _), .settle(number, _, _): true
-            case .changeState, .settle, .send, .commitSend, .commitJoined, .settleJoined, .probe: false
+            case .changeState, .settle, .send, .commitSend, .commitJoined, .settleJoined, .probe:
+                false
             }
         }
         let expected = expected(meant, of: row, randomUnit)
@@ -280,7 +287,9 @@ extension QueueWorld {
         case 2:
             let isCaptive = roll(2) == 0
             wentDown(origin, wasTrial: false, isCaptive: isCaptive)
-            did(queue.originWentDown(origin, isCaptive: isCaptive, randomUnit: randomUnit, now: now))
+            did(
+                queue.originWentDown(origin, isCaptive: isCaptive, randomUnit: randomUnit, now: now)
+            )
         case 3:
             judge.reaches[origin] = .setOffline
             judge.captive.remove(origin)

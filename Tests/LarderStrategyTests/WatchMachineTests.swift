@@ -21,7 +21,9 @@ struct WatchMachineTests {
     @Test("With since it reads the log up to what is published, and goes on live without a gap")
     func catchesUp() {
         var machine = WatchMachine(everything, since: rev(5), listsFirst: false, published: rev(9))
-        #expect(machine.readerIsReady(published: rev(9)) == .readLog(after: rev(5), through: rev(9)))
+        #expect(
+            machine.readerIsReady(published: rev(9)) == .readLog(after: rev(5), through: rev(9))
+        )
         // It will be found in the log.
         #expect(machine.published(put(10, "b")) == false)
         machine.pageWasRead([put(6, "a"), put(6, "c")], through: rev(9), published: rev(10))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The daemon is killed between every two commits of accept, news, settle, pin and unpin, others in
-# their group, and of the housekeeping behind them: at the start after it, and without a cache.db
+# their group, and of the maintenance behind them: at the start after it, and without a cache.db
 # too, rows, views, revisions, the queue, pins, sums and watches are right (P-01, P-02, P-07, P-12).
 # Usage: commit-kill.sh [all]
 # Without `all` one group has all the commands, and meets each point once; with it a group has one
@@ -130,7 +130,7 @@ report() {
 }
 
 # What is counted is what there is; of rows that state.db has and cache.db has not yet, once
-# housekeeping has given back what nothing keeps.
+# maintenance has given back what nothing keeps.
 check_sums() {
     ask entries GET '/v1/entries?limit=1000'
     ask status GET /v1/status
@@ -321,7 +321,7 @@ run_case() {
 # run_quietly POINT N WHAT: killed while it does by itself what alters nothing that is shown.
 run_quietly() {
     # What house is kept for: rows that nothing claims any more, and such as cache.db has not.
-    [[ $3 != housekeeping ]] || run_case state-synced 1 news settle unpin others
+    [[ $3 != maintenance ]] || run_case state-synced 1 news settle unpin others
     local watching number=none
     facts=()
     # A new cache.db has no log before its first change.
@@ -331,10 +331,10 @@ run_quietly() {
     end_case "$3, killed at $1 $2"
 }
 # House is kept every five seconds.
-housekeeping_seconds=30
-housekeeping_until_killed() {
+maintenance_seconds=30
+maintenance_until_killed() {
     plan_kill "$@"
-    { await "$housekeeping_seconds" was_killed; } 2>/dev/null
+    { await "$maintenance_seconds" was_killed; } 2>/dev/null
 }
 end_until_killed() {
     plan_kill "$@"
@@ -384,8 +384,8 @@ if [[ ${1:-} == all ]]; then
     loses=
     points+=(state-checkpoint cache-checkpoint)
     # It is not come to again and again.
-    housekeeping_seconds=8
-    for what in housekeeping start end; do
+    maintenance_seconds=8
+    for what in maintenance start end; do
         each_time run_quietly "$what"
         expect_sums "$what"
     done
@@ -402,7 +402,7 @@ done
 expect_match "commands of which nobody had heard were in one group" '^([5-9]|10)$' "$most_unheard"
 large_bytes='' loses=''
 # Five seconds each: another one each day.
-expect_killed run_quietly "${points[10#$(date +%j) % ${#points[@]}]}" 1 housekeeping
+expect_killed run_quietly "${points[10#$(date +%j) % ${#points[@]}]}" 1 maintenance
 expect_killed run_quietly state-written 1 start
 for point in cache-written state-checkpoint cache-checkpoint; do
     expect_killed run_quietly "$point" 1 end

@@ -90,7 +90,9 @@ extension EngineSimulation {
 
     private func modifier(_ id: String) throws -> (ModifierCommand, PlainModifier) {
         var paths = [pick(Self.paths) ?? "/a"]
-        if randomUnit(1, of: 6), let other = pick(Self.paths), other != paths[0] { paths.append(other) }
+        if randomUnit(1, of: 6), let other = pick(Self.paths), other != paths[0] {
+            paths.append(other)
+        }
         let changes = paths.map { PlainModifier.Change(path: $0, effect: effect()) }
         let known = try changes.map { change in
             ModifierCommand.Change(
@@ -101,7 +103,9 @@ extension EngineSimulation {
         let derived = randomUnit(3, of: 4) ? ModifierCommand.derivedRequest(for: known) : nil
         let post = ModifierCommand.Request(
             method: "POST",
-            url: try WebURL("https://api.example.com\(randomUnit(1, of: 2) ? paths[0] : "/actions")"),
+            url: try WebURL(
+                "https://api.example.com\(randomUnit(1, of: 2) ? paths[0] : "/actions")"
+            ),
             body: .bytes(Array("{}".utf8))
         )
         var command = ModifierCommand(changes: known, request: derived ?? post)

@@ -66,7 +66,9 @@ extension EngineSimulation {
         }
         headers["Content-Type"] = "application/json"
         if randomUnit(3, of: 4) { headers["ETag"] = resource.etag }
-        if randomUnit(1, of: 4) { headers["Cache-Control", default: "max-age=30"] += ", no-transform" }
+        if randomUnit(1, of: 4) {
+            headers["Cache-Control", default: "max-age=30"] += ", no-transform"
+        }
         put(.answeredRead(request.path, .value(value), reading))
         reply(request, 200, headers, text(value, request.path))
     }

@@ -72,7 +72,9 @@ extension EngineSimulation {
     private func read(_ path: String, _ now: Timestamp) throws -> Kept?? {
         let (id, engine, reader) = (try Self.id(path), daemon.engine, daemon.loop.reader)
         var shown: Kept?
-        let isPlain = engine.fastPathRow(of: id, for: scopeKey, reader, now: now) { shown = Kept($0) }
+        let isPlain = engine.fastPathRow(of: id, for: scopeKey, reader, now: now) {
+            shown = Kept($0)
+        }
         if isPlain { return shown }
         let view = try engine.view(of: id, for: scopeKey, reader, now: now) { row, overlay in
             Kept(row, overlay)
