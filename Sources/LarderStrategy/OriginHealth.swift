@@ -20,7 +20,7 @@ package struct OriginHealth: Equatable, Sendable {
     package private(set) var since: Timestamp
     /// The last time that a portal answered in the origin's place.
     private var portalSeen: Timestamp?
-    /// The ends of retryAfters on the monotonic clock, by the account that the origin told to rest.
+    /// The ends of Retry-After on the monotonic clock, by the account that the origin told to wait.
     ///
     /// There are at most ``Limits/retryAfterAccountsMax``; a new rest first removes those that are
     /// over.

@@ -4,7 +4,7 @@ package import LarderStore
 package import LarderWire
 
 /// A running engine between a real store, a scripted upstream, a clock that stands still and
-/// randomUnit from a seed; there for one test, and ended in order after it.
+/// random numbers from a seed; there for one test, and ended in order after it.
 ///
 /// Unchecked: only the store's directory may change, between the runs of one test.
 package struct EngineFixture: @unchecked Sendable {
