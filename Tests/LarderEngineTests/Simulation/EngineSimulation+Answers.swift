@@ -12,6 +12,7 @@ extension EngineSimulation {
         switch request.kind {
         case .read: answerRead(request)
         case .check: answerCheck(request)
+        case .probe: answerProbe(request)
         case .write: answerWrite(request)
         }
     }
@@ -21,6 +22,7 @@ extension EngineSimulation {
         switch request.kind {
         case .read: tell(request, origin.server[request.path])
         case .check: tellCheck(request, origin.server[request.path])
+        case .probe: reply(request, 404)
         case .write: confirm(request)
         }
     }
@@ -92,6 +94,15 @@ extension EngineSimulation {
         default:
             let isStale = randomUnit(1, of: 2)
             tellCheck(request, (isStale ? request.departed : origin.server)[request.path])
+        }
+    }
+
+    /// It says nothing of any target, only whether the origin is back.
+    private func answerProbe(_ request: SimulatedOrigin.Request) {
+        switch draw(0..<6) {
+        case 0: fail(request, randomUnit(1, of: 2) ? Self.broken : Self.away)
+        case 1: reply(request, 511)
+        default: reply(request, pick([200, 401, 404, 500]) ?? 404)
         }
     }
 

@@ -215,6 +215,7 @@ final class EngineSimulation {
             case .read:
                 noteSender(of: asked)
                 continue
+            case .probe: continue
             case .check: what = .check(asked.path)
             case .write: what = .write(id: asked.modifier, key: asked.key)
             }
@@ -272,7 +273,7 @@ final class EngineSimulation {
         let flying = origin.waiting.map { request -> (user: Int, what: String?) in
             let what: String? =
                 switch request.kind {
-                case .read: nil
+                case .read, .probe: nil
                 case .check: "check \(request.path)"
                 case .write: request.modifier
                 }

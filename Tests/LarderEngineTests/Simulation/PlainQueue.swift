@@ -356,7 +356,7 @@ struct PlainQueue: Hashable {
             leaveToPerson(id)
         case .preconditionFailed:
             // An earlier attempt may have made this change; without an effect nothing can show that.
-            let paths = modifier.visible.map(\.path)
+            let paths = modifier.visible.map(\.path).sorted()
             guard !paths.isEmpty else { return leaveToPerson(id) }
             change(id) { $0.standing = .checking(paths, isAsked: false, found: [:]) }
         case .authNeeded:

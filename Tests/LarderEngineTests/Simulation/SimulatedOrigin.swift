@@ -22,6 +22,7 @@ final class SimulatedOrigin: Upstream {
         var modifier: String { String(key.prefix { $0 != "." }) }
         var kind: Kind {
             guard request.method == "GET" else { return .write }
+            guard path != "/" else { return .probe }
             return request.purpose == .write ? .check : .read
         }
 
@@ -30,6 +31,8 @@ final class SimulatedOrigin: Upstream {
             case write
             /// A modifier's own read of its target, after a 412.
             case check
+            /// A read of the base URL that shows whether a captive origin is back (case 25).
+            case probe
         }
     }
 
