@@ -221,8 +221,11 @@ extension Entries {
     /// Rows whose view shows nothing are left out. A page that is not the last may therefore have
     /// fewer rows than its limit, or none. The same happens if views used up the loopBudget of one
     /// read.
+    ///
+    /// Each row is shown as its owner sees it, or as `viewer` does, who may see another row instead.
     func page(
         _ filter: RowFilter,
+        as viewer: ScopeKey? = nil,
         order: RowOrder,
         after cursor: RowCursor?,
         limit: Int
@@ -234,9 +237,10 @@ extension Entries {
             var heads: [EntryHead] = []
             var bytesLeft = Limits.batchBytesMax
             for row in rows {
-                let scope = context.store.key(for: row.scope)
+                let place = context.store.key(for: row.scope)
+                let scope = viewer ?? place
                 let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-                guard let head = try look.listed(row) else { continue }
+                guard let head = try look.listed(row, in: place) else { continue }
                 heads.append(head)
                 // The bytes of this entry were built during this read.
                 if head.entry.body != row.entry.body { bytesLeft -= head.entry.body.byteCount }
@@ -283,12 +287,16 @@ extension EntryReader {
     }
 
     /// The view under the id of a row; nil if nothing shows there, or only a row of another scope.
-    fileprivate func listed(_ row: ListedRow) throws(StoreError) -> EntryHead? {
+    fileprivate func listed(
+        _ row: ListedRow,
+        in place: ScopeKey
+    ) throws(StoreError) -> EntryHead? {
         let id = row.entry.id
-        guard row.isBare || context.hasChanges(scope, id) || mayBeOther(row.entry) else {
+        guard place != scope || row.isBare || context.hasChanges(scope, id) || mayBeOther(row.entry)
+        else {
             return EntryHead(entry: row.entry, source: .cache, place: scope, row: row)
         }
-        guard var head = try head(of: id), head.place == scope else { return nil }
+        guard var head = try head(of: id), head.place == place else { return nil }
         head.row = row
         head.entry.origin = head.entry.origin ?? row.entry.origin
         // The list is in the order of what the row says.

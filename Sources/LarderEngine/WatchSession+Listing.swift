@@ -51,14 +51,18 @@ extension WatchSession {
         repeat {
             filter.shownAt = context.clock.now()
             let entries = Entries(context: context)
-            let page = try await entries.page(filter, order: .id, after: cursor, limit: limit)
+            let page = try await entries.page(
+                filter,
+                as: scope,
+                order: .id,
+                after: cursor,
+                limit: limit
+            )
             cursor = page.next
-            var heads = page.heads.filter { !told.contains($0.entry.id) }
-            if place != scope {
-                let ids = heads.map(\.entry.id).filter {
-                    context.sharedScope(of: $0, for: scope) != nil
-                }
-                heads = try await self.heads(of: ids).filter { $0.place == place }
+            let heads = page.heads.filter { head in
+                let id = head.entry.id
+                guard !told.contains(id) else { return false }
+                return place == scope || context.sharedScope(of: id, for: scope) != nil
             }
             if let end = await tell(heads) { return end }
         } while cursor != nil

@@ -240,6 +240,20 @@ struct AgreementTests {
         }
     }
 
+    @Test("Routes agree on a shared row whose entity was evicted and is written again")
+    func evictedEntity() async throws {
+        try await ServerFixture.run(adjusting: Self.shareWithRules) { server in
+            let life = try await ScriptedLife(server)
+            try await life.cache("/users/8", Self.user(8, "Bea"))
+            let ids = #""ids":["entity:example/User:8"]"#
+            try await life.evict(ids, shared: true)
+            let user = Self.user(8, "Dora")
+            try await life.accept("User:8", #"{"type":"put","value":\#(user)}"#)
+            let told = try await life.agree([try ScriptedLife.idOrKey("/users/8")])
+            #expect(told.values.allSatisfy { $0[.content] == "shown" })
+        }
+    }
+
     @Test("explain marks a write that the origin has accepted while its effect still shows")
     func acceptedWithoutAnswer() async throws {
         try await ServerFixture.run(adjusting: Self.shareWithRules) { server in
