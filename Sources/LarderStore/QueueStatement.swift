@@ -88,7 +88,7 @@ enum QueueStatement: Int, PreparedStatement {
             """
         case .changes:
             """
-            SELECT \(ChangeColumn.list([.change, .scope, .id, .settled, .implied])) FROM change
+            SELECT \(ChangeColumn.list([.change, .scope, .id, .settled, .implied, .sent])) FROM change
             WHERE modifier = :modifier ORDER BY position
             """
         case .delete: "DELETE FROM modifier WHERE number = :number"

@@ -112,15 +112,15 @@ struct Settling: WriterPart {
         for target in try state.targets.of(settlement.number) {
             guard let name = target.name, !target.isEnded else { continue }
             // An answer for its documents shows an entity in them.
-            if isAnswer, !target.isImplied, try sharing.place(of: name) != name {
-                waiting.append(name)
-            } else {
+            guard isAnswer, !target.isImplied, try sharing.place(of: name) != name else {
                 names.append(name)
+                continue
             }
+            // Users read the shared row, so a stale mark makes the next read fetch it again.
+            try markStale(shared.sharedName(name.id))
+            if try isCounted(target, name, now) { names.append(name) } else { waiting.append(name) }
         }
         let targets = try outcomes(of: names, settlement, read, now)
-        // Users read the shared row, so a stale mark makes the next read fetch it again.
-        for name in waiting { try markStale(shared.sharedName(name.id)) }
         if isAnswer { for name in names + waiting { try forgetETag(of: name) } }
         let waits = !waiting.isEmpty
         try state.targets.settle(settlement, row, targets, waits: waits, step)
@@ -143,6 +143,17 @@ struct Settling: WriterPart {
             }
         }
         return (variants, false, step.revision)
+    }
+
+    /// Whether a read has changed the base on which an effect counts since it was first sent: base
+    /// may have the effect already, and must not show it twice (case 29).
+    private func isCounted(
+        _ target: TargetChange,
+        _ name: TargetName,
+        _ now: Timestamp
+    ) throws(StoreError) -> Bool {
+        guard let sent = target.sent else { return false }
+        return try sent != shared.configuration.sentBases.mark(promotion.base(of: name, now: now))
     }
 
     /// Notes that a target is to be read; of many the oldest are left to the next client.

@@ -25,6 +25,8 @@ struct TargetChange {
     let name: TargetName?
     var isEnded = false
     var isImplied = false
+    /// The ``SentBases/mark`` of base at the first send of the round; nil if the effect needs none.
+    var sent: [UInt8]?
 }
 
 struct TargetRows {
@@ -117,7 +119,8 @@ struct TargetRows {
                 number: number,
                 name: scope.flatMap { scope in id.map { TargetName(scope, $0) } },
                 isEnded: row.integer(ChangeColumn.settled) == 2,
-                isImplied: row.isTrue(ChangeColumn.implied)
+                isImplied: row.isTrue(ChangeColumn.implied),
+                sent: row.bytesOrNil(ChangeColumn.sent)
             )
         }
     }

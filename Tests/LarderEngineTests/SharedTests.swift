@@ -145,6 +145,31 @@ struct SharedTests {
         #expect(settled.state == .confirmed && settled.marks.isEmpty)
     }
 
+    @Test("An addition that a read may have shown is not added to it again (cases 8 and 29)")
+    func counted() async throws {
+        let (sent, read) = (Gate(), Gate())
+        try await fixture.cache(url, .json(#"{"count":0}"#), as: bob)
+        let writes = try fixture.url("/w")
+        fixture.upstream.answer(writes, with: .reply(status: 204).held(by: sent))
+        let add = try Effect.json(#"{"type":"add","value":{"/count":1}}"#)
+        let id = try await fixture.write(.url(url), add, "POST", to: writes, as: alice)
+        _ = try await fixture.upstream.asked.element(1)
+        // The server has made the addition, and its answer is still on the way.
+        fixture.upstream.answer(
+            url,
+            with: .json(#"{"count":1}"#),
+            .json(#"{"count":1,"by":1}"#).held(by: read)
+        )
+        try await fixture.fetch(url, .networkOnly, as: bob)
+        #expect(try fixture.view(url, alice) == #"{"count":2}"#, "it waits, so it shows")
+        let watch = try await Watch(fixture, as: alice)
+        sent.open()
+        #expect(try await fixture.settled(id, fixture.key(alice)).isDone)
+        #expect(try fixture.view(url, alice) == #"{"count":1}"#)
+        #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
+        read.open()
+    }
+
     @Test("After a refused like its user sees the shared row again (case 29)")
     func refused() async throws {
         let read = Gate()
@@ -238,8 +263,11 @@ struct SharedTests {
             let id = try await fixture.like(url, alice)
             _ = try await fixture.settled(id, fixture.key(alice))
         }
-        let next = ScriptedAnswer.json(#"{"liked":true}"#, headers: ["ETag": "\"v3\""])
+        let last = #"{"liked":true,"by":3}"#
+        let next = ScriptedAnswer.json(last, headers: ["ETag": "\"v3\""])
         try await fixture.cache(url, next, as: bob)
+        // A read after the writes may get this answer instead.
+        while try fixture.view(url, bob) != last { await Task.yield() }
         let id = try await fixture.like(url, alice)
         _ = try await fixture.settled(id, fixture.key(alice))
         let writes = fixture.upstream.asked.all.filter { $0.method != "GET" }

@@ -22,6 +22,14 @@ enum PlainEffect: Hashable {
     case delete
     case none
 
+    /// Whether a second application gives another value.
+    var counts: Bool {
+        switch self {
+        case .add, .patch: true
+        case .put, .merge, .set, .listAdd, .delete, .none: false
+        }
+    }
+
     /// Nil where it does not fit.
     func applied(to view: PlainView) -> PlainView? {
         switch (self, view) {

@@ -431,7 +431,11 @@ struct PlainQueue: Hashable {
             }
         }
         let modifier = self[modifier.id] ?? modifier
-        let open = modifier.changes.filter { !rows.hasOwn($0.path) }
+        let open = modifier.changes.filter { change in
+            guard !rows.hasOwn(change.path) else { return false }
+            guard change.effect.counts else { return true }
+            return modifier.sentOn[change.path]?.isSame(as: base(change.path)) ?? false
+        }
         self.change(modifier.id) { ($0.changes, $0.standing) = (open, .answered) }
         if open.isEmpty || !holds(.answeredShows) { settle(modifier.id) }
         for change in modifier.changes where rows.hasOwn(change.path) {
@@ -441,10 +445,7 @@ struct PlainQueue: Hashable {
                 continue
             }
             let isSame = modifier.sentOn[change.path]?.isSame(as: base(change.path)) ?? false
-            switch change.effect {
-            case .patch, .add: guard isSame else { continue }
-            case _: break
-            }
+            guard isSame || !change.effect.counts else { continue }
             guard holds(.confirmedChangesBase) else { continue }
             switch change.effect.applied(to: Self.view(base(change.path))) {
             case .value(let value, let isComplete):
