@@ -76,6 +76,7 @@ extension ModifierSteps {
         let modifier = departed.whole.modifier
         let (scope, cause) = (context.store.key(for: modifier.scope), ChangeCause(modifier))
         await Variants.tell(departed.variants, scope, of: cause, in: context)
+        reads.writeEnded(modifier.id, in: scope)
         if !modifier.isAnswered { count(departed.whole, outcomeText) }
         if case .confirmed = outcomeText {
             let (owner, origin) = (modifier.scope, modifier.origin)
@@ -130,6 +131,7 @@ extension ModifierSteps {
         )
         settlement.isShown = isShownByRead(number)
         settlement.isReadAgain = outcome != .cancelled && !settlement.isShown
+        settlement.isDeletion = whole.modifier.method == "DELETE"
         settlement.changed = Set(whole.effects?.keys.map { $0 } ?? [])
         let last = settlement.answer ?? whole.answer
         settlement.toldAnswer = last.map { $0.told(at: context.clock.now()) } ?? []

@@ -40,6 +40,8 @@ final class ReadsAfterWrites: Sendable {
         let isShared: Bool
         /// When the wait for further writes is over, however fast they follow each other.
         var runEnd: Duration
+        /// The writes that it waits for.
+        var following: Set<ModifierID> = []
     }
 
     private enum Reading: Equatable {
@@ -103,6 +105,7 @@ final class ReadsAfterWrites: Sendable {
         var (pause, isFirst) = (Duration.zero, true)
         while let found = context.address(of: name.id, in: name.scope) {
             if pause == .zero { guard await waitsForRun(name) else { return } }
+            guard await !endsDeleted(name) else { return }
             let wait = max(pause, rest(of: found.origin, name))
             let step = await waits(for: wait, name, found.origin.name)
             if step == .ended { return }
@@ -172,14 +175,54 @@ final class ReadsAfterWrites: Sendable {
 
     // MARK: The row
 
-    /// Whether another write of the row follows soon, whose end comes here, too.
+    /// Whether other writes of the row, or of entities in it, follow soon.
     private func hasFurtherWrites(_ name: TargetName) async -> Bool {
-        guard context.store.modifiers.isTarget(name.scope, name.id) else { return false }
-        let target = try? await context.store.read { reader throws(StoreError) in
-            try reader.targets.target(name.scope, name.id)
+        guard context.store.modifiers.hasTargets else { return false }
+        let (context, scope, now) = (context, name.scope, context.clock.now())
+        let found = try? await context.store.read { reader throws(StoreError) -> Set<ModifierID> in
+            let changes = try reader.targets.target(scope, name.id)?.changes ?? []
+            let own = changes.first { [.queued, .inFlight].contains($0.state) }
+            if let own, let id = try? ModifierID(own.modifier) { return [id] }
+            var look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+            look.isUse = false
+            let pending = try look.view(of: name.id) { _, _ in }?.overlay.pending ?? []
+            let first = pending.prefix(Limits.followingWritesMax)
+            return try reader.targets.sentSoon(of: first, in: scope)
         }
-        guard let changes = target?.changes else { return false }
-        return changes.contains { $0.state == .queued || $0.state == .inFlight }
+        guard let following = found, !following.isEmpty else { return false }
+        state.withLock { $0.rows[name]?.following = following }
+        return true
+    }
+
+    /// A write has ended: a row that has waited for it and no other one is read.
+    func writeEnded(_ id: ModifierID, in scope: ScopeKey) {
+        let ready = state.withLock { state in
+            state.rows.keys.filter { name in
+                name.scope == scope && state.rows[name]?.following.remove(id) != nil
+                    && state.rows[name]?.following.isEmpty == true
+            }.compactMap { name in state.rows[name].map { (name, $0.revision) } }
+        }
+        for (name, revision) in ready { read(name, since: revision) }
+    }
+
+    /// Ends the reads of a row that needs none, as the last write has deleted it; false for others.
+    private func endsDeleted(_ name: TargetName) async -> Bool {
+        guard let row = state.withLock({ $0.rows[name] }), !row.isShared else { return false }
+        let (context, now) = (context, context.clock.now())
+        let isDeleted = try? await context.store.read { reader throws(StoreError) in
+            guard try !reader.targets.isToBeRead(name) else { return false }
+            let scope = name.scope
+            var look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+            (look.form, look.isUse) = (.base, false)
+            let view = try look.view(of: name.id) { _, _ in }
+            return if case .deleted = view?.content { true } else { false }
+        }
+        guard isDeleted == true else { return false }
+        return state.withLock { state in
+            guard state.rows[name]?.revision == row.revision else { return false }
+            state.rows[name] = nil
+            return true
+        }
     }
 
     /// Whether the row was evicted; one that a write still waits for cannot be, even if it shows

@@ -176,6 +176,8 @@ extension Limits {
     package static let wantedReadsPerUserMax = 4
     /// How long such a read waits for further writes of its row: one request then reads them all.
     package static let wantedReadDelay = Duration.seconds(10)
+    /// Writes of which such a read finds out whether they follow soon.
+    package static let followingWritesMax = 100
 }
 
 /// Bounds of what is kept and told of modifiers.

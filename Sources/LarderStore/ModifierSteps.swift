@@ -54,6 +54,8 @@ package struct Settlement: Sendable {
     package var reseeing: SeenValues.Renewal = { _, _, _ in nil }
     /// Whether its targets are to be read again.
     package var isReadAgain = false
+    /// Whether its request was a DELETE: a target that it has deleted needs no read.
+    package var isDeletion = false
     /// The targets on which it has an effect.
     package var changed: Set<EntryID> = []
 

@@ -91,11 +91,7 @@ package struct ModifierStore: Sendable {
     /// A row was read after the step that wanted it.
     package func readEnded(_ name: TargetName, upTo revision: Revision) async throws(StoreError) {
         try await file.settle { writer throws(StoreError) in
-            try writer.state.queue[.endRead].run(
-                (":scope", name.scope.text),
-                (":id", name.id.text),
-                (":rev", revision.number)
-            )
+            try writer.settling.endRead(name, revision)
         }
     }
 

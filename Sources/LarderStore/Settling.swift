@@ -134,7 +134,11 @@ struct Settling: WriterPart {
         }
         try forgetTargets(names, step.revision)
         if settlement.isReadAgain, !row.isAnswered {
-            for name in names.unique + waiting { try wantRead(name, step.revision) }
+            let deleted = settlement.isDeletion ? targets.deleted : []
+            for name in names.unique + waiting {
+                let isDeleted = deleted.contains(name)
+                try isDeleted ? endRead(name, step.revision) : wantRead(name, step.revision)
+            }
         }
         guard case .failed = settlement.outcome else { return (variants, waits, step.revision) }
         for name in try targetNames(of: settlement.number, isOpen: false) {
@@ -161,6 +165,15 @@ struct Settling: WriterPart {
         let scope = (":scope", name.scope.text)
         try state.queue[.wantRead].run(scope, (":id", name.id.text), (":rev", revision.number))
         try state.queue[.dropRead].run(scope, (":max", Limits.wantedReadsMax))
+    }
+
+    /// Notes that a target needs no read.
+    func endRead(_ name: TargetName, _ revision: Revision) throws(StoreError) {
+        try state.queue[.endRead].run(
+            (":scope", name.scope.text),
+            (":id", name.id.text),
+            (":rev", revision.number)
+        )
     }
 
     func forgetTargets(_ names: [TargetName], _ step: Revision) throws(StoreError) {
@@ -427,5 +440,20 @@ extension TargetBase {
 
     fileprivate func tombstone(_ id: EntryID, _ status: Int, _ now: Timestamp) -> Entry {
         Entry(deleted: id, status, of: row?.origin, at: now)
+    }
+}
+
+extension [(name: TargetName, result: TargetOutcome)] {
+    /// The targets that have a tombstone now.
+    fileprivate var deleted: Set<TargetName> {
+        Set(
+            filter { target in
+                switch target.result {
+                case .tombstone: true
+                case .put(let entry, _): entry.kind == .tombstone
+                case .keep, .answer, .markStale, .lost: false
+                }
+            }.map(\.name)
+        )
     }
 }

@@ -241,6 +241,36 @@ package struct TargetReader {
         return target.changes.isEmpty ? nil : target
     }
 
+    /// Whether the row of a target is to be read after a write.
+    package func isToBeRead(_ name: TargetName) throws(StoreError) -> Bool {
+        try reader.stateReader().connection.statement(
+            "SELECT 1 FROM reading WHERE scope = :scope AND id = :id",
+            (":scope", name.scope.text),
+            (":id", name.id.text)
+        ).step()
+    }
+
+    /// Those of a scope's modifiers that are sent soon, or are in flight.
+    package func sentSoon(
+        of ids: some Sequence<ModifierID>,
+        in scope: ScopeKey
+    ) throws(StoreError) -> Set<ModifierID> {
+        let state = try reader.stateReader()
+        var sent: Set<ModifierID> = []
+        for id in ids {
+            let isSent = try state.connection.statement(
+                """
+                SELECT 1 FROM modifier
+                WHERE scope = :scope AND id = :id AND state IN ('queued', 'in_flight')
+                """,
+                (":scope", scope.text),
+                (":id", id.text)
+            ).step()
+            if isSent { sent.insert(id) }
+        }
+        return sent
+    }
+
     func read(
         _ scope: ScopeKey,
         _ id: EntryID,

@@ -132,6 +132,31 @@ struct ReadAfterWriteTests {
         #expect(fixture.clock.monotonic() == .zero)
     }
 
+    @Test("What a DELETE has deleted needs no read, also after another write")
+    func deleted() async throws {
+        let (gate, delete) = (Gate(), try Effect.json(#"{"type":"delete"}"#))
+        try await fixture.cache(url, .json(#"{"n":0}"#))
+        fixture.upstream.answer(
+            try fixture.url("/w"),
+            with: ScriptedAnswer.reply(status: 204).held(by: gate)
+        )
+        let first = try await write(fixture)
+        let last = try await fixture.write(.url(url), delete, "DELETE")
+        fixture.upstream.answer(url, with: .reply(status: 204))
+        gate.open()
+        for id in [first, last] { #expect(try await fixture.settled(id).state == .confirmed) }
+        #expect(try await wanted(fixture).isEmpty)
+        // A read of the deleted row would come before that of another row.
+        let other = try fixture.url("/other")
+        try await fixture.cache(other, .json(#"{"n":0}"#))
+        fixture.upstream.answer(other, with: .reply(status: 204), .json(#"{"n":1}"#))
+        let effect = try Effect.json(#"{"type":"merge","value":{"n":1}}"#)
+        let id = try await fixture.write(.url(other), effect)
+        #expect(try await fixture.settled(id).state == .confirmed)
+        try await until { try await wanted(fixture).isEmpty }
+        #expect(reads(fixture) == 3)
+    }
+
     @Test("A read that a later write overtook is no read after a write (case 8)")
     func overtaken() async throws {
         try await fixture.cache(url, .json(#"{"liked":false,"by":0}"#))
