@@ -310,10 +310,63 @@ keeps config "$bin/larderd" --print-config --config "$config"
 keeps origins cachectl origin list --json
 login "$second"
 
+# -- the rest of a day: things that get their ids, a conflict, followers, kills, a damaged cache
+
+eighth=$(random)
+write_configuration "headers: {X-App-Key: $eighth},
+    modifiers: {created_id: /id, empty: {/e/todos: []}, idempotency: {honoured: true}},
+    normalize: {by_type: true, types: [{type: Todo, url: '/e/todos/{id}'}]}"
+keeps reload cachectl reload --json
+keeps config "$bin/larderd" --print-config --config "$config"
+# keeps_following: a program that follows a list, and one that watches everything.
+keeps_following() {
+    api --no-buffer --get --data-urlencode "url=$origin/e/todos" --data policy=cache-then-network \
+        --data follow=true --max-time 900 --output "$outputs/follow.$1" http://larder/v1/fetch &
+    api --no-buffer --get --header 'Accept: application/jsonl' --max-time 900 \
+        --output "$outputs/watch.$1" 'http://larder/v1/watch?initial=true' &
+    await 60 test -s "$outputs/watch.$1"
+}
+keeps_following first
+thing='"target": {"id": "entity:local/Todo:tmp:6f1c0a52-0000-4000-8000-000000000001"}'
+modify '{"id": "d-1", "changes": [{"target": {"id": "'"$origin"'/e/todos"}, "effect": {"type":
+    "list_add", "value": {"": [{"type": "Todo", "id": "tmp:6f1c0a52-0000-4000-8000-000000000001",
+    "title": "eggs"}]}}}], "request": {"method": "POST", "url": "'"$origin"'/e/todos",
+    "body": {"type": "Todo", "title": "eggs"}}}'
+modify '{"id": "d-2", "changes": [{'"$thing"', "effect": {"type": "merge", "value": {"title": "milk"}}}]}'
+expect_equal "a thing gets its id, and its edit is sent" "confirmed confirmed" \
+    "$(fate d-1) $(fate d-2)"
+end_daemon KILL
+start_daemon
+keeps_following second
+store /e/9 '{"n": 1}'
+fetch "$origin/e/9"
+cachectl origin offline local
+merge d-3 /e/9 '{"n": 2}'
+store /e/9 '{"n": 3}'
+cachectl origin online local
+has_state "another device's edit is a conflict" d-3 conflict
+keeps conflict cachectl queue show d-3
+keeps conflict api http://larder/v1/modifiers/d-3
+act retry d-3
+expect_equal "which ends by a person's word" confirmed "$(fate d-3)"
+end_daemon TERM
+printf 'no database at all' | dd of="$work/cache/cache.db" conv=notrunc status=none
+start_daemon
+fetch "$origin/e/9"
+expect_equal "the cache is made anew" 200 "$status"
+for output in 'queue list --settled' 'queue show d-1' 'origin list --json' 'status --json' doctor \
+    'stats --json' 'ls --json'; do
+    # The words of a command.
+    # shellcheck disable=SC2086
+    keeps day cachectl $output
+done
+keeps day api 'http://larder/v1/modifiers?state=all'
+keeps day "$bin/larderd" --help
+
 # -- the secrets are nowhere else
 
 secrets=("${first#Bearer }" "${second#Bearer }" "${third#Bearer }" "${fourth#Bearer }"
-    "${fifth#Bearer }" "${sixth#Bearer }" "${seventh#Bearer }")
+    "${fifth#Bearer }" "${sixth#Bearer }" "${seventh#Bearer }" "$eighth")
 # having FOLDER...: files that have one of the secrets.
 having() {
     printf '%s\n' "${secrets[@]}" | grep --recursive --text --files-with-matches \
