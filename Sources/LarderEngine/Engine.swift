@@ -20,6 +20,7 @@ package final class Engine: Sendable {
     private let readFile: Credentials.FileReader
     package var pins: Pins { Pins(context: context) }
     package var modifiers: Modifiers { Modifiers(context: context) }
+    package var passedWrites: PassedWrites { PassedWrites(context: context) }
     package var modifierActions: ModifierActions { ModifierActions(context: context) }
     package var watches: Watches { Watches(context: context) }
     package var eviction: Eviction { Eviction(context: context) }

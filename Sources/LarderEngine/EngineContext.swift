@@ -194,7 +194,8 @@ extension EngineContext {
     /// Asks the upstream, and notes it when the origin has said nothing for ``Limits/silenceTime``
     /// since the request left; the request goes on.
     ///
-    /// The time for which it waits for one of our own connections is not the origin's.
+    /// The time for which it waits for one of our own connections is not the origin's, nor is that
+    /// of an upload.
     func ask(
         _ request: UpstreamRequest,
         for scope: Scope,
@@ -208,7 +209,7 @@ extension EngineContext {
         )
         let reply = try await upstream.ask(request) {
             onSent()
-            departure.finish()
+            if request.upload == nil { departure.finish() }
         }
         credentials.noteAnswer(reply.status, to: request, for: scope, in: self)
         return reply

@@ -277,6 +277,11 @@ final class FlightTable: Sendable {
         }
     }
 
+    /// Counts a request that is passed on; false if too many are in flight.
+    func enter(_ payer: ScopeKey) -> Bool { inFlight.withLock { $0.quota.take(payer) } }
+
+    func leave(_ payer: ScopeKey) { inFlight.withLock { $0.quota.release(payer) } }
+
     func isUsed(by scopes: RowScopes) -> Bool {
         inFlight.withLock { $0.quota.keys.contains { scopes.covers($0.scope) } }
     }

@@ -58,34 +58,45 @@ extension Modifiers {
         )
     }
 
-    /// The URL of a write, and the name of the header with its idempotency key.
+    /// How a write on the raw routes goes to its origin.
+    package enum Destination: Sendable {
+        /// As a modifier, with the name of the header that has its idempotency key.
+        case queue(WebURL, keyHeader: String)
+        /// Now, while the client waits for the answer.
+        case pass(WebURL, OriginSettings)
+    }
+
+    /// The destination of a write, by the client's preference or by the rule of the origin.
     ///
-    /// Refused if neither the client's preference nor the origin's rule makes the write a modifier.
-    ///
-    /// A write that was accepted before under its key goes to the same URL, even if its origin
+    /// A modifier that was accepted before under its key goes to the same URL, even if its origin
     /// changed.
     package func destination(
         of write: RawWriteCommand,
         _ scope: ScopeKey
-    ) async throws(Problem) -> (url: WebURL, keyHeader: String) {
-        let named = context.origins.origin(named: write.place.origin, for: scope.scope.uid)
-            .settings
+    ) async throws(Problem) -> Destination {
+        guard !write.isSafe else {
+            let (url, origin) = try write.place.place(context, scope)
+            return .pass(url, origin)
+        }
+        let named = write.place.named(context, scope)
         let keyHeader = (named?.modifiers ?? ModifierRules()).idempotency.header
-        if let id = try write.id(under: keyHeader),
-            let known = try await storing(await store.modifiers.submissions(of: [id], scope)[id]),
-            known.origin == write.place.origin.text, let url = known.url, write.place.names(url)
-        {
-            return (url, keyHeader)
+        let isQueued = write.prefersAsync || named?.modifiers.respondsAsync == true
+        if isQueued {
+            _ = try write.queuedHeaders()
+            if let id = try write.id(under: keyHeader),
+                let known = try await storing(
+                    await store.modifiers.submissions(of: [id], scope)[id]
+                ), let url = known.url, write.place.names(url, of: known.origin)
+            {
+                return .queue(url, keyHeader: keyHeader)
+            }
         }
         let (url, origin) = try write.place.place(context, scope)
         guard write.prefersAsync || origin.modifiers.respondsAsync else {
-            throw Problem(
-                .methodNotAllowed,
-                "a \(write.method) is not passed on to the origin, but sent when it can be",
-                hint: "Send it with Prefer: respond-async, or send it to the origin itself."
-            )
+            return .pass(url, origin)
         }
-        return (url, origin.modifiers.idempotency.header)
+        _ = try write.queuedHeaders()
+        return .queue(url, keyHeader: origin.modifiers.idempotency.header)
     }
 }
 
@@ -97,6 +108,15 @@ extension ModifierCommand {
 }
 
 extension RawCommand {
+    /// The settings of the origin that the command names; nil if there is no such origin.
+    func named(_ context: EngineContext, _ scope: ScopeKey) -> OriginSettings? {
+        switch target {
+        case .path(_, let origin):
+            context.origins.origin(named: origin, for: scope.scope.uid).settings
+        case .url(let url): context.origins.decide(url, for: scope.scope.uid).settings
+        }
+    }
+
     /// The URL of the command and the origin whose rules apply to it.
     ///
     /// The named origin gives the start of the URL. The URL decides on the rules, so that they are
@@ -105,18 +125,20 @@ extension RawCommand {
         _ context: EngineContext,
         _ scope: ScopeKey
     ) throws(Problem) -> (WebURL, OriginSettings) {
-        guard
-            let named = context.origins.origin(named: origin, for: scope.scope.uid)
-                .settings
-        else {
-            throw Problem(
-                .unknownOrigin,
-                "no origin has the name '\(origin)'",
-                status: 404,
-                hint: "GET /v1/origins names the origins that there are."
-            )
+        let url: WebURL
+        switch target {
+        case .url(let given): url = given
+        case .path(_, let origin):
+            guard let named = named(context, scope) else {
+                throw Problem(
+                    .unknownOrigin,
+                    "no origin has the name '\(origin)'",
+                    status: 404,
+                    hint: "GET /v1/origins names the origins that there are."
+                )
+            }
+            url = try self.url(under: named.baseURL)
         }
-        let url = try url(under: named.baseURL)
         return (url, try context.origin(of: url, in: scope))
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import LarderAPI
 import LarderModel
+import LarderWire
 import NIOCore
 import NIOHTTP1
 
@@ -189,7 +190,7 @@ extension HTTPRequestHead {
             || framing.isCoded && codingProblem != nil
     }
 
-    /// The head with its target in origin form, if it is one to be answered.
+    /// The head, if it is one to be answered, with a target that ``RouteMatch`` takes.
     func checked(_ framing: RequestFraming) throws(RouteError) -> HTTPRequestHead {
         if let problem = hostProblem(framing) { throw .problem(problem) }
         if framing.isCoded, let problem = codingProblem { throw .problem(problem) }
@@ -199,18 +200,16 @@ extension HTTPRequestHead {
         return head
     }
 
-    /// Path and query of a target in absolute form; nil for any other form (RFC 9112 3.2.2).
+    /// Path and query of an absolute target that names the daemon itself; nil for any other target.
     ///
-    /// The daemon ignores the authority, as it ignores Host: the socket has one server.
+    /// The name is `larder`. An absolute target with another host is one of the raw routes
+    /// (RFC 9112 3.2.2). Host is ignored: the socket has one server.
     private var originForm: String? {
-        guard uri.utf8.first != UInt8(ascii: "/"),
-            let scheme = ["http://", "https://"].first(where: {
-                String(uri.prefix($0.count)).isEqual(to: $0)
-            })
-        else { return nil }
-        let rest = uri.utf8.dropFirst(scheme.utf8.count)
-        let target = rest.drop { ![UInt8(ascii: "/"), UInt8(ascii: "?")].contains($0) }
-        let text = String(decoding: target, as: UTF8.self)
+        guard uri.utf8.first != UInt8(ascii: "/"), RawCommand.isAbsolute(uri) else { return nil }
+        let rest = uri.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2)
+        let host = rest.prefix { ![UInt8(ascii: "/"), UInt8(ascii: "?")].contains($0) }
+        guard String(Substring(host)).isEqual(to: "larder") else { return nil }
+        let text = String(Substring(rest.dropFirst(host.count)))
         return text.hasPrefix("/") ? text : "/\(text)"
     }
 

@@ -165,7 +165,7 @@ final class RequestBody: @unchecked Sendable {
     private var pieces = Deque<ByteBuffer>()
     private var bufferedBytes = 0
     private(set) var isWhole = false
-    private var isBroken = false
+    private(set) var isBroken = false
     private var taker: CheckedContinuation<ByteBuffer?, any Error>?
     /// Told when there is room for more.
     var hasRoom: () -> Void = {}

@@ -17,10 +17,19 @@ struct RouteMatch: Equatable {
         return paths.map { path in RoutePattern(path, Route.table.filter { $0.path == path }) }
     }()
 
+    private static let raw = patterns.first { $0.parameter(of: "/o/") != nil }
+
     /// A fixed path leaves the methods that it does not take to a pattern after it: `batch` is an
     /// id like any other.
     init(_ method: HTTPMethod, path: Substring) throws(RouteError) {
         var allowed: [HTTPMethod] = []
+        if path.utf8.first != UInt8(ascii: "/"), RawCommand.isAbsolute(path), let raw = Self.raw {
+            guard let name = raw.name(method) else {
+                throw .notAllowed(raw.methods.map(\.method))
+            }
+            (self.name, parameter) = (name, path)
+            return
+        }
         for pattern in Self.patterns {
             guard let parameter = pattern.parameter(of: path) else { continue }
             if let name = pattern.name(method) {
@@ -204,7 +213,7 @@ extension RouteMatch {
         case .document: await exchange.respond(APIDocument.bytes)
         case .get: try await raw.get()
         case .raw: try await raw.read()
-        case .rawPost, .rawPut, .rawPatch, .rawDelete: try await raw.write()
+        case .rawPost, .rawPut, .rawPatch, .rawDelete, .rawOptions: try await raw.write()
         }
     }
 }

@@ -345,6 +345,23 @@ struct Settling: WriterPart {
         return entities
     }
 
+    /// Marks the rows of an id and of its variants stale, in the scopes where a user looks.
+    func markStale(
+        _ id: EntryID,
+        in scopes: [ScopeKey],
+        _ variants: VariantPlaces?
+    ) throws(StoreError) {
+        var names = scopes.map { TargetName($0, id) }
+        for scope in scopes {
+            let places = variants.map { VariantPlaces(prefix: $0.prefix, scopes: [scope]) }
+            names += try variantRows(in: [places]).map { TargetName($0.place, $0.id) }
+        }
+        for name in names {
+            try markStale(name)
+            if try durable(name)?.hasEntry == true { try state.noteChange(of: name) }
+        }
+    }
+
     private func markStale(_ name: TargetName) throws(StoreError) {
         if let row = try durable(name), row.hasEntry { return try state.targets.markStale(row) }
         try cacheIfAny?.rows.markStale(name.scope, name.id)

@@ -117,6 +117,18 @@ package final class Store: Sendable {
         }
     }
 
+    /// Marks the rows of an id and of its variants stale, in the scopes where a user looks.
+    package func markStale(
+        _ id: EntryID,
+        in scopes: [ScopeKey],
+        _ variants: VariantPlaces?
+    ) async throws(StoreError) {
+        try await commits.submit(isRepeatable: true, cache: .optional) {
+            writer throws(StoreError) in
+            try writer.settling.markStale(id, in: scopes, variants)
+        }
+    }
+
     /// Removes an id's row and leaves nothing; nil if there was no row.
     ///
     /// Throws `pinned` for a pinned row, `targeted` for a target of an unsettled modifier, and

@@ -96,6 +96,8 @@ package struct CacheStatus: Equatable, Sendable {
         case request
         /// The cached answer is fresh, but the origin's policy wants the network.
         case bypass
+        /// The origin has to answer a request with this method.
+        case method
     }
 
     package var way: Way

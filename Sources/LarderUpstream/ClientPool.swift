@@ -25,6 +25,8 @@ final class ClientPool: Sendable {
         self.eventLoopGroup = eventLoopGroup
     }
 
+    var anyEventLoop: any EventLoop { eventLoopGroup.any() }
+
     func client(
         for settings: ConnectionSettings,
         host: String

@@ -65,7 +65,9 @@ package final class HTTPUpstream: Upstream {
                 return reply
             } catch {
                 let next = repeats.next(after: error, request)
-                guard next != .giveUp, NIODeadline.now() < deadline, !Task.isCancelled else {
+                guard next != .giveUp, NIODeadline.now() < deadline, !Task.isCancelled,
+                    request.upload?.hasBegun != true
+                else {
                     throw repeats.outcome(of: error, request)
                 }
                 switch next {
@@ -100,7 +102,8 @@ package final class HTTPUpstream: Upstream {
             },
             endsWithConnection: head.endsWithConnection
         )
-        guard request.method != "HEAD", head.mayBeDecoded,
+        guard request.method != "HEAD", request.headers["Accept-Encoding"] == nil,
+            head.mayBeDecoded,
             let coding = head.headers.list("Content-Encoding").flatMap({ ContentDecoder.Coding($0) }
             )
         else { return reply }
@@ -157,15 +160,29 @@ package final class HTTPUpstream: Upstream {
             request.sentHeaders(userAgent: userAgent).fields.map { ($0.name, $0.value) }
         )
         marks.write(to: &fields)
+        if request.purpose == .upload { fields.add(name: "Connection", value: "close") }
         do {
             return try HTTPClient.Request(
                 url: request.url.originText + "/",
                 method: HTTPMethod(rawValue: request.method),
                 headers: fields,
-                body: request.body.map { .bytes($0) }
+                body: request.upload.map(sending) ?? request.body.map { .bytes($0) }
             )
         } catch {
             throw .unreachable(host: request.url.host, reason: "its URL cannot be asked: \(error)")
+        }
+    }
+}
+
+extension HTTPUpstream {
+    private func sending(_ upload: UpstreamUpload) -> HTTPClient.Body {
+        let eventLoop = clients.anyEventLoop
+        return .stream(contentLength: upload.byteCount) { writer in
+            eventLoop.makeFutureWithTask {
+                while let piece = try await upload.next() {
+                    try await writer.write(.byteBuffer(ByteBuffer(bytes: piece))).get()
+                }
+            }
         }
     }
 }

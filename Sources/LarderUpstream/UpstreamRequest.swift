@@ -1,4 +1,5 @@
 package import LarderModel
+import Synchronization
 
 /// A request to an origin, as a fetch or a modifier decided it.
 package struct UpstreamRequest: Equatable, Sendable {
@@ -9,6 +10,8 @@ package struct UpstreamRequest: Equatable, Sendable {
         /// An answer that goes to a client as it arrives: a slow client holds up no other client's
         /// answers.
         case passingOn
+        /// A request with an ``UpstreamUpload``: a new connection, which no other request uses.
+        case upload
         /// A modifier: it neither waits for reads nor holds them up.
         case write
     }
@@ -25,6 +28,8 @@ package struct UpstreamRequest: Equatable, Sendable {
     package var headers: HeaderFields
     /// The body, sent with its length; nil for a request without one.
     package var body: [UInt8]?
+    /// The body in place of ``body``, sent as it arrives.
+    package var upload: UpstreamUpload?
     /// The total time, from the call until the end of the body.
     package var timeout: Duration
     package var purpose: Purpose
@@ -36,8 +41,8 @@ package struct UpstreamRequest: Equatable, Sendable {
     /// Whether it may change something at the origin.
     var isWrite: Bool { method != "GET" && method != "HEAD" }
 
-    /// Whether the request may be sent a second time; a read always may.
-    var mayRepeat: Bool { isRepeatable || !isWrite }
+    /// Whether the request may be sent a second time; a read always may, an upload is sent once.
+    var mayRepeat: Bool { upload == nil && (isRepeatable || !isWrite) }
 
     package init(
         origin: OriginSettings,
@@ -57,6 +62,33 @@ package struct UpstreamRequest: Equatable, Sendable {
         self.timeout = timeout
         self.purpose = purpose
         self.isRepeatable = isRepeatable
+    }
+}
+
+/// The body of a request that is sent while it arrives, and only once.
+///
+/// The upstream takes the next piece when the connection has taken the one before.
+package final class UpstreamUpload: Equatable, Sendable {
+    /// Nil for a body that is sent in chunks.
+    package let byteCount: Int64?
+    private let readNext: @Sendable () async throws -> [UInt8]?
+    // Relaxed: one attempt reads it after the end of the one before.
+    private let hasStarted = Atomic<Bool>(false)
+
+    /// `next` returns nil at the end of the body, and throws if the body is not whole.
+    package init(byteCount: Int64?, _ next: @escaping @Sendable () async throws -> [UInt8]?) {
+        self.byteCount = byteCount
+        readNext = next
+    }
+
+    package static func == (one: UpstreamUpload, other: UpstreamUpload) -> Bool { one === other }
+
+    /// Whether a piece was asked for, so that the body cannot be sent from its beginning.
+    var hasBegun: Bool { hasStarted.load(ordering: .relaxed) }
+
+    package func next() async throws -> [UInt8]? {
+        hasStarted.store(true, ordering: .relaxed)
+        return try await readNext()
     }
 }
 

@@ -1,24 +1,34 @@
 import LarderJSON
 package import LarderModel
 
-/// The request of `POST`, `PUT`, `PATCH` and `DELETE /o/{origin}/path?query`.
+/// The request of `POST`, `PUT`, `PATCH`, `DELETE` and `OPTIONS /o/{origin}/path?query`.
 ///
-/// The daemon sends the request to the origin as a modifier.
+/// The daemon sends the request to the origin as a modifier, or passes it on.
 package struct RawWriteCommand: Equatable, Sendable {
     /// The origin, the account and the target.
     package let place: RawCommand
     package let method: String
-    /// The header fields that go to the origin, with the Content-Type of the body.
+    /// The header fields that the client gave, without those of the connection and for the daemon.
     package let headers: HeaderFields
     /// Whether the client says that it does not wait for the origin's answer (RFC 7240 4.1).
     package let prefersAsync: Bool
 
-    /// Reads the head of a request to `uri`, which begins with ``RawCommand/pathPrefix``.
+    /// Reads the head of a request to `uri`: ``RawCommand/pathPrefix`` or an absolute URL.
     package init(method: String, uri: String, headers: HeaderFields) throws(Problem) {
         place = try RawCommand(placeIn: uri, headers)
         self.method = method
         prefersAsync = headers.list("Prefer").map(Self.namesRespondAsync) ?? false
-        self.headers = try RequestHeaderRules.queued(headers)
+        self.headers = try RequestHeaderRules.passed(headers)
+    }
+
+    /// Whether the request changes nothing at the origin (RFC 9110 9.2.1).
+    package var isSafe: Bool { method == "OPTIONS" }
+
+    /// The header fields of the modifier, with the Content-Type of the body.
+    ///
+    /// Throws for a field that no modifier may have.
+    package func queuedHeaders() throws(Problem) -> HeaderFields {
+        try RequestHeaderRules.queued(headers)
     }
 
     /// Whether a list such as `respond-async, wait=10` names `respond-async`, in any case.
@@ -47,7 +57,7 @@ package struct RawWriteCommand: Equatable, Sendable {
         let target = try Problem.checking(nil, .badURL) { () throws(ModelError) in
             try EntryID(url)
         }
-        var sent = headers
+        var sent = try queuedHeaders()
         sent.remove(keyHeader)
         let request = ModifierCommand.Request(
             method: method,
@@ -144,26 +154,34 @@ package struct RawWriteCommand: Equatable, Sendable {
     }
 }
 
-/// The request of `GET` and `HEAD /o/{origin}/path?query`.
+/// The request of `GET` and `HEAD` on the raw routes: `/o/{origin}/path?query`, or an absolute URL.
 ///
 /// The query goes to the origin. So the header `Larder-Account` names the account whose credential
 /// is used; without the header it is the default account.
 package struct RawCommand: Equatable, Sendable {
-    package var origin: OriginName
-    /// Path and query after the origin's name, as sent: empty, or from `/` or `?` on.
-    package var target: String
+    package enum Target: Equatable, Sendable {
+        /// Path and query after the origin's name, as sent: empty, or from `/` or `?` on.
+        case path(String, of: OriginName)
+        /// A target in absolute form (RFC 9112 3.2.2).
+        case url(WebURL)
+    }
+
+    package var target: Target
     package var account = AccountName.default
     /// The header fields that go to the origin.
     package var headers = HeaderFields()
 
     package static let pathPrefix = "/o/"
 
-    package init(origin: OriginName, target: String) {
-        self.origin = origin
-        self.target = target
+    /// Whether the target of a request is an absolute URL, which has no ``pathPrefix``.
+    package static func isAbsolute(_ uri: some StringProtocol) -> Bool {
+        ["http://", "https://"].contains { scheme in
+            uri.utf8.count >= scheme.utf8.count
+                && String(uri.prefix(scheme.utf8.count)).isEqual(to: scheme)
+        }
     }
 
-    /// Reads the head of a request to `uri`, which begins with ``pathPrefix``.
+    /// Reads the head of a request to `uri`: ``pathPrefix`` or an absolute URL.
     package init(uri: String, headers: HeaderFields) throws(Problem) {
         try self.init(placeIn: uri, headers)
         self.headers = try RequestHeaderRules.forwarded(headers)
@@ -171,25 +189,39 @@ package struct RawCommand: Equatable, Sendable {
 
     /// Reads the origin, the account and the target, but no header fields for the origin.
     init(placeIn uri: String, _ headers: HeaderFields) throws(Problem) {
-        let rest = uri.utf8.dropFirst(Self.pathPrefix.utf8.count)
-        let name = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        origin = try Problem.checking { () throws(ModelError) in
-            try OriginName(String(Substring(name)))
-        }
+        target = try Self.target(uri)
         if let text = headers["Larder-Account"] {
             account = try Problem.checking("Larder-Account") { () throws(ModelError) in
                 try AccountName(text)
             }
         }
-        target = String(Substring(rest.dropFirst(name.count)))
     }
 
-    /// The URL of the request: the origin's base URL, then the path and the query.
+    private static func target(_ uri: String) throws(Problem) -> Target {
+        guard !uri.utf8.contains(UInt8(ascii: "#")) else {
+            throw Problem(.badURL, "the path contains '#'", hint: "Encode it as %23.")
+        }
+        guard !isAbsolute(uri) else {
+            return .url(
+                try Problem.checking(nil, .badURL) { () throws(ModelError) in try WebURL(uri) }
+            )
+        }
+        let rest = uri.utf8.dropFirst(pathPrefix.utf8.count)
+        let name = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        let origin = try Problem.checking { () throws(ModelError) in
+            try OriginName(String(Substring(name)))
+        }
+        return .path(String(Substring(rest.dropFirst(name.count))), of: origin)
+    }
+
+    /// The URL of the request; of a path it is the base URL of its origin, then path and query.
     ///
     /// Path and query are copied byte for byte, except bytes that a URL may not contain.
     package func url(under base: WebURL) throws(Problem) -> WebURL {
-        guard !target.utf8.contains(UInt8(ascii: "#")) else {
-            throw Problem(.badURL, "the path contains '#'", hint: "Encode it as %23.")
+        let target: String
+        switch self.target {
+        case .url(let url): return url
+        case .path(let path, of: _): target = path
         }
         var path = base.path
         if path.utf8.last == UInt8(ascii: "/") { path = path.dropLast() }
@@ -206,8 +238,12 @@ package struct RawCommand: Equatable, Sendable {
         return url
     }
 
-    /// Whether `url` has the path and query of the request, under any base URL of the origin.
-    package func names(_ url: WebURL) -> Bool {
+    /// Whether `url` is the URL of the request, under any base URL of the origin with this name.
+    package func names(_ url: WebURL, of name: String) -> Bool {
+        switch target {
+        case .url(let own): return url == own
+        case .path(_, let origin): guard origin.text == name else { return false }
+        }
         guard let base = try? WebURL("https://x/x"), let meant = try? self.url(under: base) else {
             return false
         }

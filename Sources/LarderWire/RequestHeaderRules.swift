@@ -18,6 +18,11 @@ package enum RequestHeaderRules {
         "transfer-encoding", "upgrade",
     ]
 
+    /// Fields of `refused` that a write may have when it is passed on.
+    ///
+    /// The origin checks the preconditions. The client decodes the answer that it asked for.
+    private static let passed = preconditions.union(["accept-encoding", "if-range", "range"])
+
     /// Further fields that a raw request does not pass on: they are for the daemon or add nothing.
     ///
     /// Requests that differ only in User-Agent must be equal, so that the daemon asks the origin
@@ -43,7 +48,13 @@ package enum RequestHeaderRules {
         )
     }
 
-    /// The header fields of a raw write that go to the origin, with its preconditions and
+    /// The header fields of a raw write that is passed on, all but those of the connection and for
+    /// the daemon.
+    static func passed(_ headers: HeaderFields) throws(Problem) -> HeaderFields {
+        try bounded(without(refused.subtracting(passed), headers))
+    }
+
+    /// The header fields of a raw write that becomes a modifier, with its preconditions and
     /// Content-Type.
     ///
     /// Throws for a field that no modifier may have.

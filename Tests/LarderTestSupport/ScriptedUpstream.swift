@@ -12,6 +12,9 @@ package final class ScriptedUpstream: Upstream {
     /// Every request whose task was cancelled while it was held.
     package let givenUp = Recorder<UpstreamRequest>()
 
+    /// Every upload, when it has ended.
+    package let uploaded = Recorder<Result<[UInt8], UpstreamError>>()
+
     /// Whether requests leave at once, or wait for a connection until they are answered.
     private let departs = Mutex(true)
     private let queues = Mutex<[WebURL: [ScriptedAnswer]]>([:])
@@ -41,6 +44,7 @@ package final class ScriptedUpstream: Upstream {
         onSent: @escaping @Sendable () -> Void
     ) async throws(UpstreamError) -> UpstreamReply {
         asked.record(request)
+        if let upload = request.upload { await receive(upload) }
         if departs.withLock({ $0 }) { onSent() }
         let queued = queues.withLock { queues -> ScriptedAnswer? in
             guard let queue = queues[request.url], !queue.isEmpty else { return nil }
@@ -87,6 +91,17 @@ package final class ScriptedUpstream: Upstream {
     }
 
     package func shutdown() async {}
+
+    /// Takes an upload as an origin does, up to its end or its break.
+    private func receive(_ upload: UpstreamUpload) async {
+        var bytes: [UInt8] = []
+        do {
+            while let piece = try await upload.next() { bytes += piece }
+            uploaded.record(.success(bytes))
+        } catch {
+            uploaded.record(.failure(.brokenOff(reason: "the body broke off")))
+        }
+    }
 
     private func pass(_ gate: Gate, for request: UpstreamRequest) async throws(UpstreamError) {
         do throws(CancellationError) {

@@ -160,7 +160,7 @@ struct Document {
             responses[String(status)] = problem(texts.joined(separator: " "))
         }
         responses["default"] =
-            route.name == .raw
+            route.tag == .raw
             ? [
                 "description": "The origin's own status and body, or a problem.",
                 "content": ["*/*": [:]],

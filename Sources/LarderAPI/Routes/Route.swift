@@ -21,7 +21,7 @@ package struct Route: Sendable {
     }
 
     package let name: RouteName
-    /// `GET`, `PUT`, `POST`, `PATCH` or `DELETE`.
+    /// `GET`, `PUT`, `POST`, `PATCH`, `DELETE` or `OPTIONS`.
     package let method: String
     /// For example `/v1/entries/{id}/explain`.
     package let path: String
@@ -180,8 +180,7 @@ package struct HeaderName: Sendable {
     static let preferenceApplied = HeaderName("Preference-Applied", "Always `respond-async`.")
     static let prefer = HeaderName(
         "Prefer",
-        "`respond-async` (RFC 7240), unless the origin's settings say `respond_async`.",
-        example: "respond-async"
+        "`respond-async` (RFC 7240) makes the request a modifier, as `respond_async` of the origin does."
     )
 }
 
@@ -222,5 +221,5 @@ package enum RouteName: Int, Sendable, CaseIterable {
     case listOrigins, showOrigin, changeOrigin, checkOrigin, putOrigin, removeOrigin
     case showCredential, putCredential, removeCredential, renewCredential
     case evict, status, stats, usage, check, reload, purge, health, version, document
-    case raw, rawPost, rawPut, rawPatch, rawDelete
+    case raw, rawPost, rawPut, rawPatch, rawDelete, rawOptions
 }

@@ -227,7 +227,8 @@ extension Route {
             """
             Returns an origin's answer as one body, for clients that can only set a base URL: \
             `/o/NAME` is the origin's base URL. The client's other header fields and the query \
-            go to the origin. Another status of the origin comes with its body.
+            go to the origin. Another status of the origin comes with its body. An absolute URL as \
+            the target of the request (RFC 9112 3.2.2) is the same route, with every method.
             """
         ),
         rawWrite(.rawPost, "POST", "Nothing changes here until the origin has answered."),
@@ -238,6 +239,14 @@ extension Route {
             "A JSON Merge Patch or a JSON Patch of 1 MiB at most shows now."
         ),
         rawWrite(.rawDelete, "DELETE", "The URL shows as deleted now."),
+        Route(
+            .rawOptions,
+            "OPTIONS /o/{origin}/{path}",
+            headers: [.larderAccount],
+            [.bytes(headers: [.cacheStatus, .larderPending])],
+            problems: writeProblemsOfRaw,
+            "Passes the request on to the origin, and gives back its answer, which is not kept."
+        ),
     ]
 
     private static let fetchProblemsOfRaw: [ProblemKind] = [
@@ -245,29 +254,33 @@ extension Route {
         .addressRefused, .badAnswer, .offline, .timeout,
     ]
 
+    private static let writeProblemsOfRaw: [ProblemKind] = [
+        .unknownOrigin, .unreachable, .captive, .addressRefused, .badAnswer, .offline,
+        .overloaded, .timeout,
+    ]
+
     private static func rawWrite(_ name: RouteName, _ method: String, _ text: String) -> Route {
         Route(
             name,
             "\(method) /o/{origin}/{path}",
             headers: [.prefer, .larderAccount],
-            body: method == "DELETE" ? .none : .bytes("Any bytes, or none, up to 16 MiB."),
+            body: method == "DELETE" ? .none : .bytes("Any bytes, or none; of a modifier up to 16 MiB."),
             [
-                .json(
-                    200,
-                    ModifierReceipt.self,
-                    headers: [.location, .preferenceApplied]
-                ),
+                .bytes(headers: [.cacheStatus, .larderPending]),
                 .json(
                     202,
                     ModifierReceipt.self,
                     headers: [.location, .preferenceApplied]
                 ),
             ],
-            problems: [.unknownOrigin, .methodNotAllowed, .modifierExists],
+            problems: writeProblemsOfRaw + [.modifierExists],
             """
-            Accepts the request as a modifier, which is sent as soon as the network allows. \(text) \
+            Passes the request on to the origin, and gives back its answer. A 2xx or 3xx makes the \
+            URL and its variants stale. With `Prefer: respond-async` the daemon accepts the \
+            request as a modifier, which is sent as soon as the network allows. \(text) \
             `Idempotency-Key`, or the header that the origin's settings name, is the modifier's \
-            id. `Authorization` and `Cookie` are refused.
+            id. `Authorization` and `Cookie` of a modifier are refused. A modifier that is settled \
+            already is answered 200, with its receipt.
             """
         )
     }

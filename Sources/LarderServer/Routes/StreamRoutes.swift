@@ -130,7 +130,6 @@ struct RawRoutes {
 
     // MARK: Writing
 
-    /// 202 once the request is on disk as a modifier; 200 where it was before, and is settled.
     func write() async throws(Problem) {
         let command = try RawWriteCommand(
             method: exchange.head.method.rawValue,
@@ -138,13 +137,29 @@ struct RawRoutes {
             headers: exchange.fields
         )
         let scope = exchange.scope(command.place.account)
-        let (url, keyHeader): (WebURL, String)
-        do throws(Problem) {
-            (url, keyHeader) = try await exchange.engine.modifiers.destination(of: command, scope)
-        } catch {
-            guard error.kind == .methodNotAllowed else { throw error }
-            return await exchange.respond(error, ["Allow": "GET, HEAD"])
+        switch try await exchange.engine.modifiers.destination(of: command, scope) {
+        case .queue(let url, let keyHeader):
+            try await queue(command, to: url, keyHeader, scope)
+        case .pass(let url, let origin):
+            let write = try await exchange.engine.passedWrites.ready(
+                command,
+                to: url,
+                origin,
+                scope,
+                cancellation: exchange.cancellation
+            )
+            guard let write else { return await writer.abort() }
+            try await pass(write)
         }
+    }
+
+    /// 202 once the request is on disk as a modifier; 200 where it was before, and is settled.
+    private func queue(
+        _ command: RawWriteCommand,
+        to url: WebURL,
+        _ keyHeader: String,
+        _ scope: ScopeKey
+    ) async throws(Problem) {
         let body = try await exchange.wholeBody(upTo: command.bodyBytesMax)
         let byteCount = body.count
         let accepted = try await exchange.work(onBytes: byteCount) { () throws(Problem) in
@@ -157,6 +172,48 @@ struct RawRoutes {
         )
         let headers: HTTPHeaders = ["Preference-Applied": "respond-async"]
         try await exchange.respond(receipts, of: accepted, headers)
+    }
+
+    /// Sends a write to its origin: a small body as a whole, any other while it arrives.
+    private func pass(_ write: PassedWrite) async throws(Problem) {
+        guard !RequestFraming(exchange.head).hasNoBody else {
+            return await answer(with: try await send(write, .none))
+        }
+        if let count = exchange.announcedLength, count <= Limits.inlineBodyBytesMax {
+            let bytes = try await exchange.wholeBody(upTo: Limits.inlineBodyBytesMax)
+            return await answer(with: try await send(write, .bytes(bytes)))
+        }
+        let place = try exchange.enterUpload()
+        let (exchange, upload) = (exchange, UploadBody(byteCount: exchange.announcedLength))
+        async let isWhole = exchange.pump(into: upload)
+        let reply: RawReply?
+        do throws(Problem) {
+            reply = try await send(write, .upload(upload))
+        } catch {
+            reply = .problem(error, HeaderFields())
+        }
+        if case .problem = reply, exchange.body.isBroken {
+            let problem = Problem(.badRequest, "the body broke off")
+            await answer(with: .problem(problem, HeaderFields()))
+        } else {
+            await answer(with: reply)
+        }
+        // An origin may answer before it has all of the body.
+        exchange.body.hungUp()
+        upload.finish(isWhole: false)
+        _ = await isWhole
+        withExtendedLifetime(place) {}
+    }
+
+    private func send(
+        _ write: PassedWrite,
+        _ body: PassedWrite.Body
+    ) async throws(Problem) -> RawReply? {
+        try await exchange.engine.passedWrites.send(
+            write,
+            body,
+            cancellation: exchange.cancellation
+        )
     }
 
     // MARK: Reading
@@ -240,6 +297,23 @@ struct RawRoutes {
             return await writer.abort()
         }
         await writer.end()
+    }
+}
+
+extension Exchange {
+    /// Hands the body on while it arrives; false if it broke off, or if no more of it is wanted.
+    fileprivate func pump(into upload: UploadBody) async -> Bool {
+        var isWhole = false
+        do throws(Problem) {
+            while let piece = try await nextPiece() {
+                guard await upload.offer(Array(piece.readableBytesView)) else { return false }
+            }
+            isWhole = true
+        } catch {
+            isWhole = false
+        }
+        upload.finish(isWhole: isWhole)
+        return isWhole
     }
 }
 

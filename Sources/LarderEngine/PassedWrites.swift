@@ -1,0 +1,423 @@
+package import LarderModel
+import LarderNormalize
+package import LarderStore
+import LarderStrategy
+import LarderUpstream
+package import LarderWire
+import Logging
+import Synchronization
+
+/// A write on the raw routes that goes to its origin while the client waits for the answer.
+package struct PassedWrite: Sendable {
+    package enum Body: Sendable {
+        case none
+        case bytes([UInt8])
+        case upload(UploadBody)
+    }
+
+    let method: String
+    let url: WebURL
+    let origin: OriginSettings
+    let headers: HeaderFields
+    let isSafe: Bool
+    let scope: ScopeKey
+}
+
+/// The body of a write on its way from the client to the origin, piece by piece.
+///
+/// The client sends no faster than the origin takes the pieces.
+package final class UploadBody: Sendable {
+    fileprivate let pipe = BodyPipe()
+    /// Nil for a body in chunks.
+    fileprivate let byteCount: Int64?
+
+    package init(byteCount: Int64?) { self.byteCount = byteCount }
+
+    /// Returns once the piece is taken; false if no more is wanted.
+    package func offer(_ piece: [UInt8]) async -> Bool { await pipe.offer(piece) }
+
+    /// Ends the body; only the first call counts.
+    package func finish(isWhole: Bool) { pipe.finish(isWhole: isWhole) }
+}
+
+/// Passes writes on to their origins.
+///
+/// The daemon sends such a write once. It stores neither the write nor the answer.
+package struct PassedWrites: EnginePart {
+    let context: EngineContext
+
+    /// Checks that a write may leave now; nil if the client hangs up.
+    ///
+    /// Waits for the user's queued writes of the same URL within the origin's `timeout`.
+    package func ready(
+        _ write: RawWriteCommand,
+        to url: WebURL,
+        _ origin: OriginSettings,
+        _ scope: ScopeKey,
+        cancellation: ClientCancellation
+    ) async throws(Problem) -> PassedWrite? {
+        try origin.refuseConfigured(write.headers)
+        guard !context.originStates.isManuallyOffline(origin.name) else {
+            throw Problem(offline: origin.name)
+        }
+        if context.health[origin.name]?.state == .captive {
+            await context.originStates.probe(origin.name)
+            guard context.health[origin.name]?.state != .captive else {
+                throw Problem(.captive(host: url.host), url: url)
+            }
+        }
+        // The URL may name a thing that has got its real id.
+        let url = try TemporaryNames(context: context).current(FetchOrder(url: url), in: scope).url
+        if !write.isSafe {
+            guard try await isLaneFree(url, origin, scope, cancellation) else { return nil }
+        }
+        return PassedWrite(
+            method: write.method,
+            url: url,
+            origin: origin,
+            headers: write.headers,
+            isSafe: write.isSafe,
+            scope: scope
+        )
+    }
+
+    /// Waits until no queued write has the URL as its target; false if the client hangs up.
+    private func isLaneFree(
+        _ url: WebURL,
+        _ origin: OriginSettings,
+        _ scope: ScopeKey,
+        _ cancellation: ClientCancellation
+    ) async throws(Problem) -> Bool {
+        let ids = context.ids(of: url, scope)
+        let outcome = try await context.wait(
+            upTo: origin.fetch.timeout,
+            cancellation,
+            on: context.modifiers.settlements
+        ) { () async throws(Problem) -> Void? in
+            for id in ids where store.modifiers.isTarget(scope, id) {
+                var filter = ModifierFilter(.one(scope))
+                (filter.target, filter.isUnsettled, filter.isUnanswered) = (id, true, true)
+                let waiting = filter
+                let left = try await storing(
+                    await store.modifiers.page(waiting, after: nil, limit: 1)
+                )
+                guard left.isEmpty else { return nil }
+            }
+            return ()
+        }
+        switch outcome {
+        case .came: return true
+        case .ended(.clientLeft): return false
+        case .ended(.daemonEnds): throw .daemonEnds
+        case .ended(.timeIsOver):
+            throw Problem(
+                .overloaded,
+                "queued writes of \(url) have not been sent, and this one may not overtake them",
+                hint: "See them with: cachectl queue list"
+            )
+        }
+    }
+
+    /// Sends a write, and returns the origin's answer when its head is there.
+    ///
+    /// Returns nil when the client has hung up.
+    package func send(
+        _ write: PassedWrite,
+        _ body: PassedWrite.Body,
+        cancellation: ClientCancellation
+    ) async throws(Problem) -> RawReply? {
+        guard context.flights.enter(write.scope) else {
+            throw Problem(FlightFailure.overloaded, url: write.url)
+        }
+        let answer = PassThroughBody()
+        cancellation.whenGivenUp { answer.giveUp() }
+        return await withCheckedContinuation { continuation in
+            let head = FirstReply(continuation)
+            let run = PassedWriteRun(context, write, body, answer: answer.pipe) { status, fields, count in
+                head.tell(
+                    .answer(
+                        RawAnswer(
+                            status: status,
+                            fields: fields,
+                            body: .passed(answer, byteCount: count)
+                        )
+                    )
+                )
+            }
+            let isTaken = context.work.add { [context] in
+                let problem = await run.run()
+                context.flights.leave(write.scope)
+                head.tell(problem.map { .problem($0, HeaderFields()) })
+            }
+            guard !isTaken else { return }
+            context.flights.leave(write.scope)
+            head.tell(.problem(.daemonEnds, HeaderFields()))
+        }
+    }
+}
+
+/// Resumes the client's task with the first reply; later ones change nothing.
+private final class FirstReply: Sendable {
+    private let waiting: Mutex<CheckedContinuation<RawReply?, Never>?>
+
+    init(_ continuation: CheckedContinuation<RawReply?, Never>) { waiting = Mutex(continuation) }
+
+    func tell(_ reply: sending RawReply?) {
+        waiting.withLock { $0.take() }?.resume(returning: reply)
+    }
+}
+
+extension EngineContext {
+    /// The targets under which writes of a URL are queued: its own id, and the entity at the URL.
+    fileprivate func ids(of url: WebURL, _ scope: ScopeKey) -> [EntryID] {
+        guard let id = try? EntryID(url) else { return [] }
+        return [id] + (entity(at: id, in: scope).map { [EntryID($0)] } ?? [])
+    }
+
+    /// Makes the cached answers of a written URL stale, and what reads in flight say of it old.
+    fileprivate func noteWritten(_ url: WebURL, _ scope: ScopeKey) async {
+        let ids = ids(of: url, scope)
+        for id in ids {
+            for place in lookupScopes(scope, id).scopes {
+                reads.writeConfirmed(id, in: place, touching: .all)
+            }
+        }
+        guard let id = ids.first else { return }
+        do throws(StoreError) {
+            let scopes = lookupScopes(scope, id).scopes
+            try await store.markStale(id, in: scopes, variantPlaces(of: id, scope))
+        } catch {
+            note("a written URL was not marked stale", error, of: id)
+        }
+    }
+}
+
+/// One write on its way to its origin, and the answer on its way back.
+private struct PassedWriteRun: Sendable {
+    /// The end of a part of the run.
+    private enum End {
+        case sent(Problem?)
+        /// The origin said nothing for the time that it has.
+        case timeIsOver
+        /// The answer is on its way, or the daemon ends.
+        case watched
+        /// The client has hung up, or has all of the answer.
+        case over
+    }
+
+    private let context: EngineContext
+    private let write: PassedWrite
+    private let body: PassedWrite.Body
+    private let answer: BodyPipe
+    private let facts: ModifierRequest
+    private let begin: @Sendable (Int, HeaderFields, Int64?) -> Void
+    private let progress: UploadProgress
+
+    init(
+        _ context: EngineContext,
+        _ write: PassedWrite,
+        _ body: PassedWrite.Body,
+        answer: BodyPipe,
+        begin: @escaping @Sendable (Int, HeaderFields, Int64?) -> Void
+    ) {
+        (self.context, self.write, self.body) = (context, write, body)
+        (self.answer, self.begin) = (answer, begin)
+        progress = UploadProgress(now: context.clock.monotonic())
+        facts = ModifierRequest(
+            method: write.method,
+            url: write.url,
+            headers: write.headers,
+            targets: [],
+            baseIsJSON: false,
+            hasPages: context.health[write.origin.name]?.hasPages ?? false,
+            expect: write.origin.modifiers.expect,
+            redirectHosts: write.origin.redirectHosts
+        )
+    }
+
+    /// Returns the problem in place of an answer; nil if the answer's head was told, or if no client
+    /// waits for it.
+    func run() async -> Problem? {
+        defer {
+            if case .upload(let upload) = body { upload.finish(isWhole: false) }
+            answer.finish(isWhole: false)
+        }
+        return await withTaskGroup(of: End.self) { group in
+            group.addTask { .sent(await send()) }
+            group.addTask { await watch() }
+            group.addTask {
+                await answer.untilOver()
+                return .over
+            }
+            var problem: Problem?
+            var isLate = false
+            for await end in group {
+                switch end {
+                case .watched: continue
+                case .timeIsOver: isLate = true
+                case .sent(let found): problem = found
+                case .over: break
+                }
+                group.cancelAll()
+            }
+            guard isLate else { return problem }
+            context.originStates.noteResponseTimeout(write.origin.name)
+            return problem ?? self.problem(.timedOut(.head), hasLeft: true)
+        }
+    }
+
+    /// Ends the request if the origin neither takes the body nor answers.
+    private func watch() async -> End {
+        let time = write.origin.fetch.timeout
+        while let due = progress.due(after: time, now: context.clock.monotonic()) {
+            guard (try? await context.clock.sleep(until: due)) != nil else { return .watched }
+            if progress.isOver(after: time, now: context.clock.monotonic()) { return .timeIsOver }
+        }
+        return .watched
+    }
+
+    private func send() async -> Problem? {
+        let isSent = Flag()
+        do throws(UpstreamError) {
+            let reply = try await context.ask(request, for: write.scope.scope) { isSent.raise() }
+            progress.end()
+            if let problem = await judge(reply) { return problem }
+            begin(reply)
+            await pass(reply.body)
+            return nil
+        } catch {
+            if error.isConnectFailure {
+                context.originStates.noteConnectFailure(write.origin.name)
+            }
+            // The origin may have done it.
+            if isSent.isUp, !write.isSafe { await context.noteWritten(write.url, write.scope) }
+            guard !Task.isCancelled else { return context.isDraining ? .daemonEnds : nil }
+            return problem(error, hasLeft: isSent.isUp)
+        }
+    }
+
+    private var request: UpstreamRequest {
+        var request = UpstreamRequest(
+            origin: write.origin,
+            method: write.method,
+            url: write.url,
+            headers: write.headers,
+            timeout: Limits.requestTimeMax,
+            purpose: .passingOn,
+            isRepeatable: write.isSafe || isRepeatable
+        )
+        switch body {
+        case .none: break
+        case .bytes(let bytes): request.body = bytes
+        case .upload(let upload):
+            request.purpose = .upload
+            request.upload = UpstreamUpload(byteCount: upload.byteCount) { [progress, context] in
+                progress.waitForClient()
+                let piece = try await upload.pipe.next()
+                progress.move(now: context.clock.monotonic())
+                return piece
+            }
+        }
+        return request
+    }
+
+    /// Whether a reused connection that was dead may be replaced, as for a modifier (case 22).
+    private var isRepeatable: Bool {
+        let rules = write.origin.modifiers
+        let hasKey = write.headers[rules.idempotency.header] != nil
+        return facts.resends(rules.afterUnknown, isHonoured: rules.idempotency.isHonoured && hasKey)
+    }
+
+    /// Notes what the head of the answer says; returns a problem if it is not the origin's.
+    private func judge(_ reply: UpstreamReply) async -> Problem? {
+        let (states, origin) = (context.originStates, write.origin)
+        let head = reply.head(now: context.clock.now())
+        let verdict = facts.verdict(
+            reply.status,
+            reply.headers,
+            from: write.url,
+            rule: origin.modifiers.answer,
+            now: context.clock.now()
+        )
+        if case .captive = verdict {
+            guard await states.sender(of: reply.status, from: write.url, for: origin) == .origin
+            else { return Problem(.captive(host: write.url.host), url: write.url) }
+        } else {
+            states.noteAnswer(origin.name)
+        }
+        states.notePage(head, from: write.url, of: origin)
+        states.noteRest(of: origin.name, for: write.scope.scope, head)
+        if !write.isSafe, (200..<400).contains(reply.status) {
+            await context.noteWritten(write.url, write.scope)
+        }
+        return nil
+    }
+
+    private func begin(_ reply: UpstreamReply) {
+        let status = CacheStatus(.forwarded(.method, status: reply.status))
+        var fields = RawFields.passingOn(reply.headers.endToEnd, status)
+        for field in reply.headers.cookies.fields { fields.append(field.name, field.value) }
+        begin(reply.status, fields, reply.headers["Content-Length"].flatMap { Int64($0) })
+    }
+
+    private func pass(_ body: UpstreamBody) async {
+        do throws(UpstreamError) {
+            while let piece = try await body.next() {
+                guard await answer.offer(piece) else { return }
+            }
+            answer.finish(isWhole: true)
+        } catch {
+            answer.finish(isWhole: false)
+        }
+    }
+
+    private func problem(_ error: UpstreamError, hasLeft: Bool) -> Problem {
+        var problem = Problem(FlightFailure(error), url: write.url)
+        guard hasLeft, !write.isSafe else { return problem }
+        problem.detail += "; it may have received the \(write.method)"
+        problem.retryable = isRepeatable
+        problem.hint = "Read the URL again before you repeat the request."
+        return problem
+    }
+}
+
+/// When a write last moved on; guarded by a lock.
+private final class UploadProgress: Sendable {
+    private enum State {
+        case moved(Duration)
+        /// The client has to send the next piece, so the origin is not late.
+        case waitsForClient
+        case ended
+    }
+
+    private let state: Mutex<State>
+
+    init(now: Duration) { state = Mutex(.moved(now)) }
+
+    func move(now: Duration) { change(.moved(now)) }
+    func waitForClient() { change(.waitsForClient) }
+    func end() { change(.ended) }
+
+    private func change(_ new: State) {
+        state.withLock { state in
+            if case .ended = state { return }
+            state = new
+        }
+    }
+
+    /// When the time of the origin is over at the earliest; nil once it has answered.
+    func due(after time: Duration, now: Duration) -> Duration? {
+        state.withLock { state in
+            switch state {
+            case .moved(let last): last + time
+            case .waitsForClient: now + time
+            case .ended: nil
+            }
+        }
+    }
+
+    func isOver(after time: Duration, now: Duration) -> Bool {
+        guard case .moved(let last) = state.withLock({ $0 }) else { return false }
+        return now >= last + time
+    }
+}
