@@ -163,7 +163,7 @@ package final class Engine: Sendable {
     ) async throws(Problem) -> RawReply? {
         let (url, origin) = try command.place(context, scope)
         var order = FetchOrder(url: url)
-        (order.policy, order.headers) = (origin.fetch.policy, command.headers)
+        (order.policy, order.headers) = (command.policy ?? origin.fetch.policy, command.headers)
         let accept = order.headers.list("Accept")
         return try await reply(to: order, origin, fields, accept, scope, reader, cancellation)
     }

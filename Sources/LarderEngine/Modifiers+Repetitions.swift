@@ -80,16 +80,13 @@ extension Modifiers {
         }
         let named = write.place.named(context, scope)
         let keyHeader = (named?.modifiers ?? ModifierRules()).idempotency.header
-        let isQueued = write.prefersAsync || named?.modifiers.respondsAsync == true
-        if isQueued {
+        // The key of a write that is passed on may be any text.
+        if let id = try? write.id(under: keyHeader),
+            let known = try await storing(await store.modifiers.submissions(of: [id], scope)[id]),
+            let url = known.url, write.place.names(url, of: known.origin)
+        {
             _ = try write.queuedHeaders()
-            if let id = try write.id(under: keyHeader),
-                let known = try await storing(
-                    await store.modifiers.submissions(of: [id], scope)[id]
-                ), let url = known.url, write.place.names(url, of: known.origin)
-            {
-                return .queue(url, keyHeader: keyHeader)
-            }
+            return .queue(url, keyHeader: keyHeader)
         }
         let (url, origin) = try write.place.place(context, scope)
         guard write.prefersAsync || origin.modifiers.respondsAsync else {

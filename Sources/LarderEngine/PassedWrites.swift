@@ -88,13 +88,14 @@ package struct PassedWrites: EnginePart {
         _ scope: ScopeKey,
         _ cancellation: ClientCancellation
     ) async throws(Problem) -> Bool {
-        let ids = context.ids(of: url, scope)
+        let ids = context.ids(of: url, scope).filter { store.modifiers.isTarget(scope, $0) }
+        guard !ids.isEmpty else { return true }
         let outcome = try await context.wait(
             upTo: origin.fetch.timeout,
             cancellation,
             on: context.modifiers.settlements
         ) { () async throws(Problem) -> Void? in
-            for id in ids where store.modifiers.isTarget(scope, id) {
+            for id in ids {
                 var filter = ModifierFilter(.one(scope))
                 (filter.target, filter.isUnsettled, filter.isUnanswered) = (id, true, true)
                 let waiting = filter
@@ -133,16 +134,8 @@ package struct PassedWrites: EnginePart {
         cancellation.whenGivenUp { answer.giveUp() }
         return await withCheckedContinuation { continuation in
             let head = FirstReply(continuation)
-            let run = PassedWriteRun(context, write, body, answer: answer.pipe) { status, fields, count in
-                head.tell(
-                    .answer(
-                        RawAnswer(
-                            status: status,
-                            fields: fields,
-                            body: .passed(answer, byteCount: count)
-                        )
-                    )
-                )
+            let run = PassedWriteRun(context, write, body, answer: answer) { answer in
+                head.tell(.answer(answer))
             }
             let isTaken = context.work.add { [context] in
                 let problem = await run.run()
@@ -208,17 +201,19 @@ private struct PassedWriteRun: Sendable {
     private let context: EngineContext
     private let write: PassedWrite
     private let body: PassedWrite.Body
-    private let answer: BodyPipe
+    private let answer: PassThroughBody
     private let facts: ModifierRequest
-    private let begin: @Sendable (Int, HeaderFields, Int64?) -> Void
+    private let begin: @Sendable (sending RawAnswer) -> Void
     private let progress: UploadProgress
+    /// Whether a byte may have left.
+    private let isSent = Flag()
 
     init(
         _ context: EngineContext,
         _ write: PassedWrite,
         _ body: PassedWrite.Body,
-        answer: BodyPipe,
-        begin: @escaping @Sendable (Int, HeaderFields, Int64?) -> Void
+        answer: PassThroughBody,
+        begin: @escaping @Sendable (sending RawAnswer) -> Void
     ) {
         (self.context, self.write, self.body) = (context, write, body)
         (self.answer, self.begin) = (answer, begin)
@@ -240,29 +235,27 @@ private struct PassedWriteRun: Sendable {
     func run() async -> Problem? {
         defer {
             if case .upload(let upload) = body { upload.finish(isWhole: false) }
-            answer.finish(isWhole: false)
+            answer.giveUp()
         }
         return await withTaskGroup(of: End.self) { group in
             group.addTask { .sent(await send()) }
             group.addTask { await watch() }
             group.addTask {
-                await answer.untilOver()
+                await answer.pipe.untilOver()
                 return .over
             }
             var problem: Problem?
-            var isLate = false
             for await end in group {
                 switch end {
                 case .watched: continue
-                case .timeIsOver: isLate = true
-                case .sent(let found): problem = found
+                case .timeIsOver:
+                    problem = timedOut()
+                case .sent(let found): problem = problem ?? found
                 case .over: break
                 }
                 group.cancelAll()
             }
-            guard isLate else { return problem }
-            context.originStates.noteResponseTimeout(write.origin.name)
-            return problem ?? self.problem(.timedOut(.head), hasLeft: true)
+            return problem
         }
     }
 
@@ -271,16 +264,17 @@ private struct PassedWriteRun: Sendable {
         let time = write.origin.fetch.timeout
         while let due = progress.due(after: time, now: context.clock.monotonic()) {
             guard (try? await context.clock.sleep(until: due)) != nil else { return .watched }
-            if progress.isOver(after: time, now: context.clock.monotonic()) { return .timeIsOver }
+            if progress.expire(after: time, now: context.clock.monotonic()) { return .timeIsOver }
         }
         return .watched
     }
 
     private func send() async -> Problem? {
-        let isSent = Flag()
         do throws(UpstreamError) {
-            let reply = try await context.ask(request, for: write.scope.scope) { isSent.raise() }
-            progress.end()
+            let reply = try await context.ask(request, for: write.scope.scope) { [isSent] in
+                isSent.raise()
+            }
+            guard progress.end() else { throw .timedOut(.head) }
             if let problem = await judge(reply) { return problem }
             begin(reply)
             await pass(reply.body)
@@ -290,9 +284,11 @@ private struct PassedWriteRun: Sendable {
                 context.originStates.noteConnectFailure(write.origin.name)
             }
             // The origin may have done it.
-            if isSent.isUp, !write.isSafe { await context.noteWritten(write.url, write.scope) }
+            if isSent.isUp, !error.isConnectFailure, !write.isSafe {
+                await context.noteWritten(write.url, write.scope)
+            }
             guard !Task.isCancelled else { return context.isDraining ? .daemonEnds : nil }
-            return problem(error, hasLeft: isSent.isUp)
+            return problem(error)
         }
     }
 
@@ -357,23 +353,33 @@ private struct PassedWriteRun: Sendable {
         let status = CacheStatus(.forwarded(.method, status: reply.status))
         var fields = RawFields.passingOn(reply.headers.endToEnd, status)
         for field in reply.headers.cookies.fields { fields.append(field.name, field.value) }
-        begin(reply.status, fields, reply.headers["Content-Length"].flatMap { Int64($0) })
+        let count = reply.headers["Content-Length"].flatMap { Int64($0) }
+        let body = RawAnswer.Body.passed(answer, byteCount: count)
+        begin(RawAnswer(status: reply.status, fields: fields, body: body))
     }
 
     private func pass(_ body: UpstreamBody) async {
         do throws(UpstreamError) {
             while let piece = try await body.next() {
-                guard await answer.offer(piece) else { return }
+                guard await answer.pipe.offer(piece) else { return }
             }
-            answer.finish(isWhole: true)
+            answer.pipe.finish(isWhole: true)
         } catch {
-            answer.finish(isWhole: false)
+            answer.giveUp()
         }
     }
 
-    private func problem(_ error: UpstreamError, hasLeft: Bool) -> Problem {
+    private func timedOut() -> Problem {
+        guard isSent.isUp else {
+            return problem(.shortage(reason: "no connection was free within the timeout"))
+        }
+        context.originStates.noteResponseTimeout(write.origin.name)
+        return problem(.timedOut(.head))
+    }
+
+    private func problem(_ error: UpstreamError) -> Problem {
         var problem = Problem(FlightFailure(error), url: write.url)
-        guard hasLeft, !write.isSafe else { return problem }
+        guard isSent.isUp, !error.isConnectFailure, !write.isSafe else { return problem }
         problem.detail += "; it may have received the \(write.method)"
         problem.retryable = isRepeatable
         problem.hint = "Read the URL again before you repeat the request."
@@ -396,12 +402,20 @@ private final class UploadProgress: Sendable {
 
     func move(now: Duration) { change(.moved(now)) }
     func waitForClient() { change(.waitsForClient) }
-    func end() { change(.ended) }
 
     private func change(_ new: State) {
         state.withLock { state in
             if case .ended = state { return }
             state = new
+        }
+    }
+
+    /// The origin has answered; false if its time was over before.
+    func end() -> Bool {
+        state.withLock { state in
+            if case .ended = state { return false }
+            state = .ended
+            return true
         }
     }
 
@@ -416,8 +430,12 @@ private final class UploadProgress: Sendable {
         }
     }
 
-    func isOver(after time: Duration, now: Duration) -> Bool {
-        guard case .moved(let last) = state.withLock({ $0 }) else { return false }
-        return now >= last + time
+    /// Ends the time of the origin if it is over; false if it is not.
+    func expire(after time: Duration, now: Duration) -> Bool {
+        state.withLock { state in
+            guard case .moved(let last) = state, now >= last + time else { return false }
+            state = .ended
+            return true
+        }
     }
 }

@@ -168,6 +168,8 @@ package struct RawCommand: Equatable, Sendable {
 
     package var target: Target
     package var account = AccountName.default
+    /// The policy of a read; nil leaves it to the origin's settings.
+    package var policy: FetchPolicy?
     /// The header fields that go to the origin.
     package var headers = HeaderFields()
 
@@ -184,6 +186,17 @@ package struct RawCommand: Equatable, Sendable {
     /// Reads the head of a request to `uri`: ``pathPrefix`` or an absolute URL.
     package init(uri: String, headers: HeaderFields) throws(Problem) {
         try self.init(placeIn: uri, headers)
+        policy = try headers["Larder-Policy"].map { name throws(Problem) in
+            guard let policy = FetchPolicy(rawValue: name) else {
+                let names = FetchPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Problem(
+                    .badRequest,
+                    "Larder-Policy: '\(name)' is no policy",
+                    hint: "Give one of \(names)."
+                )
+            }
+            return policy
+        }
         self.headers = try RequestHeaderRules.forwarded(headers)
     }
 

@@ -42,7 +42,7 @@ struct CommandFailure: Error, Equatable {
                 console.note(line: "  \(line.replacing("\t", with: "    "))")
             }
         }
-        if let hint, !hint.isEmpty { console.note(line: hint) }
+        for line in hint?.split(separator: "\n") ?? [] { console.note(line: String(line)) }
         #if canImport(Glibc)
         Glibc.exit(code.rawValue)
         #elseif canImport(Musl)
@@ -61,11 +61,10 @@ extension CommandFailure {
                 hint: serviceAdvice(sockets: failures.map(\.path))
             )
         case .socketRefused(let path):
-            self.init(
-                .notPermitted,
-                error.description,
-                hint: SocketRights(of: path)?.advice ?? "See who may open it: ls -l '\(path)'"
-            )
+            let own = path == SocketRights.systemSocket ? "\n\(WayToBegin.own)" : ""
+            let advice =
+                SocketRights(of: path)?.advice ?? "See who may open it: ls -l '\(path)'"
+            self.init(.notPermitted, error.description, hint: advice + own)
         case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
             .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
             .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),

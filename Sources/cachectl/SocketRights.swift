@@ -58,12 +58,22 @@ struct SocketRights {
             return "The socket has the group root. Give it one for its clients: "
                 + "SocketGroup=larder-clients in larder.socket."
         }
-        return "Join the socket's group: sudo usermod -aG \(group) \"$USER\"    and log in again."
+        // adduser(8) takes a group by its name only.
+        let command = Int(group) == nil ? "adduser NAME \(group)" : "usermod -aG \(group) NAME"
+        return "Use the system's daemon: sudo \(command)    (log in again)"
     }
 }
 
 /// `struct group`, whose name a property here has too.
 private typealias GroupRecord = group
+
+/// The two ways to begin, for a user whose programs reach no daemon.
+enum WayToBegin {
+    static let system =
+        "Use the system's daemon: sudo adduser NAME larder-clients    (log in again)"
+    static let own =
+        "Or start your own: systemctl --user enable --now larder.socket    (works immediately)"
+}
 
 /// Commands that show why a daemon does not answer, and that start it: of the service that its
 /// socket belongs to.
@@ -77,8 +87,8 @@ func serviceAdvice(sockets: [String]) -> String {
     let usesSystem = sockets.contains(where: system.contains)
     return switch (usesUser, usesSystem) {
     case (true, true):
-        "See why: systemctl --user status larder    or of the system's: systemctl status "
-            + "larder    Start one: larderd &    or: sudo systemctl start larder"
+        "\(WayToBegin.system)\n\(WayToBegin.own)\n"
+            + "See why none answers: systemctl status larder    systemctl --user status larder"
     case (true, false):
         "See why: systemctl --user status larder    journalctl --user -u larder    Start "
             + "it: systemctl --user start larder    or: larderd &"

@@ -36,13 +36,15 @@ struct RouteTests {
         }
     }
 
+    private static let raw: [HTTPMethod] = [
+        .GET, .HEAD, .POST, .PUT, .PATCH, .DELETE, .OPTIONS,
+    ]
     static let allowed: [(path: String, methods: [HTTPMethod])] = [
         ("/v1/fetch", [.GET, .POST]), ("/v1/entries", [.GET, .HEAD]), ("/v1/evict", [.POST]),
         ("/v1/health", [.GET, .HEAD]), ("/v1/openapi.json", [.GET, .HEAD]),
         ("/v1/entries/a", [.GET, .HEAD, .PUT, .DELETE]),
         ("/v1/entries/a/explain", [.GET, .HEAD]), ("/v1/pins/a", [.PUT, .DELETE]),
-        ("/o/a", [.GET, .HEAD, .POST, .PUT, .PATCH, .DELETE]),
-        ("/o/a/b//c%2F", [.GET, .HEAD, .POST, .PUT, .PATCH, .DELETE]),
+        ("/o/a", raw), ("/o/a/b//c%2F", raw), ("https://a.example/b", raw), ("HTTP://a", raw),
     ]
 
     @Test("Each path takes its methods, and names them to every other", arguments: allowed)

@@ -37,6 +37,16 @@ if ((EUID != 0)) || ! unshare --mount mount -t tmpfs none /run 2>/dev/null \
     finish
 fi
 
+# -- no daemon answers
+
+expect_match "both ways to begin are named where no daemon answers" \
+    'sudo adduser NAME larder-clients .*log in again.*systemctl --user enable --now larder.socket.*exit 69' \
+    "$(nowhere=$work/nowhere
+        mkdir -p "$nowhere" && chmod 0711 "$work" && chmod 0777 "$nowhere"
+        unshare --mount bash -c 'mount -t tmpfs none /run
+            XDG_RUNTIME_DIR=$1 setpriv --reuid=64021 --regid=64021 --clear-groups "$2" status 2>&1
+            echo "exit $?"' - "$nowhere" "$bin/cachectl" </dev/null | tr '\n' ' ')"
+
 # advised MODE GID: what another user is told of a socket with these rights at the system's path.
 advised() {
     # shellcheck disable=SC2016
@@ -54,6 +64,10 @@ expect_match "one whose mode shuts all groups out is given another mode" \
 expect_match "one whose group is root is given a group" \
     'The socket has the group root. .*SocketGroup=.*exit 77' "$(advised 0660 0)"
 expect_match "else its group is to be joined" \
-    'sudo usermod -aG 64090 .*log in again.*exit 77' "$(advised 0660 64090)"
+    'sudo usermod -aG 64090 NAME .*log in again.*systemctl --user enable --now larder.socket.*exit 77' \
+    "$(advised 0660 64090)"
+expect_match "a group with a name by adduser" \
+    'sudo adduser NAME daemon .*log in again.*systemctl --user enable --now larder.socket.*exit 77' \
+    "$(advised 0660 "$(getent group daemon | cut -d: -f3)")"
 
 finish

@@ -15,12 +15,16 @@ expect_equal "programs, units, groups, a configuration and completions" "755 bin
 640 etc/larder/larder.yaml
 644 lib/systemd/system/larder.service
 644 lib/systemd/system/larder.socket
+644 lib/systemd/user/larder.service
+644 lib/systemd/user/larder.socket
 644 lib/sysusers.d/larder.conf
 644 share/bash-completion/completions/cachectl
 644 share/fish/vendor_completions.d/cachectl.fish
 644 share/zsh/site-functions/_cachectl" "$(files)"
 expect_match "the unit starts what was installed" "^ExecStart=$prefix/bin/larderd" \
     "$(grep '^ExecStart=' "$prefix/lib/systemd/system/larder.service")"
+expect_match "so does the unit of a user's own daemon" "^ExecStart=$prefix/bin/larderd" \
+    "$(grep '^ExecStart=' "$prefix/lib/systemd/user/larder.service")"
 expect_equal "with the configuration that was installed" \
     "Environment=LARDER_CONFIG=$prefix/etc/larder/larder.yaml" \
     "$(grep '^Environment=LARDER_CONFIG' "$prefix/lib/systemd/system/larder.service")"

@@ -321,8 +321,8 @@ head -c 16777217 /dev/zero >"$work/large"
 raw PUT /r --data-binary "@$work/large"
 expect_equal "and what is too large" "413 urn:larder:body-too-large" "$status $(member .type)"
 request PUT /o/local/r --data '1'
-expect_equal "without the wish it is 405" "405 GET, HEAD" "$status $(header Allow)"
-expect_match "with a hint" 'Prefer: respond-async' "$(member .hint)"
+expect_equal "without the wish it would be passed on, which an origin that is set offline ends" \
+    "503 urn:larder:offline" "$status $(member .type)"
 raw DELETE /r --header 'Idempotency-Key: w-delete'
 expect_equal "a DELETE shows too" "202 410 urn:larder:deleted" "$status $(view /r)"
 expect_match "and says who deletes it" 'deleted by a write that waits to be sent' "$(member .detail)"

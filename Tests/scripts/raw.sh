@@ -13,6 +13,18 @@ configure_nginx <<'END'
         location /fresh/ { add_header Cache-Control "max-age=600"; }
         location = /refuse { return 403 "own words"; }
         location = /down { return 503 "own words"; }
+        location /dav/ {
+            dav_methods PUT DELETE;
+            create_full_put_path on;
+            client_max_body_size 0;
+            add_header Cache-Control "max-age=600";
+            if ($request_method = OPTIONS) { return 204; }
+        }
+        location = /posted {
+            add_header X-Seen "$http_authorization|$http_larder_client|$http_larder_account|$http_x_own" always;
+            add_header Set-Cookie "s=1" always;
+            return 201 "made";
+        }
 END
 start_nginx
 configure <<END
@@ -71,10 +83,56 @@ raw GET /refuse
 expect_equal "a refusal comes with its words" "403 own words" "$status $(cat "$work/body")"
 raw GET /down
 expect_equal "so does a 503 while nothing is cached" "503 own words" "$status $(cat "$work/body")"
-raw POST /hello.json --data x
-expect_equal "a write is refused" "405 GET, HEAD" "$status $(header Allow)"
 request GET /o/other/x
 expect_equal "an unknown origin is named" "404 urn:larder:unknown-origin" "$status $(member .type)"
+
+# -- the URL as the target
+
+# absolute METHOD URL [curl's options]
+absolute() {
+    local method=$1 url=$2
+    shift 2
+    status=$(api --request "$method" --request-target "$url" --dump-header "$work/headers" \
+        --output "$work/body" --write-out '%{http_code}' "$@" http://other.example/)
+}
+
+absolute GET "$origin/fresh/a.txt?q=%2F%20&account=x" --header 'Larder-Policy: cache-only'
+expect_equal "an absolute URL as the target is the same entry" "200 fresh" "$status $(cat "$work/body")"
+absolute GET "$origin/fresh/a.txt?n=%41[]" --header 'Larder-Policy: network-only'
+expect_equal "and goes to the origin byte for byte" "GET /fresh/a.txt?n=%41[]" \
+    "$(tail -n 1 "$work/nginx/access.log" | sed 's/^[^"]*"\([^"]*\) HTTP.*/\1/')"
+absolute DELETE http://other.example/v1/entries/a
+expect_equal "a URL that no origin has is no route of the API" "403 urn:larder:unknown-origin" \
+    "$status $(member .type)"
+absolute GET http://larder/v1/health
+expect_equal "larder is the daemon itself" "200 ok" "$status $(member .status)"
+
+# -- writes that are passed on
+
+raw POST /posted --data x --header 'Authorization: Bearer t' --header 'Larder-Client: c' \
+    --header 'Larder-Account: work' --header 'X-Own: 1'
+expect_equal "a write is passed on, and the origin's answer is given back" "201 made s=1" \
+    "$status $(cat "$work/body") $(header Set-Cookie)"
+expect_equal "with the client's own headers, and none of the daemon's" "Bearer t|||1" \
+    "$(header X-Seen | sed 's/^Bearer t|-*|-*|/Bearer t|||/; s/=//g')"
+raw PUT /dav/a.txt --data-binary one
+expect_equal "a PUT makes a file" "201 one" "$status $(cat "$www/dav/a.txt")"
+raw GET /dav/a.txt
+raw GET /dav/a.txt --header 'Larder-Policy: cache-only'
+expect_match "which is cached" '^larder; hit; ttl=' "$(header Cache-Status)"
+absolute PUT "$origin/dav/a.txt" --data-binary two
+expect_equal "another replaces it" 204 "$status"
+raw GET /dav/a.txt --header 'Larder-Policy: cache-only'
+expect_equal "what is cached is stale then" "larder; hit one" "$(header Cache-Status) $(cat "$work/body")"
+raw GET /dav/a.txt --header 'Larder-Policy: cache-first'
+expect_equal "and is read again" "two" "$(cat "$work/body")"
+raw OPTIONS /dav/a.txt
+expect_equal "OPTIONS is the origin's" 204 "$status"
+raw DELETE /dav/a.txt
+expect_equal "a DELETE, too" "204 gone" "$status $([[ -e $www/dav/a.txt ]] || echo gone)"
+raw POST /hello.json --data x
+expect_equal "a refusal is given back" 405 "$status"
+expect_match "in the origin's own words" nginx "$(cat "$work/body")"
 
 # -- 200 MB, which are not kept
 
@@ -95,6 +153,23 @@ expect_equal "a fetch of it is refused and names the way" \
     "413 urn:larder:entry-too-large /o/local/200MB.bin" \
     "$status $(member .type) $(member .raw_href)"
 expect_match "also in words" "GET /o/local/200MB.bin" "$(member .hint)"
+
+before=$(peak_kib "$daemon")
+raw PUT /dav/large --upload-file "$www/200MB.bin"
+expect_equal "200 MB are passed on to the origin" "201 $sum" \
+    "$status $(sha256sum <"$www/dav/large")"
+raw PUT /dav/large --upload-file - <"$www/200MB.bin"
+expect_equal "in chunks as well" "204 $sum" "$status $(sha256sum <"$www/dav/large")"
+expect_at_most "with bounded memory" "$growth_kib_max" $(($(peak_kib "$daemon") - before))
+api --max-time 1 --limit-rate 1M --upload-file "$www/200MB.bin" http://larder/o/local/dav/cut 2>/dev/null
+is_over() {
+    [[ $(status_of .flights) == 0 ]]
+}
+if await 60 is_over && [[ ! -e $www/dav/cut ]]; then
+    ok "a client that hangs up ends its write"
+else
+    not_ok "a client that hangs up ends its write" "no flight, no file" "$(status_of .flights)"
+fi
 
 mkfifo "$work/pipe"
 "$bin/cachectl" --socket "$socket" get "$origin/200MB.bin" >"$work/pipe" 2>"$work/said" &
@@ -131,6 +206,9 @@ expect_equal "and it is said why" 'larder; fwd=stale; detail=unreachable' "$(hea
 expect_match "with its age" '^[0-9]+$' "$(header Age)"
 raw GET /hello.json --header 'Cache-Control: no-cache'
 expect_equal "no-cache gives nothing unconfirmed" "502 urn:larder:unreachable" \
+    "$status $(member .type)"
+raw PUT /dav/a.txt --data-binary three
+expect_equal "a write is told that the origin cannot be reached" "502 urn:larder:unreachable" \
     "$status $(member .type)"
 raw GET /200MB.bin
 expect_equal "what is not kept is not there" "502 urn:larder:unreachable" "$status $(member .type)"

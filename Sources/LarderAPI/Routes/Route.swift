@@ -159,6 +159,10 @@ package struct HeaderName: Sendable {
         "Larder-Account",
         "Name of the account; without it, the default one."
     )
+    static let larderPolicy = HeaderName(
+        "Larder-Policy",
+        "Policy of the read; without it, the one of the origin's settings."
+    )
     static let lastEventID = HeaderName(
         "Last-Event-ID",
         "Id of the event that a browser saw last: a revision, which counts before `since`, or `end`, which is answered 204."

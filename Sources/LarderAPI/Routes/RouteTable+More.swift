@@ -218,7 +218,9 @@ extension Route {
         Route(
             .raw,
             "GET /o/{origin}/{path}",
-            headers: [.cacheControl, .larderAccount, .ifNoneMatch, .ifModifiedSince],
+            headers: [
+                .cacheControl, .larderPolicy, .larderAccount, .ifNoneMatch, .ifModifiedSince,
+            ],
             [
                 .bytes(headers: [.cacheStatus, .larderPending]),
                 .empty(304, headers: [.cacheStatus, .larderPending]),
@@ -264,7 +266,8 @@ extension Route {
             name,
             "\(method) /o/{origin}/{path}",
             headers: [.prefer, .larderAccount],
-            body: method == "DELETE" ? .none : .bytes("Any bytes, or none; of a modifier up to 16 MiB."),
+            body: method == "DELETE"
+                ? .none : .bytes("Any bytes, or none; of a modifier up to 16 MiB."),
             [
                 .bytes(headers: [.cacheStatus, .larderPending]),
                 .json(

@@ -130,7 +130,9 @@ extension GoldenBytesTests {
             try await said.ask("The origin refuses", "GET", "/o/example/no")
             try await said.ask("The origin is not reached", "GET", "/o/example/away")
             try await said.ask("An unknown origin", "GET", "/o/none/a")
-            try await said.ask("A write that is not queued", "PUT", "/o/example/a", body: "{}")
+            said.server.upstream.answer(url, with: .json(#"{"n":3}"#), .reply(status: 204))
+            try await said.ask("A write is passed on", "PUT", "/o/example/a", body: "{}")
+            try await said.ask("Options of the origin", "OPTIONS", "/o/example/a")
             // No write leaves, so that none of them changes between two answers.
             let gate = Gate()
             said.server.upstream.answerOthers { _ in .reply(status: 204).held(by: gate) }
