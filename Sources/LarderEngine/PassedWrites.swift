@@ -88,7 +88,7 @@ package struct PassedWrites: EnginePart {
         _ scope: ScopeKey,
         _ cancellation: ClientCancellation
     ) async throws(Problem) -> Bool {
-        let ids = context.ids(of: url, scope).filter { store.modifiers.isTarget(scope, $0) }
+        let ids = ids(of: url, scope).filter { store.modifiers.isTarget(scope, $0) }
         guard !ids.isEmpty else { return true }
         let outcome = try await context.wait(
             upTo: origin.fetch.timeout,
@@ -160,32 +160,32 @@ private final class FirstReply: Sendable {
     }
 }
 
-extension EngineContext {
+extension PassedWrites {
     /// The targets under which writes of a URL are queued: its own id, and the entity at the URL.
     fileprivate func ids(of url: WebURL, _ scope: ScopeKey) -> [EntryID] {
         guard let id = try? EntryID(url) else { return [] }
-        return [id] + (entity(at: id, in: scope).map { [EntryID($0)] } ?? [])
+        return [id] + (context.entity(at: id, in: scope).map { [EntryID($0)] } ?? [])
     }
 
     /// Makes the cached answers of a written URL stale, and what reads in flight say of it old.
     fileprivate func noteWritten(_ url: WebURL, _ scope: ScopeKey) async {
         let ids = ids(of: url, scope)
         for id in ids {
-            for place in lookupScopes(scope, id).scopes {
-                reads.writeConfirmed(id, in: place, touching: .all)
+            for place in context.lookupScopes(scope, id).scopes {
+                context.reads.writeConfirmed(id, in: place, touching: .all)
             }
         }
         guard let id = ids.first else { return }
         do throws(StoreError) {
-            let scopes = lookupScopes(scope, id).scopes
-            try await store.markStale(id, in: scopes, variantPlaces(of: id, scope))
+            let scopes = context.lookupScopes(scope, id).scopes
+            try await store.markStale(id, in: scopes, context.variantPlaces(of: id, scope))
         } catch {
-            note("a written URL was not marked stale", error, of: id)
+            context.note("a written URL was not marked stale", error, of: id)
         }
     }
 }
 
-/// One write on its way to its origin, and the answer on its way back.
+/// A write on its way to its origin, and the answer on its way back.
 private struct PassedWriteRun: Sendable {
     /// The end of a part of the run.
     private enum End {
@@ -285,7 +285,7 @@ private struct PassedWriteRun: Sendable {
             }
             // The origin may have done it.
             if isSent.isUp, !error.isConnectFailure, !write.isSafe {
-                await context.noteWritten(write.url, write.scope)
+                await PassedWrites(context: context).noteWritten(write.url, write.scope)
             }
             guard !Task.isCancelled else { return context.isDraining ? .daemonEnds : nil }
             return problem(error)
@@ -344,7 +344,7 @@ private struct PassedWriteRun: Sendable {
         states.notePage(head, from: write.url, of: origin)
         states.noteRest(of: origin.name, for: write.scope.scope, head)
         if !write.isSafe, (200..<400).contains(reply.status) {
-            await context.noteWritten(write.url, write.scope)
+            await PassedWrites(context: context).noteWritten(write.url, write.scope)
         }
         return nil
     }

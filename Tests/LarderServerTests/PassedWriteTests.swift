@@ -261,7 +261,7 @@ struct PassedWriteTests {
         }
     }
 
-    @Test("The origin's own credential is sent, and one of the client beside it is refused")
+    @Test("The origin's own credential is sent, and another one of the client is refused")
     func credentials() async throws {
         let adjust: (inout OriginSettings) -> Void = { settings in
             settings.headers.append("Authorization", "Bearer own")

@@ -44,7 +44,7 @@ expect_match "both ways to begin are named where no daemon answers" \
     "$(nowhere=$work/nowhere
         mkdir -p "$nowhere" && chmod 0711 "$work" && chmod 0777 "$nowhere"
         unshare --mount bash -c 'mount -t tmpfs none /run
-            XDG_RUNTIME_DIR=$1 setpriv --reuid=64021 --regid=64021 --clear-groups "$2" status 2>&1
+            HOME=$1 XDG_RUNTIME_DIR=$1 setpriv --reuid=64021 --regid=64021 --clear-groups "$2" status 2>&1
             echo "exit $?"' - "$nowhere" "$bin/cachectl" </dev/null | tr '\n' ' ')"
 
 # advised MODE GID: what another user is told of a socket with these rights at the system's path.

@@ -120,12 +120,12 @@ expect_equal "a PUT makes a file" "201 one" "$status $(cat "$www/dav/a.txt")"
 raw GET /dav/a.txt
 raw GET /dav/a.txt --header 'Larder-Policy: cache-only'
 expect_match "which is cached" '^larder; hit; ttl=' "$(header Cache-Status)"
-absolute PUT "$origin/dav/a.txt" --data-binary two
+absolute PUT "$origin/dav/a.txt" --data-binary second
 expect_equal "another replaces it" 204 "$status"
 raw GET /dav/a.txt --header 'Larder-Policy: cache-only'
 expect_equal "what is cached is stale then" "larder; hit one" "$(header Cache-Status) $(cat "$work/body")"
 raw GET /dav/a.txt --header 'Larder-Policy: cache-first'
-expect_equal "and is read again" "two" "$(cat "$work/body")"
+expect_equal "and is read again" "second" "$(cat "$work/body")"
 raw OPTIONS /dav/a.txt
 expect_equal "OPTIONS is the origin's" 204 "$status"
 raw DELETE /dav/a.txt
