@@ -35,6 +35,7 @@ class Script:
             exchange = self.exchanges[index]
             self.compare(index, exchange.get("request", {}), request)
             self.served += 1
+            print("served", self.served, flush=True)
             steps: List[Dict[str, Any]] = exchange["answer"]
             return steps
 

@@ -1,0 +1,381 @@
+"""Connections, requests and answers, without I/O of their own.
+
+The code is written once, as coroutines. The asyncio client awaits them. The functions of the
+blocking client's connections never wait, so that client runs a coroutine in one step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import threading
+import uuid
+import weakref
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Protocol, Tuple, Union
+from urllib.parse import quote, urlencode
+
+from ._http import AnswerReader, BrokenAnswer, LineReader, request_head
+from ._problem import CutOff, NoDaemon, Problem, cut_off, no_daemon
+
+Duration = Union[str, float, None]
+Body = Union[None, bytes, Iterable[bytes]]
+Members = Mapping[str, Any]
+REPORT_TIME, CONNECT_TIME = 60.0, 10.0
+PAUSE_MIN, PAUSE_MAX = 0.1, 5.0
+IDLE_MAX = 16
+SYSTEM_SOCKET = "/run/larder/api.sock"
+
+
+def socket_paths(path: Optional[str], environment: Mapping[str, str] = os.environ) -> List[str]:
+    """The sockets to try, in this order."""
+    path = path or environment.get("LARDER_SOCKET")
+    if path or os.getuid() == 0:
+        return [path or SYSTEM_SOCKET]
+    runtime = environment.get("XDG_RUNTIME_DIR", "")
+    cache = environment.get("XDG_CACHE_HOME", "")
+    runtime = runtime if runtime.startswith("/") else f"/run/user/{os.getuid()}"
+    cache = cache if cache.startswith("/") else os.path.join(environment.get("HOME", "/"), ".cache")
+    return [f"{runtime}/larder/api.sock", f"{cache}/larder/api.sock", SYSTEM_SOCKET]
+
+
+def seconds(value: Duration, default: float = 0.0) -> float:
+    if value is None or isinstance(value, (int, float)):
+        return default if value is None else value
+    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86400.0)):
+        if value.endswith(unit) and value[: -len(unit)].isdigit():
+            return int(value[: -len(unit)]) * factor
+    raise ValueError(f"{value!r} is not a duration: give seconds, or a text such as '10s'")
+
+
+def duration(value: Duration) -> Optional[str]:
+    """The duration as the daemon reads it."""
+    return f"{max(0, round(value * 1000))}ms" if isinstance(value, (int, float)) else value
+
+
+def given(members: Members) -> Dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def path_of(kind: str, id: str) -> str:
+    return f"/v1/{kind}/{quote(id, safe='')}"
+
+
+class Connection(Protocol):
+    pid: int
+
+    async def send(self, data: bytes) -> None: ...
+    async def receive(self, timeout: Optional[float]) -> bytes: ...
+    def is_usable(self) -> bool: ...
+    def interrupt(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Answer:
+    """The answer to one request. When its body was read, its connection can be used again."""
+
+    def __init__(self, core: Core, connection: Connection, method: str, timeout: Optional[float]):
+        self.reader = AnswerReader(method)
+        self.connection, self.timeout = connection, timeout
+        self.headers = self.reader.headers
+        self._core: Optional[Core] = core
+
+    async def _receive(self) -> None:
+        try:
+            data = await self.connection.receive(self.timeout)
+            self.reader.feed(data) if data else self.reader.end()
+        except TimeoutError:
+            self.close()
+            raise cut_off(f"larderd sent nothing for {self.timeout} s.") from None
+        except (OSError, BrokenAnswer) as error:
+            self.close()
+            raise cut_off(f"The answer of larderd was cut off: {error}.") from error
+        except BaseException:
+            self.close()
+            raise
+
+    async def head(self) -> None:
+        while not self.reader.has_head:
+            await self._receive()
+
+    async def chunk(self) -> bytes:
+        """The next bytes of the body; none at its end."""
+        while True:
+            data = self.reader.take()
+            if data:
+                return data
+            if self.reader.is_complete:
+                core, self._core = self._core, None
+                if core and not (self.reader.keeps_alive and core.keep(self.connection)):
+                    self.connection.close()
+                return b""
+            await self._receive()
+
+    async def body(self) -> bytes:
+        parts: List[bytes] = []
+        while not parts or parts[-1]:
+            parts.append(await self.chunk())
+        return b"".join(parts)
+
+    async def drain(self) -> None:
+        """Reads what follows the last frame."""
+        try:
+            await self.body()
+        except Problem:
+            pass
+
+    async def problem(self) -> Problem:
+        body = await self.body()
+        try:
+            if self.headers.get("content-type", "").startswith("application/problem+json"):
+                return Problem.of(json.loads(body))
+        except ValueError:
+            pass
+        detail, status = f"The answer has the status {self.reader.status}.", self.reader.status
+        members = {"type": "urn:larder:origin-status", "detail": detail, "origin_status": status}
+        return Problem.of({**members, "body": body[:65536].decode("utf-8", "replace")})
+
+    def close(self) -> None:
+        core, self._core = self._core, None
+        if core:
+            self.connection.interrupt()
+            self.connection.close()
+
+
+class Frames:
+    """The frames of an answer: objects with their lines."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self._lines = LineReader()
+
+    async def next(self) -> Tuple[Dict[str, Any], bytes]:
+        while True:
+            line = self._lines.next()
+            if line is None:
+                data = await self.answer.chunk()
+                if not data:
+                    raise cut_off("The stream of larderd ended without its last frame.")
+                self._lines.feed(data)
+                continue
+            try:
+                frame = json.loads(line)
+            except ValueError as error:
+                self.answer.close()
+                raise Problem("urn:larder:bad-answer", f"A frame is not JSON: {error}.") from error
+            if isinstance(frame, dict):
+                return frame, line
+
+
+class Core:
+    """A client of the daemon at `socket`; nothing is opened before the first request.
+
+    `name` is the name of the client in its own changes; without it, a unique one.
+    """
+
+    def __init__(
+        self, socket: Optional[str] = None, account: Optional[str] = None, name: Optional[str] = None
+    ) -> None:
+        self.account = account
+        self._given_name = name
+        self._paths = socket_paths(socket)
+        self._closed = threading.Event()
+        # Closes what ends with this client.
+        self._at_close: List[Callable[[], Any]] = []
+        self._begin()
+        _clients.add(self)
+
+    def _begin(self) -> None:
+        """Begins with an empty pool and a name of its own, as a child of a fork has to."""
+        self.name = self._given_name or str(uuid.uuid4())
+        self._lock = threading.Lock()
+        self._idle: List[Connection] = []
+        self._live: weakref.WeakSet[Connection] = weakref.WeakSet()
+
+    # What the two clients do differently.
+
+    def _connect(self, path: str) -> Connection:
+        raise NotImplementedError
+
+    async def _pause(self, time: float) -> None:
+        raise NotImplementedError
+
+    async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed.is_set()
+
+    def _close(self) -> None:
+        self._closed.set()
+        with self._lock:
+            idle, self._idle = self._idle, []
+            live = list(self._live)
+        for connection in live:
+            connection.interrupt()
+        for connection in idle:
+            connection.close()
+        for close in self._at_close:
+            close()
+
+    def keep(self, connection: Connection) -> bool:
+        """Whether the connection is kept for the next request."""
+        with self._lock:
+            if self.is_closed or len(self._idle) >= IDLE_MAX or connection.pid != os.getpid():
+                return False
+            self._idle.append(connection)
+            return True
+
+    async def _open(self, fresh: bool) -> Tuple[Connection, bool]:
+        """A connection, and whether it was used before."""
+        if self.is_closed:
+            raise Problem("urn:larder:client-closed", "The client is closed.")
+        while not fresh:
+            with self._lock:
+                old = self._idle.pop() if self._idle else None
+            if old is None:
+                break
+            if old.is_usable():
+                return old, True
+            old.close()
+        waited, pause = 0.0, 0.01
+        while True:
+            failures = []
+            for path in self._paths:
+                try:
+                    connection = self._connect(path)
+                except BlockingIOError:
+                    # A daemon listens, and its backlog is full.
+                    break
+                except OSError as error:
+                    failures.append(f"{path} ({error.strerror or error})")
+                    continue
+                # Another daemon has another cache and queue, so the choice stays.
+                self._paths = [path]
+                with self._lock:
+                    self._live.add(connection)
+                return connection, False
+            else:
+                raise no_daemon(", ".join(failures))
+            if waited >= CONNECT_TIME:
+                raise Problem("urn:larder:overloaded", "Too many connections wait at the socket.")
+            await self._pause(pause)
+            waited, pause = waited + pause, pause * 2
+
+    async def request(
+        self, method: str, path: str, query: Optional[Members] = None, body: Body = None,
+        headers: Optional[Members] = None, timeout: Optional[float] = REPORT_TIME,
+    ) -> Answer:  # fmt: skip
+        """Sends a request and reads the head of its answer; raises the problem of a refusal."""
+        fields = {"Larder-Client": self.name, "Accept": "application/jsonl", **given(headers or {})}
+        repeats = body is None or isinstance(body, bytes)
+        if isinstance(body, bytes) or method != "GET" and body is None:
+            fields["Content-Length"] = str(len(body or b""))
+        elif body is not None:
+            fields["Transfer-Encoding"] = "chunked"
+        if "If-Match" in fields or method == "POST" and path not in ("/v1/fetch", "/v1/watch"):
+            repeats = False
+        parameters = urlencode(given(query or {}), quote_via=quote)
+        head = request_head(method, f"{path}?{parameters}" if parameters else path, fields)
+        while True:
+            connection, is_used = await self._open(fresh=not repeats)
+            answer = Answer(self, connection, method, timeout)
+            try:
+                await self._send(answer, head, body)
+                await answer.head()
+            except CutOff:
+                # The daemon may have closed the connection before it got the request.
+                if not is_used or answer.reader.has_bytes:
+                    raise
+                repeats = False
+                continue
+            if answer.reader.status >= 300:
+                raise await answer.problem()
+            return answer
+
+    async def _send(self, answer: Answer, head: bytes, body: Body) -> None:
+        send = answer.connection.send
+        try:
+            if body is None or isinstance(body, bytes):
+                await send(head + (body or b""))
+                return
+            await send(head)
+            for part in body:
+                if part:
+                    await send(b"%x\r\n%b\r\n" % (len(part), part))
+            await send(b"0\r\n\r\n")
+        except OSError:
+            # The daemon may have refused the body: its answer says why.
+            await answer.head()
+        except BaseException:
+            answer.close()
+            raise
+
+    async def command(
+        self, method: str, path: str, members: Members, timeout: Optional[float] = REPORT_TIME
+    ) -> Answer:
+        body = json.dumps(given(members)).encode()
+        fields = {"Content-Type": "application/json"}
+        return await self.request(method, path, None, body, fields, timeout)
+
+    async def report(
+        self, method: str, path: str, query: Optional[Members] = None,
+        members: Optional[Members] = None, timeout: float = REPORT_TIME,
+    ) -> Any:  # fmt: skip
+        """The JSON of an answer; None without one."""
+        if members is None:
+            answer = await self.request(method, path, query, timeout=timeout)
+        else:
+            answer = await self.command(method, path, members, timeout)
+        body = await answer.body()
+        try:
+            return json.loads(body) if body.strip() else None
+        except ValueError as error:
+            raise Problem("urn:larder:bad-answer", f"An answer is not JSON: {error}.") from error
+
+    async def pages(self, path: str, query: Members) -> List[Any]:
+        """The items of all pages of a list."""
+        items: List[Any] = []
+        wanted = {"account": self.account, "limit": 1000, **query}
+        while True:
+            page = await self.report("GET", path, wanted)
+            items += page["items"]
+            wanted["cursor"] = page["next"]
+            if page["next"] is None:
+                return items
+
+
+class Resumption:
+    """When a stream connects again."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.failures = 0
+        self.was_connected = False
+
+    def spoke(self) -> None:
+        self.failures, self.was_connected = 0, True
+
+    def check(self, error: Problem) -> None:
+        """Raises an error after which no other try makes sense."""
+        # Without a daemon from the start, the text tells how to begin.
+        is_new = isinstance(error, NoDaemon) and not self.was_connected
+        if is_new or not error.retryable:
+            raise error
+
+    async def wait(self) -> None:
+        longest = min(PAUSE_MAX, PAUSE_MIN * 2 ** min(self.failures, 10))
+        self.failures += 1
+        await self._core._pause(random.uniform(PAUSE_MIN, longest))
+
+
+_clients: weakref.WeakSet[Core] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for client in list(_clients):
+        client._begin()
+
+
+os.register_at_fork(after_in_child=_forked)

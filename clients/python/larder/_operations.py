@@ -1,0 +1,467 @@
+"""The operations of both clients, as coroutines."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import time
+import uuid
+from typing import (
+    IO, TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List, Mapping, Optional, Sequence,
+    Type, TypedDict, TypeVar, Union,
+)  # fmt: skip
+
+from ._core import Answer, Core, Duration, Frames, Members, Resumption
+from ._core import duration, given, path_of, seconds
+from ._model import Credential, Deleted, Entry, Failure, Receipt, entry_of_headers
+from ._problem import CutOff, Invalid, Problem, TooLate
+from ._streams import FetchStream, FollowStream, WatchStream
+from ._wire import CredentialReport, ModifierConflict, ModifierReport, PinItem
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Content = Union[bytes, str, IO[bytes], Iterable[bytes]]
+Path = Union[str, "os.PathLike[str]"]
+SETTLED = ("confirmed", "failed", "cancelled", "dropped")
+BLOCK = 1 << 18
+
+
+class FetchOptions(TypedDict, total=False):
+    policy: Optional[str]
+    """Says when the network is asked."""
+    network_wait: Duration
+    """Time for which a cached entry is held back."""
+    timeout: Duration
+    headers: Mapping[str, str]
+    """Header fields for the origin."""
+    partial: bool
+
+
+class WriteOptions(TypedDict, total=False):
+    request: Members
+    """The request to the origin: method, url, and headers, body, body_text, body_b64."""
+    id: str
+    lane: str
+    depends_on: Sequence[str]
+    hold: Duration
+    expires: Duration
+    max_attempts: int
+    after_unknown: str
+    if_match: str
+    on_conflict: str
+
+
+class WriteState:
+    """A write: its state and its report, as last heard."""
+
+    def __init__(self, core: Core, receipt: Members) -> None:
+        self._core = core
+        self.write_id: str = receipt["id"]
+        self.state: str = receipt["state"]
+        """Such as `queued`, `confirmed`, `failed`; a state of a newer daemon is kept as text."""
+        self.report: Optional[ModifierReport] = None
+
+    @property
+    def id(self) -> str:
+        return self.write_id
+
+    @property
+    def is_settled(self) -> bool:
+        return self.state in SETTLED
+
+    @property
+    def answer(self) -> Optional[Members]:
+        """The last answer of the origin: `status`, `headers`, `body`."""
+        return self.report.get("answer") if self.report else None
+
+    @property
+    def conflict(self) -> List[ModifierConflict]:
+        """What another device has changed too: `base`, `mine` and `theirs` of each target."""
+        return self.report.get("conflict", []) if self.report else []
+
+    @property
+    def problem(self) -> Optional[Problem]:
+        """Why it failed; None in other states."""
+        if self.state != "failed":
+            return None
+        detail = f"The write {self.write_id} failed ({self.report and self.report['reason']})."
+        answer = self.answer or {}
+        members = {"type": "urn:larder:origin-status", "detail": detail, "body": answer.get("body")}
+        hint = "Retry it, or drop it."
+        return Problem.of({**members, "hint": hint, "origin_status": answer.get("status")})
+
+    async def _refresh(self, wait: Duration = None) -> None:
+        """Asks for the state, with `wait` after it is settled or the time is over."""
+        path, query = path_of("modifiers", self.write_id), {"wait": duration(wait)}
+        report = await self._core.report("GET", path, query, timeout=seconds(wait) + 60)
+        self.report, self.state = report, report["state"]
+
+    async def _wait(self, timeout: Optional[float] = None) -> bool:
+        """Waits until it is settled, also over restarts of the daemon; returns whether it is."""
+        end = None if timeout is None else time.monotonic() + timeout
+        resumption = Resumption(self._core)
+        resumption.spoke()
+        while True:
+            rest = 60.0 if end is None else max(0.0, end - time.monotonic())
+            try:
+                await self._refresh(min(rest, 60.0))
+                resumption.spoke()
+                if self.is_settled or not rest:
+                    return self.is_settled
+            except Problem as error:
+                resumption.check(error)
+                if not rest:
+                    raise
+                await resumption.wait()
+
+    async def _act(self, action: str) -> None:
+        members = {"action": action, "ids": [self.write_id], "account": self._core.account}
+        page = await self._core.report("POST", "/v1/modifiers/actions", None, members)
+        result = page["items"][0]
+        if result.get("problem"):
+            raise Problem.of(result["problem"])
+        self.state = result.get("state") or "dropped"
+
+    async def _cancel(self) -> None:
+        """Takes it back; raises TooLate if the origin may have applied it."""
+        await self._act("cancel")
+
+    async def _retry(self) -> None:
+        """Sends it again."""
+        await self._act("retry")
+
+    async def _drop(self) -> None:
+        """Forgets it after it has failed."""
+        await self._act("drop")
+
+    async def _discard(self) -> None:
+        """Gives it up, although the origin may have applied it."""
+        await self._act("discard")
+
+    async def _resolve(self, keep: str) -> None:
+        """Ends a conflict: `mine` sends it over the value of the origin, `theirs` cancels it."""
+        await self._act({"mine": "retry", "theirs": "cancel"}[keep])
+
+
+class ItemState(WriteState):
+    """A created thing, and the write that creates it."""
+
+    name = ""
+
+    @property
+    def id(self) -> str:
+        """The id of the thing: temporary, and real after the origin gave one. Both can be used."""
+        return self.report["targets"][-1]["id"] if self.report else self.name
+
+    @property
+    def placeholder(self) -> str:
+        """Text for the real id in URLs and JSON bodies of other writes."""
+        return "{{id:" + self.name + "}}"
+
+
+W = TypeVar("W", bound=WriteState)
+I = TypeVar("I", bound=ItemState)
+
+
+class Operations(Core, Generic[W, I]):
+    """Reads and writes of the daemon."""
+
+    _write_type: Type[W]
+    _item_type: Type[I]
+
+    def _members(self, members: Members) -> Dict[str, Any]:
+        members = {"account": self.account, **members}
+        for name in ("network_wait", "timeout", "heartbeat", "hold", "expires"):
+            if name in members:
+                members[name] = duration(members[name])
+        return members
+
+    def _fetch(self, url: str, **options: Unpack[FetchOptions]) -> FetchStream:
+        """The views of a URL: the cached entry, then the network's word."""
+        return FetchStream(self, self._members({"url": url, **options}))
+
+    def _follow(
+        self, url: str, *, heartbeat: Duration = None, **options: Unpack[FetchOptions]
+    ) -> FollowStream:
+        """The views of a URL, now and after each change; it goes on over restarts of the daemon."""
+        members = {"url": url, "follow": True, "heartbeat": heartbeat, **options}
+        return FollowStream(self, self._members(members))
+
+    def _watch(
+        self, *, prefix: Union[str, Sequence[str], None] = None, ids: Optional[Sequence[str]] = None,
+        types: Optional[Sequence[str]] = None, since: Optional[int] = None, initial: bool = False,
+        heartbeat: Duration = None,
+    ) -> WatchStream:  # fmt: skip
+        """The changes of entries, entities, writes and origins; it goes on over restarts."""
+        members = {"ids": ids, "types": types, "since": since, "heartbeat": heartbeat}
+        members["prefixes"] = [prefix] if isinstance(prefix, str) else prefix
+        return WatchStream(self, self._members({**members, "initial": initial or None}))
+
+    async def _get(self, url: str, **options: Unpack[FetchOptions]) -> Entry:
+        """The entry of a URL with its body, or what is stored under another id.
+
+        Without an entry to return, raises the problem. The default policy is `network-first`.
+        """
+        if not _is_url(url):
+            answer = await self.request("GET", path_of("entries", url), {"account": self.account})
+            return entry_of_headers(url, answer.headers, await answer.body())
+        options["policy"] = policy = options.get("policy") or "network-first"
+        takes_first = policy != "cache-then-network" and options.get("network_wait")
+        stream = self._fetch(url, **options)
+        entry: Optional[Entry] = None
+        problem = Problem("urn:larder:bad-answer", "A fetch has no snapshot.")
+        try:
+            async for view in stream:
+                if isinstance(view, Entry):
+                    entry = view
+                    if takes_first and view.source == "cache":
+                        break
+                elif isinstance(view, Failure):
+                    problem = view.problem
+                elif isinstance(view, Deleted):
+                    members = {**view.frame, "type": "urn:larder:deleted", "detail": f"{url} is gone."}
+                    entry, problem = None, Problem.of(members)
+        finally:
+            stream.close()
+        if entry is None:
+            raise problem
+        return entry
+
+    async def _save(self, url: str, path: Path, *, policy: Optional[str] = None) -> int:
+        """Writes the exact bytes of a URL or of a stored id to a file, and returns their number.
+
+        The file gets its name when all bytes are on disk.
+        """
+        target, query = path_of("entries", url), {"account": self.account}
+        if _is_url(url):
+            target, query = "/v1/get", {"url": url, "policy": policy, **query}
+        try:
+            answer = await self.request("GET", target, query, timeout=None)
+        except Problem as problem:
+            if "raw_href" not in problem.members:
+                raise
+            # The daemon refuses to store the answer, and passes it through.
+            fields = {"Cache-Control": "no-store", "Larder-Account": self.account}
+            href = problem.members["raw_href"]
+            answer = await self.request("GET", href, headers=fields, timeout=None)
+        size, download = 0, _Download(path)
+        try:
+            while True:
+                data = await answer.chunk()
+                if not data:
+                    break
+                await self._call(download.file.write, data)
+                size += len(data)
+            await self._call(download.finish)
+        finally:
+            answer.close()
+            download.close()
+        return size
+
+    async def _put(
+        self, id: str, content: Content, *, content_type: str = "application/octet-stream",
+        ttl: Duration = None, pin: bool = False, if_match: Optional[str] = None,
+        only_new: bool = False,
+    ) -> Receipt:  # fmt: skip
+        """Stores bytes, a file or chunks under an id; they are on disk when it returns."""
+        if isinstance(content, str):
+            content = content.encode()
+        elif hasattr(content, "read"):
+            content = _blocks(content)
+        new = "*" if only_new else None
+        fields = {"Content-Type": content_type, "If-Match": if_match, "If-None-Match": new}
+        query = {"ttl": duration(ttl), "pin": "true" if pin else None, "account": self.account}
+        return await self._stored("PUT", id, query, content, fields)
+
+    async def _delete(self, id: str, *, if_match: Optional[str] = None) -> Receipt:
+        """Removes stored bytes, or forgets an origin's answer."""
+        fields = {"If-Match": if_match}
+        return await self._stored("DELETE", id, {"account": self.account}, None, fields)
+
+    async def _stored(
+        self, method: str, id: str, query: Members, body: Any, fields: Members
+    ) -> Receipt:
+        answer = await self.request(method, path_of("entries", id), query, body, fields, None)
+        await answer.body()
+        rev = answer.headers.get("larder-rev")
+        is_new = answer.reader.status == 201
+        return Receipt(is_new, answer.headers.get("etag"), int(rev) if rev else None)
+
+    async def _entries(
+        self, prefix: Optional[str] = None, *, origin: Optional[str] = None
+    ) -> List[Dict[str, Any]]:
+        """Entries without their bytes."""
+        return await self.pages("/v1/entries", {"prefix": prefix, "origin": origin})
+
+    async def _pin(self, id: str, *, wait: Duration = None) -> Optional[PinItem]:
+        """Pins an entry, which is then never evicted. None: it was pinned before."""
+        query = {"wait": duration(wait), "account": self.account}
+        time = seconds(wait) + 60
+        pin: Optional[PinItem] = await self.report("PUT", path_of("pins", id), query, timeout=time)
+        return pin
+
+    async def _unpin(self, id: str) -> None:
+        """Makes a pinned entry an ordinary one."""
+        await self.report("DELETE", path_of("pins", id), {"account": self.account})
+
+    async def _pins(self) -> List[PinItem]:
+        """The pins."""
+        return await self.pages("/v1/pins", {})
+
+    async def _modify(
+        self, target: str, *, merge: Optional[Members] = None, put: Any = None,
+        patch: Optional[Sequence[Members]] = None, set: Optional[Members] = None,
+        add: Optional[Members] = None, list_add: Optional[Members] = None,
+        list_remove: Optional[Members] = None, delete: bool = False,
+        **options: Unpack[WriteOptions],
+    ) -> W:  # fmt: skip
+        """Changes a URL, an entity or a stored id: here now, at its origin as soon as possible.
+
+        Effects other than one of put, merge, patch and delete need the option `request`.
+        """
+        values = {"put": put, "merge": merge, "patch": patch, "set": set and {"set": set}}
+        values.update({"add": add, "list_add": list_add, "list_remove": list_remove})
+        effects = [{"type": name, "value": value} for name, value in given(values).items()]
+        if delete or not effects:
+            effects.append({"type": "delete" if delete else "none"})
+        one = {"effect": effects[0]} if len(effects) == 1 else {"effects": effects}
+        return await self._write([{"target": {"id": target}, **one}], **options)
+
+    async def _write(self, changes: Sequence[Members], **options: Unpack[WriteOptions]) -> W:
+        """Changes several targets in one write, as `POST /v1/modifiers` has it."""
+        return self._write_type(self, await self._accept(changes, options))
+
+    async def _accept(self, changes: Sequence[Members], options: Members) -> Any:
+        # The same id makes a repeated request the same write.
+        members = self._members({"id": str(uuid.uuid4()), "changes": changes, **options})
+        try:
+            return await self.report("POST", "/v1/modifiers", None, members)
+        except CutOff:
+            return await self.report("POST", "/v1/modifiers", None, members)
+
+    async def _create(
+        self, url: str, value: Members, *, into: Optional[str] = None, key: str = "id",
+        **options: Unpack[WriteOptions],
+    ) -> I:  # fmt: skip
+        """Creates a thing with a POST to a URL. It shows now, in the list at the pointer `into`.
+
+        `key` is the member that has the id of a row.
+        """
+        name = f"tmp:{uuid.uuid4()}"
+        more = {"request": {"method": "POST", "url": url, "body": value}, **options}
+        effect = {"type": "list_add", "value": {into or "": [{**value, key: name}]}}
+        row = {"target": {"id": url}, "effect": effect}
+        thing = {"target": {"id": name}, "effect": {"type": "put", "value": value}}
+        try:
+            receipt = await self._accept([thing if into is None else row], more)
+        except Invalid as problem:
+            if into is None or name not in problem.detail:
+                raise
+            # Without rules that make the row an entity, the thing is what Location names.
+            receipt = await self._accept([row, thing], more)
+        item = self._item_type(self, receipt)
+        item.name = name
+        await item._refresh()
+        return item
+
+    async def _writes(self, state: Optional[str] = None) -> List[W]:
+        """The writes that wait and those that failed; or those in a state."""
+        writes = []
+        for report in await self.pages("/v1/modifiers", {"state": state}):
+            writes.append(self._write_type(self, report))
+            writes[-1].report = report
+        return writes
+
+    async def _conflicts(self) -> List[W]:
+        """The writes that wait because another device has changed the same."""
+        return await self._writes("conflict")
+
+    async def _credential(self, origin: str) -> CredentialReport:
+        """The credential of this client's account at an origin, without its value."""
+        query = {"account": self.account}
+        report: CredentialReport = await self.report("GET", _credential_path(origin), query)
+        return report
+
+    async def _set_credential(
+        self, origin: str, credential: Credential, *, lease: Optional[str] = None
+    ) -> CredentialReport:
+        """Sets the credential of this client's account at an origin."""
+        members = {**credential.members(), "account": self.account, "lease": lease}
+        path = _credential_path(origin)
+        report: CredentialReport = await self.report("PUT", path, None, members)
+        return report
+
+    async def _renew(self, origin: str, renew: Callable[[str], Any]) -> None:
+        """Renews the credential each time that the daemon asks, until the client is closed."""
+        resumption = Resumption(self)
+        resumption.spoke()
+        while not self.is_closed:
+            try:
+                await self._renew_once(origin, renew)
+                resumption.spoke()
+            except Problem as error:
+                if not self.is_closed:
+                    resumption.check(error)
+                    await resumption.wait()
+
+    async def _renew_once(self, origin: str, renew: Callable[[str], Any]) -> None:
+        path, query = _credential_path(origin) + "/renewal", {"account": self.account}
+        answer = await self.request("POST", path, query, timeout=None)
+        try:
+            order, _ = await Frames(answer).next()
+            try:
+                credential = await self._call(renew, order["reason"])
+            except Exception as error:
+                # The connection closes, and the daemon asks the next program.
+                logging.getLogger("larder").exception("renewal of a credential failed")
+                raise Problem("urn:larder:not-renewed", repr(error), retryable=True) from error
+            try:
+                await self._set_credential(origin, credential, lease=order["lease"])
+            except TooLate:
+                pass  # Another program was asked meanwhile, or the user has logged in.
+            await answer.drain()
+        finally:
+            answer.close()
+
+    async def _status(self) -> Dict[str, Any]:
+        """The state of the daemon."""
+        status: Dict[str, Any] = await self.report("GET", "/v1/status")
+        return status
+
+
+def _is_url(text: str) -> bool:
+    return text.startswith(("http://", "https://"))
+
+
+def _credential_path(origin: str) -> str:
+    return path_of("origins", origin) + "/credential"
+
+
+def _blocks(file: Any) -> Iterable[bytes]:
+    return iter(lambda: file.read(BLOCK), b"")
+
+
+class _Download:
+    """A temporary file that gets its name when it is complete."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = os.path.abspath(path)
+        handle, self.temporary = tempfile.mkstemp(prefix=".larder-", dir=os.path.dirname(self.path))
+        mask = os.umask(0)
+        os.umask(mask)
+        os.fchmod(handle, 0o666 & ~mask)
+        self.file = os.fdopen(handle, "wb")
+
+    def finish(self) -> None:
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        os.replace(self.temporary, self.path)
+
+    def close(self) -> None:
+        self.file.close()
+        try:
+            os.unlink(self.temporary)
+        except FileNotFoundError:
+            pass

@@ -1,0 +1,185 @@
+"""The streams of fetch, follow and watch, and when they connect again."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Generic, List, Optional, TypeVar
+
+from ._core import PAUSE_MAX, REPORT_TIME, Core, Frames, Members, Resumption, given, seconds
+from ._model import EVENTS, Deleted, Event, Failure, Other, Reset, Unchanged, View, entry_of_frame
+from ._problem import Gone, Problem, cut_off
+
+T = TypeVar("T")
+HEARTBEAT = 15.0
+
+
+class AsyncStream(Generic[T]):
+    """The items of a stream. The connection closes with the loop's end, or with `close`."""
+
+    path = ""
+
+    def __init__(self, core: Core, command: Members) -> None:
+        self.core, self.command = core, given(command)
+        self.is_closed = False
+        self.resumption = Resumption(core)
+        self.frames: Optional[Frames] = None
+        self.items: List[T] = []
+        # Without a frame for three heartbeats, the connection is lost.
+        self.silence: Optional[float] = 3 * seconds(command.get("heartbeat"), HEARTBEAT)
+        self.head_time: Optional[float] = REPORT_TIME
+
+    def __aiter__(self) -> AsyncStream[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        while not self.items and not self.is_closed and not self.core.is_closed:
+            try:
+                if self.frames is None:
+                    answer = await self.core.command("POST", self.path, self.command, self.head_time)
+                    answer.timeout = self.silence
+                    self.frames = Frames(answer)
+                frame, line = await self.frames.next()
+                self.resumption.spoke()
+                await self.take(frame, line)
+            except Problem as error:
+                self._drop()
+                if self.is_closed or self.core.is_closed:
+                    break
+                await self.failed(error)
+        if not self.items:
+            raise StopAsyncIteration
+        return self.items.pop(0)
+
+    async def take(self, frame: Dict[str, Any], line: bytes) -> None:
+        raise NotImplementedError
+
+    async def failed(self, error: Problem) -> None:
+        """After a break: raises, or waits before the next connection."""
+        raise NotImplementedError
+
+    def _drop(self) -> None:
+        frames, self.frames = self.frames, None
+        if frames:
+            frames.answer.close()
+
+    def close(self) -> None:
+        """Ends the iteration, also that of another thread or task."""
+        self.is_closed = True
+        frames = self.frames
+        if frames:
+            frames.answer.close()
+
+    __del__ = close
+
+
+class WatchStream(AsyncStream[Event]):
+    path = "/v1/watch"
+
+    async def take(self, frame: Dict[str, Any], line: bytes) -> None:
+        kind = frame.get("type")
+        if frame.get("initial_done"):
+            self.command["initial"] = None
+        revision = frame.get("dropped_after") if kind == "lagged" else frame.get("rev")
+        # A list that is cut off is asked again, so it has no revision before its end.
+        if not (revision is None or self.command.get("initial") or frame.get("more")):
+            self.command["since"] = revision
+        if kind == "lagged":
+            self._drop()
+        elif kind == "end":
+            raise cut_off("larderd has ended the watch.")
+        elif kind != "heartbeat":
+            self.items.append(EVENTS.get(str(kind), Other)(frame))
+
+    async def failed(self, error: Problem) -> None:
+        if error.type == "urn:larder:since-too-old" and self.command.get("since") is not None:
+            self.command.update(since=None, initial=True)
+            self.items.append(Reset({}))
+        else:
+            self.resumption.check(error)
+            await self.resumption.wait()
+
+
+class FetchStream(AsyncStream[View]):
+    path = "/v1/fetch"
+
+    def __init__(self, core: Core, command: Members) -> None:
+        super().__init__(core, command)
+        # The daemon limits the time of a fetch.
+        limit = command.get("timeout")
+        self.head_time = None if limit is None else seconds(limit) + 10
+        if not command.get("follow"):
+            self.silence = self.head_time
+
+    async def take(self, frame: Dict[str, Any], line: bytes) -> None:
+        kind = frame.get("type")
+        if kind == "snapshot":
+            body: Optional[bytes] = None
+            if "body_href" in frame["entry"]:
+                body = await self._large_body(frame["entry"]["body_href"])
+            self.items.append(entry_of_frame(frame, line, body))
+        elif kind == "unchanged":
+            self.items.append(Unchanged(frame))
+        elif kind == "deleted":
+            self.items.append(Deleted(frame))
+        elif kind == "problem":
+            self.items.append(Failure(Problem.of(frame["problem"])))
+        elif kind == "end":
+            await self.ended(frame)
+
+    async def _large_body(self, path: str) -> bytes:
+        query = None if "?" in path else {"account": self.core.account}
+        return await (await self.core.request("GET", path, query)).body()
+
+    async def ended(self, frame: Members) -> None:
+        self.is_closed = True
+        if self.frames:
+            await self.frames.answer.drain()
+        if frame.get("outcome") == "shutdown":
+            detail = "larderd ended before the network's answer."
+            problem = Problem.of({"type": "urn:larder:shutting-down", "detail": detail})
+            self.items.append(Failure(problem))
+
+    async def failed(self, error: Problem) -> None:
+        self.is_closed = True
+        raise error
+
+
+class FollowStream(FetchStream):
+    shown = -1
+    is_deleted = False
+    is_outage_told = False
+
+    async def take(self, frame: Dict[str, Any], line: bytes) -> None:
+        self.is_outage_told = False
+        kind, revision = frame.get("type"), frame.get("rev", 0)
+        if kind == "snapshot":
+            # An older cached view: the program has a newer one, which is no longer cached.
+            is_older = revision < self.shown and frame.get("source") != "network"
+            if is_older or revision == self.shown:
+                return
+            self.shown, self.is_deleted = revision, False
+        elif kind == "deleted":
+            if self.is_deleted:
+                return
+            self.is_deleted = True
+        await super().take(frame, line)
+
+    async def ended(self, frame: Members) -> None:
+        raise cut_off("larderd has ended the stream.")
+
+    async def failed(self, error: Problem) -> None:
+        if isinstance(error, Gone):
+            # The daemon answers, and the thing may come back.
+            if self.is_deleted:
+                await self.core._pause(PAUSE_MAX)
+            else:
+                self.is_deleted = True
+                self.items.append(Deleted({"type": "deleted", **error.members}))
+            return
+        self.resumption.check(error)
+        is_first = self.resumption.was_connected and self.resumption.failures == 0
+        if is_first or self.is_outage_told:
+            await self.resumption.wait()
+        else:
+            self.is_outage_told = True
+            self.resumption.failures += 1
+            self.items.append(Failure(error))
