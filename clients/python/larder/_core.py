@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Proto
 from urllib.parse import quote, urlencode
 
 from ._http import AnswerReader, BrokenAnswer, LineReader, request_head
-from ._problem import CutOff, NoDaemon, Problem, cut_off, no_daemon
+from ._problem import CutOff, NoDaemon, Problem, bad_answer, cut_off, no_daemon
 
 Duration = Union[str, float, None]
 Body = Union[None, bytes, Iterable[bytes]]
@@ -74,22 +74,19 @@ class Connection(Protocol):
 class Answer:
     """The answer to one request. When its body was read, its connection can be used again."""
 
-    def __init__(self, core: Core, connection: Connection, method: str, timeout: Optional[float]):
+    def __init__(self, core: Core, connection: Connection, method: str, timeout: Optional[float]) -> None:
         self.reader = AnswerReader(method)
-        self.connection, self.timeout = connection, timeout
-        self.headers = self.reader.headers
+        self.connection, self.timeout, self.headers = connection, timeout, self.reader.headers
         self._core: Optional[Core] = core
 
     async def _receive(self) -> None:
         try:
             data = await self.connection.receive(self.timeout)
             self.reader.feed(data) if data else self.reader.end()
-        except TimeoutError:
-            self.close()
-            raise cut_off(f"larderd sent nothing for {self.timeout} s.") from None
         except (OSError, BrokenAnswer) as error:
             self.close()
-            raise cut_off(f"The answer of larderd was cut off: {error}.") from error
+            why = f"nothing for {self.timeout} s" if isinstance(error, TimeoutError) else error
+            raise cut_off(f"The answer of larderd was cut off ({why}).") from error
         except BaseException:
             self.close()
             raise
@@ -124,16 +121,20 @@ class Answer:
         except Problem:
             pass
 
-    async def problem(self) -> Problem:
+    async def json(self) -> Any:
         body = await self.body()
         try:
-            if self.headers.get("content-type", "").startswith("application/problem+json"):
-                return Problem.of(json.loads(body))
-        except ValueError:
-            pass
-        detail, status = f"The answer has the status {self.reader.status}.", self.reader.status
-        members = {"type": "urn:larder:origin-status", "detail": detail, "origin_status": status}
-        return Problem.of({**members, "body": body[:65536].decode("utf-8", "replace")})
+            return json.loads(body) if body.strip() else None
+        except ValueError as error:
+            raise bad_answer(f"An answer of {self.reader.status} is not JSON ({error}).") from error
+
+    async def problem(self) -> Problem:
+        if self.headers.get("content-type", "").startswith("application/problem+json"):
+            return Problem.of(await self.json())
+        body, status = await self.body(), self.reader.status
+        members = {"detail": f"The answer has the status {status}.", "origin_status": status}
+        quoted = body[:65536].decode("utf-8", "replace")
+        return Problem.of({**members, "type": "urn:larder:origin-status", "body": quoted})
 
     def close(self) -> None:
         core, self._core = self._core, None
@@ -145,26 +146,27 @@ class Answer:
 class Frames:
     """The frames of an answer: objects with their lines."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Optional[Answer] = None) -> None:
         self.answer = answer
         self._lines = LineReader()
 
     async def next(self) -> Tuple[Dict[str, Any], bytes]:
         while True:
             line = self._lines.next()
-            if line is None:
-                data = await self.answer.chunk()
-                if not data:
-                    raise cut_off("The stream of larderd ended without its last frame.")
-                self._lines.feed(data)
-                continue
-            try:
-                frame = json.loads(line)
-            except ValueError as error:
-                self.answer.close()
-                raise Problem("urn:larder:bad-answer", f"A frame is not JSON: {error}.") from error
-            if isinstance(frame, dict):
-                return frame, line
+            if line is not None:
+                try:
+                    return dict(json.loads(line)), line
+                except (ValueError, TypeError) as error:
+                    raise bad_answer(f"A frame is not a JSON object ({error}).") from error
+            data = await self.answer.chunk() if self.answer else b""
+            if not data:
+                raise cut_off("The stream of larderd ended without its last frame.")
+            self._lines.feed(data)
+
+    def close(self) -> None:
+        answer, self.answer = self.answer, None
+        if answer:
+            answer.close()
 
 
 class Core:
@@ -176,8 +178,7 @@ class Core:
     def __init__(
         self, socket: Optional[str] = None, account: Optional[str] = None, name: Optional[str] = None
     ) -> None:
-        self.account = account
-        self._given_name = name
+        self.account, self._given_name = account, name
         self._paths = socket_paths(socket)
         self._closed = threading.Event()
         # Closes what ends with this client.
@@ -239,15 +240,14 @@ class Core:
             if old.is_usable():
                 return old, True
             old.close()
-        waited, pause = 0.0, 0.01
-        while True:
+        pause = 0.01
+        while pause < CONNECT_TIME:
             failures = []
             for path in self._paths:
                 try:
                     connection = self._connect(path)
                 except BlockingIOError:
-                    # A daemon listens, and its backlog is full.
-                    break
+                    break  # A daemon listens, and its backlog is full.
                 except OSError as error:
                     failures.append(f"{path} ({error.strerror or error})")
                     continue
@@ -258,10 +258,9 @@ class Core:
                 return connection, False
             else:
                 raise no_daemon(", ".join(failures))
-            if waited >= CONNECT_TIME:
-                raise Problem("urn:larder:overloaded", "Too many connections wait at the socket.")
             await self._pause(pause)
-            waited, pause = waited + pause, pause * 2
+            pause *= 2
+        raise Problem("urn:larder:overloaded", "Too many connections wait at the socket.")
 
     async def request(
         self, method: str, path: str, query: Optional[Members] = None, body: Body = None,
@@ -269,13 +268,13 @@ class Core:
     ) -> Answer:  # fmt: skip
         """Sends a request and reads the head of its answer; raises the problem of a refusal."""
         fields = {"Larder-Client": self.name, "Accept": "application/jsonl", **given(headers or {})}
-        repeats = body is None or isinstance(body, bytes)
-        if isinstance(body, bytes) or method != "GET" and body is None:
-            fields["Content-Length"] = str(len(body or b""))
-        elif body is not None:
+        parts = None if body is None or isinstance(body, bytes) else body
+        if parts is not None:
             fields["Transfer-Encoding"] = "chunked"
-        if "If-Match" in fields or method == "POST" and path not in ("/v1/fetch", "/v1/watch"):
-            repeats = False
+        elif body is not None or method != "GET":
+            fields["Content-Length"] = str(len(body or b""))  # type: ignore[arg-type]
+        repeats = method != "POST" or path in ("/v1/fetch", "/v1/watch")
+        repeats = repeats and parts is None and "If-Match" not in fields
         parameters = urlencode(given(query or {}), quote_via=quote)
         head = request_head(method, f"{path}?{parameters}" if parameters else path, fields)
         while True:
@@ -284,15 +283,15 @@ class Core:
             try:
                 await self._send(answer, head, body)
                 await answer.head()
+                break
             except CutOff:
                 # The daemon may have closed the connection before it got the request.
                 if not is_used or answer.reader.has_bytes:
                     raise
                 repeats = False
-                continue
-            if answer.reader.status >= 300:
-                raise await answer.problem()
-            return answer
+        if answer.reader.status >= 300:
+            raise await answer.problem()
+        return answer
 
     async def _send(self, answer: Answer, head: bytes, body: Body) -> None:
         send = answer.connection.send
@@ -306,8 +305,7 @@ class Core:
                     await send(b"%x\r\n%b\r\n" % (len(part), part))
             await send(b"0\r\n\r\n")
         except OSError:
-            # The daemon may have refused the body: its answer says why.
-            await answer.head()
+            await answer.head()  # The daemon may have refused the body: its answer says why.
         except BaseException:
             answer.close()
             raise
@@ -320,19 +318,9 @@ class Core:
         return await self.request(method, path, None, body, fields, timeout)
 
     async def report(
-        self, method: str, path: str, query: Optional[Members] = None,
-        members: Optional[Members] = None, timeout: float = REPORT_TIME,
-    ) -> Any:  # fmt: skip
-        """The JSON of an answer; None without one."""
-        if members is None:
-            answer = await self.request(method, path, query, timeout=timeout)
-        else:
-            answer = await self.command(method, path, members, timeout)
-        body = await answer.body()
-        try:
-            return json.loads(body) if body.strip() else None
-        except ValueError as error:
-            raise Problem("urn:larder:bad-answer", f"An answer is not JSON: {error}.") from error
+        self, method: str, path: str, query: Optional[Members] = None, timeout: float = REPORT_TIME
+    ) -> Any:
+        return await (await self.request(method, path, query, timeout=timeout)).json()
 
     async def pages(self, path: str, query: Members) -> List[Any]:
         """The items of all pages of a list."""
@@ -349,10 +337,8 @@ class Core:
 class Resumption:
     """When a stream connects again."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self.failures = 0
-        self.was_connected = False
+    def __init__(self, core: Core, was_connected: bool = False) -> None:
+        self._core, self.was_connected, self.failures = core, was_connected, 0
 
     def spoke(self) -> None:
         self.failures, self.was_connected = 0, True
@@ -371,11 +357,4 @@ class Resumption:
 
 
 _clients: weakref.WeakSet[Core] = weakref.WeakSet()
-
-
-def _forked() -> None:
-    for client in list(_clients):
-        client._begin()
-
-
-os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(after_in_child=lambda: [c._begin() for c in list(_clients)])  # type: ignore[func-returns-value]

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, Optional
+from collections import deque
+from typing import Deque, Dict, List, Mapping, Optional
+
+HEAD_MAX = 1 << 20
 
 
 class BrokenAnswer(Exception):
-    """The bytes of an answer that are not HTTP/1.1, or that end too early."""
+    """The bytes of an answer are not HTTP/1.1, or end too early."""
 
 
 def request_head(method: str, target: str, headers: Mapping[str, str]) -> bytes:
     lines = [f"{method} {target} HTTP/1.1", "Host: larder"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
-    text = "\r\n".join(lines)
-    if text.count("\r\n") != len(lines) - 1 or "\n" in text.replace("\r\n", ""):
+    if any("\n" in line or "\r" in line for line in lines):
         raise ValueError("a header field or the target has a line break")
-    return (text + "\r\n\r\n").encode("latin-1")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
 class AnswerReader:
@@ -24,90 +26,77 @@ class AnswerReader:
     def __init__(self, method: str) -> None:
         self.status = 0
         self.headers: Dict[str, str] = {}
-        self.has_head = False
-        self.is_complete = False
+        self.has_bytes = self.has_head = self.is_complete = False
         self.keeps_alive = True
-        self.has_bytes = False
         self._method = method
         self._buffer = bytearray()
         self._body: List[bytes] = []
         # Bytes of the body or of the chunk that are missing; None: until the connection closes.
         self._missing: Optional[int] = None
-        self._is_chunked = False
-        self._in_trailer = False
+        self._is_chunked = self._in_trailer = False
 
     def feed(self, data: bytes) -> None:
         self.has_bytes = True
         if self.has_head and not self._is_chunked:
-            self._plain(data)
+            self._take_plain(data)
             return
         self._buffer += data
         while not self.has_head:
             end = self._buffer.find(b"\r\n\r\n")
             if end < 0:
-                if len(self._buffer) > 1 << 20:
-                    raise BrokenAnswer("the head of the answer does not end")
+                if len(self._buffer) > HEAD_MAX:
+                    raise BrokenAnswer("the head does not end")
                 return
-            head = self._buffer[:end].decode("latin-1")
+            self._read_head(self._buffer[:end].decode("latin-1"))
             del self._buffer[: end + 4]
-            self._read_head(head)
         if self._is_chunked:
-            self._chunks()
-        elif self._buffer or self._missing == 0:
-            rest = bytes(self._buffer)
-            self._buffer.clear()
-            self._plain(rest)
+            self._take_chunks()
+        else:
+            self._take_plain(bytes(self._buffer))
 
     def take(self) -> bytes:
         """The bytes of the body that have arrived since the last call."""
-        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        body = b"".join(self._body)
         self._body.clear()
         return body
 
     def end(self) -> None:
         """The connection has closed."""
         self.keeps_alive = False
-        if self.has_head and self._missing is None and not self._is_chunked:
-            self.is_complete = True
+        self.is_complete = self.is_complete or self.has_head and self._missing is None
         if not self.is_complete:
-            raise BrokenAnswer("the connection ended within the answer")
+            raise BrokenAnswer("the connection ended")
 
     def _read_head(self, head: str) -> None:
         first, *lines = head.split("\r\n")
-        parts = first.split(" ", 2)
-        if len(parts) < 2 or not parts[0].startswith("HTTP/1.") or not parts[1].isdigit():
-            raise BrokenAnswer(f"not an answer of HTTP/1.1: {first[:80]!r}")
-        self.status = int(parts[1])
+        version, status = (first.split(" ", 2) + [""])[:2]
+        if not version.startswith("HTTP/1.") or not status.isdigit():
+            raise BrokenAnswer(f"{first[:80]!r} is not HTTP/1.1")
+        self.status = int(status)
         if self.status < 200:
             return
-        for line in lines:
-            name, _, value = line.partition(":")
-            name, value = name.strip().lower(), value.strip()
-            known = self.headers.get(name)
-            self.headers[name] = value if known is None else f"{known}, {value}"
+        for name, _, value in (line.partition(":") for line in lines):
+            self.headers[name.strip().lower()] = value.strip()
         self.has_head = True
         self.keeps_alive = self.headers.get("connection", "").lower() != "close"
+        length = self.headers.get("content-length", "")
+        self._is_chunked = self.headers.get("transfer-encoding", "").lower() == "chunked"
         if self._method == "HEAD" or self.status in (204, 304):
+            self._missing, self._is_chunked = 0, False
+        elif self._is_chunked:
             self._missing = 0
-        elif self.headers.get("transfer-encoding", "").lower() == "chunked":
-            self._is_chunked, self._missing = True, 0
-        elif "content-length" in self.headers:
-            text = self.headers["content-length"]
-            if not text.isdigit():
-                raise BrokenAnswer(f"the length {text!r} is not a number")
-            self._missing = int(text)
+        elif length.isdigit():
+            self._missing = int(length)
 
-    def _plain(self, data: bytes) -> None:
+    def _take_plain(self, data: bytes) -> None:
         if self._missing is not None:
-            if len(data) > self._missing:
-                self.keeps_alive = False
-                data = data[: self._missing]
+            self.keeps_alive = self.keeps_alive and len(data) <= self._missing
+            data = data[: self._missing]
             self._missing -= len(data)
             self.is_complete = self._missing == 0
-        if data:
-            self._body.append(data)
+        self._body.append(data)
 
-    def _chunks(self) -> None:
+    def _take_chunks(self) -> None:
         buffer, at = self._buffer, 0
         while not self.is_complete:
             if self._missing:
@@ -121,15 +110,14 @@ class AnswerReader:
             end = buffer.find(b"\r\n", at)
             if end < 0:
                 break
-            line = bytes(buffer[at:end])
-            at = end + 2
+            line, at = bytes(buffer[at:end]), end + 2
             if self._in_trailer:
                 self.is_complete = not line
             elif line:  # An empty line ends the chunk before.
                 try:
                     self._missing = int(line.split(b";")[0], 16)
                 except ValueError:
-                    raise BrokenAnswer(f"the size of a chunk is {line[:80]!r}") from None
+                    raise BrokenAnswer(f"{line[:80]!r} is not the size of a chunk") from None
                 self._in_trailer = self._missing == 0
         del buffer[:at]
 
@@ -139,15 +127,16 @@ class LineReader:
 
     def __init__(self) -> None:
         self._parts: List[bytes] = []
-        self._lines: List[bytes] = []
+        self._lines: Deque[bytes] = deque()
 
     def feed(self, data: bytes) -> None:
         first, *lines = data.split(b"\n")
         self._parts.append(first)
-        if lines:
-            whole = [b"".join(self._parts), *lines[:-1]]
-            self._lines += [line for line in whole if line.strip()]
-            self._parts = [lines[-1]]
+        for line in lines:
+            whole = b"".join(self._parts)
+            if whole.strip():
+                self._lines.append(whole)
+            self._parts = [line]
 
     def next(self) -> Optional[bytes]:
-        return self._lines.pop(0) if self._lines else None
+        return self._lines.popleft() if self._lines else None

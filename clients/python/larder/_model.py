@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Type, TypeVar, Union, cast
@@ -15,10 +16,7 @@ T = TypeVar("T")
 
 
 class Mark(NamedTuple):
-    """The writes of one row that wait (`pending`) or have failed (`failed`).
-
-    `id` is the id of the row's entity; None if the row has no mark.
-    """
+    """Ids of the writes of a row that wait or failed. `id` is its entity; None: it has no mark."""
 
     id: Optional[str]
     pending: List[str]
@@ -27,7 +25,14 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry at one moment, with its body."""
+    """An entry at one moment, with its body.
+
+    `source` is `cache`, `network`, or `modifier` if only writes made it. `age` is the seconds
+    since the origin gave or confirmed it. If it is not `complete`, parts were evicted, and
+    `missing` has JSON pointers to them. `content` is the body; JSON of a view has spaces in place
+    of line breaks, and `save` has the exact bytes. `marks` are by JSON pointer. `failed_rows` are
+    rows that refused writes would have added, as they were written.
+    """
 
     id: str
     status: int
@@ -35,22 +40,16 @@ class Entry:
     etag: Optional[str]
     rev: int
     source: str
-    """`cache`, `network`, or `modifier` if only writes made it."""
     stale: bool
     age: float
-    """Seconds since the origin gave or confirmed it."""
     pending: int
     failed: int
     complete: bool
-    """Whether nothing of it was evicted; `missing` has JSON pointers to what was."""
     content: bytes = field(repr=False)
-    """The body. JSON of a view has spaces in place of line breaks; `save` has the exact bytes."""
     pending_ids: List[str] = field(default_factory=list)
     missing: List[str] = field(default_factory=list)
     marks: Dict[str, Mark] = field(default_factory=dict, repr=False)
-    """Marks by JSON pointer."""
     failed_rows: List[FailedRow] = field(default_factory=list, repr=False)
-    """Rows that refused writes would have added, as they were written."""
 
     @property
     def text(self) -> str:
@@ -80,12 +79,12 @@ Snapshot = Entry
 
 def entry_of_frame(frame: Mapping[str, Any], line: bytes, body: Optional[bytes]) -> Entry:
     """The entry of a snapshot frame; `body` if it did not fit into the frame."""
-    entry = frame["entry"]
+    entry, rows = frame["entry"], frame.get("rows", [])
     if body is None and "body_b64" in entry:
         body = base64.b64decode(entry["body_b64"])
     if body is None:
         body = _raw_member(_raw_member(line.decode(), "entry"), "body").encode()
-    marks = {row["pointer"]: Mark(row["id"], row["pending"], row["failed"]) for row in frame.get("rows", [])}
+    marks = {row["pointer"]: Mark(row["id"], row["pending"], row["failed"]) for row in rows}
     names = "rev source stale pending pending_ids failed complete missing failed_rows".split()
     members = {name: frame[name] for name in names if name in frame}
     members.update({name: entry.get(name) for name in ("id", "status", "media_type", "etag")})
@@ -94,30 +93,30 @@ def entry_of_frame(frame: Mapping[str, Any], line: bytes, body: Optional[bytes])
 
 def entry_of_headers(id: str, headers: Mapping[str, str], body: bytes) -> Entry:
     """An entry that was read by its id."""
-    told = CacheAnswer(headers)
+    told, rev = CacheAnswer(headers), int(headers.get("larder-rev", 0))
+    failed, complete = int(headers.get("larder-failed", 0)), headers.get("larder-complete") != "false"
     return Entry(
-        id, 200, headers.get("content-type"), headers.get("etag"), int(headers.get("larder-rev", 0)),
-        told.source, told.stale, told.age, told.pending, int(headers.get("larder-failed", 0)),
-        headers.get("larder-complete") != "false", body,
+        id, 200, headers.get("content-type"), headers.get("etag"), rev, told.source, told.stale,
+        told.age, told.pending, failed, complete, body,
     )  # fmt: skip
 
 
 class CacheAnswer:
-    """Where an answer came from, by its headers: `response.larder` of the adapters."""
+    """Where an answer came from, by its headers: `response.larder` of the adapters.
+
+    `modifier` is the id of the write that the daemon has accepted (202).
+    """
 
     def __init__(self, headers: Mapping[str, str]) -> None:
         status = headers.get("cache-status", "").rpartition("larder;")[2]
         parts = [part.strip() for part in status.split(";")]
         passed = any(part.startswith("fwd-status=") and part != "fwd-status=304" for part in parts)
         self.source = "network" if passed or not status else "cache"
-        self.age = float(headers.get("age") or 0)
-        """Seconds since the origin gave or confirmed it."""
         is_past = any(part.startswith("ttl=-") for part in parts) or "fwd=stale" in parts
         self.stale = is_past and self.source == "cache" and "fwd-status=304" not in parts
+        self.age = float(headers.get("age") or 0)
         self.pending = int(headers.get("larder-pending") or 0)
-        """Number of writes that wait."""
         self.modifier: Optional[str] = None
-        """Id of the write that the daemon accepted (202)."""
 
     def __repr__(self) -> str:
         return f"CacheAnswer({vars(self)})"
@@ -125,22 +124,14 @@ class CacheAnswer:
 
 def _raw_member(text: str, name: str) -> str:
     """The text of an object's member, as it came."""
-    decoder, at = json.JSONDecoder(), text.index("{") + 1
+    decoder, space = json.JSONDecoder(), re.compile(r"[\s,:]*")
+    at = text.index("{") + 1
     while True:
-        at = _skip(text, at, " \t\r\n,")
-        if text[at] == "}":
-            raise Problem("urn:larder:bad-answer", f"A snapshot has no {name}.")
-        found, at = decoder.raw_decode(text, at)
-        start = _skip(text, text.index(":", at) + 1, " \t\r\n")
+        found, at = decoder.raw_decode(text, space.match(text, at).end())  # type: ignore[union-attr]
+        start = space.match(text, at).end()  # type: ignore[union-attr]
         at = decoder.raw_decode(text, start)[1]
         if found == name:
             return text[start:at]
-
-
-def _skip(text: str, at: int, letters: str) -> int:
-    while text[at] in letters:
-        at += 1
-    return at
 
 
 def _member(name: str, default: T) -> T:
@@ -150,85 +141,51 @@ def _member(name: str, default: T) -> T:
 class Frame:
     """`frame` has all members of the frame, also those that only a newer daemon knows."""
 
+    rev = _member("rev", 0)
+
     def __init__(self, frame: Dict[str, Any]) -> None:
         self.frame = frame
-
-    rev = _member("rev", 0)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.frame})"
 
 
-class Unchanged(Frame):
-    """View: the origin has what the program was shown."""
-
-
-class Deleted(Frame):
-    """View or event: the thing is gone."""
-
-    id, source, own = _member("id", ""), _member("source", ""), _member("self", False)
-
-
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     """View: the network or the daemon fails; the last snapshot stays valid."""
 
     problem: Problem
 
 
+# fmt: off
+class Unchanged(Frame): "View: the origin has what the program was shown."
+class Deleted(Frame):
+    "View or event: the thing is gone. `own`: this client has changed it."
+    id, source, own = _member("id", ""), _member("source", ""), _member("self", False)
 class Put(Frame):
-    """An entry or an entity has another value. `own`: this client has changed it."""
-
+    "An entry or an entity has another value."
     id, source, own = _member("id", ""), _member("source", ""), _member("self", False)
     initial, cause = _member("initial", False), _member("cause", "")
-
-
 class Evicted(Frame):
-    """An entry or an entity was evicted."""
-
+    "An entry or an entity was evicted."
     id, reason, own = _member("id", ""), _member("reason", ""), _member("self", False)
-
-
 class WriteChanged(Frame):
-    """A write has another state."""
-
-    id, state, reason = _member("id", ""), _member("state", ""), _member("reason", "")
-    own = _member("self", False)
-
-
+    "A write has another state."
+    id, state, own = _member("id", ""), _member("state", ""), _member("self", False)
 class Remapped(Frame):
-    """A thing with a temporary id (`old`) has the id of its origin (`new`)."""
-
+    "A thing with a temporary id (`old`) has the id of its origin (`new`)."
     old, new = _member("from", ""), _member("to", "")
-
-
 class Origin(Frame):
-    """An origin is in another state."""
-
+    "An origin is in another state."
     origin, state = _member("origin", ""), _member("state", "")
-
-
 class Auth(Frame):
-    """An account needs a credential at an origin, or has it."""
-
+    "An account needs a credential at an origin, or has it."
     origin, account, state = _member("origin", ""), _member("account", ""), _member("state", "")
-
-
 class Bookmark(Frame):
-    """Everything up to `rev` was told."""
-
+    "Everything up to `rev` was told."
     initial_done = _member("initial_done", False)
-
-
-class Reset(Frame):
-    """The changes since the last event are not known any more; the entries that exist follow."""
-
-
-class Other(Frame):
-    """A frame that only a newer daemon knows."""
-
-    type = _member("type", "")
-
+class Reset(Frame): "The changes since the last event are not known; the entries that exist follow."
+class Other(Frame): "A frame that only a newer daemon knows."
+# fmt: on
 
 View = Union[Entry, Unchanged, Deleted, Failure]
 Event = Union[

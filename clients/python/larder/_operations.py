@@ -8,40 +8,35 @@ import tempfile
 import time
 import uuid
 from typing import (
-    IO, TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List, Mapping, Optional, Sequence,
-    Type, TypedDict, TypeVar, Union,
+    IO, TYPE_CHECKING, Any, Callable, Coroutine, Dict, Generic, Iterable, List, Mapping, Optional,
+    Sequence, Type, TypedDict, TypeVar, Union,
 )  # fmt: skip
 
 from ._core import Answer, Core, Duration, Frames, Members, Resumption
 from ._core import duration, given, path_of, seconds
 from ._model import Credential, Deleted, Entry, Failure, Receipt, entry_of_headers
-from ._problem import CutOff, Invalid, Problem, TooLate
+from ._files import Content, Download, Path, blocks
+from ._problem import CutOff, Invalid, OriginFailed, Problem, TooLate, bad_answer
 from ._streams import FetchStream, FollowStream, WatchStream
 from ._wire import CredentialReport, ModifierConflict, ModifierReport, PinItem
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Content = Union[bytes, str, IO[bytes], Iterable[bytes]]
-Path = Union[str, "os.PathLike[str]"]
+Action = Coroutine[Any, Any, None]
 SETTLED = ("confirmed", "failed", "cancelled", "dropped")
-BLOCK = 1 << 18
 
 
 class FetchOptions(TypedDict, total=False):
     policy: Optional[str]
-    """Says when the network is asked."""
     network_wait: Duration
-    """Time for which a cached entry is held back."""
     timeout: Duration
     headers: Mapping[str, str]
-    """Header fields for the origin."""
     partial: bool
 
 
 class WriteOptions(TypedDict, total=False):
     request: Members
-    """The request to the origin: method, url, and headers, body, body_text, body_b64."""
     id: str
     lane: str
     depends_on: Sequence[str]
@@ -54,13 +49,17 @@ class WriteOptions(TypedDict, total=False):
 
 
 class WriteState:
-    """A write: its state and its report, as last heard."""
+    """A write: its `state` and its `report`, as last heard.
+
+    `state` is such as `queued`, `confirmed`, `failed`; a state of a newer daemon is kept as text.
+    `answer` is the last answer of the origin: `status`, `headers`, `body`. `conflict` is what
+    another device has changed too: `base`, `mine` and `theirs` of each target.
+    """
 
     def __init__(self, core: Core, receipt: Members) -> None:
         self._core = core
         self.write_id: str = receipt["id"]
         self.state: str = receipt["state"]
-        """Such as `queued`, `confirmed`, `failed`; a state of a newer daemon is kept as text."""
         self.report: Optional[ModifierReport] = None
 
     @property
@@ -73,12 +72,10 @@ class WriteState:
 
     @property
     def answer(self) -> Optional[Members]:
-        """The last answer of the origin: `status`, `headers`, `body`."""
         return self.report.get("answer") if self.report else None
 
     @property
     def conflict(self) -> List[ModifierConflict]:
-        """What another device has changed too: `base`, `mine` and `theirs` of each target."""
         return self.report.get("conflict", []) if self.report else []
 
     @property
@@ -86,11 +83,11 @@ class WriteState:
         """Why it failed; None in other states."""
         if self.state != "failed":
             return None
-        detail = f"The write {self.write_id} failed ({self.report and self.report['reason']})."
-        answer = self.answer or {}
-        members = {"type": "urn:larder:origin-status", "detail": detail, "body": answer.get("body")}
-        hint = "Retry it, or drop it."
-        return Problem.of({**members, "hint": hint, "origin_status": answer.get("status")})
+        answer, reason = self.answer or {}, self.report and self.report["reason"]
+        return OriginFailed(
+            "urn:larder:origin-status", f"The write {self.write_id} failed ({reason})",
+            hint="Retry it, or drop it.", origin_status=answer.get("status"), body=answer.get("body"),
+        )  # fmt: skip
 
     async def _refresh(self, wait: Duration = None) -> None:
         """Asks for the state, with `wait` after it is settled or the time is over."""
@@ -101,8 +98,7 @@ class WriteState:
     async def _wait(self, timeout: Optional[float] = None) -> bool:
         """Waits until it is settled, also over restarts of the daemon; returns whether it is."""
         end = None if timeout is None else time.monotonic() + timeout
-        resumption = Resumption(self._core)
-        resumption.spoke()
+        resumption = Resumption(self._core, was_connected=True)
         while True:
             rest = 60.0 if end is None else max(0.0, end - time.monotonic())
             try:
@@ -118,31 +114,31 @@ class WriteState:
 
     async def _act(self, action: str) -> None:
         members = {"action": action, "ids": [self.write_id], "account": self._core.account}
-        page = await self._core.report("POST", "/v1/modifiers/actions", None, members)
+        page = await (await self._core.command("POST", "/v1/modifiers/actions", members)).json()
         result = page["items"][0]
         if result.get("problem"):
             raise Problem.of(result["problem"])
         self.state = result.get("state") or "dropped"
 
-    async def _cancel(self) -> None:
+    def _cancel(self) -> Action:
         """Takes it back; raises TooLate if the origin may have applied it."""
-        await self._act("cancel")
+        return self._act("cancel")
 
-    async def _retry(self) -> None:
+    def _retry(self) -> Action:
         """Sends it again."""
-        await self._act("retry")
+        return self._act("retry")
 
-    async def _drop(self) -> None:
-        """Forgets it after it has failed."""
-        await self._act("drop")
+    def _drop(self) -> Action:
+        """Forgets it after it has failed, or takes it back."""
+        return self._act("drop")
 
-    async def _discard(self) -> None:
+    def _discard(self) -> Action:
         """Gives it up, although the origin may have applied it."""
-        await self._act("discard")
+        return self._act("discard")
 
-    async def _resolve(self, keep: str) -> None:
+    def _resolve(self, keep: str) -> Action:
         """Ends a conflict: `mine` sends it over the value of the origin, `theirs` cancels it."""
-        await self._act({"mine": "retry", "theirs": "cancel"}[keep])
+        return self._act({"mine": "retry", "theirs": "cancel"}[keep])
 
 
 class ItemState(WriteState):
@@ -211,7 +207,7 @@ class Operations(Core, Generic[W, I]):
         takes_first = policy != "cache-then-network" and options.get("network_wait")
         stream = self._fetch(url, **options)
         entry: Optional[Entry] = None
-        problem = Problem("urn:larder:bad-answer", "A fetch has no snapshot.")
+        problem: Problem = bad_answer("A fetch has no snapshot.")
         try:
             async for view in stream:
                 if isinstance(view, Entry):
@@ -246,14 +242,13 @@ class Operations(Core, Generic[W, I]):
             fields = {"Cache-Control": "no-store", "Larder-Account": self.account}
             href = problem.members["raw_href"]
             answer = await self.request("GET", href, headers=fields, timeout=None)
-        size, download = 0, _Download(path)
+        size, download = 0, Download(path)
         try:
-            while True:
-                data = await answer.chunk()
-                if not data:
-                    break
+            data = await answer.chunk()
+            while data:
                 await self._call(download.file.write, data)
                 size += len(data)
+                data = await answer.chunk()
             await self._call(download.finish)
         finally:
             answer.close()
@@ -269,7 +264,7 @@ class Operations(Core, Generic[W, I]):
         if isinstance(content, str):
             content = content.encode()
         elif hasattr(content, "read"):
-            content = _blocks(content)
+            content = blocks(content)
         new = "*" if only_new else None
         fields = {"Content-Type": content_type, "If-Match": if_match, "If-None-Match": new}
         query = {"ttl": duration(ttl), "pin": "true" if pin else None, "account": self.account}
@@ -337,9 +332,9 @@ class Operations(Core, Generic[W, I]):
         # The same id makes a repeated request the same write.
         members = self._members({"id": str(uuid.uuid4()), "changes": changes, **options})
         try:
-            return await self.report("POST", "/v1/modifiers", None, members)
+            return await (await self.command("POST", "/v1/modifiers", members)).json()
         except CutOff:
-            return await self.report("POST", "/v1/modifiers", None, members)
+            return await (await self.command("POST", "/v1/modifiers", members)).json()
 
     async def _create(
         self, url: str, value: Members, *, into: Optional[str] = None, key: str = "id",
@@ -389,14 +384,13 @@ class Operations(Core, Generic[W, I]):
     ) -> CredentialReport:
         """Sets the credential of this client's account at an origin."""
         members = {**credential.members(), "account": self.account, "lease": lease}
-        path = _credential_path(origin)
-        report: CredentialReport = await self.report("PUT", path, None, members)
+        answer = await self.command("PUT", _credential_path(origin), members)
+        report: CredentialReport = await answer.json()
         return report
 
     async def _renew(self, origin: str, renew: Callable[[str], Any]) -> None:
         """Renews the credential each time that the daemon asks, until the client is closed."""
-        resumption = Resumption(self)
-        resumption.spoke()
+        resumption = Resumption(self, was_connected=True)
         while not self.is_closed:
             try:
                 await self._renew_once(origin, renew)
@@ -437,31 +431,3 @@ def _is_url(text: str) -> bool:
 
 def _credential_path(origin: str) -> str:
     return path_of("origins", origin) + "/credential"
-
-
-def _blocks(file: Any) -> Iterable[bytes]:
-    return iter(lambda: file.read(BLOCK), b"")
-
-
-class _Download:
-    """A temporary file that gets its name when it is complete."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = os.path.abspath(path)
-        handle, self.temporary = tempfile.mkstemp(prefix=".larder-", dir=os.path.dirname(self.path))
-        mask = os.umask(0)
-        os.umask(mask)
-        os.fchmod(handle, 0o666 & ~mask)
-        self.file = os.fdopen(handle, "wb")
-
-    def finish(self) -> None:
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        os.replace(self.temporary, self.path)
-
-    def close(self) -> None:
-        self.file.close()
-        try:
-            os.unlink(self.temporary)
-        except FileNotFoundError:
-            pass

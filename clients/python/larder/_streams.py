@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Generic, List, Optional, TypeVar
 
-from ._core import PAUSE_MAX, REPORT_TIME, Core, Frames, Members, Resumption, given, seconds
+from ._core import PAUSE_MAX, Core, Frames, Members, Resumption, given, seconds
 from ._model import EVENTS, Deleted, Event, Failure, Other, Reset, Unchanged, View, entry_of_frame
 from ._problem import Gone, Problem, cut_off
 
@@ -15,17 +15,17 @@ HEARTBEAT = 15.0
 class AsyncStream(Generic[T]):
     """The items of a stream. The connection closes with the loop's end, or with `close`."""
 
-    path = ""
+    path = "/v1/fetch"
 
     def __init__(self, core: Core, command: Members) -> None:
-        self.core, self.command = core, given(command)
-        self.is_closed = False
-        self.resumption = Resumption(core)
-        self.frames: Optional[Frames] = None
+        self.core, self.command, self.is_closed = core, given(command), False
+        self.resumption, self.frames = Resumption(core), Frames()
         self.items: List[T] = []
+        # The daemon limits the time of a fetch.
+        limit = command.get("timeout")
+        self.head_time: Optional[float] = None if limit is None else seconds(limit) + 10
         # Without a frame for three heartbeats, the connection is lost.
         self.silence: Optional[float] = 3 * seconds(command.get("heartbeat"), HEARTBEAT)
-        self.head_time: Optional[float] = REPORT_TIME
 
     def __aiter__(self) -> AsyncStream[T]:
         return self
@@ -33,7 +33,7 @@ class AsyncStream(Generic[T]):
     async def __anext__(self) -> T:
         while not self.items and not self.is_closed and not self.core.is_closed:
             try:
-                if self.frames is None:
+                if self.frames.answer is None:
                     answer = await self.core.command("POST", self.path, self.command, self.head_time)
                     answer.timeout = self.silence
                     self.frames = Frames(answer)
@@ -41,7 +41,7 @@ class AsyncStream(Generic[T]):
                 self.resumption.spoke()
                 await self.take(frame, line)
             except Problem as error:
-                self._drop()
+                self.frames.close()
                 if self.is_closed or self.core.is_closed:
                     break
                 await self.failed(error)
@@ -54,19 +54,13 @@ class AsyncStream(Generic[T]):
 
     async def failed(self, error: Problem) -> None:
         """After a break: raises, or waits before the next connection."""
-        raise NotImplementedError
-
-    def _drop(self) -> None:
-        frames, self.frames = self.frames, None
-        if frames:
-            frames.answer.close()
+        self.resumption.check(error)
+        await self.resumption.wait()
 
     def close(self) -> None:
         """Ends the iteration, also that of another thread or task."""
         self.is_closed = True
-        frames = self.frames
-        if frames:
-            frames.answer.close()
+        self.frames.close()
 
     __del__ = close
 
@@ -75,7 +69,7 @@ class WatchStream(AsyncStream[Event]):
     path = "/v1/watch"
 
     async def take(self, frame: Dict[str, Any], line: bytes) -> None:
-        kind = frame.get("type")
+        kind = str(frame.get("type"))
         if frame.get("initial_done"):
             self.command["initial"] = None
         revision = frame.get("dropped_after") if kind == "lagged" else frame.get("rev")
@@ -83,29 +77,23 @@ class WatchStream(AsyncStream[Event]):
         if not (revision is None or self.command.get("initial") or frame.get("more")):
             self.command["since"] = revision
         if kind == "lagged":
-            self._drop()
+            self.frames.close()
         elif kind == "end":
             raise cut_off("larderd has ended the watch.")
         elif kind != "heartbeat":
-            self.items.append(EVENTS.get(str(kind), Other)(frame))
+            self.items.append(EVENTS.get(kind, Other)(frame))
 
     async def failed(self, error: Problem) -> None:
         if error.type == "urn:larder:since-too-old" and self.command.get("since") is not None:
             self.command.update(since=None, initial=True)
             self.items.append(Reset({}))
         else:
-            self.resumption.check(error)
-            await self.resumption.wait()
+            await super().failed(error)
 
 
 class FetchStream(AsyncStream[View]):
-    path = "/v1/fetch"
-
     def __init__(self, core: Core, command: Members) -> None:
         super().__init__(core, command)
-        # The daemon limits the time of a fetch.
-        limit = command.get("timeout")
-        self.head_time = None if limit is None else seconds(limit) + 10
         if not command.get("follow"):
             self.silence = self.head_time
 
@@ -113,8 +101,10 @@ class FetchStream(AsyncStream[View]):
         kind = frame.get("type")
         if kind == "snapshot":
             body: Optional[bytes] = None
-            if "body_href" in frame["entry"]:
-                body = await self._large_body(frame["entry"]["body_href"])
+            path = frame["entry"].get("body_href")
+            if path:
+                query = None if "?" in path else {"account": self.core.account}
+                body = await (await self.core.request("GET", path, query)).body()
             self.items.append(entry_of_frame(frame, line, body))
         elif kind == "unchanged":
             self.items.append(Unchanged(frame))
@@ -125,13 +115,9 @@ class FetchStream(AsyncStream[View]):
         elif kind == "end":
             await self.ended(frame)
 
-    async def _large_body(self, path: str) -> bytes:
-        query = None if "?" in path else {"account": self.core.account}
-        return await (await self.core.request("GET", path, query)).body()
-
     async def ended(self, frame: Members) -> None:
         self.is_closed = True
-        if self.frames:
+        if self.frames.answer:
             await self.frames.answer.drain()
         if frame.get("outcome") == "shutdown":
             detail = "larderd ended before the network's answer."
@@ -144,9 +130,7 @@ class FetchStream(AsyncStream[View]):
 
 
 class FollowStream(FetchStream):
-    shown = -1
-    is_deleted = False
-    is_outage_told = False
+    shown, is_deleted, is_outage_told = -1, False, False
 
     async def take(self, frame: Dict[str, Any], line: bytes) -> None:
         self.is_outage_told = False
@@ -167,19 +151,16 @@ class FollowStream(FetchStream):
         raise cut_off("larderd has ended the stream.")
 
     async def failed(self, error: Problem) -> None:
-        if isinstance(error, Gone):
+        if isinstance(error, Gone) and self.is_deleted:
+            await self.core._pause(PAUSE_MAX)
+        elif isinstance(error, Gone):
             # The daemon answers, and the thing may come back.
-            if self.is_deleted:
-                await self.core._pause(PAUSE_MAX)
-            else:
-                self.is_deleted = True
-                self.items.append(Deleted({"type": "deleted", **error.members}))
-            return
-        self.resumption.check(error)
-        is_first = self.resumption.was_connected and self.resumption.failures == 0
-        if is_first or self.is_outage_told:
-            await self.resumption.wait()
+            self.is_deleted = True
+            self.items.append(Deleted({"type": "deleted", **error.members}))
         else:
-            self.is_outage_told = True
-            self.resumption.failures += 1
-            self.items.append(Failure(error))
+            self.resumption.check(error)
+            is_first = self.resumption.was_connected and self.resumption.failures == 0
+            if not is_first and not self.is_outage_told:
+                self.is_outage_told = True
+                self.items.append(Failure(error))
+            await self.resumption.wait()

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, TypedDict
 if TYPE_CHECKING:
     from typing_extensions import NotRequired
 
-
 class FailedRow(TypedDict):
     id: str; modifier: str; value: Any
-
 
 class ModifierReport(TypedDict):
     id: str; state: str; reason: Optional[str]; marks: List[str]; lanes: List[str]
@@ -21,45 +19,35 @@ class ModifierReport(TypedDict):
     dependants: List[str]; user: int; account: str; accepted_at: str; settled_at: Optional[str]
     rev: int
 
-
 class PinItem(TypedDict):
     id: str; state: str; origin: Optional[str]; body_bytes: Optional[int]; pinned_at: str
     stored_at: Optional[str]; rev: Optional[int]; problem: Optional[str]; reason: Optional[str]
-
 
 class CredentialReport(TypedDict):
     account: str; source: Optional[str]; header: Optional[str]; set_at: Optional[str]
     expires: Optional[str]; refused: bool; waiting: int
 
-
 class ModifierTarget(TypedDict):
     id: str; before: NotRequired[ViewReport]; after: NotRequired[ViewReport]
 
-
 class ModifierChange(TypedDict):
     target: TargetName; effect: NotRequired[Any]; effects: NotRequired[List[Any]]
-
 
 class ModifierRequest(TypedDict):
     method: str; url: str; body_bytes: int; idempotency_key: str
     headers: NotRequired[Dict[str, str]]; content_type: NotRequired[str]; body: NotRequired[Any]
 
-
 class ModifierWait(TypedDict):
     reason: str; name: Optional[str]; until: Optional[str]
-
 
 class ModifierAnswer(TypedDict):
     status: int; at: str; headers: Dict[str, str]; body: Any; unclear_status: Optional[int]
 
-
 class ModifierConflict(TypedDict):
     id: str; base: NotRequired[Any]; mine: NotRequired[Any]; theirs: NotRequired[Any]
 
-
 class ViewReport(TypedDict):
     state: str; complete: NotRequired[bool]; body: NotRequired[Any]; body_bytes: NotRequired[int]
-
 
 class TargetName(TypedDict):
     id: str

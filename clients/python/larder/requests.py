@@ -1,0 +1,118 @@
+"""requests over Larder: `larder.requests.install("https://api.example.com/")`, or an adapter."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import requests
+from requests.adapters import BaseAdapter, HTTPAdapter
+from urllib3.connection import HTTPConnection
+from urllib3.connectionpool import HTTPConnectionPool
+from urllib3.exceptions import NewConnectionError
+
+from ._adapter import Route, told
+from ._problem import Problem
+
+
+class _Unreached(NewConnectionError):
+    """No daemon answers."""
+
+
+class _Connection(HTTPConnection):
+    route: Route
+
+    def __init__(self, *args: Any, route: Route, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.route = route
+
+    def _new_conn(self) -> Any:
+        try:
+            return self.route.connect()
+        except Problem as problem:
+            raise _Unreached(self, str(problem)) from problem
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class Adapter(HTTPAdapter):
+    """Sends the requests of a session to the daemon: `session.mount(PREFIX, Adapter())`.
+
+    `offline_writes`: writes are accepted without a network (202). If no daemon answers, requests
+    go directly to the origin by the adapter `fallback`, with one warning; None: they fail.
+    """
+
+    def __init__(
+        self, *, socket: Optional[str] = None, policy: Optional[str] = None,
+        account: Optional[str] = None, offline_writes: bool = False,
+        fallback: Optional[BaseAdapter] = HTTPAdapter(),
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self._route = Route(socket, policy, account, offline_writes)
+        self._fallback = fallback
+        self._pool = _Pool("larder", maxsize=16, route=self._route)
+
+    def get_connection(self, url: Any, proxies: Any = None) -> Any:
+        return self._pool
+
+    def get_connection_with_tls_context(self, *_: Any, **__: Any) -> Any:
+        return self._pool
+
+    def cert_verify(self, *_: Any) -> None:
+        """The daemon checks certificates."""
+
+    def request_url(self, request: Any, proxies: Any) -> str:
+        url: str = request.url
+        return url.partition("#")[0]
+
+    def send(
+        self, request: requests.PreparedRequest, stream: bool = False, timeout: Any = None,
+        verify: Any = True, cert: Any = None, proxies: Any = None,
+    ) -> requests.Response:  # fmt: skip
+        method, sent = request.method or "GET", request.copy()
+        try:
+            sent.headers.update(self._route.fields(method, request.headers))
+        except Problem as problem:
+            raise requests.exceptions.InvalidHeader(str(problem)) from problem
+        try:
+            return super().send(sent, stream, timeout)
+        except requests.ConnectionError as error:
+            reason = getattr(error.args[0], "reason", None) if error.args else None
+            if not isinstance(reason, _Unreached):
+                raise
+            if self._fallback is None or self._route.waits(method):
+                raise requests.ConnectionError(str(reason), request=request) from error
+            self._route.warn(reason.__cause__)
+        return self._fallback.send(request, stream, timeout, verify, cert, proxies)
+
+    def build_response(self, request: Any, answer: Any) -> requests.Response:
+        response = super().build_response(request, answer)
+        is_short = response.status_code == 202 or response.status_code >= 400
+        body = response.content if is_short else b""
+        larder, problem = told(response.status_code, response.headers, body)
+        response.larder = larder  # type: ignore[attr-defined]
+        if problem and problem.type == "urn:larder:timeout":
+            raise requests.ReadTimeout(str(problem), request=request)
+        if problem:
+            raise requests.ConnectionError(problem, request=request)
+        return response
+
+    def close(self) -> None:
+        super().close()
+        self._pool.close()
+
+
+def install(*urls: str, **options: Any) -> Adapter:
+    """All sessions of the process send requests of URLs that begin so to the daemon.
+
+    `options` are those of the adapter.
+    """
+    adapter = Adapter(**options)
+    get_adapter = requests.Session.get_adapter
+
+    def chosen(self: requests.Session, url: Any) -> Any:
+        return adapter if str(url).startswith(urls) else get_adapter(self, url)
+
+    requests.Session.get_adapter = chosen  # type: ignore[method-assign]
+    return adapter
