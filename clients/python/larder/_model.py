@@ -141,7 +141,7 @@ def _member(name: str, default: T) -> T:
 class Frame:
     """`frame` has all members of the frame, also those that only a newer daemon knows."""
 
-    rev = _member("rev", 0)
+    rev, id = _member("rev", 0), _member("id", "")
 
     def __init__(self, frame: Dict[str, Any]) -> None:
         self.frame = frame
@@ -160,17 +160,17 @@ class Failure(NamedTuple):
 class Unchanged(Frame): "View: the origin has what the program was shown."
 class Deleted(Frame):
     "View or event: the thing is gone. `own`: this client has changed it."
-    id, source, own = _member("id", ""), _member("source", ""), _member("self", False)
+    source, own = _member("source", ""), _member("self", False)
 class Put(Frame):
     "An entry or an entity has another value."
-    id, source, own = _member("id", ""), _member("source", ""), _member("self", False)
+    source, own = _member("source", ""), _member("self", False)
     initial, cause = _member("initial", False), _member("cause", "")
 class Evicted(Frame):
     "An entry or an entity was evicted."
-    id, reason, own = _member("id", ""), _member("reason", ""), _member("self", False)
+    reason, own = _member("reason", ""), _member("self", False)
 class WriteChanged(Frame):
     "A write has another state."
-    id, state, own = _member("id", ""), _member("state", ""), _member("self", False)
+    state, own = _member("state", ""), _member("self", False)
 class Remapped(Frame):
     "A thing with a temporary id (`old`) has the id of its origin (`new`)."
     old, new = _member("from", ""), _member("to", "")

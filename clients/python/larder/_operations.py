@@ -371,7 +371,10 @@ class Operations(Core, Generic[W, I]):
 
     async def _conflicts(self) -> List[W]:
         """The writes that wait because another device has changed the same."""
-        return await self._writes("conflict")
+        writes = await self._writes("conflict")
+        for write in writes:
+            await write._refresh()
+        return [write for write in writes if write.state == "conflict"]
 
     async def _credential(self, origin: str) -> CredentialReport:
         """The credential of this client's account at an origin, without its value."""

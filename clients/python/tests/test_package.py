@@ -1,0 +1,154 @@
+"""The package itself: generated types, operations of the document, lines (S19, S28, S29)."""
+
+import json
+import re
+import subprocess
+import sys
+import unittest
+
+from support import ROOT
+
+import larder
+from larder._clients import run
+
+PACKAGE = ROOT / "clients" / "python"
+ADMINISTRATION = "administration is the task of cachectl"
+NOT_USED = {
+    "readBatch": "get reads one entry; a batch has no method yet",
+    "explainEntry": ADMINISTRATION,
+    "editModifier": "a program cancels a write and sends another one",
+    "listLanes": ADMINISTRATION,
+    "setLane": ADMINISTRATION,
+    "listOrigins": ADMINISTRATION,
+    "checkOrigin": ADMINISTRATION,
+    "removeCredential": "logging out is cachectl origin logout",
+    "showOrigin": ADMINISTRATION,
+    "changeOrigin": ADMINISTRATION,
+    "putOrigin": ADMINISTRATION,
+    "removeOrigin": ADMINISTRATION,
+    "evict": ADMINISTRATION,
+    "stats": ADMINISTRATION,
+    "usage": ADMINISTRATION,
+    "check": ADMINISTRATION,
+    "reload": ADMINISTRATION,
+    "purge": ADMINISTRATION,
+    "health": "status tells more",
+    "version": "status has it",
+    "document": "the wire types are generated from it",
+    "fetchByQuery": "the client sends the command as a body",
+    "watchByQuery": "the client sends the command as a body",
+    "removeModifier": "drop is an action",
+    "raw": "the adapters send the URL as the target",
+    "rawPost": "the adapters send the URL as the target",
+    "rawPut": "the adapters send the URL as the target",
+    "rawPatch": "the adapters send the URL as the target",
+    "rawDelete": "the adapters send the URL as the target",
+}
+
+
+class Sent(Exception):
+    """A request that was about to be sent."""
+
+
+class Recording(larder.Client):
+    async def request(self, method, path, *_, **__):
+        raise Sent(method, path)
+
+
+def calls(client, url="https://api.example.com/a"):
+    """A call of each operation."""
+    write = larder.Write(client, {"id": "m1", "state": "queued"})
+    return [
+        lambda: client.get("notes/1"),
+        lambda: client.get(url),
+        lambda: client.save(url, "/nonexistent/file"),
+        lambda: next(client.follow(url)),
+        lambda: next(client.watch()),
+        lambda: client.put("notes/1", b""),
+        lambda: client.delete("notes/1"),
+        client.entries,
+        lambda: client.pin(url),
+        lambda: client.unpin(url),
+        client.pins,
+        lambda: client.modify(url, delete=True),
+        lambda: client.create(url, {}),
+        client.writes,
+        client.conflicts,
+        lambda: client.credential("api"),
+        lambda: client.set_credential("api", larder.Credential("x")),
+        lambda: run(client._renew_once("api", print)),
+        client.status,
+        write.refresh,
+        write.cancel,
+    ]
+
+
+def used_operations(document):
+    found = set()
+    for call in calls(Recording("/nonexistent")):
+        try:
+            call()
+        except Sent as sent:
+            found.add(operation(document, *sent.args))
+    return found
+
+
+def operation(document, method, path):
+    for template, operations in document["paths"].items():
+        pattern = re.sub(r"\\\{[^/]*\\\}", "[^/]+", re.escape(template))
+        if re.fullmatch(pattern, path) and method.lower() in operations:
+            return operations[method.lower()]["operationId"]
+    raise AssertionError(f"the document has no {method} {path}")
+
+
+class PackageTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with open(ROOT / "schema" / "openapi.json", encoding="utf-8") as file:
+            cls.document = json.load(file)
+
+    def test_the_wire_types_are_those_of_the_document(self):
+        done = subprocess.run([sys.executable, PACKAGE / "generate", "--check"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_each_operation_is_used_or_has_a_reason(self):
+        known = {
+            one["operationId"]
+            for operations in self.document["paths"].values()
+            for method, one in operations.items()
+            if method not in ("parameters", "head")
+        }
+        used = used_operations(self.document)
+        self.assertEqual(used & set(NOT_USED), set(), "used, and on the list")
+        self.assertEqual(known - used - set(NOT_USED), set(), "neither used nor on the list")
+        self.assertEqual(set(NOT_USED) - known, set(), "on the list, and not in the document")
+
+    def test_both_clients_have_the_same_methods(self):
+        def names(cls):
+            return {name for name in dir(cls) if not name.startswith("_")}
+
+        self.assertEqual(names(larder.Client), names(larder.AsyncClient))
+
+    def test_a_problem_has_the_class_of_its_type_and_a_text_with_the_hint(self):
+        for type in larder._wire.PROBLEMS:
+            problem = larder.Problem.of({"type": type, "detail": "it failed", "hint": "Do it."})
+            self.assertIsNot(type_of(problem), larder.Problem, type)
+            self.assertEqual(str(problem), "it failed. Do it.")
+        self.assertIs(type_of(larder.Problem.of({"type": "urn:larder:newer", "status": 499})), larder.Problem)
+
+    def test_the_package_is_typed(self):
+        self.assertTrue((PACKAGE / "larder" / "py.typed").exists())
+        try:
+            import mypy  # noqa: F401
+        except ImportError:
+            self.skipTest("mypy is not installed")
+        done = subprocess.run([sys.executable, "-m", "mypy"], cwd=PACKAGE, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+
+def type_of(problem):
+    return type(problem)
+
+
+if __name__ == "__main__":
+    unittest.main()
