@@ -93,7 +93,7 @@ def entry_of_frame(frame: Mapping[str, Any], line: bytes, body: Optional[bytes])
 
 def entry_of_headers(id: str, headers: Mapping[str, str], body: bytes) -> Entry:
     """An entry that was read by its id."""
-    told, rev = CacheAnswer(headers), int(headers.get("larder-rev", 0))
+    told, rev = CacheAnswer(headers, True), int(headers.get("larder-rev", 0))
     failed, complete = int(headers.get("larder-failed", 0)), headers.get("larder-complete") != "false"
     return Entry(
         id, 200, headers.get("content-type"), headers.get("etag"), rev, told.source, told.stale,
@@ -107,13 +107,15 @@ class CacheAnswer:
     `modifier` is the id of the write that the daemon has accepted (202).
     """
 
-    def __init__(self, headers: Mapping[str, str]) -> None:
+    def __init__(self, headers: Mapping[str, str], is_own: bool = False) -> None:
         status = headers.get("cache-status", "").rpartition("larder;")[2]
         parts = [part.strip() for part in status.split(";")]
         passed = any(part.startswith("fwd-status=") and part != "fwd-status=304" for part in parts)
         self.source = "network" if passed or not status else "cache"
-        is_past = any(part.startswith("ttl=-") for part in parts) or "fwd=stale" in parts
-        self.stale = is_past and self.source == "cache" and "fwd-status=304" not in parts
+        # An answer of an origin that has no lifetime is stale; a program's own bytes are not.
+        lifetime = next((part[4:] for part in parts if part.startswith("ttl=")), "0" if is_own else "-")
+        is_confirmed = self.source == "network" or "fwd-status=304" in parts
+        self.stale = lifetime.startswith("-") and not is_confirmed
         self.age = float(headers.get("age") or 0)
         self.pending = int(headers.get("larder-pending") or 0)
         self.modifier: Optional[str] = None

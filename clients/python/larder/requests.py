@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Optional
 
 import requests
@@ -12,6 +13,10 @@ from urllib3.exceptions import NewConnectionError
 
 from ._adapter import Route, told
 from ._problem import Problem
+
+
+# The URL with each byte as it is; urllib3 spells it in its own way on the way to the connection.
+_target = threading.local()
 
 
 class _Unreached(NewConnectionError):
@@ -31,9 +36,16 @@ class _Connection(HTTPConnection):
         except Problem as problem:
             raise _Unreached(self, str(problem)) from problem
 
+    def putrequest(self, method: str, url: str, *args: Any, **kwargs: Any) -> None:
+        super().putrequest(method, _target.url, *args, **kwargs)
+
 
 class _Pool(HTTPConnectionPool):
     ConnectionCls = _Connection
+
+    def urlopen(self, method: str, url: str, *args: Any, **kwargs: Any) -> Any:
+        _target.url = url
+        return super().urlopen(method, url, *args, **kwargs)
 
 
 class Adapter(HTTPAdapter):

@@ -1,0 +1,215 @@
+"""The adapters for requests and httpx (S22, S23), with the versions of the running Python."""
+
+import asyncio
+import json
+import unittest
+import warnings
+
+from support import DaemonTest, await_condition
+
+import larder
+
+try:
+    import requests
+except ImportError:
+    requests = None
+try:
+    import httpx
+except ImportError:
+    httpx = None
+
+
+class Common(DaemonTest):
+    has_nginx = True
+    __test__ = False
+
+    def setUp(self):
+        super().setUp()
+        self.origin.put("/a", {"n": 1})
+        self.origin.put("/list", [])
+        self.url = self.origin.url + "/a"
+
+    def received(self):
+        lines = self.origin.ask("GET", "/_received").splitlines()
+        return [json.loads(line) for line in lines]
+
+    def hold(self, path):
+        self.origin.control(prefix=path, does="hold")
+        self.addCleanup(lambda: self.origin.process and self.origin.ask("POST", "/_release", {"as": "close"}))
+
+
+@unittest.skipIf(requests is None, "requests is not installed")
+class RequestsTests(Common):
+    def session(self, **options):
+        options.setdefault("socket", self.daemon.socket)
+        session = requests.Session()
+        self.addCleanup(session.close)
+        session.mount("http://", larder.requests.Adapter(**options))
+        return session
+
+    def test_answers_are_those_of_the_origin_and_come_offline_too(self):
+        direct, session = requests.Session(), self.session()
+        self.addCleanup(direct.close)
+        for path in ("/a", "/none"):
+            wanted, got = direct.get(self.origin.url + path), session.get(self.origin.url + path)
+            self.assertEqual(got.status_code, wanted.status_code)
+        self.assertEqual(session.get(self.url).json(), {"n": 1})
+        first = session.get(self.url)
+        self.assertEqual((first.headers["ETag"], first.larder.stale), (direct.get(self.url).headers["ETag"], False))
+        self.origin.stop()
+        offline = session.get(self.url)
+        self.assertEqual((offline.status_code, offline.json()), (200, {"n": 1}))
+        self.assertEqual((offline.larder.source, offline.larder.stale), ("cache", True))
+        self.assertGreaterEqual(offline.larder.age, 0)
+        with self.assertRaises(requests.ConnectionError) as caught:
+            session.get(self.origin.url + "/never")
+        self.assertIn("cannot be reached", str(caught.exception))
+
+    def test_each_byte_of_the_url_reaches_the_origin(self):
+        query = "x=%2f~y&e=&a/b;c?d&z=%C3%A4"
+        request = requests.Request("GET", self.origin.url).prepare()
+        request.url = self.origin.url + "/none?" + query
+        self.session().send(request)
+        self.assertIn(f"/none?{query}", [one["path"] for one in self.received()])
+
+    def test_writes_are_passed_to_the_origin(self):
+        session = self.session()
+        answer = session.post(self.origin.url + "/list", json={"t": 1})
+        self.assertEqual((answer.status_code, answer.json()["t"]), (201, 1))
+        self.assertIn("/list/", answer.headers["Location"])
+        self.assertEqual(session.put(self.url, json={"n": 2}).status_code, 204)
+        self.assertEqual(session.get(self.url).json(), {"n": 2})
+
+    def test_offline_writes_are_accepted_and_sent_later(self):
+        session = self.session(offline_writes=True)
+        session.get(self.url)
+        self.origin.stop()
+        answer = session.put(self.url, json={"n": 3})
+        self.assertEqual((answer.status_code, answer.larder.modifier), (202, answer.json()["id"]))
+        self.assertEqual(session.get(self.url).json(), {"n": 3})
+        self.assertEqual(session.get(self.url).larder.pending, 1)
+        with self.assertRaises(requests.exceptions.InvalidHeader) as caught:
+            session.put(self.url, json={}, headers={"Authorization": "Bearer x"})
+        self.assertIn("cachectl origin login", str(caught.exception))
+        self.origin.start()
+        await_condition(lambda: json.loads(self.origin.ask("GET", "/a")) == {"n": 3})
+
+    def test_a_large_body_is_streamed(self):
+        with open(self.nginx.www / "big", "wb") as file:
+            file.truncate(20 << 20)
+        with self.session().get(self.nginx.url + "/big", stream=True) as answer:
+            self.assertEqual(sum(map(len, answer.iter_content(1 << 16))), 20 << 20)
+
+    def test_timeouts_are_those_of_the_library(self):
+        self.hold("/slow")
+        with self.assertRaises(requests.ReadTimeout):
+            self.session().get(self.origin.url + "/slow", timeout=1)
+
+    def test_a_session_goes_on_after_a_restart_of_the_daemon(self):
+        session = self.session()
+        session.get(self.url)
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(session.get(self.url).json(), {"n": 1})
+
+    def test_without_a_daemon_requests_go_to_the_origin_with_one_warning(self):
+        session = self.session(socket="/nonexistent")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.assertEqual(session.get(self.url).json(), {"n": 1})
+            self.assertEqual(session.post(self.origin.url + "/list", json={}).status_code, 201)
+        told = [str(one.message) for one in caught if "larder" in str(one.message)]
+        self.assertEqual(len(told), 1, told)
+        self.assertIn("systemctl --user enable --now larder.socket", told[0])
+        for options in ({"fallback": None}, {"offline_writes": True}):
+            with self.assertRaises(requests.ConnectionError):
+                self.session(socket="/nonexistent", **options).put(self.url, json={})
+
+    def test_one_line_changes_an_existing_program(self):
+        session = requests.Session()
+        self.addCleanup(session.close)
+        before = requests.Session.get_adapter
+        try:
+            larder.requests.install(self.origin.url + "/", socket=self.daemon.socket)
+            self.assertEqual(session.get(self.url).larder.source, "network")
+            self.assertFalse(hasattr(session.get(self.nginx.url + "/none"), "larder"))
+            self.origin.stop()
+            self.assertEqual(requests.get(self.url).json(), {"n": 1})
+        finally:
+            requests.Session.get_adapter = before
+
+
+@unittest.skipIf(httpx is None, "httpx is not installed")
+class HttpxTests(Common):
+    def open(self, **options):
+        options.setdefault("socket", self.daemon.socket)
+        client = httpx.Client(transport=larder.httpx.Transport(**options), timeout=30)
+        self.addCleanup(client.close)
+        return client
+
+    def test_answers_are_those_of_the_origin_and_come_offline_too(self):
+        client = self.open()
+        first = client.get(self.url)
+        self.assertEqual((first.status_code, first.json(), first.larder.source), (200, {"n": 1}, "network"))
+        self.assertEqual(client.get(self.origin.url + "/none").status_code, 404)
+        self.origin.stop()
+        offline = client.get(self.url)
+        self.assertEqual((offline.json(), offline.larder.source, offline.larder.stale), ({"n": 1}, "cache", True))
+        with self.assertRaises(httpx.ConnectError):
+            client.get(self.origin.url + "/never")
+
+    def test_writes_are_passed_on_or_accepted(self):
+        self.assertEqual(self.open().post(self.origin.url + "/list", json={"t": 1}).json()["t"], 1)
+        client = self.open(offline_writes=True)
+        client.get(self.url)
+        self.origin.stop()
+        answer = client.put(self.url, json={"n": 3})
+        self.assertEqual((answer.status_code, answer.larder.modifier), (202, answer.json()["id"]))
+        with self.assertRaises(httpx.UnsupportedProtocol):
+            client.put(self.url, json={}, headers={"Authorization": "Bearer x"})
+        self.origin.start()
+        await_condition(lambda: json.loads(self.origin.ask("GET", "/a")) == {"n": 3})
+
+    def test_streams_timeouts_and_restarts(self):
+        with open(self.nginx.www / "big", "wb") as file:
+            file.truncate(20 << 20)
+        client = self.open()
+        with client.stream("GET", self.nginx.url + "/big") as answer:
+            self.assertEqual(sum(map(len, answer.iter_bytes())), 20 << 20)
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(client.get(self.url).json(), {"n": 1})
+        self.hold("/slow")
+        with self.assertRaises(httpx.ReadTimeout):
+            client.get(self.origin.url + "/slow", timeout=1)
+
+    def test_without_a_daemon_requests_go_to_the_origin_with_one_warning(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            client = self.open(socket="/nonexistent")
+            self.assertEqual([client.get(self.url).json() for _ in range(2)], [{"n": 1}] * 2)
+        self.assertEqual(len([one for one in caught if "larder" in str(one.message)]), 1)
+        with self.assertRaises(httpx.ConnectError):
+            self.open(socket="/nonexistent", fallback=None).get(self.url)
+
+    def test_the_asyncio_transport_does_the_same(self):
+        async def main():
+            transport = larder.httpx.AsyncTransport(socket=self.daemon.socket)
+            async with httpx.AsyncClient(transport=transport, timeout=30) as client:
+                answers = await asyncio.gather(*[client.get(self.url) for _ in range(20)])
+                self.assertEqual([answer.json() for answer in answers], [{"n": 1}] * 20)
+                self.assertEqual((await client.put(self.url, json={"n": 4})).status_code, 204)
+                await client.get(self.url)
+                self.origin.stop()
+                offline = await client.get(self.url)
+                self.assertEqual((offline.json(), offline.larder.source), ({"n": 4}, "cache"))
+                task = asyncio.ensure_future(client.get(self.nginx.url + "/none"))
+                self.assertEqual((await task).status_code, 404)
+
+        asyncio.run(main())
+
+
+del Common
+
+if __name__ == "__main__":
+    unittest.main()
