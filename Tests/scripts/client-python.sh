@@ -16,7 +16,7 @@ tests() {
     "$1" -W error::ResourceWarning clients/python/tests/run.py "${@:2}" || failures=$((failures + 1))
 }
 
-tests python3 "" test_vectors test_package test_daemon test_writes test_examples
+tests python3 "" test_vectors test_package test_daemon test_writes test_examples test_docs
 
 # -- the adapters, with what Debian 12 has and with the newest
 
