@@ -19,7 +19,13 @@ from ._problem import (
 )  # fmt: skip
 from ._streams import AsyncStream
 
-__all__ = [name for name in globals() if name[0].isupper()]
+__all__ = [
+    "AsyncClient", "AsyncItem", "AsyncStream", "AsyncWrite", "Auth", "Bookmark", "CacheAnswer", "Client",
+    "Credential", "CutOff", "Deleted", "Entry", "Event", "Evicted", "Failure", "Gone", "Invalid", "Item",
+    "Mark", "Miss", "NoDaemon", "NotPermitted", "Offline", "Origin", "OriginFailed", "Other", "Problem",
+    "Put", "Receipt", "Remapped", "Reset", "Snapshot", "Stream", "TooLarge", "TooLate", "Unavailable",
+    "Unchanged", "UnknownOrigin", "View", "Write", "WriteChanged",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

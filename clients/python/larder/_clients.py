@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, Coroutine, Generic, Optional, TypeVar, cast
 
 from ._model import Credential
-from ._operations import ItemState, Operations, WriteState
+from ._operations import ItemState, Operations, WriteState, cancel, discard, drop, retry
 from ._streams import AsyncStream
 
 if TYPE_CHECKING:
@@ -158,13 +158,8 @@ def streaming(
 class AsyncWrite(WriteState):
     """A write of the asyncio client."""
 
-    refresh = WriteState._refresh
-    wait = WriteState._wait
-    cancel = WriteState._cancel
-    retry = WriteState._retry
-    drop = WriteState._drop
-    discard = WriteState._discard
-    resolve = WriteState._resolve
+    refresh, wait, cancel = WriteState._refresh, WriteState._wait, cancel
+    retry, drop, discard, resolve = retry, drop, discard, WriteState._resolve
 
 
 class AsyncItem(ItemState, AsyncWrite):
@@ -174,12 +169,8 @@ class AsyncItem(ItemState, AsyncWrite):
 class Write(WriteState):
     """A write of the blocking client."""
 
-    refresh = blocking(WriteState._refresh)
-    wait = blocking(WriteState._wait)
-    cancel = blocking(WriteState._cancel)
-    retry = blocking(WriteState._retry)
-    drop = blocking(WriteState._drop)
-    discard = blocking(WriteState._discard)
+    refresh, wait = blocking(WriteState._refresh), blocking(WriteState._wait)
+    cancel, retry, drop, discard = map(blocking, (cancel, retry, drop, discard))
     resolve = blocking(WriteState._resolve)
 
 
@@ -187,29 +178,20 @@ class Item(ItemState, Write):
     """A created thing, and the write that creates it."""
 
 
+_Awaited, _Blocking = Operations[AsyncWrite, AsyncItem], Operations[Write, Item]
+
+
 class AsyncClient(Operations[AsyncWrite, AsyncItem]):
     """A client for asyncio. Each method that is not a stream is awaited."""
 
     _write_type, _item_type = AsyncWrite, AsyncItem
-    get = Operations[AsyncWrite, AsyncItem]._get
-    fetch = Operations[AsyncWrite, AsyncItem]._fetch
-    follow = Operations[AsyncWrite, AsyncItem]._follow
-    watch = Operations[AsyncWrite, AsyncItem]._watch
-    save = Operations[AsyncWrite, AsyncItem]._save
-    put = Operations[AsyncWrite, AsyncItem]._put
-    delete = Operations[AsyncWrite, AsyncItem]._delete
-    entries = Operations[AsyncWrite, AsyncItem]._entries
-    pin = Operations[AsyncWrite, AsyncItem]._pin
-    unpin = Operations[AsyncWrite, AsyncItem]._unpin
-    pins = Operations[AsyncWrite, AsyncItem]._pins
-    modify = Operations[AsyncWrite, AsyncItem]._modify
-    write = Operations[AsyncWrite, AsyncItem]._write
-    create = Operations[AsyncWrite, AsyncItem]._create
-    writes = Operations[AsyncWrite, AsyncItem]._writes
-    conflicts = Operations[AsyncWrite, AsyncItem]._conflicts
-    credential = Operations[AsyncWrite, AsyncItem]._credential
-    set_credential = Operations[AsyncWrite, AsyncItem]._set_credential
-    status = Operations[AsyncWrite, AsyncItem]._status
+    get, fetch, follow = _Awaited._get, _Awaited._fetch, _Awaited._follow
+    watch, save, put, delete = _Awaited._watch, _Awaited._save, _Awaited._put, _Awaited._delete
+    entries, pin, unpin = _Awaited._entries, _Awaited._pin, _Awaited._unpin
+    pins, modify, write = _Awaited._pins, _Awaited._modify, _Awaited._write
+    create, writes, conflicts = _Awaited._create, _Awaited._writes, _Awaited._conflicts
+    credential, set_credential = _Awaited._credential, _Awaited._set_credential
+    status = _Awaited._status
 
     async def provide_credential(self, origin: str, renew: Callable[[str], Any]) -> AsyncClient:
         """Calls `renew` with the reason each time that the daemon asks for a new credential.
@@ -249,25 +231,16 @@ class Client(Operations[Write, Item]):
     """A client of the daemon; one per program is enough, and any thread may use it."""
 
     _write_type, _item_type = Write, Item
-    get = blocking(Operations[Write, Item]._get)
-    fetch = streaming(Operations[Write, Item]._fetch)
-    follow = streaming(Operations[Write, Item]._follow)
-    watch = streaming(Operations[Write, Item]._watch)
-    save = blocking(Operations[Write, Item]._save)
-    put = blocking(Operations[Write, Item]._put)
-    delete = blocking(Operations[Write, Item]._delete)
-    entries = blocking(Operations[Write, Item]._entries)
-    pin = blocking(Operations[Write, Item]._pin)
-    unpin = blocking(Operations[Write, Item]._unpin)
-    pins = blocking(Operations[Write, Item]._pins)
-    modify = blocking(Operations[Write, Item]._modify)
-    write = blocking(Operations[Write, Item]._write)
-    create = blocking(Operations[Write, Item]._create)
-    writes = blocking(Operations[Write, Item]._writes)
-    conflicts = blocking(Operations[Write, Item]._conflicts)
-    credential = blocking(Operations[Write, Item]._credential)
-    set_credential = blocking(Operations[Write, Item]._set_credential)
-    status = blocking(Operations[Write, Item]._status)
+    fetch, follow = streaming(_Blocking._fetch), streaming(_Blocking._follow)
+    watch = streaming(_Blocking._watch)
+    get, save = blocking(_Blocking._get), blocking(_Blocking._save)
+    put, delete = blocking(_Blocking._put), blocking(_Blocking._delete)
+    entries, pin = blocking(_Blocking._entries), blocking(_Blocking._pin)
+    unpin, pins = blocking(_Blocking._unpin), blocking(_Blocking._pins)
+    modify, write = blocking(_Blocking._modify), blocking(_Blocking._write)
+    create, writes = blocking(_Blocking._create), blocking(_Blocking._writes)
+    conflicts, credential = blocking(_Blocking._conflicts), blocking(_Blocking._credential)
+    set_credential, status = blocking(_Blocking._set_credential), blocking(_Blocking._status)
 
     def provide_credential(self, origin: str, renew: Callable[[str], Credential]) -> Client:
         """Calls `renew` with the reason each time that the daemon asks for a new credential.

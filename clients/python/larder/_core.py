@@ -12,11 +12,14 @@ import random
 import threading
 import uuid
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Protocol, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 from urllib.parse import quote, urlencode
 
 from ._http import AnswerReader, BrokenAnswer, LineReader, request_head
 from ._problem import CutOff, NoDaemon, Problem, bad_answer, cut_off, no_daemon
+
+if TYPE_CHECKING:
+    from ._clients import BlockingConnection as Connection
 
 Duration = Union[str, float, None]
 Body = Union[None, bytes, Iterable[bytes]]
@@ -59,16 +62,6 @@ def given(members: Members) -> Dict[str, Any]:
 
 def path_of(kind: str, id: str) -> str:
     return f"/v1/{kind}/{quote(id, safe='')}"
-
-
-class Connection(Protocol):
-    pid: int
-
-    async def send(self, data: bytes) -> None: ...
-    async def receive(self, timeout: Optional[float]) -> bytes: ...
-    def is_usable(self) -> bool: ...
-    def interrupt(self) -> None: ...
-    def close(self) -> None: ...
 
 
 class Answer:

@@ -23,7 +23,6 @@ from ._wire import CredentialReport, ModifierConflict, ModifierReport, PinItem
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Action = Coroutine[Any, Any, None]
 SETTLED = ("confirmed", "failed", "cancelled", "dropped")
 
 
@@ -120,25 +119,23 @@ class WriteState:
             raise Problem.of(result["problem"])
         self.state = result.get("state") or "dropped"
 
-    def _cancel(self) -> Action:
-        """Takes it back; raises TooLate if the origin may have applied it."""
-        return self._act("cancel")
-
-    def _retry(self) -> Action:
-        """Sends it again."""
-        return self._act("retry")
-
-    def _drop(self) -> Action:
-        """Forgets it after it has failed, or takes it back."""
-        return self._act("drop")
-
-    def _discard(self) -> Action:
-        """Gives it up, although the origin may have applied it."""
-        return self._act("discard")
-
-    def _resolve(self, keep: str) -> Action:
+    def _resolve(self, keep: str) -> Coroutine[Any, Any, None]:
         """Ends a conflict: `mine` sends it over the value of the origin, `theirs` cancels it."""
         return self._act({"mine": "retry", "theirs": "cancel"}[keep])
+
+
+def act(action: str, does: str) -> Callable[[WriteState], Coroutine[Any, Any, None]]:
+    async def method(self: WriteState) -> None:
+        await self._act(action)
+
+    method.__name__, method.__doc__ = action, does
+    return method
+
+
+cancel = act("cancel", "Takes it back; raises TooLate if the origin may have applied it.")
+retry = act("retry", "Sends it again.")
+drop = act("drop", "Forgets it after it has failed, or takes it back.")
+discard = act("discard", "Gives it up, although the origin may have applied it.")
 
 
 class ItemState(WriteState):

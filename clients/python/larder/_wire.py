@@ -12,20 +12,19 @@ class FailedRow(TypedDict):
 
 class ModifierReport(TypedDict):
     id: str; state: str; reason: Optional[str]; marks: List[str]; lanes: List[str]
-    targets: List[ModifierTarget]; changes: NotRequired[List[ModifierChange]]
-    more_changes: NotRequired[int]; request: ModifierRequest; joined_into: NotRequired[str]
-    attempts: int; next_attempt_at: Optional[str]; waiting_for: NotRequired[ModifierWait]
-    answer: NotRequired[ModifierAnswer]; conflict: NotRequired[List[ModifierConflict]]
-    dependants: List[str]; user: int; account: str; accepted_at: str; settled_at: Optional[str]
-    rev: int
+    targets: List[ModifierTarget]; changes: NotRequired[List[ModifierChange]]; more_changes: NotRequired[int]
+    request: ModifierRequest; joined_into: NotRequired[str]; attempts: int; next_attempt_at: Optional[str]
+    waiting_for: NotRequired[ModifierWait]; answer: NotRequired[ModifierAnswer]
+    conflict: NotRequired[List[ModifierConflict]]; dependants: List[str]; user: int; account: str
+    accepted_at: str; settled_at: Optional[str]; rev: int
 
 class PinItem(TypedDict):
     id: str; state: str; origin: Optional[str]; body_bytes: Optional[int]; pinned_at: str
     stored_at: Optional[str]; rev: Optional[int]; problem: Optional[str]; reason: Optional[str]
 
 class CredentialReport(TypedDict):
-    account: str; source: Optional[str]; header: Optional[str]; set_at: Optional[str]
-    expires: Optional[str]; refused: bool; waiting: int
+    account: str; source: Optional[str]; header: Optional[str]; set_at: Optional[str]; expires: Optional[str]
+    refused: bool; waiting: int
 
 class ModifierTarget(TypedDict):
     id: str; before: NotRequired[ViewReport]; after: NotRequired[ViewReport]
@@ -34,8 +33,8 @@ class ModifierChange(TypedDict):
     target: TargetName; effect: NotRequired[Any]; effects: NotRequired[List[Any]]
 
 class ModifierRequest(TypedDict):
-    method: str; url: str; body_bytes: int; idempotency_key: str
-    headers: NotRequired[Dict[str, str]]; content_type: NotRequired[str]; body: NotRequired[Any]
+    method: str; url: str; body_bytes: int; idempotency_key: str; headers: NotRequired[Dict[str, str]]
+    content_type: NotRequired[str]; body: NotRequired[Any]
 
 class ModifierWait(TypedDict):
     reason: str; name: Optional[str]; until: Optional[str]
@@ -64,8 +63,8 @@ _GROUPS: Tuple[Tuple[Tuple[int, bool], str], ...] = (
     ((403, False), "unknown-origin not-permitted"),
     (
         (409, False),
-        "origin-id origin-exists origin-in-file lease-over pinned modifier-exists "
-        "already-sent already-settled targeted not-applied",
+        "origin-id origin-exists origin-in-file lease-over pinned modifier-exists already-sent "
+        "already-settled targeted not-applied",
     ),
     ((507, True), "cache-full disk-full queue-full"),
     ((412, False), "precondition-failed"),

@@ -44,27 +44,23 @@ class _Common:
 
     def _sent(self, request: httpx.Request) -> Any:
         """The request with the URL as its target (RFC 9112 3.2.2)."""
-        headers = httpx.Headers(request.headers)
+        headers, url = httpx.Headers(request.headers), request.url
         try:
             headers.update(self._route.fields(request.method, request.headers))
         except Problem as problem:
             raise httpx.UnsupportedProtocol(str(problem), request=request) from problem
-        url, default = request.url, request.url.port is None
-        host = url.raw_host if default else b"%b:%d" % (url.raw_host, url.port or 0)
-        target = b"%b://%b%b" % (url.raw_scheme, host, url.raw_path)
+        target = b"%b://%b%b" % (url.raw_scheme, url.netloc, url.raw_path)
         place = SimpleNamespace(raw_scheme=b"http", raw_host=b"larder", port=None, raw_path=target)
-        return SimpleNamespace(
-            method=request.method, url=place, headers=headers, stream=request.stream,
-            extensions=request.extensions,
-        )  # fmt: skip
+        same = {name: getattr(request, name) for name in ("method", "stream", "extensions")}
+        return SimpleNamespace(url=place, headers=headers, **same)
 
     def _marked(self, request: httpx.Request, response: httpx.Response, body: bytes) -> httpx.Response:
         larder, problem = told(response.status_code, response.headers, body)
         setattr(response, "larder", larder)
-        if problem and problem.type == "urn:larder:timeout":
-            raise httpx.ReadTimeout(str(problem), request=request)
         if problem:
-            raise httpx.ConnectError(str(problem), request=request) from problem
+            is_late = problem.type == "urn:larder:timeout"
+            error = httpx.ReadTimeout if is_late else httpx.ConnectError
+            raise error(str(problem), request=request) from problem
         return response
 
 

@@ -104,10 +104,10 @@ class Adapter(HTTPAdapter):
         body = response.content if is_short else b""
         larder, problem = told(response.status_code, response.headers, body)
         response.larder = larder  # type: ignore[attr-defined]
-        if problem and problem.type == "urn:larder:timeout":
-            raise requests.ReadTimeout(str(problem), request=request)
         if problem:
-            raise requests.ConnectionError(problem, request=request)
+            is_late = problem.type == "urn:larder:timeout"
+            error = requests.ReadTimeout if is_late else requests.ConnectionError
+            raise error(problem, request=request)
         return response
 
     def close(self) -> None:

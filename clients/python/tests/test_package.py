@@ -4,7 +4,9 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 from support import ROOT
 
@@ -142,8 +144,20 @@ class PackageTests(unittest.TestCase):
             import mypy  # noqa: F401
         except ImportError:
             self.skipTest("mypy is not installed")
-        done = subprocess.run([sys.executable, "-m", "mypy"], cwd=PACKAGE, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stdout)
+        program = (
+            "import larder\n"
+            "entry: larder.Entry = larder.Client().get('a', policy='cache-only')\n"
+            "write: larder.Write = larder.Client().modify('a', merge={})\n"
+            "for event in larder.Client().watch(prefix='a'):\n"
+            "    own: bool = event.own if isinstance(event, larder.Put) else False\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "program.py"
+            file.write_text(program)
+            for arguments in ([], ["--strict", file]):
+                command = [sys.executable, "-m", "mypy", "--cache-dir", folder, *arguments]
+                done = subprocess.run(command, cwd=PACKAGE, capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
 
 def type_of(problem):
