@@ -1,17 +1,15 @@
-// The client: reads and writes of the daemon.
+// The client: reads and writes of the daemon. index.d.ts describes its methods.
 
 import { randomUUID } from "node:crypto";
 import { open, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Core, Stream, chunks, duration, given, pathOf, wholeBody } from "./core.js";
-import { Gone, badAnswer } from "./problem.js";
+import { Core, Stream, chunks, duration, pathOf, wholeBody } from "./core.js";
+import { Gone, Miss, badAnswer } from "./problem.js";
 import { credentialCommand, fetched, followed, renewing, watched } from "./streams.js";
-import { Snapshot } from "./views.js";
-import { Write, accept, conflicts, create, modification } from "./writes.js";
+import { Write, accept, create, modification } from "./writes.js";
 
 const isURL = (text) => /^https?:\/\//.test(text);
 
-/** A client of the daemon. It opens nothing before its first request. */
 export class Larder {
   #core;
 
@@ -19,83 +17,54 @@ export class Larder {
     this.#core = new Core(options);
   }
 
-  /** Name of the client, by which a watch knows its own changes. */
-  get name() {
-    return this.#core.name;
-  }
-
-  /** Ends all streams and requests. */
   close() {
     this.#core.close();
   }
 
-  #fetchCommand(url, { policy, networkWait, timeout, headers, partial, heartbeat }) {
-    return given({
-      url,
-      policy,
-      network_wait: duration(networkWait),
-      timeout: duration(timeout),
-      headers,
-      partial,
-      heartbeat: duration(heartbeat),
-      account: this.#core.account,
-    });
+  #stream(run, signal, ...rest) {
+    return new Stream(this.#core, signal, (stop) => run(this.#core, ...rest, stop));
   }
 
-  /** The entry of a URL with its body, or what is stored under another id. */
+  #pages(path, query, signal) {
+    return new Stream(this.#core, signal, (stop) => this.#core.pages(path, query, stop));
+  }
+
   async get(url, { policy = "network-first", signal, ...options } = {}) {
-    if (!isURL(url)) {
-      const query = { account: this.#core.account };
-      const answer = await this.#core.request("GET", pathOf("entries", url), { query, signal });
-      return Snapshot.ofAnswer(url, answer, await wholeBody(answer));
+    const batch = () => this.#stream(fetched, signal, "/v1/entries/batch", { ids: [url] });
+    const views = isURL(url) ? this.fetch(url, { policy, signal, ...options }) : batch();
+    let entry;
+    for await (const view of views) {
+      if (view.type === "miss") throw new Miss("urn:larder:miss", `Nothing is cached under ${url}.`);
+      if (view.type === "deleted") throw new Gone("urn:larder:deleted", `${url} is gone.`, view);
+      if (view.type === "failure" && !entry) throw view.problem;
+      if (view.type === "snapshot") entry = view;
+      // The cached entry is the answer if the network failed or is slow.
+      if (isURL(url) && entry?.source === "cache" && policy !== "cache-then-network") break;
     }
-    let last;
-    for await (const view of this.fetch(url, { policy, signal, ...options })) {
-      if (view.type === "snapshot") last = view;
-      if (view.type === "deleted") last = undefined;
-      if (view.type === "failure" && !last) throw view.problem;
-      // The cached entry counts as the answer of the network, which failed or is slow.
-      if (last?.source === "cache" && policy !== "cache-then-network") break;
-      if (view.type !== "deleted") continue;
-      throw new Gone("urn:larder:deleted", `${url} is gone.`, { status: view.status });
-    }
-    if (!last) throw badAnswer(`The fetch of ${url} has no snapshot.`);
-    return last;
+    if (!entry) throw badAnswer(`There is no snapshot of ${url}.`);
+    return entry;
   }
 
-  /** The views of a URL: the cached entry, then the network's word. */
   fetch(url, { signal, ...options } = {}) {
-    const command = this.#fetchCommand(url, options);
-    return new Stream(this.#core, signal, (stop) => fetched(this.#core, command, stop));
+    return this.#stream(fetched, signal, "/v1/fetch", fetchCommand(url, options));
   }
 
-  /** The views of a URL, now and after each change. It goes on over restarts of the daemon. */
   follow(url, { signal, ...options } = {}) {
-    const command = this.#fetchCommand(url, options);
-    return new Stream(this.#core, signal, (stop) => followed(this.#core, command, stop));
+    return this.#stream(followed, signal, fetchCommand(url, options));
   }
 
-  /** The changes of entries, entities, writes and origins. It goes on over restarts. */
   watch({ prefix, ids, types, since, initial, heartbeat, signal } = {}) {
-    const command = given({
-      prefixes: typeof prefix === "string" ? [prefix] : prefix,
-      ids,
-      types,
-      since,
-      initial: initial || undefined,
-      heartbeat: duration(heartbeat),
-      account: this.#core.account,
-    });
-    return new Stream(this.#core, signal, (stop) => watched(this.#core, command, stop));
+    const prefixes = typeof prefix === "string" ? [prefix] : prefix;
+    const command = { prefixes, ids, types, since, heartbeat: duration(heartbeat) };
+    return this.#stream(watched, signal, { ...command, initial: initial || undefined });
   }
 
-  /** Writes the exact bytes of a URL or a stored id to a file; returns their number. */
   async save(url, path, { policy, signal } = {}) {
     const answer = await this.#bytes(url, policy, signal);
     const temporary = join(dirname(path), `.larder-${randomUUID()}`);
-    const file = await open(temporary, "wx");
     let size = 0;
     try {
+      const file = await open(temporary, "wx");
       try {
         for await (const chunk of chunks(answer)) {
           await file.writeFile(chunk);
@@ -115,123 +84,89 @@ export class Larder {
   }
 
   async #bytes(url, policy, signal) {
-    const { account } = this.#core;
+    const core = this.#core;
     const options = { signal, limit: 0, fresh: true };
-    if (!isURL(url)) {
-      return this.#core.request("GET", pathOf("entries", url), { ...options, query: { account } });
-    }
+    if (!isURL(url)) return core.request("GET", pathOf("entries", url), options);
     try {
-      const query = { url, policy, account };
-      return await this.#core.request("GET", "/v1/get", { ...options, query });
+      return await core.request("GET", "/v1/get", { ...options, query: { url, policy } });
     } catch (error) {
-      const path = error.members?.raw_href;
-      if (!path) throw error;
+      if (!error.members?.raw_href) throw error;
       // The daemon refuses to store the answer, and passes it through.
-      const headers = given({ "Cache-Control": "no-store", "Larder-Account": account });
-      return this.#core.request("GET", path, { ...options, headers });
+      const headers = { "Cache-Control": "no-store", "Larder-Account": core.account };
+      return core.request("GET", error.members.raw_href, { ...options, headers, query: null });
     }
   }
 
-  /** Stores bytes, a text or a stream under an id; they are on disk when it returns. */
   async put(id, content, options = {}) {
     const { contentType = "application/octet-stream", ttl, pin, ifMatch, onlyNew, signal } = options;
-    const headers = given({
-      "Content-Type": contentType,
-      "If-Match": ifMatch,
-      "If-None-Match": onlyNew ? "*" : undefined,
-    });
-    const query = { ttl: duration(ttl), pin: pin || undefined, account: this.#core.account };
-    const isBlob = typeof content?.stream === "function";
-    const body = isBlob ? content.stream() : content;
+    const headers = { "Content-Type": contentType, "If-Match": ifMatch };
+    if (onlyNew) headers["If-None-Match"] = "*";
+    const query = { ttl: duration(ttl), pin: pin || undefined };
+    const body = typeof content?.stream === "function" ? content.stream() : content;
     const more = { query, headers, body, signal, limit: 0, fresh: true };
-    return receiptOf(await this.#core.request("PUT", pathOf("entries", id), more));
+    const answer = await this.#core.request("PUT", pathOf("entries", id), more);
+    await wholeBody(answer);
+    const { etag, "larder-rev": rev } = answer.headers;
+    return { isNew: answer.statusCode === 201, etag, rev: rev && Number(rev) };
   }
 
-  /** Removes stored bytes, or forgets an origin's answer. */
   async delete(id, { ifMatch, signal } = {}) {
-    const headers = given({ "If-Match": ifMatch });
-    const options = { query: { account: this.#core.account }, headers, signal, fresh: true };
-    await receiptOf(await this.#core.request("DELETE", pathOf("entries", id), options));
+    const options = { headers: { "If-Match": ifMatch }, signal, fresh: true };
+    await this.#core.report("DELETE", pathOf("entries", id), options);
   }
 
-  /** Entries without their bytes. */
   entries({ prefix, origin, sort, signal } = {}) {
-    const query = { prefix, origin, sort };
-    return new Stream(this.#core, signal, (stop) =>
-      this.#core.pages("/v1/entries", query, stop),
-    );
+    return this.#pages("/v1/entries", { prefix, origin, sort }, signal);
   }
 
-  /** Pins an entry, which is then never evicted. Undefined: it was pinned before. */
   pin(id, { wait, signal } = {}) {
-    const query = { wait: duration(wait), account: this.#core.account };
-    const options = { query, signal, limit: 0, fresh: true };
+    const options = { query: { wait: duration(wait) }, signal, limit: 0, fresh: true };
     return this.#core.report("PUT", pathOf("pins", id), options);
   }
 
-  /** Makes a pinned entry an ordinary one. */
   async unpin(id, { signal } = {}) {
-    const query = { account: this.#core.account };
-    await this.#core.report("DELETE", pathOf("pins", id), { query, signal });
+    await this.#core.report("DELETE", pathOf("pins", id), { signal });
   }
 
-  /** The pins. */
   pins({ signal } = {}) {
-    return new Stream(this.#core, signal, (stop) => this.#core.pages("/v1/pins", {}, stop));
+    return this.#pages("/v1/pins", {}, signal);
   }
 
-  /** Changes a URL, an entity or a stored id: here now, at its origin as soon as possible. */
   modify(target, { signal, ...options } = {}) {
     return this.write(modification(target, options), { signal });
   }
 
-  /** Writes several changes at the same time, as `POST /v1/modifiers` has them. */
   async write(command, { signal } = {}) {
     return new Write(this.#core, await accept(this.#core, command, signal));
   }
 
-  /** Creates a thing with a POST to a URL. It shows now, in the list at the pointer `into`. */
   create(url, value, options = {}) {
     return create(this.#core, url, value, options);
   }
 
-  /** The writes that wait and those that failed, or those in a state. */
   writes({ state, lane, signal } = {}) {
-    const core = this.#core;
-    return new Stream(core, signal, async function* (stop) {
-      for await (const report of core.pages("/v1/modifiers", { state, lane }, stop)) {
-        yield new Write(core, report, report);
+    const list = async function* (core, stop) {
+      const reports = core.pages("/v1/modifiers", { state, lane }, stop);
+      for await (const report of reports) {
+        const write = new Write(core, report, report);
+        // A list does not tell the values of a conflict.
+        yield state === "conflict" ? await write.refresh({ signal: stop }) : write;
       }
-    });
+    };
+    return this.#stream(list, signal);
   }
 
-  /** Writes that met a change of another device, those that wait now and each later one. */
-  conflicts({ signal } = {}) {
-    return new Stream(this.#core, signal, (stop) => conflicts(this.#core, stop));
+  conflicts(options) {
+    return this.writes({ ...options, state: "conflict" });
   }
 
-  /** Sets the credential of this client's account at an origin. */
   setCredential(origin, credential, { signal } = {}) {
-    const command = given({ ...credentialCommand(credential), account: this.#core.account });
-    return this.#core.report("PUT", `${pathOf("origins", origin)}/credential`, { command, signal });
+    const options = { command: credentialCommand(credential), signal };
+    return this.#core.report("PUT", `${pathOf("origins", origin)}/credential`, options);
   }
 
-  /** The credential of this client's account at an origin, without its value. */
-  credential(origin, { signal } = {}) {
-    const query = { account: this.#core.account };
-    return this.#core.report("GET", `${pathOf("origins", origin)}/credential`, { query, signal });
-  }
-
-  /** Removes the credential of this client's account at an origin. */
-  removeCredential(origin, { signal } = {}) {
-    const query = { account: this.#core.account };
-    return this.#core.report("DELETE", `${pathOf("origins", origin)}/credential`, { query, signal });
-  }
-
-  /** Renews the credential of the account when the daemon asks, until the client is closed. */
   provideCredential(origin, renew, { signal } = {}) {
-    const run = (stop) => renewing(this.#core, origin, renew, stop);
-    const stream = new Stream(this.#core, signal, run);
+    const stream = this.#stream(renewing, signal, origin, renew);
     const finished = stream.next().then(() => {});
     finished.catch((error) => {
       if (signal?.aborted) return;
@@ -239,15 +174,16 @@ export class Larder {
     });
     return { finished, close: () => stream.close() };
   }
-
-  /** The state of the daemon. */
-  status({ signal } = {}) {
-    return this.#core.report("GET", "/v1/status", { signal });
-  }
 }
 
-async function receiptOf(answer) {
-  await wholeBody(answer);
-  const { etag, "larder-rev": rev } = answer.headers;
-  return { isNew: answer.statusCode === 201, etag, rev: rev === undefined ? undefined : Number(rev) };
+function fetchCommand(url, { networkWait, timeout, heartbeat, policy, headers, partial }) {
+  return {
+    url,
+    policy,
+    headers,
+    partial,
+    network_wait: duration(networkWait),
+    timeout: duration(timeout),
+    heartbeat: duration(heartbeat),
+  };
 }

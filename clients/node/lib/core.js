@@ -8,27 +8,21 @@ import { NoDaemon, Problem, badAnswer, clientClosed, cutOff, noDaemon } from "./
 
 /** Milliseconds in which the daemon answers a request that waits for nothing. */
 const ANSWER_MS = 60_000;
-/** Milliseconds in which the daemon takes a connection while too many wait at its socket. */
-const CONNECT_MS = 5_000;
 /** Requests of a client at the same time; streams and waits have connections of their own. */
 const REQUESTS_MAX = 64;
+/** Further attempts while too many connections wait at the socket: 5 s. */
+const REPEATS_MAX = 8;
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const REASONS = {
-  ENOENT: "there is no socket",
-  ECONNREFUSED: "no process listens on it",
-  EACCES: "no permission",
-  EPERM: "no permission",
-};
-/** Why a request was ended by this side. */
+const REASONS = { ENOENT: "there is no socket", ECONNREFUSED: "no process listens on it" };
+/** Why this side has ended a request. */
 const STOP = Symbol("stop");
 
 /** The sockets to try: the argument, LARDER_SOCKET, the user's own daemon, the system's. */
 export function socketPaths(path, environment = process.env) {
   const given = path ?? environment.LARDER_SOCKET;
   if (given) return [given];
-  const runtime = environment.XDG_RUNTIME_DIR;
-  const own = runtime?.startsWith("/") ? [`${runtime}/larder/api.sock`] : [];
-  return [...own, "/run/larder/api.sock"];
+  const own = environment.XDG_RUNTIME_DIR;
+  return [...(own?.startsWith("/") ? [`${own}/larder/api.sock`] : []), "/run/larder/api.sock"];
 }
 
 /** A duration as the daemon takes it; a number is milliseconds. */
@@ -36,15 +30,14 @@ export function duration(value) {
   return typeof value === "number" ? `${Math.max(0, Math.round(value))}ms` : value;
 }
 
-/** The milliseconds of a duration. */
 export function milliseconds(value) {
   const [, count, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(duration(value) ?? "") ?? [];
   return count === undefined ? undefined : Number(count) * UNITS[unit];
 }
 
 /** The members that have a value. */
-export function given(members) {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value != null));
+export function given(members = {}) {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
 export function pathOf(collection, id) {
@@ -55,13 +48,13 @@ export class Core {
   #paths;
   #agent;
   #endings = new Set();
+  isClosed = false;
 
-  constructor({ socket, account, name, requestsMax = REQUESTS_MAX } = {}) {
+  constructor({ socket, account, name = randomUUID() } = {}, requestsMax = REQUESTS_MAX) {
     this.#paths = socketPaths(socket);
     this.#agent = new http.Agent({ keepAlive: true, maxSockets: requestsMax, maxFreeSockets: 8 });
     this.account = account;
-    this.name = name ?? randomUUID();
-    this.isClosed = false;
+    this.name = name;
   }
 
   close() {
@@ -78,30 +71,54 @@ export class Core {
 
   /**
    * Sends a request and returns the answer when its head is there; throws the problem of a refusal.
-   * A `fresh` request has a connection of its own, and is sent once.
+   * The account goes with the command, else with the query, unless that is null.
    */
-  async request(method, path, options = {}) {
-    const answer = await this.send(method, withQuery(path, options.query), options);
+  async request(method, path, { query, command, ...options } = {}) {
+    const { account } = this;
+    const parameters = query === null || command ? {} : given({ account, ...query });
+    const target = Object.keys(parameters).length
+      ? `${path}?${new URLSearchParams(parameters).toString().replaceAll("+", "%20")}`
+      : path;
+    if (command) {
+      options.body = JSON.stringify({ ...command, account });
+      options.headers = { "Content-Type": "application/json" };
+    }
+    const answer = await this.send(method, target, options);
     if (answer.statusCode < 300 || answer.statusCode === 304) return answer;
     const problem = await problemOf(answer);
-    // The rest of a body that is refused is not sent.
+    // The rest of a body that was refused is not sent.
     if (isStream(options.body)) answer.req.destroy();
     throw problem;
   }
 
-  /** As `request`, with every status, and a target that is sent as it is. */
+  /** The JSON of an answer; undefined without one. */
+  async report(method, path, options) {
+    const body = await wholeBody(await this.request(method, path, options));
+    return body.length ? parsed(body.toString()) : undefined;
+  }
+
+  /** The items of all pages of a list. */
+  async *pages(path, query, signal) {
+    for (let cursor; cursor !== null; ) {
+      const wanted = { limit: 1000, cursor, ...query };
+      const page = await this.report("GET", path, { query: wanted, signal });
+      yield* page.items;
+      cursor = page.next;
+    }
+  }
+
+  /**
+   * Sends a request, and returns an answer of any status. A `fresh` request has a connection of its
+   * own, so that it is sent once and occupies no place; an idle one does not keep the process alive.
+   */
   async send(method, target, options) {
-    await this.reach();
-    const end = Date.now() + CONNECT_MS;
-    for (let pause = 10, repeats = 0; ; ) {
+    if (this.#paths.length > 1) await this.reach();
+    for (let repeats = 0; ; repeats += 1) {
       try {
         return await this.#attempt(method, target, options);
       } catch (error) {
-        if (error.isBusy && Date.now() < end && !isStream(options.body)) {
-          await sleep((pause *= 2));
-        } else if (!error.wasIdle || isStream(options.body) || repeats++ > REQUESTS_MAX) {
-          throw error;
-        }
+        if (!error.mayRepeat || isStream(options.body) || repeats >= REPEATS_MAX) throw error;
+        await sleep(10 * 2 ** repeats);
       }
     }
   }
@@ -110,13 +127,12 @@ export class Core {
     if (this.isClosed) throw clientClosed();
     signal?.throwIfAborted();
     return new Promise((resolve, reject) => {
-      const [socketPath] = this.#paths;
       const request = http.request({
-        socketPath,
+        socketPath: this.#paths[0],
         method,
         path: target,
         agent: fresh ? false : this.#agent,
-        headers: { "Larder-Client": this.name, Accept: "application/jsonl", ...headers },
+        headers: { "Larder-Client": this.name, Accept: "application/jsonl", ...given(headers) },
       });
       const stop = (reason) => {
         request[STOP] ??= { reason };
@@ -128,11 +144,8 @@ export class Core {
       const late = () => stop(cutOff(`larderd did not answer in ${limit / 1_000} s.`));
       const timer = limit ? setTimeout(late, limit) : undefined;
       if (isIdle) request.on("socket", (socket) => socket.unref());
-      request.on("response", (answer) => {
-        clearTimeout(timer);
-        resolve(answer);
-      });
-      request.on("error", (error) => reject(connectionProblem(error, request, socketPath)));
+      request.on("response", resolve).on("response", () => clearTimeout(timer));
+      request.on("error", (error) => reject(problemWith(request, error, this.#paths[0])));
       request.on("close", () => {
         clearTimeout(timer);
         signal?.removeEventListener("abort", abort);
@@ -147,8 +160,7 @@ export class Core {
    * Chooses the first socket on which a daemon listens.
    * Another daemon has another cache and another queue, so the choice stays.
    */
-  async reach({ again = false } = {}) {
-    if (this.#paths.length === 1 && !again) return;
+  async reach() {
     const failures = [];
     for (const path of this.#paths) {
       const error = await connectionError(path);
@@ -156,39 +168,10 @@ export class Core {
         this.#paths = [path];
         return;
       }
-      failures.push({ path, code: error.code, reason: REASONS[error.code] ?? error.message });
+      failures.push(failureOf(path, error));
     }
     throw noDaemon(failures);
   }
-
-  /** The JSON of an answer; undefined without one. */
-  async report(method, path, { command, headers, ...options } = {}) {
-    const answer = await this.request(method, path, {
-      ...options,
-      body: command && JSON.stringify(command),
-      headers: command ? { "Content-Type": "application/json", ...headers } : headers,
-    });
-    const body = await wholeBody(answer);
-    if (!body.length) return undefined;
-    return parsed(body.toString());
-  }
-
-  /** The items of all pages of a list. */
-  async *pages(path, query, signal) {
-    for (let cursor; cursor !== null; ) {
-      const wanted = { limit: 1000, account: this.account, ...query, cursor };
-      const page = await this.report("GET", path, { query: wanted, signal });
-      yield* page.items;
-      cursor = page.next ?? null;
-    }
-  }
-}
-
-function withQuery(path, query = {}) {
-  const fields = Object.entries(given(query)).map(
-    ([name, value]) => `${name}=${encodeURIComponent(value)}`,
-  );
-  return fields.length ? `${path}?${fields.join("&")}` : path;
 }
 
 function isStream(body) {
@@ -206,36 +189,31 @@ async function pump(body, request) {
 
 function connectionError(path) {
   return new Promise((resolve) => {
-    const socket = net.connect(path);
-    socket.once("error", resolve);
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(undefined);
-    });
+    const socket = net.connect(path, () => resolve(socket.destroy() && undefined));
+    socket.on("error", resolve);
   });
 }
 
+function failureOf(path, { code, message }) {
+  return { path, reason: REASONS[code] ?? message, isDenied: code === "EACCES" };
+}
+
 /** What the program is told for an error of Node. */
-function connectionProblem(error, request, path) {
-  const stopped = request[STOP];
-  if (stopped) return stopped.reason;
-  if (error.syscall === "connect" && error.code !== "EAGAIN") {
-    const reason = REASONS[error.code] ?? error.message;
-    return noDaemon([{ path, code: error.code, reason }]);
-  }
+function problemWith(request, error, path) {
+  if (request[STOP]) return request[STOP].reason;
+  const isBusy = error.code === "EAGAIN";
+  if (error.syscall === "connect" && !isBusy) return noDaemon([failureOf(path, error)]);
   const problem = cutOff(`The connection to larderd broke: ${error.message}.`);
-  problem.isBusy = error.code === "EAGAIN";
-  // The daemon had closed the connection before it got the request.
-  problem.wasIdle = request.reusedSocket && !request.res;
+  // The daemon had closed an idle connection before it got the request.
+  problem.mayRepeat = isBusy || (request.reusedSocket && !request.res);
   return problem;
 }
 
-async function problemOf(answer) {
+export async function problemOf(answer) {
   const text = (await wholeBody(answer)).toString();
-  const type = answer.headers["content-type"] ?? "";
-  if (type.startsWith("application/problem+json")) return Problem.of(parsed(text));
-  const detail = `An unexpected answer with the status ${answer.statusCode}.`;
-  return new Problem("about:blank", detail, { status: answer.statusCode, body: text });
+  const isProblem = answer.headers["content-type"]?.startsWith("application/problem+json");
+  if (isProblem) return Problem.of(parsed(text));
+  return badAnswer(`An unexpected answer with the status ${answer.statusCode}: ${text}`);
 }
 
 function parsed(text) {
@@ -248,8 +226,8 @@ function parsed(text) {
 
 /** The body of an answer in pieces; `silence` is the longest time between two of them. */
 export async function* chunks(answer, silence) {
+  const { req: request } = answer;
   const pieces = answer[Symbol.asyncIterator]();
-  const request = answer.req;
   const fall = () => {
     request[STOP] ??= { reason: cutOff(`larderd was silent for ${silence / 1_000} s.`) };
     request.destroy();
@@ -262,18 +240,17 @@ export async function* chunks(answer, silence) {
       yield step.value;
     }
   } catch (error) {
-    throw connectionProblem(error, request);
+    throw problemWith(request, error);
   } finally {
     await pieces.return?.();
   }
-  // Node ends the pieces of a destroyed answer without an error if none of it is left.
-  if (request[STOP]) throw request[STOP].reason;
-  if (!answer.complete) throw cutOff("The connection to larderd ended within an answer.");
+  // The pieces of an answer that was destroyed may end without an error.
+  if (!answer.complete) throw problemWith(request, new Error("it ended within an answer"));
 }
 
-export async function wholeBody(answer, silence) {
+export async function wholeBody(answer) {
   const pieces = [];
-  for await (const piece of chunks(answer, silence)) pieces.push(piece);
+  for await (const piece of chunks(answer)) pieces.push(piece);
   return Buffer.concat(pieces);
 }
 
@@ -297,8 +274,7 @@ export class Resumption {
   #wasConnected = false;
 
   spoke() {
-    this.#failures = 0;
-    this.#wasConnected = true;
+    [this.#failures, this.#wasConnected] = [0, true];
   }
 
   /** Whether the program needs to hear of a break: not of the first after an answer. */
@@ -314,30 +290,26 @@ export class Resumption {
   }
 
   /** Waits with backoff and jitter, 0.1 to 5 s. */
-  async pause(signal, { ref = true, most } = {}) {
+  async pause(signal, { ref = true, atMost = false } = {}) {
     const limit = Math.min(5_000, 100 * 2 ** Math.min(this.#failures++, 10));
-    const time = most ? 5_000 : 100 + Math.random() * (limit - 100);
-    try {
-      await sleep(time, undefined, { signal, ref });
-    } catch {
+    const time = atMost ? 5_000 : 100 + Math.random() * (limit - 100);
+    await sleep(time, undefined, { signal, ref }).catch(() => {
       throw signal.reason;
-    }
+    });
   }
 }
 
-/** Items of a stream, for `for await`. Its connection ends with the loop, `close` or the signal. */
+/** Items for `for await`, made by a generator that `run` returns for a signal. */
 export class Stream {
   #items;
   #stop = new AbortController();
   #isClosed = false;
 
-  /** `run` returns the generator of the items for a signal. */
   constructor(core, signal, run) {
     this.#items = this.#run(core, signal, run);
   }
 
   async *#run(core, signal, run) {
-    if (core.isClosed) throw clientClosed();
     signal?.throwIfAborted();
     const abort = () => this.#stop.abort(signal.reason);
     signal?.addEventListener("abort", abort, { once: true });
@@ -351,22 +323,19 @@ export class Stream {
   }
 
   async next() {
-    if (this.#isClosed) return { done: true, value: undefined };
-    try {
-      return await this.#items.next();
-    } catch (error) {
-      if (this.#isClosed) return { done: true, value: undefined };
+    const end = { done: true, value: undefined };
+    if (this.#isClosed) return end;
+    return this.#items.next().catch((error) => {
+      if (this.#isClosed) return end;
       throw error;
-    }
+    });
   }
 
-  async return(value) {
+  async return() {
     this.close();
-    await this.#items.return().catch(() => {});
-    return { done: true, value };
+    return this.#items.return().catch(() => ({ done: true, value: undefined }));
   }
 
-  /** Ends the stream; a call of `next` that waits returns. */
   close() {
     this.#isClosed = true;
     this.#stop.abort(clientClosed());

@@ -4,7 +4,6 @@ const START = `Begin in one of two ways:
   sudo adduser NAME larder-clients              (log in again)
   systemctl --user enable --now larder.socket   (works immediately)`;
 
-/** An error of the daemon, or of the way to it. A type of a newer daemon is kept as text. */
 export class Problem extends Error {
   constructor(type, detail, members = {}) {
     super([detail || members.title || type, members.hint].filter(Boolean).join(" "));
@@ -22,9 +21,8 @@ export class Problem extends Error {
   }
 
   /** The problem as the daemon sent it, in the class of its type. */
-  static of(members) {
-    const type = String(members.type ?? "about:blank");
-    return new (classes.get(type) ?? Problem)(type, String(members.detail ?? ""), members);
+  static of({ type = "about:blank", detail = "", ...members }) {
+    return new (classes.get(type) ?? Problem)(type, detail, members);
   }
 }
 
@@ -50,36 +48,28 @@ const groups = [
   [OriginFailed, "origin-status redirect-refused address-refused bad-answer not-applied"],
   [TooLarge, "body-too-large head-too-large entry-too-large"],
   [TooLate, "already-sent already-settled lease-over"],
-  [
-    Invalid,
-    `bad-request bad-id bad-url unknown-parameter unknown-member not-found method-not-allowed
-    not-acceptable origin-id origin-exists origin-in-file precondition-failed pinned no-request
-    unsupported modifier-exists targeted since-too-old`,
-  ],
-  [
-    Unavailable,
-    `cache-full disk-full pins-full queue-full in-use overloaded shutting-down storage internal`,
-  ],
+  [Invalid, "bad-request bad-id bad-url unknown-parameter unknown-member not-found"],
+  [Invalid, "method-not-allowed not-acceptable origin-id origin-exists origin-in-file"],
+  [Invalid, "precondition-failed pinned no-request unsupported modifier-exists targeted"],
+  [Invalid, "since-too-old"],
+  [Unavailable, "cache-full disk-full pins-full queue-full in-use overloaded shutting-down"],
+  [Unavailable, "storage internal"],
 ];
 
 /** The class of each problem type that this version knows. */
 export const classes = new Map(
-  groups.flatMap(([group, names]) =>
-    names.split(/\s+/).map((name) => [`urn:larder:${name}`, group]),
-  ),
+  groups.flatMap(([group, names]) => names.split(" ").map((name) => [`urn:larder:${name}`, group])),
 );
 
 export function cutOff(detail) {
-  const members = { retryable: true, hint: "Try again." };
-  return new CutOff("urn:larder:cut-off", detail, members);
+  return new CutOff("urn:larder:cut-off", detail, { retryable: true, hint: "Try again." });
 }
 
 export function noDaemon(failures) {
   const tried = failures.map(({ path, reason }) => `${path} (${reason})`).join(", ");
-  return new NoDaemon("urn:larder:no-daemon", `No larderd answers at ${tried}.`, {
-    retryable: failures.every(({ code }) => code !== "EACCES" && code !== "EPERM"),
-    hint: START,
-  });
+  const retryable = !failures.some(({ isDenied }) => isDenied);
+  const members = { retryable, hint: START };
+  return new NoDaemon("urn:larder:no-daemon", `No larderd answers at ${tried}.`, members);
 }
 
 export function badAnswer(detail) {

@@ -1,100 +1,78 @@
 // The streams of fetch, follow and watch, and what they do after a break.
 
 import { Resumption, frames, milliseconds, pathOf, wholeBody } from "./core.js";
-import { Gone, Miss, Problem, cutOff } from "./problem.js";
+import { Gone, Miss, cutOff } from "./problem.js";
 import { Snapshot, View, failure, viewOfFrame } from "./views.js";
 
 const HEARTBEAT_MS = 15_000;
 
-function open(core, path, command, options) {
-  const body = JSON.stringify(command);
-  const headers = { "Content-Type": "application/json" };
-  return core.request("POST", path, { ...options, body, headers });
-}
-
 /** Time without a frame after which the connection counts as lost: three heartbeats. */
-function silenceOf(command) {
-  return 3 * (milliseconds(command.heartbeat) ?? HEARTBEAT_MS);
+function silenceOf({ heartbeat }) {
+  return 3 * (milliseconds(heartbeat) ?? HEARTBEAT_MS);
 }
 
-/** The time limit of a fetch's first frame; none if the daemon's own limit counts. */
-function limitOf(command) {
-  const limit = milliseconds(command.timeout);
+/** Time limit of an answer's head and of each frame; 0: the daemon's own limit counts. */
+function limitOf({ timeout }) {
+  const limit = milliseconds(timeout);
   return limit === undefined ? 0 : limit + 10_000;
 }
 
 async function viewOf(core, { frame, line }, entry, signal) {
   if (frame.type !== "snapshot") return viewOfFrame(frame, entry);
   const path = frame.entry.body_href;
-  if (path === undefined) return Snapshot.ofFrame(frame, line);
-  const query = path.includes("?") ? {} : { account: core.account };
+  if (path === undefined) return new Snapshot(frame, line);
   try {
+    const query = path.includes("?") ? null : {};
     const answer = await core.request("GET", path, { query, signal });
-    return Snapshot.ofFrame(frame, line, await wholeBody(answer));
+    return new Snapshot(frame, line, await wholeBody(answer));
   } catch (error) {
     if (!(error instanceof Gone) && !(error instanceof Miss)) throw error;
     throw cutOff(`The body of ${frame.entry.id} was removed before it was read.`);
   }
 }
 
-/** The views of one fetch. */
-export async function* fetched(core, command, signal) {
+/** The views of one fetch or batch. */
+export async function* fetched(core, path, command, signal) {
   const limit = limitOf(command);
-  const answer = await open(core, "/v1/fetch", command, { signal, limit });
+  const answer = await core.request("POST", path, { command, signal, limit });
   let entry = null;
   let outcome;
   for await (const line of frames(answer, limit)) {
-    if (line.frame.type === "end") outcome = line.frame.outcome;
+    if (line.frame.type === "end") ({ outcome } = line.frame);
     if (line.frame.type === "end" || line.frame.type === "heartbeat") continue;
     const view = await viewOf(core, line, entry, signal);
     ({ entry } = view);
     yield view;
   }
   if (outcome === undefined) throw cutOff("The fetch ended without its end frame.");
-  if (outcome === "shutdown") {
-    const detail = "The daemon ended before the network answered.";
-    const members = { type: "urn:larder:shutting-down", status: 503, retryable: true, detail };
-    yield failure(Problem.of(members), entry);
-  }
-}
-
-/** Decides which views a follower shows: none twice, and no older one of the cache. */
-class Shown {
-  #rev = -1;
-  #isDeleted = false;
-
-  isNew({ type, rev, source }) {
-    if (type === "deleted") return this.deletes();
-    if (type !== "snapshot") return type !== "heartbeat";
-    if (!this.#isDeleted) {
-      if (rev === this.#rev || (rev < this.#rev && source !== "network")) return false;
-    }
-    [this.#rev, this.#isDeleted] = [rev, false];
-    return true;
-  }
-
-  deletes() {
-    const isNew = !this.#isDeleted;
-    this.#isDeleted = true;
-    return isNew;
-  }
+  if (outcome === "shutdown") throw cutOff("The daemon ended before the network answered.");
 }
 
 /** The views of a URL, now and after each change, over any number of connections. */
-export async function* followed(core, command, signal) {
+export async function* followed(core, given, signal) {
+  const command = { ...given, follow: true };
+  const options = { command, signal, limit: limitOf(command), fresh: true };
   const resumption = new Resumption();
-  const shown = new Shown();
   let entry = null;
+  let shown = -1;
+  let isDeleted = false;
   let isTold = false;
+  // No view is shown twice, and no older one of the cache.
+  const isNew = ({ type, rev, source }) => {
+    if (type === "deleted") return !isDeleted;
+    const isOld = rev === shown || (rev < shown && source !== "network");
+    return type === "snapshot" ? isDeleted || !isOld : type !== "heartbeat";
+  };
   for (;;) {
     try {
-      const options = { signal, limit: limitOf(command), fresh: true };
-      const answer = await open(core, "/v1/fetch", { ...command, follow: true }, options);
+      const answer = await core.request("POST", "/v1/fetch", options);
       for await (const line of frames(answer, silenceOf(command))) {
         resumption.spoke();
         isTold = false;
         if (line.frame.type === "end") break;
-        if (!shown.isNew(line.frame)) continue;
+        if (!isNew(line.frame)) continue;
+        if (line.frame.type === "snapshot") [shown, isDeleted] = [line.frame.rev, false];
+        if (line.frame.type === "deleted") isDeleted = true;
         const view = await viewOf(core, line, entry, signal);
         ({ entry } = view);
         yield view;
@@ -103,16 +81,16 @@ export async function* followed(core, command, signal) {
     } catch (error) {
       // The daemon answers; only the thing is gone, and it may come back.
       const isGone = error instanceof Gone;
-      if (isGone && shown.deletes()) {
-        entry = null;
-        yield new View({ source: "network", rev: 0, ...error.members, type: "deleted" });
+      if (isGone && !isDeleted) {
+        [entry, isDeleted] = [null, true];
+        yield new View({ source: "network", rev: 0, ...error.members, type: "deleted" }, entry);
       }
       if (!isGone) resumption.check(error);
       if (!isGone && resumption.isLong && !isTold) {
         isTold = true;
         yield failure(error, entry);
       }
-      await resumption.pause(signal, { most: isGone });
+      await resumption.pause(signal, { atMost: isGone });
     }
   }
 }
@@ -123,7 +101,7 @@ export async function* watched(core, given, signal) {
   const resumption = new Resumption();
   for (;;) {
     try {
-      const answer = await open(core, "/v1/watch", command, { signal, fresh: true });
+      const answer = await core.request("POST", "/v1/watch", { command, signal, fresh: true });
       for await (const { frame } of frames(answer, silenceOf(command))) {
         resumption.spoke();
         if (frame.initial_done) delete command.initial;
@@ -153,15 +131,13 @@ export async function* watched(core, given, signal) {
 /** Renews the credential of an account each time that the daemon asks this client. */
 export async function* renewing(core, origin, renew, signal) {
   const path = `${pathOf("origins", origin)}/credential`;
-  const query = { account: core.account };
+  const options = { signal, limit: 0, fresh: true, isIdle: true };
   const resumption = new Resumption();
-  const isIdle = true;
   for (;;) {
     try {
-      const options = { query, signal, limit: 0, fresh: true, isIdle };
       const answer = await core.request("POST", `${path}/renewal`, options);
-      for await (const { frame } of frames(answer)) {
-        await renewOnce(core, path, frame, renew, signal);
+      for await (const { frame: order } of frames(answer)) {
+        await renewOnce(core, path, order, renew, signal);
         resumption.spoke();
       }
     } catch (error) {
@@ -171,21 +147,18 @@ export async function* renewing(core, origin, renew, signal) {
   }
 }
 
-async function renewOnce(core, path, order, renew, signal) {
+async function renewOnce(core, path, { reason, lease }, renew, signal) {
   let credential;
   try {
-    credential = await renew(order.reason);
+    credential = await renew(reason);
   } catch (error) {
-    // The connection closes with this error, and the daemon asks the next program.
+    // The connection ends with this error, and the daemon asks the next program.
     process.emitWarning(`The renewal of a credential failed: ${error?.message}`, "LarderWarning");
-    const detail = "The callback gave no credential.";
-    throw new Problem("urn:larder:not-renewed", detail, { retryable: true });
+    throw cutOff("The callback gave no credential.");
   }
   try {
-    await core.report("PUT", path, {
-      command: { ...credentialCommand(credential), account: core.account, lease: order.lease },
-      signal,
-    });
+    const command = { ...credentialCommand(credential), lease };
+    await core.report("PUT", path, { command, signal });
   } catch (error) {
     // Another program was asked meanwhile, or the user has logged in.
     if (error.type !== "urn:larder:lease-over") throw error;
@@ -193,8 +166,7 @@ async function renewOnce(core, path, order, renew, signal) {
 }
 
 /** A credential as the daemon takes it. */
-export function credentialCommand(credential) {
-  const { value, header, expires } =
-    typeof credential === "string" ? { value: credential } : credential;
+export function credentialCommand(given) {
+  const { value, header, expires } = typeof given === "string" ? { value: given } : given;
   return { value, header, expires: expires instanceof Date ? expires.toISOString() : expires };
 }
