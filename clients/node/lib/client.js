@@ -30,10 +30,10 @@ export class Larder {
   }
 
   async get(url, { policy = "network-first", signal, ...options } = {}) {
-    const batch = () => this.#stream(fetched, signal, "/v1/entries/batch", { ids: [url] });
-    const views = isURL(url) ? this.fetch(url, { policy, signal, ...options }) : batch();
+    const command = isURL(url) ? fetchCommand(url, { policy, ...options }) : { ids: [url] };
+    const path = isURL(url) ? "/v1/fetch" : "/v1/entries/batch";
     let entry;
-    for await (const view of views) {
+    for await (const view of fetched(this.#core, path, command, signal)) {
       if (view.type === "miss") throw new Miss("urn:larder:miss", `Nothing is cached under ${url}.`);
       if (view.type === "deleted") throw new Gone("urn:larder:deleted", `${url} is gone.`, view);
       if (view.type === "failure" && !entry) throw view.problem;

@@ -1,0 +1,225 @@
+// createFetch against the real daemon: the same answers as the ordinary fetch, and offline.
+
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { Larder, NoDaemon, Offline, Problem, createFetch } from "../index.js";
+import { Daemon, Origin, gate, refused, reply, skip, until } from "./support.js";
+
+const PIECE = Buffer.alloc(1 << 16, "x");
+
+describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
+  let daemon;
+  let origin;
+  let larder;
+  const url = (path) => `${origin.base}${path}`;
+
+  before(async () => {
+    origin = await new Origin().start();
+    const settings = `{base_url: "${origin.base}", allow_private: true}`;
+    daemon = await new Daemon(`origins: {local: ${settings}}\n`).start();
+    larder = createFetch({ origins: [origin.base], socket: daemon.socket, fallback: null });
+  });
+  after(async () => {
+    await daemon.remove();
+    await origin.stop();
+  });
+  beforeEach(() => {
+    origin.treat = () => false;
+    origin.requests.length = 0;
+  });
+
+  /** What a program sees of an answer. */
+  async function seen(response) {
+    const { ok, status, statusText, redirected, url: address } = response;
+    const headers = Object.fromEntries(response.headers);
+    for (const name of Object.keys(headers)) {
+      const isOwn = /^(age|cache-status|larder-.*|date|connection|keep-alive|content-length|etag)$/;
+      if (isOwn.test(name) || name === "transfer-encoding") delete headers[name];
+    }
+    const cookies = response.headers.getSetCookie?.();
+    const body = await response.text();
+    return { ok, status, statusText, redirected, address, headers, cookies, body };
+  }
+
+  test("S22: answers are those of the ordinary fetch", async () => {
+    origin.set("/a b", undefined);
+    origin.set("/a", { n: 1 });
+    origin.treat = ({ method, url: path, headers, body }, answer) => {
+      if (path === "/teapot") return reply(answer, 418, { error: "tea" }, { "X-Tea": "green" });
+      if (path === "/empty") return reply(answer, 204);
+      if (path === "/echo") {
+        const asked = { method, body, type: headers["content-type"], own: headers["x-own"] };
+        return reply(answer, 200, { ...asked, length: headers["content-length"] });
+      }
+      if (path === "/cookies") return reply(answer, 200, 1, { "Set-Cookie": ["a=1", "b=2"] });
+      return false;
+    };
+    const form = () => {
+      const data = new URLSearchParams({ title: "milk & more" });
+      return { method: "POST", body: data };
+    };
+    const requests = [
+      ["/a"],
+      ["/a?q=%2f&e=%C3%A4#part"],
+      ["/none"],
+      ["/teapot"],
+      ["/empty"],
+      ["/cookies"],
+      ["/a", { method: "HEAD" }],
+      ["/echo", { headers: { "X-Own": "1" } }],
+      ["/echo", { method: "PUT", body: "text", headers: { "Content-Type": "text/plain" } }],
+      ["/echo", { method: "POST", body: JSON.stringify({ n: 1 }) }],
+      ["/echo", form],
+      ["/echo", { method: "PATCH", body: new Uint8Array([1, 2, 3]) }],
+      ["/echo", { method: "POST", body: new Blob(["blob"], { type: "text/x" }) }],
+      ["/echo", { method: "DELETE" }],
+      ["/echo", { method: "OPTIONS" }],
+    ];
+    for (const [path, init] of requests) {
+      const options = () => (typeof init === "function" ? init() : init);
+      const direct = await seen(await fetch(url(path), options()));
+      const through = await seen(await larder(url(path), options()));
+      // The ordinary fetch names the URL without what comes after #.
+      assert.deepEqual(through, { ...direct, address: through.address }, `${path} ${init?.method}`);
+      assert.equal(through.address, url(path).split("#")[0]);
+    }
+    const request = new Request(url("/echo"), form());
+    assert.equal((await (await larder(request)).json()).method, "POST");
+    const stream = new Blob(["streamed"]).stream();
+    const sent = await larder(url("/echo"), { method: "POST", body: stream, duplex: "half" });
+    assert.equal((await sent.json()).body, "streamed");
+    await refused(larder("not a url"), TypeError);
+    await refused(larder(url("/a"), { method: "GET", body: "x" }), TypeError);
+  });
+
+  test("S22: it answers offline, and says where an answer came from", async () => {
+    origin.set("/offline", { n: 1 });
+    const online = await larder(url("/offline"));
+    assert.deepEqual([online.larder.source, online.larder.stale], ["network", false]);
+    await origin.stop();
+    try {
+      const offline = await larder(url("/offline"));
+      assert.deepEqual(await offline.json(), { n: 1 });
+      assert.deepEqual([offline.status, offline.larder.source], [200, "cache"]);
+      assert.equal(offline.headers.get("etag"), online.headers.get("etag"));
+      const error = await refused(larder(url("/offline/never")), TypeError);
+      assert.ok(error.cause instanceof Offline, `${error.cause?.stack}`);
+      const write = larder(url("/offline"), { method: "PUT", body: "2" });
+      assert.ok((await refused(write, TypeError)).cause instanceof Problem);
+    } finally {
+      await origin.start();
+    }
+  });
+
+  test("S22: an answer is streamed, as slowly as it is read, and can be aborted", async () => {
+    const half = gate();
+    origin.treat = async ({ url: path }, answer) => {
+      answer.writeHead(200, { "Content-Type": "application/octet-stream" });
+      answer.write(PIECE);
+      if (path.endsWith("half")) await half.isOpen;
+      answer.end(PIECE);
+      return true;
+    };
+    const response = await larder(url("/stream/half"), { method: "POST", body: "x" });
+    const reader = response.body.getReader();
+    let size = 0;
+    while (size < PIECE.length) size += (await reader.read()).value.length;
+    half.open();
+    for (let step; !(step = await reader.read()).done; ) size += step.value.length;
+    assert.equal(size, 2 * PIECE.length);
+
+    const held = gate();
+    origin.treat = async () => held.isOpen;
+    const reason = new Error("too slow");
+    const halt = new AbortController();
+    const hanging = larder(url("/hang"), { signal: halt.signal });
+    await until(() => origin.requests.some((request) => request.url === "/hang"));
+    halt.abort(reason);
+    assert.equal(await refused(hanging, Error), reason);
+    const timeout = larder(url("/hang"), { signal: AbortSignal.timeout(50) });
+    assert.equal((await refused(timeout, Error)).name, "TimeoutError");
+    held.open();
+
+    const open = gate();
+    origin.treat = async (_, answer) => {
+      answer.writeHead(200);
+      answer.write(PIECE);
+      await open.isOpen;
+      answer.end();
+      return true;
+    };
+    const body = new AbortController();
+    const begun = await larder(url("/half"), { method: "POST", signal: body.signal });
+    const bytes = begun.arrayBuffer();
+    body.abort(reason);
+    assert.equal(await refused(bytes, Error), reason);
+    const left = await larder(url("/half"), { method: "POST" });
+    await left.body.cancel();
+    open.open();
+  });
+
+  test("a POST that is answered 303 is followed by a GET", async () => {
+    origin.set("/made", { n: 1 });
+    origin.treat = ({ method }, answer) =>
+      method === "POST" && reply(answer, 303, undefined, { Location: "/made" });
+    const made = await larder(url("/make"), { method: "POST", body: "x" });
+    assert.deepEqual([made.status, await made.json()], [200, { n: 1 }]);
+    const manual = await larder(url("/make"), { method: "POST", redirect: "manual" });
+    assert.equal(manual.status, 303);
+    await manual.body?.cancel();
+  });
+
+  test("S23: offline writes are queued, and a secret is refused in them", async () => {
+    const queued = createFetch({ socket: daemon.socket, offlineWrites: true });
+    origin.set("/q", { n: 1 });
+    await queued(url("/q"));
+    const body = JSON.stringify({ n: 2 });
+    const headers = { "Content-Type": "application/json" };
+    const response = await queued(url("/q"), { method: "PUT", body, headers });
+    assert.equal(response.status, 202);
+    const cache = new Larder({ socket: daemon.socket });
+    assert.match(response.larder.modifier, /./);
+    assert.equal((await response.json()).id, response.larder.modifier);
+    await until(() => origin.value("/q").n === 2, "the write");
+    cache.close();
+    const secret = { Authorization: "Bearer x" };
+    const error = await refused(queued(url("/q"), { method: "PUT", body, headers: secret }), TypeError);
+    assert.match(error.message, /cachectl origin login/);
+  });
+
+  test("S23: without a daemon requests go directly, with one warning", async () => {
+    const warnings = [];
+    const listen = (warning) => warnings.push(warning.message);
+    process.on("warning", listen);
+    const direct = createFetch({ socket: "/nonexistent/api.sock" });
+    origin.set("/d", { n: 1 });
+    assert.deepEqual(await (await direct(url("/d"))).json(), { n: 1 });
+    await (await direct(url("/d"), { method: "PUT", body: '{"n": 2}' })).text();
+    assert.deepEqual(origin.value("/d"), { n: 2 });
+    await until(() => warnings.length, "a warning");
+    process.off("warning", listen);
+    assert.equal(warnings.filter((text) => text.includes("larder-clients")).length, 1);
+    const without = createFetch({ socket: "/nonexistent/api.sock", fallback: null });
+    assert.ok((await refused(without(url("/d")), TypeError)).cause instanceof NoDaemon);
+    const queued = createFetch({ socket: "/nonexistent/api.sock", offlineWrites: true });
+    const write = queued(url("/d"), { method: "PUT", body: '{"n": 3}' });
+    assert.ok((await refused(write, TypeError)).cause instanceof NoDaemon);
+    assert.deepEqual(origin.value("/d"), { n: 2 });
+  });
+
+  test("S24: URLs of other origins go to the previous fetch", async () => {
+    const asked = [];
+    const previous = async (input) => {
+      asked.push(String(input));
+      return new Response("previous");
+    };
+    const origins = [`${origin.base}/api/`];
+    const some = createFetch({ origins, socket: daemon.socket, fallback: previous });
+    origin.set("/api/1", { n: 1 });
+    assert.deepEqual(await (await some(url("/api/1"))).json(), { n: 1 });
+    for (const other of ["https://example.com/", url("/apixyz"), "data:,x"]) {
+      assert.equal(await (await some(other)).text(), "previous");
+    }
+    assert.deepEqual(asked, ["https://example.com/", url("/apixyz"), "data:,x"]);
+  });
+});
