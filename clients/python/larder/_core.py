@@ -248,6 +248,8 @@ class Core:
                 self._paths = [path]
                 with self._lock:
                     self._live.add(connection)
+                if self.is_closed:
+                    connection.interrupt()  # `_close` may not have seen it.
                 return connection, False
             else:
                 raise no_daemon(", ".join(failures))

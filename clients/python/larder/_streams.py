@@ -37,6 +37,8 @@ class AsyncStream(Generic[T]):
                     answer = await self.core.command("POST", self.path, self.command, self.head_time)
                     answer.timeout = self.silence
                     self.frames = Frames(answer)
+                    if self.is_closed:
+                        break  # `close` did not see the connection.
                 frame, line = await self.frames.next()
                 self.resumption.spoke()
                 await self.take(frame, line)
@@ -46,6 +48,7 @@ class AsyncStream(Generic[T]):
                     break
                 await self.failed(error)
         if not self.items:
+            self.frames.close()
             raise StopAsyncIteration
         return self.items.pop(0)
 

@@ -4,8 +4,8 @@
 usage: run.py LABEL MODULE...
 """
 
+import faulthandler
 import sys
-import time
 import unittest
 
 import support  # noqa: F401
@@ -20,7 +20,8 @@ class Result(unittest.TestResult):
 
     def startTest(self, test):
         super().startTest(test)
-        self.began = time.monotonic()
+        # A test that hangs ends the run, and shows where each thread is.
+        faulthandler.dump_traceback_later(180, exit=True)
 
     def addSuccess(self, test):
         super().addSuccess(test)

@@ -7,6 +7,7 @@ import os
 import resource
 import shutil
 import threading
+import traceback
 import unittest
 
 from support import DaemonTest, await_condition
@@ -126,8 +127,11 @@ class ReadTests(DaemonTest):
                 entry = self.client.get("notes/1")
                 self.client.put("notes/2", b"eggs")
                 os.write(writer, json.dumps([entry.text, self.client.name]).encode())
+            except BaseException:
+                os.write(writer, traceback.format_exc().encode())
             finally:
                 os._exit(0)
+        os.close(writer)
         self.assertEqual(self.client.get("notes/1").content, b"milk")
         text, child_name = json.loads(os.read(reader, 4096))
         os.waitpid(child, 0)

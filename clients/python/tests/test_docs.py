@@ -21,7 +21,7 @@ class DocumentTests(DaemonTest):
         self.assertGreater(len(test.examples), 15)
         told = []
         with mock.patch.dict(os.environ, {"LARDER_SOCKET": self.daemon.socket}):
-            doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=told.append)
+            doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS).run(test, out=told.append)
         self.assertEqual("".join(told), "")
 
 

@@ -121,7 +121,7 @@ class WriteTests(DaemonTest):
             self.origin.put("/a", {"n": 9, "liked": False})
             self.offline(False)
             self.reaches(write, "conflict")
-            conflict = self.client.conflicts()[0]
+            conflict = await_condition(self.client.conflicts)[0]
             self.assertEqual(conflict.id, write.id)
             self.assertEqual(conflict.conflict[0]["mine"], {"/n": 5})
             self.assertEqual(conflict.conflict[0]["theirs"], {"/n": 9})
