@@ -62,15 +62,13 @@ export class Larder {
   async save(url, path, { policy, signal } = {}) {
     const answer = await this.#bytes(url, policy, signal);
     const temporary = join(dirname(path), `.larder-${randomUUID()}`);
-    let size = 0;
+    let size;
     try {
       const file = await open(temporary, "wx");
       try {
-        for await (const chunk of chunks(answer)) {
-          await file.writeFile(chunk);
-          size += chunk.length;
-        }
+        await file.writeFile(chunks(answer));
         await file.sync();
+        ({ size } = await file.stat());
       } finally {
         await file.close();
       }

@@ -79,10 +79,16 @@ function headersOf({ headers, cache }) {
   return { ...common, "cache-control": CACHE_MODES[cache], ...Object.fromEntries(headers) };
 }
 
-/** Whether the daemon itself refuses; that a URL is gone is the origin's word. */
-function isRefusal({ statusCode, headers: { server = "", "content-type": type = "" } }) {
-  const isOwn = server.startsWith("larderd/") && type.startsWith("application/problem+json");
-  return isOwn && statusCode !== 404 && statusCode !== 410;
+/** Whether the daemon itself refuses: no origin has answered. That a URL is gone is an answer. */
+function isRefusal({ statusCode: status, headers: { "content-type": type = "", ...headers } }) {
+  const isOrigin = memberOf(headers).includes("fwd-status=");
+  const isProblem = status >= 400 && type.startsWith("application/problem+json");
+  return isProblem && !isOrigin && status !== 404 && status !== 410;
+}
+
+/** The daemon's member of Cache-Status (RFC 9211); `fwd-status` says that the origin answered. */
+function memberOf({ "cache-status": status = "" }) {
+  return status.split(/,\s*/).find((text) => text.startsWith("larder")) ?? "";
 }
 
 function responseOf(answer, request) {
@@ -99,9 +105,9 @@ function responseOf(answer, request) {
 }
 
 /** Where an answer came from, by its headers. */
-function larderOf({ "cache-status": status = "", location = "", ...headers }) {
-  const member = status.split(/,\s*/).find((text) => text.startsWith("larder")) ?? "";
-  const source = /;\s*hit\b/.test(member) ? "cache" : "network";
+function larderOf({ location = "", ...headers }) {
+  const member = memberOf(headers);
+  const source = member && !member.includes("fwd-status=") ? "cache" : "network";
   const ttl = /;\s*ttl=(-?\d+)/.exec(member)?.[1];
   const modifier = /^\/v1\/modifiers\/([^?]+)$/.exec(location)?.[1];
   return {

@@ -289,11 +289,12 @@ describe("the client and the daemon", { skip, timeout: 300_000 }, () => {
 
   test("a conflict has both values, and is resolved", async () => {
     for (const choice of ["mine", "theirs"]) {
-      origin.set("/c", { title: "milk" });
-      await cache.get(url("/c"), { policy: "network-only" });
+      const path = `/conflict/${choice}`;
+      origin.set(path, { title: "milk" });
+      await cache.get(url(path));
       await daemon.setOffline(true);
-      const write = await cache.modify(url("/c"), { merge: { title: "soy" } });
-      origin.set("/c", { title: "rice" });
+      const write = await cache.modify(url(path), { merge: { title: "soy" } });
+      origin.set(path, { title: "rice" });
       await daemon.setOffline(false);
       await until(async () => (await write.refresh()).state === "conflict", "a conflict");
       for await (const other of cache.conflicts()) {
@@ -303,9 +304,9 @@ describe("the client and the daemon", { skip, timeout: 300_000 }, () => {
         await other.resolve(choice);
       }
       assert.equal((await write.wait("60s")).state, choice === "mine" ? "confirmed" : "cancelled");
-      assert.equal(origin.value("/c").title, choice === "mine" ? "soy" : "rice");
+      assert.equal(origin.value(path).title, choice === "mine" ? "soy" : "rice");
     }
-    const write = await cache.modify(url("/c"), { delete: true });
+    const write = await cache.modify(url("/conflict/none"), { delete: true });
     await refused(write.resolve("both"), TypeError);
   });
 

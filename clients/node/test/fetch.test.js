@@ -33,7 +33,7 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     const { ok, status, statusText, redirected, url: address } = response;
     const headers = Object.fromEntries(response.headers);
     for (const name of Object.keys(headers)) {
-      const isOwn = /^(age|cache-status|larder-.*|date|connection|keep-alive|content-length|etag)$/;
+      const isOwn = /^(age|cache-status|larder-.*|date|server|connection|keep-alive|content-length|etag)$/;
       if (isOwn.test(name) || name === "transfer-encoding") delete headers[name];
     }
     const cookies = response.headers.getSetCookie?.();
@@ -42,14 +42,17 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
   }
 
   test("S22: answers are those of the ordinary fetch", async () => {
-    origin.set("/a b", undefined);
-    origin.set("/a", { n: 1 });
+    for (const path of ["/a", "/a?q=%2f&e=%C3%A4"]) origin.set(path, { n: 1 });
     origin.treat = ({ method, url: path, headers, body }, answer) => {
-      if (path === "/teapot") return reply(answer, 418, { error: "tea" }, { "X-Tea": "green" });
+      if (path === "/conflict") return reply(answer, 409, { error: "taken" }, { "X-Own": "1" });
       if (path === "/empty") return reply(answer, 204);
+      if (path === "/problem") {
+        const problem = { type: "about:blank", status: 422 };
+        return reply(answer, 422, problem, { "Content-Type": "application/problem+json" });
+      }
       if (path === "/echo") {
         const asked = { method, body, type: headers["content-type"], own: headers["x-own"] };
-        return reply(answer, 200, { ...asked, length: headers["content-length"] });
+        return reply(answer, 200, { ...asked, length: Number(headers["content-length"] ?? 0) });
       }
       if (path === "/cookies") return reply(answer, 200, 1, { "Set-Cookie": ["a=1", "b=2"] });
       return false;
@@ -61,9 +64,10 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     const requests = [
       ["/a"],
       ["/a?q=%2f&e=%C3%A4#part"],
-      ["/none"],
-      ["/teapot"],
+      ["/conflict"],
       ["/empty"],
+      ["/problem"],
+      ["/problem", { method: "POST", body: "x" }],
       ["/cookies"],
       ["/a", { method: "HEAD" }],
       ["/echo", { headers: { "X-Own": "1" } }],
@@ -83,6 +87,8 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
       assert.deepEqual(through, { ...direct, address: through.address }, `${path} ${init?.method}`);
       assert.equal(through.address, url(path).split("#")[0]);
     }
+    // The daemon keeps no body of a 404.
+    assert.equal((await larder(url("/none"))).status, 404);
     const request = new Request(url("/echo"), form());
     assert.equal((await (await larder(request)).json()).method, "POST");
     const stream = new Blob(["streamed"]).stream();

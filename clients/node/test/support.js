@@ -120,14 +120,20 @@ export class Origin {
 
   #ordinary(method, url, headers, body, answer) {
     if (method === "POST") return this.#append(url, JSON.parse(body), answer);
+    const ifMatch = headers["if-match"];
+    if (ifMatch && ifMatch !== this.#etag(url)) return reply(answer, 412, { error: "changed" });
     if (method === "PUT") this.set(url, JSON.parse(body));
     if (method === "PATCH") this.set(url, { ...this.value(url), ...JSON.parse(body) });
     if (!this.#documents.has(url)) return reply(answer, 404, { error: "nothing here" });
     if (method === "DELETE") this.#documents.delete(url);
-    const text = JSON.stringify(this.value(url) ?? null);
-    const etag = `"${createHash("sha1").update(text).digest("hex")}"`;
+    const etag = this.#etag(url);
     if (headers["if-none-match"] === etag) return reply(answer, 304, undefined, { ETag: etag });
     return reply(answer, 200, this.value(url) ?? null, { ETag: etag });
+  }
+
+  #etag(url) {
+    const text = JSON.stringify(this.value(url) ?? null);
+    return `"${createHash("sha1").update(text).digest("hex")}"`;
   }
 
   /** A new row gets the next number as its id, and a document of its own. */
