@@ -66,14 +66,21 @@ package struct PassedWrites: EnginePart {
                 throw Problem(.captive(host: url.host), url: url)
             }
         }
-        // The URL may name a thing that has got its real id.
-        let url = try TemporaryNames(context: context).current(FetchOrder(url: url), in: scope).url
         if !write.isSafe {
             guard try await isLaneFree(url, origin, scope, cancellation) else { return nil }
         }
+        // The URL may name a thing that has got its real id meanwhile.
+        let order = try TemporaryNames(context: context).current(FetchOrder(url: url), in: scope)
+        guard order.policy != .cacheOnly else {
+            throw Problem(
+                .unsupported,
+                "\(url) names a thing that has no id at the origin yet",
+                hint: "Send it with Prefer: respond-async, so that it waits for the id."
+            )
+        }
         return PassedWrite(
             method: write.method,
-            url: url,
+            url: order.url,
             origin: origin,
             headers: write.headers,
             isSafe: write.isSafe,

@@ -319,6 +319,18 @@ struct PassedWriteTests {
         }
     }
 
+    @Test("A URL with an id that is not known yet is refused, as the origin cannot know it")
+    func temporaryID() async throws {
+        try await ServerFixture.run { server in
+            server.upstream.answerOthers { _ in .reply("yes") }
+            let path = "/o/example/todos/tmp:01234567-89ab-4cde-8f01-23456789abcd"
+            let response = try await server.connect().ask("PUT", path, body: [1])
+            #expect(response.status == 422)
+            #expect(try response.problem().hint.contains("respond-async"))
+            #expect(server.upstream.asked.all.isEmpty)
+        }
+    }
+
     @Test("TRACE and CONNECT are refused, whatever the form of their target")
     func refused() async throws {
         try await ServerFixture.run { server in

@@ -257,8 +257,8 @@ extension Route {
     ]
 
     private static let writeProblemsOfRaw: [ProblemKind] = [
-        .unknownOrigin, .unreachable, .captive, .addressRefused, .badAnswer, .offline,
-        .overloaded, .timeout,
+        .unknownOrigin, .unsupported, .unreachable, .captive, .addressRefused, .badAnswer,
+        .offline, .overloaded, .timeout,
     ]
 
     private static func rawWrite(_ name: RouteName, _ method: String, _ text: String) -> Route {
