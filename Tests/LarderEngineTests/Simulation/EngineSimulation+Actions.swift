@@ -59,15 +59,18 @@ extension EngineSimulation {
     // MARK: Clients
 
     private func accept() throws {
-        var commands: [ModifierCommand] = []
-        var accepted: [PlainModifier] = []
+        var new: [(ModifierCommand, PlainModifier)] = []
         for _ in 0..<(randomUnit(1, of: 5) ? draw(2..<4) : 1) {
             let (command, modifier) = try modifier("m\(plain.count + 1)")
-            commands.append(command)
-            accepted.append(modifier)
             modifiers[modifier.id] = command
             plain[modifier.id] = modifier
+            new.append((command, modifier))
         }
+        accept(new)
+    }
+
+    private func accept(_ new: [(ModifierCommand, PlainModifier)]) {
+        let commands = new.map(\.0)
         let ready =
             commands.count == 1 ? ModifiersCommand(commands[0]) : ModifiersCommand(all: commands)
         let scope = scopeKey
@@ -76,7 +79,32 @@ extension EngineSimulation {
                 _ = try await engine.modifiers.accept(ready, scope)
             }
         }
-        put(.accepted(accepted), call)
+        put(.accepted(new.map(\.1)), call)
+    }
+
+    /// Has a write accepted whose request follows from its effect, or is a POST to its target.
+    func write(_ path: String, _ effect: PlainEffect) throws {
+        let change = ModifierCommand.Change(
+            target: try Self.id(path),
+            effect: effect.effect(of: nil)
+        )
+        let url = try WebURL("https://api.example.com" + path)
+        let request = ModifierCommand.derivedRequest(for: [change])
+        var command = ModifierCommand(
+            changes: [change],
+            request: request ?? ModifierCommand.Request(method: "POST", url: url)
+        )
+        let id = "m\(plain.count + 1)"
+        command.id = try ModifierID(id)
+        command.ifMatch = ModifierRules.MatchRule.none
+        let modifier = modifier(
+            id,
+            command,
+            [PlainModifier.Change(path: path, effect: effect)],
+            lanes: ["id:\(try Self.id(path).text)"]
+        )
+        (modifiers[id], plain[id]) = (command, modifier)
+        accept([(command, modifier)])
     }
 
     static func problem(_ body: () async throws(Problem) -> Void) async -> Problem? {
@@ -125,7 +153,16 @@ extension EngineSimulation {
         if randomUnit(1, of: 6) { command.expires = .seconds(draw(5..<90)) }
         if randomUnit(1, of: 6) { command.attemptsMax = draw(1..<4) }
         if randomUnit(1, of: 6) { command.afterUnknown = pick([.auto, .resend, .hold]) }
-        let modifier = PlainModifier(
+        return (command, modifier(id, command, changes, lanes: lanes))
+    }
+
+    private func modifier(
+        _ id: String,
+        _ command: ModifierCommand,
+        _ changes: [PlainModifier.Change],
+        lanes: Set<String>
+    ) -> PlainModifier {
+        PlainModifier(
             id: id,
             user: user,
             changes: changes,
@@ -138,7 +175,6 @@ extension EngineSimulation {
             holdUntil: command.hold.map { now + $0 },
             expiresAt: command.expires.map { now + $0 }
         )
-        return (command, modifier)
     }
 
     /// An entity by its key, or by its own URL.

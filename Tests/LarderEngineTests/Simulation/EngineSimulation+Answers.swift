@@ -20,7 +20,7 @@ extension EngineSimulation {
     /// The origin does what it is asked for.
     func answerWell(_ request: SimulatedOrigin.Request) {
         switch request.kind {
-        case .read: tell(request, origin.server[request.path])
+        case .read: tell(request, origin.server[request.path], isPrivate: mayBePrivate())
         case .check: tellCheck(request, origin.server[request.path])
         case .probe: reply(request, 404)
         case .write: confirm(request)
@@ -43,18 +43,22 @@ extension EngineSimulation {
         default:
             // What it was when the request set out, or what it is now.
             let isStale = randomUnit(1, of: 2)
-            tell(request, (isStale ? request.departed : origin.server)[request.path])
+            let server = isStale ? request.departed : origin.server
+            tell(request, server[request.path], isPrivate: mayBePrivate())
         }
     }
 
-    private func tell(
+    private func mayBePrivate() -> Bool { isShared && randomUnit(1, of: 2) }
+
+    func tell(
         _ request: SimulatedOrigin.Request,
-        _ resource: SimulatedServer.Resource
+        _ resource: SimulatedServer.Resource,
+        isPrivate: Bool
     ) {
         // One that may be private to more than one user.
         guard var reading = reading(request) else { return fail(request, Self.broken) }
         var headers: [String: String] = [:]
-        if isShared, let sender = senders[request.number]?.payer, randomUnit(1, of: 2) {
+        if isPrivate, let sender = senders[request.number]?.payer {
             headers["Cache-Control"] = "private"
             reading = PlainReading(since: reading.since, user: sender)
         }
@@ -222,11 +226,11 @@ extension EngineSimulation {
         return modifier
     }
 
-    private func apply(_ request: SimulatedOrigin.Request) {
+    func apply(_ request: SimulatedOrigin.Request) {
         origin.server.apply(modifier(of: request).changes, key: request.key)
     }
 
-    private func reply(
+    func reply(
         _ request: SimulatedOrigin.Request,
         _ status: Int,
         _ headers: [String: String] = [:],
@@ -237,12 +241,12 @@ extension EngineSimulation {
         origin.answer(request.number, .success(reply))
     }
 
-    private func fail(_ request: SimulatedOrigin.Request, _ error: UpstreamError) {
+    func fail(_ request: SimulatedOrigin.Request, _ error: UpstreamError) {
         note("  \(error) to \(request.request.method) \(request.path)")
         origin.answer(request.number, .failure(error))
     }
 
-    private static let broken = UpstreamError.brokenOff(reason: "simulated")
+    static let broken = UpstreamError.brokenOff(reason: "simulated")
     private static let away = UpstreamError.unreachable(
         host: "api.example.com",
         reason: "simulated"
@@ -258,6 +262,9 @@ extension EngineSimulation {
         origin.isOffline = false
         for index in judges.indices {
             for lane in ["name:x", "name:y", "id:https://api.example.com/a"] {
+                guard judges[index].queues.contains(where: { $0.paused.contains(lane) }) else {
+                    continue
+                }
                 user = index
                 setLane(lane, isPaused: false)
                 try settle()
@@ -270,7 +277,7 @@ extension EngineSimulation {
             clock.advance(by: Limits.touchFlushTime)
             try settle()
         }
-        for index in judges.indices { for path in Self.paths { try end(path, index) } }
+        for index in judges.indices { try readAll(index) }
         for id in accepted {
             let isKnown = judges[plain[id]?.user ?? 0].queues
                 .allSatisfy { $0.outcomes[id] != nil || $0[id] != nil }
@@ -279,13 +286,14 @@ extension EngineSimulation {
     }
 
     /// A user reads what the server has.
-    private func end(_ path: String, _ index: Int) throws {
+    private func readAll(_ index: Int) throws {
         user = index
         hasUnknownSender = false
-        fetch(path, .networkOnly)
+        for path in Self.paths { fetch(path, .networkOnly) }
+        let begun = fetches.suffix(Self.paths.count)
         try settle()
-        for _ in 0..<100 where fetches.last?.answer == nil {
-            // It may have joined one that pauses before it asks again.
+        for _ in 0..<300 where begun.contains(where: { $0.answer == nil }) {
+            // One may have joined one that pauses before it asks again.
             if let request = origin.waiting.first {
                 answerWell(request)
             } else {
@@ -297,13 +305,15 @@ extension EngineSimulation {
             answerWell(request)
             try settle()
         }
-        let expected: PlainQueue.Base =
-            origin.server[path].value.map { .value($0) } ?? .deleted
-        let base = judges[index].queues.first?.base(path)
-        try require(
-            base == expected || hasUnknownSender,
-            "\(path) is \(String(describing: base)) in the end"
-        )
+        for path in Self.paths {
+            let expected: PlainQueue.Base =
+                origin.server[path].value.map { .value($0) } ?? .deleted
+            let base = judges[index].queues.first?.base(path)
+            try require(
+                base == expected || hasUnknownSender,
+                "\(path) is \(String(describing: base)) in the end"
+            )
+        }
     }
 
     /// Does what brings the end nearer.

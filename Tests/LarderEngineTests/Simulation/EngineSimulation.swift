@@ -81,15 +81,9 @@ final class EngineSimulation {
     var keptTurn = 0
 
     /// Without a rule the judges expect what the engine does not do.
-    init(seed: UInt64, without rule: PlainRule? = nil) throws {
-        self.seed = seed
-        random = SeededRandom(seed: seed)
-        var settings = OriginSettings(
-            name: try OriginName("example"),
-            baseURL: try WebURL("https://api.example.com")
-        )
-        settings.modifiers.acceptedLimit = .seconds(20)
-        settings.modifiers.stalledAfter = 2
+    convenience init(seed: UInt64, without rule: PlainRule? = nil) throws {
+        var random = SeededRandom(seed: seed)
+        var settings = try Self.settings()
         settings.modifiers.idempotency.isHonoured = Bool.random(using: &random)
         if Int.random(in: 0..<4, using: &random) == 0 {
             settings.modifiers.answer = .representation
@@ -101,13 +95,24 @@ final class EngineSimulation {
         let isShared = settings.normalize == nil && Int.random(in: 0..<3, using: &random) == 0
         if isShared { settings.isShared = true }
         let users = isShared ? Int.random(in: 2..<4, using: &random) : 1
-        self.settings = settings
+        try self.init(settings, users: users, seed: seed, random, without: rule)
+        for path in Self.paths where randomUnit(3, of: 4) { origin.server.write(path, value()) }
+    }
+
+    init(
+        _ settings: OriginSettings,
+        users: Int,
+        seed: UInt64,
+        _ random: SeededRandom,
+        without rule: PlainRule?
+    ) throws {
+        (self.settings, self.seed, self.random) = (settings, seed, random)
         let honours = settings.modifiers.idempotency.isHonoured
         origin = SimulatedOrigin(SimulatedServer(honoursKeys: honours))
         let queue = PlainQueue(
             acceptedLimit: settings.modifiers.acceptedLimit,
             hasEntities: settings.normalize != nil,
-            isShared: isShared,
+            isShared: settings.isShared,
             isHonoured: honours,
             without: rule
         )
@@ -120,18 +125,31 @@ final class EngineSimulation {
             plan,
             seed: seed
         )
-        for path in Self.paths where randomUnit(3, of: 4) { origin.server.write(path, value()) }
+    }
+
+    static func settings() throws -> OriginSettings {
+        var settings = OriginSettings(
+            name: try OriginName("example"),
+            baseURL: try WebURL("https://api.example.com")
+        )
+        settings.modifiers.acceptedLimit = .seconds(20)
+        settings.modifiers.stalledAfter = 2
+        return settings
     }
 
     func run(steps: Int) throws {
         try settle()
-        for path in Self.paths where randomUnit(2, of: 3) {
-            fetch(path, .networkOnly)
-            try settle()
-            for request in origin.waiting { answerWell(request) }
+        for path in Self.paths where randomUnit(2, of: 3) { fetch(path, .networkOnly) }
+        try settle()
+        for request in origin.waiting {
+            answerWell(request)
             try settle()
         }
         for _ in 1...steps { try act() }
+        try end()
+    }
+
+    func end() throws {
         try finish()
         daemon.end(&random, closing: false)
     }

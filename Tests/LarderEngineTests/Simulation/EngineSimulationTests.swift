@@ -64,6 +64,20 @@ struct EngineSimulationTests {
         Issue.record("nothing fails without \(rule)")
     }
 
+    @Test("The judge fails without a rule in a life about it", arguments: PlainRule.shownAlone)
+    func isDecisive(rule: PlainRule) throws {
+        try EngineSimulation(showing: rule).live(showing: rule)
+        #expect(throws: SimulationJudge.Complaint.self) {
+            try EngineSimulation(showing: rule, without: rule).live(showing: rule)
+        }
+    }
+
+    /// P-06, P-07.
+    @Test("A write without an effect keeps no read from confirming a write that was answered 202")
+    func withoutEffect() throws {
+        try EngineSimulation(showing: .readConfirmsAccepted).liveWithoutEffect()
+    }
+
     /// How often what was kept of reads counted; nil for a life that failed.
     private static func run(_ seed: UInt64, _ steps: Int, showingAll: Bool) -> KeptCounts? {
         do {

@@ -27,7 +27,7 @@ struct PlainQueue: Hashable {
     private(set) var kept: [String: Base] = [:]
     /// Pins whose bytes the cache alone has: it could not be read when they were made.
     private(set) var unsaved: Set<String> = []
-    private var paused: Set<String> = []
+    private(set) var paused: Set<String> = []
     /// The answers in a row that refused the credential, and the modifier that tries it; nil for one
     /// that works (case 23).
     var doubt: Doubt?

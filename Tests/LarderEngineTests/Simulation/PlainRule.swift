@@ -44,4 +44,7 @@ enum PlainRule: CaseIterable {
         .revertComputesAgain, .readsGoOn, .answerIsOfItsTarget, .confirmedChangesBase,
         .acceptedGoesBeneath, .unsentIsNotCounted, .dependantsFail, .unclearIsRepeated,
     ]
+
+    /// Rules whose absence a life of their own shows (``EngineSimulation/live(showing:)``).
+    static var shownAlone: [PlainRule] { allCases.filter { !shownSoon.contains($0) } }
 }
