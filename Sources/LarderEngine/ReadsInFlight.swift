@@ -221,9 +221,9 @@ extension ReadsInFlight {
                 writeConfirmed(change.id, in: place, touching: isSaid ? .all : touched)
             }
         }
-        // Writes that were answered 202 go into base with it.
+        // Writes that were answered 202 go into base with it, unless it changes nothing.
         guard (store.modifiers.totals.byState[.accepted] ?? 0) > 0 else { return }
-        for change in whole.changes {
+        for change in whole.changes where TouchedMembers(stored: change.effect) != .none {
             let target = try? await store.read { reader throws(StoreError) in
                 try reader.targets.target(scope, change.id, upTo: number)
             }
