@@ -272,9 +272,10 @@ export async function* frames(answer, silence) {
 export class Resumption {
   #failures = 0;
   #wasConnected = false;
+  #wasReached = false;
 
   spoke() {
-    [this.#failures, this.#wasConnected] = [0, true];
+    [this.#failures, this.#wasConnected, this.#wasReached] = [0, true, true];
   }
 
   /** Whether the program needs to hear of a break: not of the first after an answer. */
@@ -285,8 +286,9 @@ export class Resumption {
   /** Throws an error after which no other try makes sense. */
   check(error) {
     if (!(error instanceof Problem) || !error.retryable) throw error;
+    if (!(error instanceof NoDaemon)) this.#wasReached = true;
     // Without a daemon from the start, the error says how to begin.
-    if (error instanceof NoDaemon && !this.#wasConnected) throw error;
+    if (!this.#wasReached) throw error;
   }
 
   /** Waits with backoff and jitter, 0.1 to 5 s. */

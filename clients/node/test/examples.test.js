@@ -1,0 +1,124 @@
+// The programs of Examples/node through a restart, an outage and a token that expires.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Larder } from "../index.js";
+import { Daemon, Origin, reply, skip, until } from "./support.js";
+
+const library = fileURLToPath(new URL("../", import.meta.url));
+const examples = fileURLToPath(new URL("../../../Examples/node/", import.meta.url));
+const LINES_MAX = 40;
+
+describe("the examples", { skip, timeout: 300_000 }, () => {
+  let daemon;
+  let origin;
+  let folder;
+  let url;
+  const programs = [];
+
+  before(async () => {
+    origin = await new Origin().start();
+    url = `${origin.base}/todos`;
+    const types = '{by_type: true, types: [{type: Todo, url: "/todos/{id}"}]}';
+    const modifiers = "{created_id: /id, idempotency: {honoured: true}}";
+    const rest = `allow_private: true, modifiers: ${modifiers}, normalize: ${types}`;
+    daemon = await new Daemon(`origins: {local: {base_url: "${origin.base}", ${rest}}}\n`).start();
+    // As after `npm install /usr/share/larder/node`.
+    folder = mkdtempSync(join(tmpdir(), "larder-"));
+    cpSync(examples, folder, { recursive: true });
+    mkdirSync(join(folder, "node_modules"));
+    symlinkSync(library, join(folder, "node_modules/larder"));
+    const bread = { type: "Todo", id: 1, title: "bread", liked: false };
+    origin.set("/todos", { items: [bread] });
+    origin.set("/todos/1", bread);
+  });
+  after(async () => {
+    for (const program of programs) program.kill("SIGKILL");
+    await daemon.remove();
+    await origin.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** A program that runs; `output` is what it has printed. */
+  function start(name, ...args) {
+    const env = { ...process.env, LARDER_SOCKET: daemon.socket };
+    const program = spawn(process.execPath, [join(folder, name), ...args], { env });
+    programs.push(program);
+    const run = { output: "", program, ended: once(program, "exit") };
+    for (const stream of [program.stdout, program.stderr]) {
+      stream.setEncoding("utf8").on("data", (text) => (run.output += text));
+    }
+    run.prints = (pattern) =>
+      until(() => pattern.test(run.output), pattern).catch((error) => {
+        throw new Error(`${name} printed:\n${run.output}`, { cause: error });
+      });
+    return run;
+  }
+
+  test("S20: each has at most 40 lines", () => {
+    for (const name of readdirSync(examples)) {
+      const lines = readFileSync(examples + name, "utf8").trimEnd().split("\n").length;
+      assert.ok(lines <= LINES_MAX, `${name} has ${lines} lines`);
+    }
+  });
+
+  test("like and create show their marks offline, and are sent; the list follows", async () => {
+    let token = "first";
+    origin.treat = ({ method, headers }, answer) =>
+      method !== "GET" && headers.authorization !== `Bearer ${token}`
+        ? reply(answer, 401, { error: "token" })
+        : false;
+    const list = start("offline-list.js", url, "/items");
+    await list.prints(/-- new, from the network\n {2}bread\n/);
+
+    await origin.stop();
+    const login = `cat ${folder}/token`;
+    const like = start("like-and-create.js", url, "/items", "milk", "local", login);
+    await like.prints(/created entity:local\/Todo:tmp:\S+\n~ bread true\n~ milk false\n/);
+    await list.prints(/~ bread\n~ milk\n/);
+    // The writes are there while neither the daemon nor the origin is.
+    await daemon.end("SIGKILL");
+    await daemon.start();
+    token = "second";
+    const other = new Larder({ socket: daemon.socket });
+    await other.setCredential("local", "Bearer first");
+    await origin.start();
+    const waits = async () => {
+      const states = [];
+      for await (const { state } of other.writes()) states.push(state);
+      return states.includes("auth_wait");
+    };
+    await until(waits, "a write waits for a credential");
+    other.close();
+    // A program that renews: the one before has no token to give yet.
+    writeFileSync(`${folder}/token`, `Bearer ${token}`);
+    await like.prints(/entity:local\/Todo:2 confirmed/);
+    assert.deepEqual(await like.ended, [0, null]);
+    assert.match(like.output, /^\S+ confirmed $/m);
+    await list.prints(/ {2}bread\n {2}milk\n/);
+    list.program.kill();
+    await list.ended;
+    assert.deepEqual(origin.value("/todos/1"), {
+      type: "Todo",
+      id: 1,
+      title: "bread",
+      liked: true,
+    });
+  });
+
+  test("without a daemon a program prints both ways to begin", async () => {
+    const env = { ...process.env, LARDER_SOCKET: join(folder, "none.sock") };
+    const program = spawn(process.execPath, [join(folder, "offline-list.js"), url], { env });
+    let output = "";
+    program.stderr.setEncoding("utf8").on("data", (text) => (output += text));
+    assert.deepEqual(await once(program, "close"), [1, null]);
+    assert.match(output, /sudo adduser NAME larder-clients/);
+    assert.match(output, /systemctl --user enable --now larder\.socket/);
+  });
+});
