@@ -296,13 +296,13 @@ describe("the client and the daemon", { skip, timeout: 300_000 }, () => {
       const write = await cache.modify(url(path), { merge: { title: "soy" } });
       origin.set(path, { title: "rice" });
       await daemon.setOffline(false);
-      await until(async () => (await write.refresh()).state === "conflict", "a conflict");
-      for await (const other of cache.conflicts()) {
-        const [{ base, mine, theirs }] = other.conflict;
-        const titles = [base, mine, theirs].map((value) => value["/title"]);
-        assert.deepEqual(titles, ["milk", "soy", "rice"]);
-        await other.resolve(choice);
-      }
+      const find = async () => (await cache.conflicts().next()).value;
+      const found = await until(find, "a conflict");
+      assert.equal(found.id, write.id);
+      const [{ base, mine, theirs }] = found.conflict;
+      const titles = [base, mine, theirs].map((value) => value["/title"]);
+      assert.deepEqual(titles, ["milk", "soy", "rice"]);
+      await found.resolve(choice);
       assert.equal((await write.wait("60s")).state, choice === "mine" ? "confirmed" : "cancelled");
       assert.equal(origin.value(path).title, choice === "mine" ? "soy" : "rice");
     }

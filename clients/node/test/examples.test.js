@@ -48,7 +48,8 @@ describe("the examples", { skip, timeout: 300_000 }, () => {
   /** A program that runs; `output` is what it has printed. */
   function start(name, ...args) {
     const env = { ...process.env, LARDER_SOCKET: daemon.socket };
-    const program = spawn(process.execPath, [join(folder, name), ...args], { env });
+    const options = { env, cwd: folder };
+    const program = spawn(process.execPath, [join(folder, name), ...args], options);
     programs.push(program);
     const run = { output: "", program, ended: once(program, "exit") };
     for (const stream of [program.stdout, program.stderr]) {
@@ -110,6 +111,35 @@ describe("the examples", { skip, timeout: 300_000 }, () => {
       title: "bread",
       liked: true,
     });
+  });
+
+  test("the lines of docs/clients.md run", async () => {
+    const page = readFileSync(`${library}../../docs/clients.md`, "utf8");
+    const section = /\n## Node\n(.*?)(\n## |$)/s.exec(page)[1];
+    const blocks = [...section.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code);
+    const code = blocks.join("").replaceAll("http://127.0.0.1:8099", origin.base);
+    writeFileSync(join(folder, "page.mjs"), code.replace('"demo"', '"local"'));
+    origin.treat = () => false;
+    origin.set("/hello.json", { hello: "world" });
+    origin.set("/list", { items: [] });
+    const run = start("page.mjs");
+    await run.ended;
+    const wanted = `{ hello: 'world' } network false
+cache \\d+
+snapshot
+unchanged
+put notes/1 true
+buy milk
+{ hello: 'world', liked: true }
+confirmed 200
+${origin.base}/list/1
+8
+held
+[^\n]+Fetch it with a policy that asks the network.
+200 network
+world
+`;
+    assert.match(run.output, new RegExp(`^${wanted}$`));
   });
 
   test("without a daemon a program prints both ways to begin", async () => {
