@@ -38,7 +38,9 @@ extension DocumentWriter {
             default: break
             }
         }
-        for group in needless(reports) { try checkNeedless(group, group.map { "\(writes[$0].id)" }) }
+        for group in needless(reports) {
+            try checkNeedless(group, group.map { "\(writes[$0].id)" })
+        }
     }
 
     /// Groups of one to-do that were cancelled together, and by nobody.
