@@ -39,6 +39,8 @@ fi
 
 # -- no daemon answers
 
+# Variables of the inner shell.
+# shellcheck disable=SC2016
 expect_match "both ways to begin are named where no daemon answers" \
     'sudo adduser NAME larder-clients .*log in again.*systemctl --user enable --now larder.socket.*exit 69' \
     "$(nowhere=$work/nowhere

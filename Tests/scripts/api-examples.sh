@@ -25,6 +25,8 @@ example_body() {
         .paths[$path][$method].requestBody.content["application/json"].example // empty' "$document"
 }
 
+# A variable of nginx.
+# shellcheck disable=SC2016
 configure_nginx <<<'        if ($request_method = OPTIONS) { return 204; }'
 start_nginx
 mkdir -p "$www/articles"
