@@ -194,8 +194,7 @@ extension EngineContext {
     /// Asks the upstream, and notes it when the origin has said nothing for ``Limits/silenceTime``
     /// since the request left; the request goes on.
     ///
-    /// The time for which it waits for one of our own connections is not the origin's, nor is that
-    /// of an upload.
+    /// The wait for one of our own connections and the time of an upload are not the origin's.
     func ask(
         _ request: UpstreamRequest,
         for scope: Scope,

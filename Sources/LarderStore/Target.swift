@@ -250,7 +250,7 @@ package struct TargetReader {
         ).step()
     }
 
-    /// Those of a scope's modifiers that are sent soon, or are in flight.
+    /// Returns the modifiers of a scope that are sent soon, or are in flight.
     package func sentSoon(
         of ids: some Sequence<ModifierID>,
         in scope: ScopeKey

@@ -132,7 +132,7 @@ struct ReadAfterWriteTests {
         #expect(fixture.clock.monotonic() == .zero)
     }
 
-    @Test("What a DELETE has deleted needs no read, also after another write")
+    @Test("A target that a DELETE has deleted needs no read, also after another write")
     func deleted() async throws {
         let (gate, delete) = (Gate(), try Effect.json(#"{"type":"delete"}"#))
         try await fixture.cache(url, .json(#"{"n":0}"#))

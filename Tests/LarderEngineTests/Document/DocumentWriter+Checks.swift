@@ -110,14 +110,14 @@ extension DocumentWriter {
     }
 
     /// Reads from the network while time passes, as the read may join one that pauses before it asks
-    /// again.
+    /// again. Time passes slowly, so that it is not over before the answer is stored.
     private func read(_ url: WebURL, _ fixture: EngineFixture, _ scope: Scope) async throws {
         let fetch = fixture.start(url, .networkOnly, as: scope)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { _ = try await fetch.result() }
             group.addTask {
                 while !Task.isCancelled {
-                    fixture.clock.advance(by: .seconds(1))
+                    fixture.clock.advance(by: .milliseconds(20))
                     for _ in 0..<100 { await Task.yield() }
                 }
             }
