@@ -1,7 +1,6 @@
 import LarderEngine
 import LarderJSON
 import LarderModel
-import LarderStore
 import LarderTestSupport
 import LarderWire
 import Synchronization
@@ -60,7 +59,6 @@ extension DocumentWriter {
         let (done, excused, complaints) = server.state.withLock {
             ($0.done, $0.excused, $0.complaints)
         }
-        try checkJoined(reports)
         if let complaint = complaints.first { throw Complaint(description: complaint) }
         let honours = setup.origin.modifiers.idempotency.isHonoured
         // The request of the first of joined writes makes the changes of all.
@@ -92,7 +90,7 @@ extension DocumentWriter {
             try await logIn(fixture, scope)
             for path in server.paths {
                 let url = try fixture.url(path)
-                try await read(url, fixture, scope)
+                try await fixture.fetch(url, .networkOnly, as: scope)
                 let shown = try await fixture.cached(url, as: scope).lastShown?.text ?? "nothing"
                 let value = try? JSONValue(parsing: Array(shown.utf8))
                 let expected = server.document(path, account(scope))
@@ -105,50 +103,6 @@ extension DocumentWriter {
                         """
                 )
             }
-        }
-        try await checkNames(fixture)
-    }
-
-    /// Reads from the network while time passes, as the read may join one that pauses before it asks
-    /// again. Time passes slowly, so that it is not over before the answer is stored.
-    private func read(_ url: WebURL, _ fixture: EngineFixture, _ scope: Scope) async throws {
-        let fetch = fixture.start(url, .networkOnly, as: scope)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { _ = try await fetch.result() }
-            group.addTask {
-                while !Task.isCancelled {
-                    fixture.clock.advance(by: .milliseconds(20))
-                    for _ in 0..<100 { await Task.yield() }
-                }
-            }
-            try await group.next()
-            group.cancelAll()
-        }
-    }
-
-    /// Checks that the temporary name of each to-do that was created leads to it.
-    private func checkNames(_ fixture: EngineFixture) async throws {
-        guard setup.origin.normalize != nil else { return }
-        for (write, report) in zip(writes, try await reports(fixture)) {
-            guard case .creates(let members) = write.change, report.state == .confirmed,
-                report.joinedInto == nil, case .string(let mark)? = members["mark"],
-                let todo = todos.first(where: { $0.mark == mark })
-            else { continue }
-            let ids = server.ids(marked: mark)
-            guard ids.count == 1, let id = ids.first,
-                let expected = server.document("/todos/\(id)", account(write.scope))
-            else { continue }
-            let isLost = server.state.withLock { $0.rules.fault == .nameIsLost }
-            let name = isLost ? todo.name.dropLast() + "x" : todo.name[...]
-            let target = try EntryID.entity("Todo:\(name)")
-            let reader = try fixture.engine.store.makeReader()
-            defer { reader.endTransaction() }
-            let (key, now) = (fixture.key(write.scope), fixture.clock.now())
-            let text = try fixture.engine.text(of: target, key, reader, now: now)
-            let value = text.flatMap { try? JSONValue(parsing: Array($0.utf8)) }
-            guard value?.isSame(as: expected) != true else { continue }
-            let document = String(decoding: expected.bytes, as: UTF8.self)
-            throw Complaint(description: "\(name) is \(text ?? "nothing"), not \(document)")
         }
     }
 }
