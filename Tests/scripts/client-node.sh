@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The Node client: the vectors, the package beside the schema, and the real daemon with a real
 # origin, as clients/node/test has them. node:test runs them; each of its tests is a line here.
+# Runs alone: its large blobs take the disk's room that another script measures.
 # shellcheck source=Tests/scripts/support.sh
 source "$(dirname "$0")/support.sh"
 

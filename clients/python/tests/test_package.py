@@ -45,6 +45,7 @@ NOT_USED = {
     "rawPut": "the adapters send the URL as the target",
     "rawPatch": "the adapters send the URL as the target",
     "rawDelete": "the adapters send the URL as the target",
+    "rawOptions": "the adapters send the URL as the target",
 }
 
 
