@@ -191,7 +191,13 @@ final class ReadsAfterWrites: Sendable {
         }
         guard let following = found, !following.isEmpty else { return false }
         state.withLock { $0.rows[name]?.following = following }
-        return true
+        // A write may have ended before the row waited for it.
+        let left = try? await context.store.read { reader throws(StoreError) in
+            try reader.targets.sentSoon(of: following, in: scope)
+        }
+        guard let left else { return true }
+        state.withLock { $0.rows[name]?.following.formIntersection(left) }
+        return !left.isEmpty
     }
 
     /// A write has ended: a row that has waited for it and no other one is read.
@@ -205,7 +211,7 @@ final class ReadsAfterWrites: Sendable {
         for (name, revision) in ready { read(name, since: revision) }
     }
 
-    /// Ends the reads of a row that needs none, as the last write has deleted it; false for others.
+    /// Ends the reads of a row that the last write has deleted; false for any other row.
     private func endsDeleted(_ name: TargetName) async -> Bool {
         guard let row = state.withLock({ $0.rows[name] }), !row.isShared else { return false }
         let (context, now) = (context, context.clock.now())
