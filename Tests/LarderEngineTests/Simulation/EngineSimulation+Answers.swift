@@ -101,7 +101,7 @@ extension EngineSimulation {
         }
     }
 
-    /// It says nothing of any target, only whether the origin is back.
+    /// The answer to a probe shows whether the origin is back, and has no value of a target.
     private func answerProbe(_ request: SimulatedOrigin.Request) {
         switch draw(0..<6) {
         case 0: fail(request, randomUnit(1, of: 2) ? Self.broken : Self.away)
@@ -293,7 +293,7 @@ extension EngineSimulation {
         let begun = fetches.suffix(Self.paths.count)
         try settle()
         for _ in 0..<300 where begun.contains(where: { $0.answer == nil }) {
-            // One may have joined one that pauses before it asks again.
+            // A fetch may have joined a flight that pauses before its next request.
             if let request = origin.waiting.first {
                 answerWell(request)
             } else {

@@ -43,8 +43,8 @@ extension EngineSimulation {
     /// Checks what was kept of one URL, another one at each step; where nothing is, it is read to be
     /// kept.
     ///
-    /// What somebody has done to the files, or is about to, is seen by who looks into them. To read
-    /// it again after each commit would take a third of the time of a life.
+    /// Nothing is checked while the simulation harms the files: a read would find the damage itself.
+    /// Reads of every URL after each commit would take a third of the time of a life.
     func checkKept() throws {
         guard harmedGeneration == nil, !isCacheBroken, !plan.isArmed else { return }
         user = keptTurn / Self.paths.count % judges.count
