@@ -24,7 +24,6 @@ final class ModifierQueueRunner: Sendable {
     }
 
     struct QueueEntryStatus: Sendable {
-        let state: ModifierState?
         let wait: ModifierQueue.Wait?
         let dependants: [ModifierNumber]
     }
@@ -41,7 +40,7 @@ final class ModifierQueueRunner: Sendable {
         mailbox.post(event)
     }
 
-    /// Carries out a command, and returns the state of the modifier after it.
+    /// Carries out a command, and returns what the modifier waits for after it.
     ///
     /// Refused with `notNow` once ``run(_:)`` has ended.
     func ask(
@@ -54,7 +53,6 @@ final class ModifierQueueRunner: Sendable {
                     do throws(ModifierQueue.Refusal) {
                         let actions = try command(&machine, now)
                         let status = QueueEntryStatus(
-                            state: machine.state(of: number),
                             wait: machine.waitingFor(number),
                             dependants: machine.dependants(of: number)
                         )
@@ -68,6 +66,13 @@ final class ModifierQueueRunner: Sendable {
             )
             if !isTaken { continuation.resume(returning: .failure(.notNow)) }
         }
+    }
+
+    /// Whether the row of a modifier says what the machine has decided.
+    func isWritten(_ number: ModifierNumber) async -> Bool {
+        guard case .success(let status) = await ask(number, { _, _ in [] }) else { return false }
+        if case .commit? = status.wait { return false }
+        return true
     }
 
     func run(_ steps: ModifierSteps) async {

@@ -159,13 +159,12 @@ struct ModifierReports: EnginePart {
         return report
     }
 
-    /// The report of a row; the machine adds what it knows of an unsettled modifier.
+    /// The report of a row; the machine adds what an unsettled modifier waits for.
     func report(of row: StoredModifier) async -> ModifierReport {
         var report = ModifierReport(row)
         guard !row.state.isSettled,
             case .success(let standing) = await context.modifiers.ask(row.number, { _, _ in [] })
         else { return report }
-        if let state = standing.state, !state.isSettled { report.state = .init(state) }
         report.waitingFor = standing.wait.flatMap { wait in
             ModifierWait(
                 wait,

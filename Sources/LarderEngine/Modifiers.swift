@@ -331,17 +331,21 @@ package struct Modifiers: EnginePart {
         let (number, report) = try await reports.report(id, scope)
         guard report.state == .failed else {
             guard !report.state.isSettled else { throw .alreadySettled(report) }
+            var isTaken = false
             try await written(report, cancellation) { () async throws(Problem) -> Void? in
-                let isTaken = try await ask(number, report) {
-                    [context] queue, now throws(Refusal) in
-                    let actions = try queue.retryAsked(number, now: now)
-                    // A person ends the rest, for later modifiers of the account too.
-                    if let (origin, scope) = queue.account(of: number) {
-                        context.health.change(origin) { $0.restEnded(of: scope) }
+                if !isTaken {
+                    isTaken = try await ask(number, report) {
+                        [context] queue, now throws(Refusal) in
+                        let actions = try queue.retryAsked(number, now: now)
+                        // A person ends the rest, for later modifiers of the account too.
+                        if let (origin, scope) = queue.account(of: number) {
+                            context.health.change(origin) { $0.restEnded(of: scope) }
+                        }
+                        return actions
                     }
-                    return actions
                 }
-                return isTaken ? () : nil
+                guard isTaken, await queue.isWritten(number) else { return nil }
+                return ()
             }
             return ModifierReceipt(id: id, state: .queued, revision: Revision(report.rev))
         }

@@ -205,6 +205,28 @@ struct ModifierTests {
         }
     }
 
+    @Test("A report says what the row says while the next step is being written")
+    func reportDuringStep() async throws {
+        let hold = StepHold()
+        try await EngineFixture.run(.with { $0.store.faults = hold }) { fixture in
+            defer { hold.release() }
+            let gate = Gate()
+            fixture.upstream.answer(url, with: .reply(status: 503).held(by: gate))
+            let id = try await accept(fixture, url, .none)
+            _ = try await fixture.upstream.asked.element(0)
+            hold.arm("UPDATE modifier SET")
+            gate.open()
+            _ = try await hold.reached.element(0)
+            let (modifiers, scope) = (fixture.engine.modifiers, fixture.scope)
+            let report = try await modifiers.modifier(id, scope)
+            #expect(report.state == .inFlight)
+            var command = ModifierListCommand()
+            command.selection = .one(.inFlight)
+            let listed = try await modifiers.list(command, .one(scope)).items
+            #expect(listed.map(\.id) == [id.text])
+        }
+    }
+
     @Test("A request about a modifier gets an answer while the engine ends")
     func askedAtTheEnd() async throws {
         let id = try await accept(fixture, url, .none)
