@@ -18,6 +18,13 @@ from rig import Rig, say
 from servers import Broken
 
 
+def json_object(text):
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError
+    return value
+
+
 def arguments():
     parser = argparse.ArgumentParser(
         prog="scripts/bench", usage="see scripts/bench --help", add_help=False)
@@ -26,6 +33,7 @@ def arguments():
     parser.add_argument("--json", nargs="?", const="-", metavar="FILE")
     parser.add_argument("--against", type=argparse.FileType(), metavar="FILE")
     parser.add_argument("--before", metavar="FOLDER")
+    parser.add_argument("--origin", type=json_object, default={}, metavar="JSON")
     parser.add_argument("--write", nargs="?", const="docs/benchmarks.md", metavar="FILE")
     # Without them the options are looked at, and nothing is measured.
     parser.add_argument("--programs")
@@ -40,8 +48,9 @@ def arguments():
             report.around(found.write)
         except (OSError, ValueError) as failure:
             parser.error(f"--write: {failure}")
-    if found.before and not os.path.exists(os.path.join(found.before, "larderd")):
-        parser.error(f"there is no larderd in {found.before}")
+    for program in ["larderd", "cachectl"] if found.before else []:
+        if not os.path.exists(os.path.join(found.before, program)):
+            parser.error(f"there is no {program} in {found.before}")
     return found
 
 
@@ -75,7 +84,7 @@ def measured(options, folder):
     programs = {"larder": options.programs}
     if options.before:
         programs["before"] = options.before
-    rig = Rig(folder, programs, options.rounds, options.python_path)
+    rig = Rig(folder, programs, options.rounds, options.python_path, options.origin)
     figures, broken = [], []
     try:
         for name in options.only or CASES:

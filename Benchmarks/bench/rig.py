@@ -22,11 +22,13 @@ def say(text):
 class Rig:
     """Programs by the name that the table gives them: `larder`, and with `--before` another build."""
 
-    def __init__(self, folder, programs, rounds, python_path):
+    def __init__(self, folder, programs, rounds, python_path, origin):
         self.folder = folder
         self.programs = programs
         self.rounds = rounds
         self.python_path = python_path
+        # Settings of the origins of `larder`, which another build perhaps does not know.
+        self.origin = origin
         self.numbered = load.Numbered(programs["larder"])
         self.started = []
         # No two accepts of a run have a target in common.
@@ -59,18 +61,21 @@ class Rig:
 
     def daemon(self, suffix, settings=None):
         """The daemon alone, on files of its own."""
-        return self.running(Larder(
-            self.folder, self.programs["larder"], self.nginx.port, f"larder-{suffix}", settings))
+        return self.running(self.larder("larder", suffix, settings))
 
     @contextlib.contextmanager
     def daemons(self, suffix, settings=None):
         """A daemon of each build, on files of its own."""
         with contextlib.ExitStack() as started:
             yield {
-                name: started.enter_context(self.running(Larder(
-                    self.folder, programs, self.nginx.port, f"{name}-{suffix}", settings)))
-                for name, programs in self.programs.items()
+                name: started.enter_context(self.running(self.larder(name, suffix, settings)))
+                for name in self.programs
             }
+
+    def larder(self, name, suffix, settings):
+        return Larder(
+            self.folder, self.programs[name], self.nginx.port, f"{name}-{suffix}", settings,
+            self.origin if name == "larder" else {})
 
     @functools.cached_property
     def nginx(self):

@@ -104,16 +104,18 @@ class Server:
 
 
 class Larder(Server):
-    """The daemon, with the origins of `Nginx`; `settings` is more of its configuration, by section."""
+    """The daemon, with the origins of `Nginx`.
 
-    def __init__(self, folder, programs, origin_port, name="larder", settings=None):
+    `settings` is more of its configuration, by section, and `origin` more of each origin's."""
+
+    def __init__(self, folder, programs, origin_port, name="larder", settings=None, origin=None):
         self.name = name
         self.program = os.path.join(programs, "larderd")
         super().__init__(folder)
         base = f"http://localhost:{origin_port}"
         origins = {
-            origin: {"base_url": f"{base}/{origin}/", "allow_private": True}
-            for origin in ["documents", "whole", "rebuilt", "ten"]
+            path: {"base_url": f"{base}/{path}/", "allow_private": True, **(origin or {})}
+            for path in ["documents", "whole", "rebuilt", "ten"]
         }
         self.shared = f"{base}/shared/"
         origins["rebuilt"]["normalize"] = origins["ten"]["normalize"] = {"by_type": True}
