@@ -12,11 +12,13 @@ import random
 import threading
 import uuid
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
+from collections import deque
+from typing import (
+    TYPE_CHECKING, Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union,
+)  # fmt: skip
 from urllib.parse import quote, urlencode
 
-from ._http import AnswerReader, BrokenAnswer, LineReader, request_head
-from ._problem import CutOff, NoDaemon, Problem, bad_answer, cut_off, no_daemon
+from ._problem import CutOff, NoDaemon, OriginFailed, Problem, bad_answer, cut_off, no_daemon
 
 if TYPE_CHECKING:
     from ._clients import BlockingConnection as Connection
@@ -26,7 +28,7 @@ Body = Union[None, bytes, Iterable[bytes]]
 Members = Mapping[str, Any]
 REPORT_TIME, CONNECT_TIME = 60.0, 10.0
 PAUSE_MIN, PAUSE_MAX = 0.1, 5.0
-IDLE_MAX = 16
+IDLE_MAX, HEAD_MAX = 16, 1 << 20
 SYSTEM_SOCKET = "/run/larder/api.sock"
 
 
@@ -60,6 +62,25 @@ def given(members: Members) -> Dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
+def request_head(method: str, target: str, headers: Mapping[str, str]) -> bytes:
+    lines = [f"{method} {target} HTTP/1.1", "Host: larder"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    if any("\n" in line or "\r" in line for line in lines):
+        raise ValueError("a header field or the target has a line break")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def pieces(head: bytes, body: Body) -> Iterator[bytes]:
+    """The bytes of a request; a body without a length is sent in chunks."""
+    if body is None or isinstance(body, bytes):
+        yield head + (body or b"")
+        return
+    yield head
+    for part in filter(None, body):
+        yield b"%x\r\n%b\r\n" % (len(part), part)
+    yield b"0\r\n\r\n"
+
+
 def path_of(kind: str, id: str) -> str:
     return f"/v1/{kind}/{quote(id, safe='')}"
 
@@ -67,45 +88,119 @@ def path_of(kind: str, id: str) -> str:
 class Answer:
     """The answer to one request. When its body was read, its connection can be used again."""
 
-    def __init__(self, core: Core, connection: Connection, method: str, timeout: Optional[float]) -> None:
-        self.reader = AnswerReader(method)
-        self.connection, self.timeout, self.headers = connection, timeout, self.reader.headers
+    def __init__(self, core: Core, connection: Connection, timeout: Optional[float]) -> None:
+        self.connection, self.timeout, self.status = connection, timeout, 0
+        self.headers: Dict[str, str] = {}
         self._core: Optional[Core] = core
-
-    async def _receive(self) -> None:
-        try:
-            data = await self.connection.receive(self.timeout)
-            self.reader.feed(data) if data else self.reader.end()
-        except (OSError, BrokenAnswer) as error:
-            self.close()
-            why = f"nothing for {self.timeout} s" if isinstance(error, TimeoutError) else error
-            raise cut_off(f"The answer of larderd was cut off ({why}).") from error
-        except BaseException:
-            self.close()
-            raise
+        self.has_bytes = self._is_chunked = False
+        # Bytes of the body or of the chunk that are missing; None: until the connection closes.
+        self._missing: Optional[int] = None
+        self._buffer, self._line = bytearray(), b""
+        self._lines: Deque[bytes] = deque()
 
     async def head(self) -> None:
-        while not self.reader.has_head:
-            await self._receive()
+        lines: List[str] = []
+        while self.status < 200:
+            first, *lines = (await self._until(b"\r\n\r\n")).split("\r\n")
+            version, status = (first.split(" ", 2) + [""])[:2]
+            if not version.startswith("HTTP/1.") or not status.isdigit():
+                raise self._broken(f"{first[:80]!r} is not HTTP/1.1")
+            self.status = int(status)
+        for name, _, value in (line.partition(":") for line in lines):
+            self.headers[name.strip().lower()] = value.strip()
+        length, coding = (self.headers.get(name, "") for name in ("content-length", "transfer-encoding"))
+        has_body = self.status not in (204, 304)
+        self._is_chunked = has_body and coding.lower() == "chunked"
+        if self._is_chunked or not has_body:
+            self._missing = 0
+        elif length.isdigit():
+            self._missing = int(length)
 
     async def chunk(self) -> bytes:
         """The next bytes of the body; none at its end."""
-        while True:
-            data = self.reader.take()
-            if data:
-                return data
-            if self.reader.is_complete:
-                core, self._core = self._core, None
-                if core and not (self.reader.keeps_alive and core.keep(self.connection)):
-                    self.connection.close()
-                return b""
-            await self._receive()
+        if self._is_chunked and self._missing == 0:
+            await self._next_chunk()
+        if self._missing == 0:
+            core, self._core = self._core, None
+            keeps = self.headers.get("connection", "").lower() != "close" and not self._buffer
+            if core and not (keeps and core.keep(self.connection)):
+                self.connection.close()
+            return b""
+        if not self._buffer and not await self._receive():
+            if self._missing is not None:
+                raise self._broken("the connection ended")
+            self.close()
+            return b""
+        data = bytes(self._buffer[: self._missing])
+        del self._buffer[: len(data)]
+        self._missing = self._missing and self._missing - len(data)
+        return data
+
+    async def _next_chunk(self) -> None:
+        # An empty line ends the chunk before.
+        line = await self._until(b"\r\n") or await self._until(b"\r\n")
+        try:
+            self._missing = int(line.partition(";")[0], 16)
+        except ValueError:
+            raise self._broken(f"{line[:80]!r} is not the size of a chunk") from None
+        self._is_chunked = self._missing > 0
+        while not self._is_chunked and await self._until(b"\r\n"):
+            pass  # The trailer.
+
+    async def _until(self, end: bytes) -> str:
+        while (at := self._buffer.find(end)) < 0:
+            if len(self._buffer) > HEAD_MAX:
+                raise self._broken("its head does not end")
+            if not await self._receive():
+                raise self._broken("the connection ended")
+        text = self._buffer[:at].decode("latin-1")
+        del self._buffer[: at + len(end)]
+        return text
+
+    async def _receive(self) -> bool:
+        """Whether more bytes have come; else the connection has closed."""
+        try:
+            data = await self.connection.receive(self.timeout)
+        except OSError as error:
+            is_late = isinstance(error, TimeoutError)
+            raise self._broken(f"nothing for {self.timeout} s" if is_late else error) from error
+        except BaseException:
+            self.close()
+            raise
+        self._buffer += data
+        self.has_bytes = self.has_bytes or bool(data)
+        return bool(data)
+
+    def _broken(self, why: object) -> CutOff:
+        self.close()
+        return cut_off(f"The answer of larderd was cut off ({why}).")
 
     async def body(self) -> bytes:
         parts: List[bytes] = []
         while not parts or parts[-1]:
             parts.append(await self.chunk())
         return b"".join(parts)
+
+    async def json(self) -> Any:
+        body = await self.body()
+        try:
+            return json.loads(body) if body.strip() else None
+        except ValueError as error:
+            raise bad_answer(f"An answer of {self.status} is not JSON ({error}).") from error
+
+    async def frame(self) -> Tuple[Dict[str, Any], bytes]:
+        """The next line of a stream: its object and its text."""
+        while not self._lines:
+            data = await self.chunk()
+            if not data:
+                raise cut_off("The stream of larderd ended without its last frame.")
+            *lines, self._line = (self._line + data).split(b"\n")
+            self._lines += filter(bytes.strip, lines)
+        line = self._lines.popleft()
+        try:
+            return dict(json.loads(line)), line
+        except (ValueError, TypeError) as error:
+            raise bad_answer(f"A frame is not a JSON object ({error}).") from error
 
     async def drain(self) -> None:
         """Reads what follows the last frame."""
@@ -114,52 +209,19 @@ class Answer:
         except Problem:
             pass
 
-    async def json(self) -> Any:
-        body = await self.body()
-        try:
-            return json.loads(body) if body.strip() else None
-        except ValueError as error:
-            raise bad_answer(f"An answer of {self.reader.status} is not JSON ({error}).") from error
-
     async def problem(self) -> Problem:
         if self.headers.get("content-type", "").startswith("application/problem+json"):
             return Problem.of(await self.json())
-        body, status = await self.body(), self.reader.status
-        members = {"detail": f"The answer has the status {status}.", "origin_status": status}
+        body, detail = await self.body(), f"The answer has the status {self.status}."
         quoted = body[:65536].decode("utf-8", "replace")
-        return Problem.of({**members, "type": "urn:larder:origin-status", "body": quoted})
+        kind = "urn:larder:origin-status"
+        return OriginFailed(kind, detail, origin_status=self.status, body=quoted)
 
     def close(self) -> None:
         core, self._core = self._core, None
         if core:
             self.connection.interrupt()
             self.connection.close()
-
-
-class Frames:
-    """The frames of an answer: objects with their lines."""
-
-    def __init__(self, answer: Optional[Answer] = None) -> None:
-        self.answer = answer
-        self._lines = LineReader()
-
-    async def next(self) -> Tuple[Dict[str, Any], bytes]:
-        while True:
-            line = self._lines.next()
-            if line is not None:
-                try:
-                    return dict(json.loads(line)), line
-                except (ValueError, TypeError) as error:
-                    raise bad_answer(f"A frame is not a JSON object ({error}).") from error
-            data = await self.answer.chunk() if self.answer else b""
-            if not data:
-                raise cut_off("The stream of larderd ended without its last frame.")
-            self._lines.feed(data)
-
-    def close(self) -> None:
-        answer, self.answer = self.answer, None
-        if answer:
-            answer.close()
 
 
 class Core:
@@ -263,47 +325,37 @@ class Core:
     ) -> Answer:  # fmt: skip
         """Sends a request and reads the head of its answer; raises the problem of a refusal."""
         fields = {"Larder-Client": self.name, "Accept": "application/jsonl", **given(headers or {})}
-        parts = None if body is None or isinstance(body, bytes) else body
-        if parts is not None:
+        is_whole = body is None or isinstance(body, bytes)
+        if not is_whole:
             fields["Transfer-Encoding"] = "chunked"
         elif body is not None or method != "GET":
             fields["Content-Length"] = str(len(body or b""))  # type: ignore[arg-type]
         repeats = method != "POST" or path in ("/v1/fetch", "/v1/watch")
-        repeats = repeats and parts is None and "If-Match" not in fields
+        repeats = repeats and is_whole and "If-Match" not in fields
         parameters = urlencode(given(query or {}), quote_via=quote)
         head = request_head(method, f"{path}?{parameters}" if parameters else path, fields)
         while True:
             connection, is_used = await self._open(fresh=not repeats)
-            answer = Answer(self, connection, method, timeout)
+            answer = Answer(self, connection, timeout)
             try:
-                await self._send(answer, head, body)
+                for data in pieces(head, body):
+                    try:
+                        await connection.send(data)
+                    except OSError:
+                        break  # The daemon may have refused the body: its answer says why.
                 await answer.head()
                 break
             except CutOff:
                 # The daemon may have closed the connection before it got the request.
-                if not is_used or answer.reader.has_bytes:
+                if not is_used or answer.has_bytes:
                     raise
                 repeats = False
-        if answer.reader.status >= 300:
+            except BaseException:
+                answer.close()
+                raise
+        if answer.status >= 300:
             raise await answer.problem()
         return answer
-
-    async def _send(self, answer: Answer, head: bytes, body: Body) -> None:
-        send = answer.connection.send
-        try:
-            if body is None or isinstance(body, bytes):
-                await send(head + (body or b""))
-                return
-            await send(head)
-            for part in body:
-                if part:
-                    await send(b"%x\r\n%b\r\n" % (len(part), part))
-            await send(b"0\r\n\r\n")
-        except OSError:
-            await answer.head()  # The daemon may have refused the body: its answer says why.
-        except BaseException:
-            answer.close()
-            raise
 
     async def command(
         self, method: str, path: str, members: Members, timeout: Optional[float] = REPORT_TIME

@@ -12,7 +12,7 @@ from typing import (
     Sequence, Type, TypedDict, TypeVar, Union,
 )  # fmt: skip
 
-from ._core import Answer, Core, Duration, Frames, Members, Resumption
+from ._core import Core, Duration, Members, Resumption
 from ._core import duration, given, path_of, seconds
 from ._model import Credential, Deleted, Entry, Failure, Receipt, entry_of_headers
 from ._files import Content, Download, Path, blocks
@@ -278,7 +278,7 @@ class Operations(Core, Generic[W, I]):
         answer = await self.request(method, path_of("entries", id), query, body, fields, None)
         await answer.body()
         rev = answer.headers.get("larder-rev")
-        is_new = answer.reader.status == 201
+        is_new = answer.status == 201
         return Receipt(is_new, answer.headers.get("etag"), int(rev) if rev else None)
 
     async def _entries(
@@ -404,7 +404,7 @@ class Operations(Core, Generic[W, I]):
         path, query = _credential_path(origin) + "/renewal", {"account": self.account}
         answer = await self.request("POST", path, query, timeout=None)
         try:
-            order, _ = await Frames(answer).next()
+            order, _ = await answer.frame()
             try:
                 credential = await self._call(renew, order["reason"])
             except Exception as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Generic, List, Optional, TypeVar
 
-from ._core import PAUSE_MAX, Core, Frames, Members, Resumption, given, seconds
+from ._core import PAUSE_MAX, Answer, Core, Members, Resumption, given, seconds
 from ._model import EVENTS, Deleted, Event, Failure, Other, Reset, Unchanged, View, entry_of_frame
 from ._problem import Gone, Problem, cut_off
 
@@ -19,7 +19,8 @@ class AsyncStream(Generic[T]):
 
     def __init__(self, core: Core, command: Members) -> None:
         self.core, self.command, self.is_closed = core, given(command), False
-        self.resumption, self.frames = Resumption(core), Frames()
+        self.resumption = Resumption(core)
+        self.answer: Optional[Answer] = None
         self.items: List[T] = []
         # The daemon limits the time of a fetch.
         limit = command.get("timeout")
@@ -33,22 +34,22 @@ class AsyncStream(Generic[T]):
     async def __anext__(self) -> T:
         while not self.items and not self.is_closed and not self.core.is_closed:
             try:
-                if self.frames.answer is None:
+                answer = self.answer
+                if answer is None:
                     answer = await self.core.command("POST", self.path, self.command, self.head_time)
-                    answer.timeout = self.silence
-                    self.frames = Frames(answer)
+                    self.answer, answer.timeout = answer, self.silence
                     if self.is_closed:
                         break  # `close` did not see the connection.
-                frame, line = await self.frames.next()
+                frame, line = await answer.frame()
                 self.resumption.spoke()
                 await self.take(frame, line)
             except Problem as error:
-                self.frames.close()
+                self.disconnect()
                 if self.is_closed or self.core.is_closed:
                     break
                 await self.failed(error)
         if not self.items:
-            self.frames.close()
+            self.disconnect()
             raise StopAsyncIteration
         return self.items.pop(0)
 
@@ -63,7 +64,12 @@ class AsyncStream(Generic[T]):
     def close(self) -> None:
         """Ends the iteration, also that of another thread or task."""
         self.is_closed = True
-        self.frames.close()
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        answer, self.answer = self.answer, None
+        if answer:
+            answer.close()
 
     __del__ = close
 
@@ -80,7 +86,7 @@ class WatchStream(AsyncStream[Event]):
         if not (revision is None or self.command.get("initial") or frame.get("more")):
             self.command["since"] = revision
         if kind == "lagged":
-            self.frames.close()
+            self.disconnect()
         elif kind == "end":
             raise cut_off("larderd has ended the watch.")
         elif kind != "heartbeat":
@@ -120,8 +126,8 @@ class FetchStream(AsyncStream[View]):
 
     async def ended(self, frame: Members) -> None:
         self.is_closed = True
-        if self.frames.answer:
-            await self.frames.answer.drain()
+        if self.answer:
+            await self.answer.drain()
         if frame.get("outcome") == "shutdown":
             detail = "larderd ended before the network's answer."
             problem = Problem.of({"type": "urn:larder:shutting-down", "detail": detail})

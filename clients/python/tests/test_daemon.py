@@ -110,7 +110,7 @@ class ReadTests(DaemonTest):
         stream = self.client.watch()
         thread = threading.Thread(target=lambda: list(stream))
         thread.start()
-        await_condition(lambda: stream._items.frames.answer)
+        await_condition(lambda: stream._items.answer)
         self.client.close()
         thread.join(20)
         self.assertFalse(thread.is_alive())
