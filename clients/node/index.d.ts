@@ -312,6 +312,8 @@ export class Larder {
 export interface CreateFetchOptions extends ClientOptions {
   /** URLs under which requests go through the daemon; without it, every URL. */
   origins?: string[];
+  /** When a read asks the network; without it, the policy of the origin's settings. */
+  policy?: FetchPolicy;
   /** Whether writes are queued: the answer is 202, and `larder.modifier` is the write's id. */
   offlineWrites?: boolean;
   /** Sends other URLs, and all if no daemon answers; null: such requests fail. */

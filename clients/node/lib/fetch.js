@@ -11,7 +11,7 @@ const WHOLE = [String, ArrayBuffer, URLSearchParams, FormData];
 const abandoned = new FinalizationRegistry((answer) => answer.destroy());
 
 export function createFetch(options = {}) {
-  const { origins, account, offlineWrites = false, fallback = globalThis.fetch } = options;
+  const { origins, policy, account, offlineWrites = false, fallback = globalThis.fetch } = options;
   const core = new Core(options, Infinity);
   const bases = origins?.map((origin) => new URL(origin));
   const previous = fallback ?? globalThis.fetch;
@@ -23,6 +23,7 @@ export function createFetch(options = {}) {
       ...headersOf(request),
       "content-length": body?.length ?? body?.size,
       "larder-account": account,
+      "larder-policy": policy,
       prefer: offlineWrites && fresh ? "respond-async" : undefined,
     };
     const content = body?.stream?.() ?? body ?? request.body ?? undefined;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { Larder, NoDaemon, Offline, Problem, createFetch } from "../index.js";
+import { Larder, Miss, NoDaemon, Offline, Problem, createFetch } from "../index.js";
 import { Daemon, Origin, gate, refused, reply, skip, until } from "./support.js";
 
 const PIECE = Buffer.alloc(1 << 16, "x");
@@ -115,6 +115,22 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     } finally {
       await origin.start();
     }
+  });
+
+  test("S22: policy and account become headers of a read", async () => {
+    origin.set("/once", { n: 1 });
+    const options = { origins: [origin.base], socket: daemon.socket, fallback: null };
+    const kept = createFetch({ ...options, policy: "cache-only" });
+    const error = await refused(kept(url("/once")), TypeError);
+    assert.ok(error.cause instanceof Miss, `${error.cause?.stack}`);
+    await (await larder(url("/once"))).text();
+    assert.equal((await kept(url("/once"))).larder.source, "cache");
+    assert.equal(origin.requests.length, 1);
+    // Another account has another cache.
+    const other = createFetch({ ...options, policy: "cache-only", account: "work" });
+    assert.ok((await refused(other(url("/once")), TypeError)).cause instanceof Miss);
+    const unknown = createFetch({ ...options, policy: "no-such-policy" });
+    assert.match((await refused(unknown(url("/once")), TypeError)).message, /no-such-policy/);
   });
 
   test("S22: an answer is streamed, as slowly as it is read, and can be aborted", async () => {

@@ -8,6 +8,7 @@ from typing import Any, Optional
 import httpx
 
 from ._adapter import Route, told
+from ._clients import run
 from ._problem import Problem, no_daemon
 
 
@@ -18,29 +19,42 @@ class _Common:
     warning; None: they fail.
     """
 
+    _kind: Any
+
     def __init__(
         self, *, socket: Optional[str] = None, policy: Optional[str] = None,
         account: Optional[str] = None, offline_writes: bool = False, fallback: Any = "direct",
     ) -> None:  # fmt: skip
         self._route = Route(socket, policy, account, offline_writes)
-        self._fallback = self._direct() if fallback == "direct" else fallback
+        self._fallback = self._kind() if fallback == "direct" else fallback
         self._inner: Any = None
 
-    def _direct(self, **options: Any) -> Any:
+    async def _send(self, transport: Any, request: Any) -> httpx.Response:
         raise NotImplementedError
 
-    def _way(self) -> Any:
-        if self._inner is None:
-            self._inner = self._direct(uds=self._route.path())
-        return self._inner
+    async def _read(self, response: httpx.Response) -> bytes:
+        raise NotImplementedError
 
-    def _unreached(self, request: httpx.Request, error: Exception) -> Any:
-        """The transport for a request that reached no daemon."""
-        problem = error if isinstance(error, Problem) else no_daemon(self._route.paths[0])
-        if self._fallback is None or self._route.waits(request.method):
-            raise httpx.ConnectError(str(problem), request=request) from error
-        self._route.warn(problem)
-        return self._fallback
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
+        sent = self._sent(request)
+        try:
+            self._inner = self._inner or self._kind(uds=self._route.path())
+            response = await self._send(self._inner, sent)
+        except (Problem, httpx.ConnectError) as error:
+            problem = error if isinstance(error, Problem) else no_daemon(self._route.paths[0])
+            if self._fallback is None or self._route.waits(request.method):
+                raise httpx.ConnectError(str(problem), request=request) from error
+            self._route.warn(problem)
+            return await self._send(self._fallback, request)
+        is_short = response.status_code == 202 or response.status_code >= 400
+        body = await self._read(response) if is_short else b""
+        larder, refusal = told(response.status_code, response.headers, body)
+        setattr(response, "larder", larder)
+        if refusal:
+            is_late = refusal.type == "urn:larder:timeout"
+            kind = httpx.ReadTimeout if is_late else httpx.ConnectError
+            raise kind(str(refusal), request=request) from refusal
+        return response
 
     def _sent(self, request: httpx.Request) -> Any:
         """The request with the URL as its target (RFC 9112 3.2.2)."""
@@ -54,32 +68,19 @@ class _Common:
         same = {name: getattr(request, name) for name in ("method", "stream", "extensions")}
         return SimpleNamespace(url=place, headers=headers, **same)
 
-    def _marked(self, request: httpx.Request, response: httpx.Response, body: bytes) -> httpx.Response:
-        larder, problem = told(response.status_code, response.headers, body)
-        setattr(response, "larder", larder)
-        if problem:
-            is_late = problem.type == "urn:larder:timeout"
-            error = httpx.ReadTimeout if is_late else httpx.ConnectError
-            raise error(str(problem), request=request) from problem
-        return response
-
 
 class Transport(_Common, httpx.BaseTransport):
-    __doc__ = _Common.__doc__
-
-    def _direct(self, **options: Any) -> httpx.HTTPTransport:
-        return httpx.HTTPTransport(**options)
+    __doc__, _kind = _Common.__doc__, httpx.HTTPTransport
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        sent = self._sent(request)
-        response: httpx.Response
-        try:
-            response = self._way().handle_request(sent)
-        except (Problem, httpx.ConnectError) as error:
-            response = self._unreached(request, error).handle_request(request)
-            return response
-        is_short = response.status_code == 202 or response.status_code >= 400
-        return self._marked(request, response, response.read() if is_short else b"")
+        return run(self._answer(request))
+
+    async def _send(self, transport: Any, request: Any) -> httpx.Response:
+        response: httpx.Response = transport.handle_request(request)
+        return response
+
+    async def _read(self, response: httpx.Response) -> bytes:
+        return response.read()
 
     def close(self) -> None:
         if self._inner:
@@ -87,21 +88,17 @@ class Transport(_Common, httpx.BaseTransport):
 
 
 class AsyncTransport(_Common, httpx.AsyncBaseTransport):
-    __doc__ = _Common.__doc__
-
-    def _direct(self, **options: Any) -> httpx.AsyncHTTPTransport:
-        return httpx.AsyncHTTPTransport(**options)
+    __doc__, _kind = _Common.__doc__, httpx.AsyncHTTPTransport
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        sent = self._sent(request)
-        response: httpx.Response
-        try:
-            response = await self._way().handle_async_request(sent)
-        except (Problem, httpx.ConnectError) as error:
-            response = await self._unreached(request, error).handle_async_request(request)
-            return response
-        is_short = response.status_code == 202 or response.status_code >= 400
-        return self._marked(request, response, await response.aread() if is_short else b"")
+        return await self._answer(request)
+
+    async def _send(self, transport: Any, request: Any) -> httpx.Response:
+        response: httpx.Response = await transport.handle_async_request(request)
+        return response
+
+    async def _read(self, response: httpx.Response) -> bytes:
+        return await response.aread()
 
     async def aclose(self) -> None:
         if self._inner:

@@ -72,6 +72,17 @@ class RequestsTests(Common):
         self.session().send(request)
         self.assertIn(f"/none?{query}", [one["path"] for one in self.received()])
 
+    def test_policy_and_account_become_headers(self):
+        kept = self.session(policy="cache-only")
+        with self.assertRaises(requests.ConnectionError) as caught:
+            kept.get(self.url)
+        self.assertEqual(caught.exception.args[0].type, "urn:larder:miss")
+        self.session().get(self.url)
+        self.assertEqual(kept.get(self.url).larder.source, "cache")
+        # Another account has another cache.
+        with self.assertRaises(requests.ConnectionError):
+            self.session(policy="cache-only", account="work").get(self.url)
+
     def test_writes_are_passed_to_the_origin(self):
         session = self.session()
         answer = session.post(self.origin.url + "/list", json={"t": 1})
@@ -157,6 +168,12 @@ class HttpxTests(Common):
         self.assertEqual((offline.json(), offline.larder.source, offline.larder.stale), ({"n": 1}, "cache", True))
         with self.assertRaises(httpx.ConnectError):
             client.get(self.origin.url + "/never")
+
+    def test_policy_and_account_become_headers(self):
+        self.open().get(self.url)
+        self.assertEqual(self.open(policy="cache-only").get(self.url).larder.source, "cache")
+        with self.assertRaises(httpx.ConnectError):
+            self.open(policy="cache-only", account="work").get(self.url)
 
     def test_writes_are_passed_on_or_accepted(self):
         self.assertEqual(self.open().post(self.origin.url + "/list", json={"t": 1}).json()["t"], 1)
