@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The Python client: the vectors against the scripted server; reads, streams, writes and credentials
-# against the real daemon, with kills; the adapters with requests and httpx of Debian 12 and the
+# against the real daemon, with kills and 100 renewals (LARDER_RENEWALS); the adapters with requests and httpx of Debian 12 and the
 # newest of PyPI; the package's types; the programs of Examples/python.
 # Runs alone: its large blobs take the disk's room that another script measures.
 # shellcheck source=Tests/scripts/support.sh
@@ -17,7 +17,7 @@ tests() {
     "$1" -W error::ResourceWarning clients/python/tests/run.py "${@:2}" || failures=$((failures + 1))
 }
 
-tests python3 "" test_vectors test_package test_daemon test_writes test_examples test_docs
+tests python3 "" test_vectors test_package test_daemon test_writes test_renewals test_examples test_docs
 
 # -- the adapters, with what Debian 12 has and with the newest
 

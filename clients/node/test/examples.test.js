@@ -1,4 +1,4 @@
-// The programs of Examples/node through a restart, an outage and a token that expires.
+// The programs of Examples/node through a restart, an outage, lag, 410 and a token that expires.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Larder } from "../index.js";
-import { Daemon, Origin, reply, skip, until } from "./support.js";
+import { Gone, Larder } from "../index.js";
+import { Daemon, Origin, refused, reply, skip, until } from "./support.js";
 
 const library = fileURLToPath(new URL("../", import.meta.url));
 const examples = fileURLToPath(new URL("../../../Examples/node/", import.meta.url));
@@ -140,6 +140,46 @@ held
 world
 `;
     assert.match(run.output, new RegExp(`^${wanted}$`));
+  });
+
+  test("the list goes on after lag and 410", async () => {
+    const rows = [{ type: "Todo", id: 7, title: "jam" }];
+    const other = new Larder({ socket: daemon.socket });
+    const set = async (items) => {
+      origin.set("/todos", { items });
+      await other.get(url, { policy: "network-only" });
+    };
+    const views = () => list.output.split(/^-- .*\n/m);
+    const shows = (pattern) => until(() => pattern.test(views().at(-1)), `the view ${pattern}`);
+    await set(rows);
+    const list = start("offline-list.js", url, "/items");
+    await shows(/^ {2}jam\n$/);
+    // The program reads nothing while the list changes, more than the connection holds.
+    list.program.kill("SIGSTOP");
+    const count = 60;
+    for (let n = 0; n < count; n += 1) {
+      await set([...rows, { type: "Todo", id: 100 + n, title: `${n}${"x".repeat(50_000)}` }]);
+    }
+    list.program.kill("SIGCONT");
+    await shows(new RegExp(`^ {2}jam\n {2}${count - 1}x+\n$`));
+    assert.ok(views().length < count, "the program has lagged");
+
+    origin.treat = ({ url: path }, answer) => path === "/todos" && reply(answer, 410);
+    await refused(other.get(url, { policy: "network-only" }), Gone);
+    await list.prints(/-- the list is gone\n$/);
+    origin.treat = () => false;
+    await set(rows);
+    await shows(/^ {2}jam\n$/);
+
+    // The daemon has lost its cache, so that its revisions begin again.
+    await daemon.end("SIGKILL");
+    rmSync(join(daemon.folder, "cache"), { recursive: true });
+    origin.set("/todos", { items: [{ type: "Todo", id: 8, title: "tea" }] });
+    await daemon.start();
+    await shows(/^ {2}tea\n$/);
+    other.close();
+    list.program.kill();
+    await list.ended;
   });
 
   test("without a daemon a program prints both ways to begin", async () => {

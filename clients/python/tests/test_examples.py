@@ -1,6 +1,8 @@
-"""The programs of Examples/python through outage, restart and an expiring token."""
+"""The programs of Examples/python through outage, restart, lag, 410 and an expiring token."""
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -59,6 +61,36 @@ class ExampleTests(DaemonTest):
         self.origin.start()
         self.assertTrue(item.wait(60))
         await_condition(lambda: self.last(lines)[:3] == ["  a", "  b", "  c"], 60, f"the end of the mark: {lines}")
+
+    def test_the_list_goes_on_after_lag_and_410(self):
+        program, lines = self.start("offline_list.py", self.url)
+        await_condition(lambda: self.last(lines) == ["  a", "  b"], what=f"the list: {lines}")
+        # The program reads nothing while the list changes, more than the connection holds.
+        program.send_signal(signal.SIGSTOP)
+        count = 60
+        for n in range(count):
+            row = {"type": "T", "id": 100 + n, "title": f"{n}" + "x" * 50_000}
+            self.origin.put("/list", [*self.rows, row])
+            self.client.get(self.url, policy="network-only")
+        program.send_signal(signal.SIGCONT)
+        newest = f"  {count - 1}x"
+        await_condition(lambda: self.last(lines)[2:] and lines[-1].startswith(newest), what="the newest list")
+        self.assertLess(sum(line.startswith("-- ") for line in lines), count, "the program has not lagged")
+
+        self.origin.control(prefix="/list", method="GET", times=1, status=410)
+        with self.assertRaises(larder.Gone):
+            self.client.get(self.url, policy="network-only")
+        await_condition(lambda: lines[-1] == "-- the list is gone", what="the end of the list")
+        self.origin.put("/list", self.rows)
+        self.client.get(self.url, policy="network-only")
+        await_condition(lambda: self.last(lines) == ["  a", "  b"], what="the list is back")
+
+        # The daemon has lost its cache, so that its revisions begin again.
+        self.daemon.kill()
+        shutil.rmtree(self.folder / "cache")
+        self.origin.put("/list", self.rows[1:])
+        self.daemon.start()
+        await_condition(lambda: self.last(lines) == ["  b"], 60, "the list after the loss")
 
     def test_a_refused_row_is_marked(self):
         self.client.get(self.url)
