@@ -11,11 +11,14 @@
 #                    "&" goes on; the script waits for as many lines as the document shows.
 #                    A block without "$ " must be marked as not run.
 #   ```yaml FILE     The script writes the block to FILE. The same holds for json.
-#   ```swift FILE    The block is a part of FILE in the tree, apart from its indentation.
+#   ```swift FILE    The block is a part of FILE in the tree, apart from its indentation. The same
+#                    holds for python and js.
 #   <!-- not run: WHY -->
 #                    On the line above a block of sh: nothing of it runs. The script counts its
 #                    lines as left out. It checks that a script of the tree exists and that each
 #                    command of cachectl and larderd takes the options that the block gives it.
+#   <!-- run at the end: WHY -->
+#                    On the line above a session: it runs after all other blocks of the document.
 #   <!-- set up: FILE -->
 #                    Runs the blocks of the section "Set up" of docs/FILE here.
 #   …                In an output: any text.
@@ -202,11 +205,13 @@ excerpt() {
     fi
 }
 
-# finish_block PLACE LINE TAG WHY: handles the block that has just ended.
+# finish_block PLACE LINE TAG WHY LATER: handles the block that has just ended.
 finish_block() {
     case $3 in
         sh)
-            if [[ -n $4 ]]; then
+            if [[ -n $5 ]]; then
+                last_places+=("$1:$2") last_blocks+=("$block")
+            elif [[ -n $4 ]]; then
                 left_out "$1" "$2"
             elif grep --quiet '^\$ ' <<<"$block"; then
                 session "$1" "$2"
@@ -215,14 +220,14 @@ finish_block() {
             fi
             ;;
         'yaml '* | 'json '*) here <<<"$block" >"${3#* }" ;;
-        'swift '*) excerpt "$1:$2" "${3#swift }" ;;
+        'swift '* | 'python '* | 'js '*) excerpt "$1:$2" "${3#* }" ;;
         swift) not_ok "$1:$2" '```swift FILE' "$block" ;;
     esac
 }
 
 # run_lines FILE [HEADING]: the blocks of a document, or of one section of it.
 run_lines() {
-    local place=$1 section=${2:-} text tag='' why='' number=0 start=0 inside=0 chosen=1
+    local place=$1 section=${2:-} text tag='' why='' later='' number=0 start=0 inside=0 chosen=1
     local descriptor
     exec {descriptor}<"$tree/$1"
     [[ -z $section ]] || chosen=0
@@ -231,8 +236,8 @@ run_lines() {
         if ((inside)); then
             if [[ $text == '```' ]]; then
                 inside=0
-                ((!chosen)) || finish_block "$place" "$start" "$tag" "$why"
-                why=''
+                ((!chosen)) || finish_block "$place" "$start" "$tag" "$why" "$later"
+                why='' later=''
             else
                 block+=${block:+$'\n'}$text
             fi
@@ -243,13 +248,14 @@ run_lines() {
         case $text in
             '```'*) inside=1 tag=${text#\`\`\`} start=$((number + 1)) block='' ;;
             '<!-- not run: '?*' -->') why=${text#*: } ;;
+            '<!-- run at the end: '?*' -->') later=${text#*: } ;;
             '<!-- set up: '*' -->')
                 text=${text#*: }
                 run_lines "docs/${text% -->}" "Set up"
                 ;;
             '## '*) [[ -z $section ]] || chosen=$([[ $text == "## $section" ]] && echo 1 || echo 0) ;;
             '') ;;
-            *) why='' ;;
+            *) why='' later='' ;;
         esac
     done
     exec {descriptor}<&-
@@ -259,12 +265,16 @@ run_lines() {
 run_document() (
     folder=$work/${1//\//-}
     port=$(free_port)
-    ran=0 skipped=0 failures=0 block=''
+    ran=0 skipped=0 failures=0 block='' last_places=() last_blocks=()
     trap 'exec 2>/dev/null; jobs -p | xargs --no-run-if-empty kill -KILL; wait' EXIT
     mkdir "$folder" "$folder/home"
     export HOME=$folder/home XDG_CONFIG_HOME=$folder/home/.config XDG_CACHE_HOME=$folder/home/.cache
     cd "$folder" || exit 1
     run_lines "$1"
+    for index in "${!last_blocks[@]}"; do
+        block=${last_blocks[index]}
+        session "${last_places[index]%:*}" "${last_places[index]##*:}"
+    done
     printf '# %s: %d lines run, %d left out\n' "$1" "$ran" "$skipped"
     printf '%d %d\n' "$ran" "$skipped" >>"$work/counts"
     exit "$((failures > 0))"

@@ -142,6 +142,19 @@ world
     assert.match(run.output, new RegExp(`^${wanted}$`));
   });
 
+  test("the program of the first page reads online and offline", async () => {
+    origin.set("/hello.json", { hello: "world" });
+    const read = async () => {
+      const run = start("greeting.js", `${origin.base}/hello.json`);
+      assert.deepEqual(await run.ended, [0, null]);
+      return until(() => run.output, "its output");
+    };
+    assert.equal(await read(), "network false world\n");
+    await origin.stop();
+    assert.equal(await read(), "cache true world\n");
+    await origin.start();
+  });
+
   test("the list goes on after lag and 410", async () => {
     const rows = [{ type: "Todo", id: 7, title: "jam" }];
     const other = new Larder({ socket: daemon.socket });

@@ -118,6 +118,16 @@ class ExampleTests(DaemonTest):
         await_condition(lambda: len(lines) == 6, what=f"the states: {lines}")
         self.assertRegex("\n".join(lines[4:]), r"^\S+ confirmed \nentity:api/T:\d+ confirmed $")
 
+    def test_the_program_of_the_first_page_reads_online_and_offline(self):
+        url = self.origin.url + "/hello.json"
+        self.origin.put("/hello.json", {"hello": "world"})
+        program, lines = self.start("greeting.py", url)
+        self.assertEqual(program.wait(30), 0)
+        self.origin.stop()
+        program, offline = self.start("greeting.py", url)
+        self.assertEqual(program.wait(30), 0)
+        await_condition(lambda: (lines, offline) == (["network False world"], ["cache True world"]))
+
     def test_each_program_has_at_most_40_lines(self):
         for file in (ROOT / "Examples" / "python").glob("*.py"):
             self.assertLessEqual(len(file.read_text().splitlines()), 40, file)
