@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
-import tempfile
 import time
 import uuid
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from typing import (
-    IO, TYPE_CHECKING, Any, Callable, Coroutine, Dict, Generic, Iterable, List, Mapping, Optional,
-    Sequence, Type, TypedDict, TypeVar, Union,
+    IO, TYPE_CHECKING, Any, Callable, Coroutine, Dict, Generic, Iterable, Iterator, List, Mapping,
+    Optional, Sequence, Type, TypedDict, TypeVar, Union,
 )  # fmt: skip
 
 from ._core import Core, Duration, Members, Resumption
 from ._core import duration, given, path_of, seconds
 from ._model import Credential, Deleted, Entry, Failure, Receipt, entry_of_headers
-from ._files import Content, Download, Path, blocks
 from ._problem import CutOff, Invalid, OriginFailed, Problem, TooLate, bad_answer
 from ._streams import FetchStream, FollowStream, WatchStream
 from ._wire import CredentialReport, ModifierConflict, ModifierReport, PinItem
@@ -23,6 +23,9 @@ from ._wire import CredentialReport, ModifierConflict, ModifierReport, PinItem
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+Content = Union[bytes, str, IO[bytes], Iterable[bytes]]
+Path = Union[str, "os.PathLike[str]"]
+BLOCK = 1 << 18
 SETTLED = ("confirmed", "failed", "cancelled", "dropped")
 
 
@@ -45,6 +48,19 @@ class WriteOptions(TypedDict, total=False):
     after_unknown: str
     if_match: str
     on_conflict: str
+
+
+@contextmanager
+def download(path: Path) -> Iterator[IO[bytes]]:
+    """A file that gets its name when it is complete."""
+    temporary = os.path.join(os.path.dirname(os.path.abspath(path)), f".larder-{uuid.uuid4()}")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+        os.replace(temporary, path)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
 
 
 class WriteState:
@@ -239,17 +255,13 @@ class Operations(Core, Generic[W, I]):
             fields = {"Cache-Control": "no-store", "Larder-Account": self.account}
             href = problem.members["raw_href"]
             answer = await self.request("GET", href, headers=fields, timeout=None)
-        size, download = 0, Download(path)
-        try:
-            data = await answer.chunk()
-            while data:
-                await self._call(download.file.write, data)
+        size = 0
+        with closing(answer), download(path) as file:
+            while data := await answer.chunk():
+                await self._call(file.write, data)
                 size += len(data)
-                data = await answer.chunk()
-            await self._call(download.finish)
-        finally:
-            answer.close()
-            download.close()
+            file.flush()
+            await self._call(os.fsync, file.fileno())
         return size
 
     async def _put(
@@ -261,7 +273,7 @@ class Operations(Core, Generic[W, I]):
         if isinstance(content, str):
             content = content.encode()
         elif hasattr(content, "read"):
-            content = blocks(content)
+            content = iter(partial(content.read, BLOCK), b"")
         new = "*" if only_new else None
         fields = {"Content-Type": content_type, "If-Match": if_match, "If-None-Match": new}
         query = {"ttl": duration(ttl), "pin": "true" if pin else None, "account": self.account}
