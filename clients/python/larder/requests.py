@@ -113,6 +113,8 @@ class Adapter(HTTPAdapter):
     def close(self) -> None:
         super().close()
         self._pool.close()
+        if self._fallback:
+            self._fallback.close()
 
 
 def install(*urls: str, **options: Any) -> Adapter:

@@ -141,7 +141,8 @@ class RequestsTests(Common):
         self.addCleanup(session.close)
         before = requests.Session.get_adapter
         try:
-            larder.requests.install(self.origin.url + "/", socket=self.daemon.socket)
+            adapter = larder.requests.install(self.origin.url + "/", socket=self.daemon.socket)
+            self.addCleanup(adapter.close)
             self.assertEqual(session.get(self.url).larder.source, "network")
             self.assertFalse(hasattr(session.get(self.nginx.url + "/none"), "larder"))
             self.origin.stop()
