@@ -261,8 +261,8 @@ let package = Package(
         tests(
             "LarderClientTests",
             [
-                "LarderModel", "LarderAPI", "LarderWire", "LarderClient", "LarderTestSupport",
-                nioCore, nioHTTP1, nioPosix,
+                "LarderModel", "LarderJSON", "LarderAPI", "LarderWire", "LarderClient",
+                "LarderTestSupport", nioCore, nioHTTP1, nioPosix,
             ]
         ),
         tests("LarderSystemdTests", ["LarderSystemd", "LarderTestSupport"]),

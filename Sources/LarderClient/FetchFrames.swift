@@ -114,7 +114,12 @@ package struct FrameLines: AsyncSequence, Sendable {
             var reader: FrameReader<FetchFrame>
             switch current {
             case .unsent(let lines):
-                reader = try await FrameReader(lines.request(), of: lines.client)
+                // Only a stream that stays open has heartbeats.
+                reader = try await FrameReader(
+                    lines.request(),
+                    of: lines.client,
+                    silence: lines.follows ? lines.options.heartbeat.threeHeartbeats : nil
+                )
             case .reading(let open): reader = open
             case .ended(var open):
                 await open.drain()
@@ -162,13 +167,22 @@ package struct FrameLine<Frame: Sendable>: Sendable {
 
 /// Reads the frames of one answer, a frame a line.
 struct FrameReader<Frame: Decodable & Sendable> {
-    private var body: HTTPClientResponse.Body.AsyncIterator
+    private let body: AnswerBody
     private var splitter = LineSplitter()
     /// Kept because the connection closes when the client is released.
     private let client: LarderClient
 
-    init(_ request: SocketRequest, of client: LarderClient) async throws(LarderError) {
-        body = try await client.connection.send(request).body.makeAsyncIterator()
+    /// - Parameters:
+    ///   - request: Request whose answer has the frames.
+    ///   - client: Client that sends the request.
+    ///   - silence: Longest time without a byte of the body, after which the connection counts as
+    ///     lost; nil: the daemon may be silent for any time.
+    init(
+        _ request: SocketRequest,
+        of client: LarderClient,
+        silence: Duration? = nil
+    ) async throws(LarderError) {
+        body = AnswerBody(try await client.connection.send(request), silence: silence)
         self.client = client
     }
 
@@ -183,7 +197,7 @@ struct FrameReader<Frame: Decodable & Sendable> {
                     throw .badAnswer(error.message)
                 }
             }
-            guard let chunk = try await body.nextChunk() else { throw .cutOff }
+            guard let chunk = try await body.next() else { throw .cutOff }
             splitter.append(chunk)
         }
     }
@@ -191,9 +205,47 @@ struct FrameReader<Frame: Decodable & Sendable> {
     /// Reads what follows the last frame, so that the connection can be used again.
     mutating func drain() async {
         // The frames are complete, so an error of the connection does not matter.
-        while let chunk = try? await body.nextChunk(), !chunk.isEmpty {}
+        while let chunk = try? await body.next(), !chunk.isEmpty {}
         withExtendedLifetime(client) {}
     }
+}
+
+/// The body of an answer, read by the one reader that owns it.
+///
+/// Not checked: the iterator is used by one call of `next` at a time, as the reader's is mutating.
+private final class AnswerBody: @unchecked Sendable {
+    private var iterator: HTTPClientResponse.Body.AsyncIterator
+    private let silence: Duration?
+
+    init(_ response: HTTPClientResponse, silence: Duration?) {
+        iterator = response.body.makeAsyncIterator()
+        self.silence = silence
+    }
+
+    /// The next bytes; nil at the end; throws ``LarderError/cutOff`` after too long a silence.
+    func next() async throws(LarderError) -> ByteBufferView? {
+        guard let silence else { return try await iterator.nextChunk() }
+        return try await withTaskGroup(of: Result<ByteBufferView?, LarderError>.self) { group in
+            group.addTask {
+                do throws(LarderError) {
+                    return .success(try await self.iterator.nextChunk())
+                } catch {
+                    return .failure(error)
+                }
+            }
+            group.addTask {
+                let isOver = (try? await ClientTime.system.pause(silence)) != nil
+                return .failure(isOver ? .cutOff : .cancelled)
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .failure(.cancelled)
+        }.get()
+    }
+}
+
+extension Duration? {
+    /// The longest silence of a stream with heartbeats at this interval: three of them.
+    var threeHeartbeats: Duration { (self ?? Limits.heartbeatTime) * 3 }
 }
 
 extension HTTPClientResponse.Body.AsyncIterator {

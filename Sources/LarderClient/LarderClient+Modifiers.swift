@@ -52,7 +52,8 @@ extension LarderClient {
 
     /// Reads the state and the changes of a modifier.
     ///
-    /// The daemon keeps a modifier for some time after it is settled.
+    /// The daemon keeps a modifier for some time after it is settled. A wait goes on over restarts
+    /// of the daemon; the time of a request that was cut off does not count.
     ///
     /// - Parameters:
     ///   - id: Id of the modifier.
@@ -68,10 +69,46 @@ extension LarderClient {
         let path = PercentCoding.modifierPath(try modifierID(id))
         var query = ModifierQuery()
         (query.wait, query.rows) = (wait, try rows(of: scope))
-        // The daemon ends the wait, so the client sets no time limit.
-        let timeLimit = wait == nil ? Limits.reportTime : nil
-        let target = socketTarget(path, query)
-        return try await connection.send(SocketRequest(.GET, target, timeLimit: timeLimit))
+        guard let wait else {
+            let target = socketTarget(path, query)
+            return try await connection.send(
+                SocketRequest(.GET, target, timeLimit: Limits.reportTime)
+            )
+        }
+        return try await report(waitingFor: wait) { (rest) throws(LarderError) in
+            query.wait = rest
+            // The daemon ends the wait, so the client sets no time limit.
+            return SocketRequest(.GET, socketTarget(path, query))
+        }
+    }
+
+    /// Sends a request that waits, and sends it again after a break, while the wait is not over.
+    private func report(
+        waitingFor wait: Duration,
+        _ request: (Duration) throws(LarderError) -> SocketRequest
+    ) async throws(LarderError) -> ModifierReport {
+        var plan = FollowPlan()
+        plan.streamSpoke()
+        var rest = wait
+        while true {
+            do throws(LarderError) {
+                return try await connection.send(try request(rest))
+            } catch {
+                guard
+                    rest > .zero,
+                    case .tryAgain(let pause, _) = plan.streamFailed(
+                        error,
+                        randomUnit: time.randomUnit()
+                    )
+                else { throw error }
+                rest = max(.zero, rest - pause)
+                do throws(CancellationError) {
+                    try await time.pause(pause)
+                } catch {
+                    throw .cancelled
+                }
+            }
+        }
     }
 
     /// Lists modifiers in the order in which the daemon accepted them, page by page.

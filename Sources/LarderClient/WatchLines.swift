@@ -5,7 +5,8 @@ import NIOHTTP1
 ///
 /// After a break the iterator connects with the last revision that it has seen, so no change is
 /// missed. If the daemon no longer has the changes since that revision, the iterator gives
-/// ``WatchEvent/lost``. Frames come again only after a break in two places:
+/// ``WatchEvent/lost``, and then the entries that exist. After three heartbeats without a byte it
+/// connects again. Frames come again only after a break in two places:
 ///
 /// - within a step, after a frame with `more`;
 /// - within the initial list, before `initial_done`.
@@ -72,7 +73,8 @@ package struct WatchLines: AsyncSequence, Sendable {
             command.options.account = try lines.client.accountParameter()
             var request = SocketRequest(posting: command, to: "/v1/watch")
             request.headers.add(name: "Accept", value: FrameFormat.jsonLines.mediaType)
-            state = .reading(try await FrameReader(request, of: lines.client))
+            let silence = command.options.heartbeat.threeHeartbeats
+            state = .reading(try await FrameReader(request, of: lines.client, silence: silence))
         }
 
         /// The next frame; nil after `lagged`, when the iterator must connect again.
@@ -83,9 +85,12 @@ package struct WatchLines: AsyncSequence, Sendable {
             while true {
                 let line = try await reader.next()
                 plan.streamSpoke()
-                if let revision = line.frame.revision {
-                    command.since = revision
+                if case .bookmark(let mark) = line.frame, mark.initialDone == true {
                     command.options.initial = nil
+                }
+                // A list that is cut off is requested again, so nothing before its end counts.
+                if command.options.initial != true, let revision = line.frame.revision {
+                    command.since = revision
                 }
                 switch line.frame {
                 case .lagged:
@@ -103,9 +108,9 @@ package struct WatchLines: AsyncSequence, Sendable {
 
         /// The event for a broken stream, if the program gets one; throws permanent errors.
         private mutating func streamFailed(_ error: LarderError) throws(LarderError) -> Element? {
-            if error.problem?.kind == .sinceTooOld {
+            if error.problem?.kind == .sinceTooOld, command.since != nil {
                 command.since = nil
-                command.options.initial = lines.command.options.initial
+                command.options.initial = true
                 state = .apart(pause: nil)
                 return (.lost, [])
             }
@@ -153,7 +158,8 @@ public enum WatchEvent: Sendable {
     /// The daemon no longer has the changes since the last event, so the program's state may be
     /// old.
     ///
-    /// The watch goes on from now.
+    /// The entries that exist follow, as frames with `initial`, up to a bookmark with
+    /// `initialDone`.
     case lost
     /// The daemon does not answer; this comes once in each outage, and the watch tries again.
     case disconnected(LarderError)
