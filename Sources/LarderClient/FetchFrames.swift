@@ -172,11 +172,8 @@ struct FrameReader<Frame: Decodable & Sendable> {
     /// Kept because the connection closes when the client is released.
     private let client: LarderClient
 
-    /// - Parameters:
-    ///   - request: Request whose answer has the frames.
-    ///   - client: Client that sends the request.
-    ///   - silence: Longest time without a byte of the body, after which the connection counts as
-    ///     lost; nil: the daemon may be silent for any time.
+    /// `silence` is the longest time without a byte of the body, after which the connection counts
+    /// as lost; nil: the daemon may be silent for any time.
     init(
         _ request: SocketRequest,
         of client: LarderClient,
