@@ -2,6 +2,7 @@
 # The programs of docs/recipes.md in Go, Ruby and PHP: each reads, writes while the origin is away,
 # and follows until the origin has the write. docs.sh runs the lines for curl.
 # A language that is not installed is installed, as Debian has it; without a network it is left out.
+# Runs alone: it may install packages, and dpkg has one lock.
 # `await` calls functions by their names; the page is only read.
 # shellcheck disable=SC2317,SC2119,SC2094
 # shellcheck source=Tests/scripts/support.sh
