@@ -13,16 +13,60 @@ final class DocumentServer: Sendable {
     enum Fault: CaseIterable {
         /// The id of a to-do stays temporary in requests (case 16).
         case temporaryID
+        /// A request has the id of another to-do in its URL (case 16).
+        case otherID
+        /// The temporary name of a to-do does not lead to it once it has its real id (case 16).
+        case nameIsLost
+        /// The request of joined writes makes the changes of the first one only (case 17).
+        case joinedLosesOthers
+        /// Joined writes end as if they cancelled each other out (case 17).
+        case joinedIsNeedless
+        /// Writes that cancel each other out are sent (case 17).
+        case needlessIsSent
+        /// A cancelled write is sent (case 18).
+        case cancelledIsSent
+        /// A write that was perhaps applied is cancelled (case 18).
+        case appliedIsCancelled
         /// Each attempt has another key (case 21).
         case otherKey
         /// A lost answer counts as a refusal (case 22).
         case lostIsRefusal
         /// No request gets a new credential (case 23).
         case oldCredential
+        /// A new credential wakes no write that waits for one (case 23).
+        case nothingWakes
         /// A portal's answer counts as the server's (case 25).
         case portalConfirms
         /// A request has the credential of another account (case 30).
         case otherAccount
+        /// An account is shown the documents of another one (case 30).
+        case otherDocuments
+
+        /// Whether it needs somebody who cancels much.
+        var isOfCancel: Bool { self == .cancelledIsSent || self == .appliedIsCancelled }
+
+        /// Whether it needs an origin whose writes are joined.
+        var joins: Bool {
+            switch self {
+            case .joinedLosesOthers, .joinedIsNeedless, .needlessIsSent: true
+            case _: false
+            }
+        }
+    }
+
+    /// A write as the client has it.
+    struct Draft {
+        let account: String
+        let method: String
+        let body: [UInt8]
+        /// The to-do that it changes; nil for another document, or for a new to-do.
+        let todo: DocumentWriter.Todo?
+    }
+
+    /// What a request has made of a document.
+    struct Work {
+        let method: String
+        let members: [String: JSONValue]
     }
 
     /// Rules of the server, and a fault between it and the daemon.
@@ -56,8 +100,14 @@ final class DocumentServer: Sendable {
         /// Writes that may be confirmed without being done: promised ones, and deletions of what is
         /// gone.
         var excused: Set<String> = []
-        /// The account of each write, by its id.
-        var owners: [String: String] = [:]
+        /// The last request that did each write, by the id of the write.
+        var work: [String: Work] = [:]
+        /// Each write that a client has asked for, by its id.
+        var drafts: [String: Draft] = [:]
+        /// Writes that had a refused credential.
+        var unauthorized: Set<String> = []
+        /// Joined writes that were not done, by the id of the first.
+        var dropped: Set<String> = []
         /// The mark under which each to-do was created.
         var marks: [Int: String] = [:]
         /// Changes of the writes that were answered 202, by the name of the document.
@@ -124,6 +174,19 @@ final class DocumentServer: Sendable {
         }
     }
 
+    /// Does a write that nobody sends.
+    func perform(_ request: UpstreamRequest) { state.withLock { _ = $0.perform(request) } }
+
+    /// The ids under which the server has the to-do with a mark.
+    func ids(marked mark: String) -> [Int] {
+        state.withLock { state in state.marks.filter { $0.value == mark }.keys.sorted() }
+    }
+
+    /// The mark under which the to-do with an id was created; nil for one from elsewhere.
+    func mark(_ id: String) -> String? {
+        state.withLock { state in Int(id).flatMap { state.marks[$0] } }
+    }
+
     /// The document under a path, as an account sees it; nil if the server has none.
     func document(_ path: String, _ account: String) -> JSONValue? {
         state.withLock { $0.document(path, account) }
@@ -141,6 +204,11 @@ final class DocumentServer: Sendable {
             let said = (state.history[name] ?? []).dropFirst(version).compactMap { $0 }
             return said + (state.promised[name] ?? [])
         }
+    }
+
+    /// Whether a document was there and is not there any more, or was not for a while.
+    func hasDeleted(_ name: String) -> Bool {
+        state.withLock { $0.history[name]?.contains(nil) ?? false }
     }
 
     /// The first version since another one in which a document was that.
@@ -192,28 +260,65 @@ extension DocumentServer.State {
             request.headers.set("Idempotency-Key", "\(id(request)).\(random.next())")
         case .oldCredential where !account(request).isEmpty:
             request.origin.headers.set("Authorization", "\(account(request)) 0")
-        case .otherAccount where account(request) == "work":
+        case .otherAccount where account(request) == "work",
+            .otherDocuments where account(request) == "work" && !isWrite:
             request.origin.headers.set("Authorization", credential("default"))
+        case .otherID where isWrite && todo(String(request.url.path)) != nil:
+            let other = items.keys.min { marks[$0] ?? "" < marks[$1] ?? "" } ?? 0
+            let tail = request.url.path.hasSuffix("/tags") ? "/tags" : ""
+            let url = try? WebURL("https://api.example.com/todos/\(other)\(tail)")
+            request.url = url ?? request.url
+        case .joinedLosesOthers where isJoined(request):
+            guard let draft = drafts[id(request)] else { break }
+            (request.method, request.body) = (draft.method, draft.body)
         default: break
         }
         let text = request.url.text + String(decoding: request.body ?? [], as: UTF8.self)
         if text.contains("tmp:") || text.contains("{{") || text.contains("%7B") {
             complaints.append("\(request.method) \(text) has a temporary id")
         }
-        if isWrite, owners[id(request)] == nil {
+        guard isWrite else { return request }
+        guard let draft = drafts[id(request)] else {
             complaints.append("a write without an owner: \(text)")
+            return request
         }
         let account = account(request)
-        if isWrite, let owner = owners[id(request)], !account.isEmpty, account != owner {
-            complaints.append("\(id(request)) of \(owner) has the credential of \(account)")
+        if !account.isEmpty, account != draft.account {
+            complaints.append("\(id(request)) has the credential of \(account)")
+        }
+        if let wanted = draft.todo, let sent = todo(String(request.url.path)) {
+            let isRight = wanted.mark.map { $0 == marks[sent] } ?? (wanted.name == "\(sent)")
+            if !isRight { complaints.append("a write of \(wanted.name) goes to \(text)") }
         }
         return request
     }
 
+    /// Whether a request is not the one of its own write alone.
+    private func isJoined(_ request: UpstreamRequest) -> Bool {
+        guard let draft = drafts[id(request)] else { return false }
+        let own = String(decoding: draft.body, as: UTF8.self)
+        let isSame = draft.method == request.method && draft.body == request.body ?? []
+        return !isSame && !own.contains("{{")
+    }
+
+    /// The number of the to-do that a request changes.
+    private func todo(_ path: String) -> Int? {
+        item(path.hasSuffix("/tags") ? String(path.dropLast(5)) : path)
+    }
+
     fileprivate mutating func answer(_ request: UpstreamRequest) -> ScriptedAnswer? {
+        let id = id(request)
+        switch rules.fault {
+        case .nothingWakes where unauthorized.contains(id): return .reply("log in", status: 401)
+        case .joinedIsNeedless where request.method == "PATCH" && isJoined(request):
+            dropped.insert(id)
+            return .reply(status: 204)
+        default: break
+        }
         if isInTrouble, random.next() % 2 == 0, let failed = trouble(request) { return failed }
         let account = account(request)
         guard request.origin.headers["Authorization"] == credential(account) else {
+            unauthorized.insert(id)
             return .reply("log in", status: 401)
         }
         return perform(request)
@@ -327,6 +432,10 @@ extension DocumentServer.State {
 
     private mutating func noteDone(_ request: UpstreamRequest) {
         done[id(request), default: 0] += 1
+        work[id(request)] = DocumentServer.Work(
+            method: request.method,
+            members: members(of: request)
+        )
     }
 
     @discardableResult

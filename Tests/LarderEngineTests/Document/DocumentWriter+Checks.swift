@@ -1,6 +1,7 @@
 import LarderEngine
 import LarderJSON
 import LarderModel
+import LarderStore
 import LarderTestSupport
 import LarderWire
 import Synchronization
@@ -59,6 +60,7 @@ extension DocumentWriter {
         let (done, excused, complaints) = server.state.withLock {
             ($0.done, $0.excused, $0.complaints)
         }
+        try checkJoined(reports)
         if let complaint = complaints.first { throw Complaint(description: complaint) }
         let honours = setup.origin.modifiers.idempotency.isHonoured
         // The request of the first of joined writes makes the changes of all.
@@ -90,7 +92,10 @@ extension DocumentWriter {
             try await logIn(fixture, scope)
             for path in server.paths {
                 let url = try fixture.url(path)
-                try await fixture.fetch(url, .networkOnly, as: scope)
+                var end = try await read(url, fixture, scope)
+                for _ in 0..<20 where end.refusal != nil {
+                    end = try await read(url, fixture, scope)
+                }
                 let shown = try await fixture.cached(url, as: scope).lastShown?.text ?? "nothing"
                 let value = try? JSONValue(parsing: Array(shown.utf8))
                 let expected = server.document(path, account(scope))
@@ -99,10 +104,72 @@ extension DocumentWriter {
                 throw Complaint(
                     description: """
                         \(path) of \(scope) is \(shown), and at the server \(text ?? "nothing"); \
+                        the read ended with \(end.frames.suffix(1)) \(end.refusal?.detail ?? ""); \
                         \(try await texts(fixture))
                         """
                 )
             }
+        }
+        try await checkNames(fixture)
+    }
+
+    /// Reads from the network; the read may join one that pauses before it asks again.
+    private func read(
+        _ url: WebURL,
+        _ fixture: EngineFixture,
+        _ scope: Scope
+    ) async throws -> FetchResult {
+        let fetch = fixture.start(url, .networkOnly, as: scope)
+        return try await passing(fixture) { _ in try await fetch.result() }
+    }
+
+    /// Asks the daemon for something while time passes and answers arrive.
+    ///
+    /// A write is neither cancelled nor sent again while it waits for a read of its target.
+    func passing<Value: Sendable>(
+        _ fixture: EngineFixture,
+        _ ask: @escaping @Sendable (Engine) async throws -> Value
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value?.self) { [server] group in
+            group.addTask { try await ask(fixture.engine) }
+            group.addTask {
+                while !Task.isCancelled {
+                    for _ in 0..<1_000 where !Task.isCancelled { await Task.yield() }
+                    guard !Task.isCancelled else { break }
+                    server.deliver()
+                    fixture.clock.advance(by: .seconds(1))
+                }
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let value = try await group.next() ?? nil else { throw CancellationError() }
+            return value
+        }
+    }
+
+    /// Checks that the temporary name of each to-do that was created leads to it.
+    private func checkNames(_ fixture: EngineFixture) async throws {
+        guard setup.origin.normalize != nil else { return }
+        for (write, report) in zip(writes, try await reports(fixture)) {
+            guard case .creates(let members) = write.change, report.state == .confirmed,
+                report.joinedInto == nil, case .string(let mark)? = members["mark"],
+                let todo = todos.first(where: { $0.mark == mark })
+            else { continue }
+            let ids = server.ids(marked: mark)
+            guard ids.count == 1, let id = ids.first,
+                let expected = server.document("/todos/\(id)", account(write.scope))
+            else { continue }
+            let isLost = server.state.withLock { $0.rules.fault == .nameIsLost }
+            let name = isLost ? todo.name.dropLast() + "x" : todo.name[...]
+            let target = try EntryID.entity("Todo:\(name)")
+            let reader = try fixture.engine.store.makeReader()
+            defer { reader.endTransaction() }
+            let (key, now) = (fixture.key(write.scope), fixture.clock.now())
+            let text = try fixture.engine.text(of: target, key, reader, now: now)
+            let value = text.flatMap { try? JSONValue(parsing: Array($0.utf8)) }
+            guard value?.isSame(as: expected) != true else { continue }
+            let document = String(decoding: expected.bytes, as: UTF8.self)
+            throw Complaint(description: "\(name) is \(text ?? "nothing"), not \(document)")
         }
     }
 }

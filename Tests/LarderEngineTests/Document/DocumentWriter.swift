@@ -3,6 +3,7 @@ import LarderJSON
 import LarderModel
 import LarderStore
 import LarderTestSupport
+import LarderUpstream
 import LarderWire
 import Synchronization
 
@@ -23,8 +24,26 @@ struct DocumentWriter {
         let isUnique: Bool
         /// Whether it adds something, so that the server does it twice if it is asked twice.
         let isPost: Bool
+        let change: Change
+        /// The to-do that it changes; nil for another document.
+        let todo: Todo?
+        let request: ModifierCommand.Request
         /// Whether a person has had it sent again, under another key.
         var isRetried = false
+        /// Whether a person has had it removed.
+        var isRemoved = false
+        /// Whether the daemon has refused to remove it.
+        var isKept = false
+
+        var isCreate: Bool { if case .creates = change { true } else { false } }
+    }
+
+    /// What a write does, as far as it can be joined to others.
+    enum Change {
+        case creates([String: JSONValue])
+        case sets([String: JSONValue])
+        case deletes
+        case other
     }
 
     /// A to-do under the name that it has in the daemon.
@@ -40,19 +59,25 @@ struct DocumentWriter {
     let setup: EngineSetup
     let scopes: [Scope]
     var random: SeededRandom
-    private(set) var writes: [Write] = []
+    private let fault: DocumentServer.Fault?
+    var writes: [Write] = []
     /// Writes of which no client knows whether a killed daemon has accepted them.
-    private var unheard: [(command: ModifiersCommand, write: Write)] = []
+    private var unheard: [(command: ModifiersCommand, writes: [Write])] = []
+    /// Groups of joined writes that were confirmed, and such that cancelled each other out.
+    var joined = JoinedCounts()
     private var left: TemporaryStore?
     private var elapsed = Duration.zero
-    private var todos: [Todo] = []
+    private(set) var todos: [Todo] = []
     private var count = 0
     /// The first version of each document that a user may still be shown.
     var floors: [String: Int] = [:]
+    /// After so many rounds with a new credential in each, no credential wakes what waits for one.
+    private static let refusedRoundsMax = 100
     /// After so many rounds without an end, the writes never end.
     private let roundsMax: Int
 
     init(seed: UInt64, _ fault: DocumentServer.Fault? = nil) throws {
+        self.fault = fault
         random = SeededRandom(seed: seed)
         let types = [TypeRule(type: "Todo", url: "/todos/{id}")]
         let (hasRules, honours) = (random.next() % 4 != 0, random.next() % 4 != 0)
@@ -60,7 +85,8 @@ struct DocumentWriter {
         let isShared = fault == nil && sharesIfSound
         let match = random.pick(ModifierRules.MatchRule.allCases)
         let conflict = random.pick(ModifierRules.ConflictRule.allCases)
-        let coalesce = random.pick(ModifierRules.CoalesceRule.allCases)
+        let coalesce = random.pick([ModifierRules.CoalesceRule.none, .writes, .net, .net])
+        let coalesceWithFault: ModifierRules.CoalesceRule = fault?.joins == true ? .net : .none
         var setup = try EngineSetup.with { setup in
             if hasRules {
                 setup.origin.normalize = NormalizeRules(byType: .standard, types: types)
@@ -72,7 +98,7 @@ struct DocumentWriter {
             setup.origin.modifiers.idempotency.isHonoured = honours || fault != nil
             setup.origin.modifiers.ifMatch = match
             setup.origin.modifiers.onConflict = conflict
-            setup.origin.modifiers.coalesce = fault == nil ? coalesce : .none
+            setup.origin.modifiers.coalesce = fault == nil ? coalesce : coalesceWithFault
         }
         let other: Scope =
             isShared
@@ -111,6 +137,7 @@ struct DocumentWriter {
             try await after.repeatUnheard(fixture)
             after.armKill(fixture, isLast: isLast)
             for _ in 0..<14 where !server.plan.hasCopied { try await after.act(fixture) }
+            try await after.sendCancelled(fixture)
             if isLast {
                 server.recover()
                 try await after.end(fixture)
@@ -135,7 +162,7 @@ struct DocumentWriter {
     private mutating func act(_ fixture: EngineFixture) async throws {
         count += 1
         let scope = random.pick(scopes)
-        switch random.next() % 22 {
+        switch random.next() % 25 {
         case 0, 1, 2: try await create(fixture, scope)
         case 3, 4, 5: try await edit(fixture, scope)
         case 6: try await delete(fixture, scope)
@@ -148,9 +175,11 @@ struct DocumentWriter {
         case 16: try await writeAbout(fixture, scope)
         case 17, 18: try await look(fixture, scope)
         case 19: server.deliver()
+        case 20, 21, 22: try await editRepeatedly(fixture, scope)
         default: await pass(.seconds(Int64(random.next() % 90)), fixture)
         }
         if random.next() % 2 == 0 { await pass(.seconds(1), fixture) }
+        if fault?.isOfCancel == true { try await decide(fixture, isEnding: false) }
     }
 
     func pass(_ time: Duration, _ fixture: EngineFixture) async {
@@ -164,38 +193,73 @@ struct DocumentWriter {
         on target: EntryID,
         _ fixture: EngineFixture,
         _ scope: Scope,
+        of todo: Todo? = nil,
         isUnique: Bool = true,
+        _ change: Change = .other,
         _ request: ModifierCommand.Request? = nil
     ) async throws {
+        guard
+            let (command, write) = try draft(
+                effect,
+                on: target,
+                scope,
+                of: todo,
+                isUnique: isUnique,
+                change,
+                request
+            )
+        else { return }
+        try await accept(ModifiersCommand(command), [write], fixture)
+    }
+
+    /// A write that is still to be accepted; nil if no request follows from its change.
+    private mutating func draft(
+        _ effect: String,
+        on target: EntryID,
+        _ scope: Scope,
+        of todo: Todo? = nil,
+        isUnique: Bool,
+        _ change: Change,
+        _ request: ModifierCommand.Request? = nil
+    ) throws -> (ModifierCommand, Write)? {
         let changes = [ModifierCommand.Change(target: target, effect: try Effect.json(effect))]
         let derived = ModifierCommand.derivedRequest(for: changes)
-        guard let request = request ?? derived else { return }
+        guard let request = request ?? derived else { return nil }
         var command = ModifierCommand(changes: changes, request: request)
         let id = try ModifierID("w\(count)")
         command.id = id
         if random.next() % 8 == 0 { command.hold = .seconds(20) }
-        let account = account(scope)
-        server.state.withLock { $0.owners[id.text] = account }
+        let body: [UInt8] = if case .bytes(let bytes) = request.body { bytes } else { [] }
+        let draft = DocumentServer.Draft(
+            account: account(scope),
+            method: request.method,
+            body: body,
+            todo: todo
+        )
+        server.state.withLock { $0.drafts[id.text] = draft }
         let write = Write(
             id: id,
             scope: scope,
             isUnique: isUnique,
-            isPost: request.method == "POST"
+            isPost: request.method == "POST",
+            change: change,
+            todo: todo,
+            request: request
         )
-        try await accept(ModifiersCommand(command), write, fixture)
+        return (command, write)
     }
 
     private mutating func accept(
         _ command: ModifiersCommand,
-        _ write: Write,
+        _ new: [Write],
         _ fixture: EngineFixture
     ) async throws {
-        let key = fixture.key(write.scope)
-        let receipts = try? await fixture.engine.modifiers.accept(command, key)
+        guard let scope = new.first?.scope else { return }
+        let receipts = try? await fixture.engine.modifiers.accept(command, fixture.key(scope))
         if server.plan.hasCopied {
-            unheard.append((command, write))
+            unheard.append((command, new))
         } else if receipts != nil {
-            writes.append(write)
+            writes += new
         }
     }
 
@@ -203,7 +267,7 @@ struct DocumentWriter {
     private mutating func repeatUnheard(_ fixture: EngineFixture) async throws {
         let all = unheard
         unheard = []
-        for (command, write) in all { try await accept(command, write, fixture) }
+        for (command, writes) in all { try await accept(command, writes, fixture) }
     }
 
     private func post(_ url: WebURL, _ body: String? = nil) -> ModifierCommand.Request {
@@ -217,33 +281,85 @@ struct DocumentWriter {
         let body = #"{"title":"\#(title)","done":false,"mark":"\#(title)"}"#
         let todo = #"{"type":"Todo","id":"\#(name)",\#(body.dropFirst())"#
         let url = try fixture.url("/todos")
-        todos.append(Todo(name: name, mark: title))
-        guard setup.origin.normalize == nil || random.next() % 3 != 0 else {
+        let new = Todo(name: name, mark: title)
+        todos.append(new)
+        let creates = Change.creates(Self.members(body))
+        let made: (ModifierCommand, Write)?
+        if setup.origin.normalize != nil, random.next() % 3 == 0 {
             let put = #"{"type":"put","value":\#(todo)}"#
             let target = try EntryID.entity("Todo:\(name)")
-            return try await write(put, on: target, fixture, scope, post(url, body))
+            made = try draft(put, on: target, scope, isUnique: true, creates, post(url, body))
+        } else {
+            let add = #"{"type":"list_add","value":{"/items":[\#(todo)]}}"#
+            made = try draft(add, on: .url(url), scope, isUnique: true, creates, post(url, body))
         }
-        let add = #"{"type":"list_add","value":{"/items":[\#(todo)]}}"#
-        try await write(add, on: .url(url), fixture, scope, post(url, body))
-        guard setup.origin.normalize != nil, random.next() % 3 == 0 else { return }
-        try await changeSoon(try .entity("Todo:\(name)"), fixture, scope)
+        var drafts = made.map { [$0] } ?? []
+        if setup.origin.normalize != nil, random.next() % 2 == 0 {
+            var values: [String] = []
+            for _ in 0..<random.next() % 3 { values.append(randomEdit()) }
+            let target = try EntryID.entity("Todo:\(name)")
+            drafts += try edits(of: new, target, values, deletes: random.next() % 2 == 0, scope)
+        }
+        try await accept(drafts, fixture)
     }
 
-    /// Writes that follow a create immediately, so that they can be joined to it.
-    private mutating func changeSoon(
-        _ todo: EntryID,
-        _ fixture: EngineFixture,
+    /// Has some edits of one to-do accepted together, so that they can be joined to each other.
+    private mutating func editRepeatedly(_ fixture: EngineFixture, _ scope: Scope) async throws {
+        guard let (todo, target) = try target(fixture) else { return }
+        // The last may take the others back.
+        let id = todo.mark.flatMap { server.ids(marked: $0).first.map(String.init) }
+        let document = server.document("/todos/\(id ?? todo.name)", account(scope))
+        let isDone = document?["done"] == .bool(true)
+        let values =
+            random.next() % 2 == 0
+            ? [#"{"done":\#(!isDone)}"#, #"{"done":\#(isDone)}"#]
+            : [randomEdit(), randomEdit(), randomEdit()]
+        let deletes = random.next() % 6 == 0
+        try await accept(edits(of: todo, target, values, deletes: deletes, scope), fixture)
+    }
+
+    /// Edits that set members, in their order, and perhaps a deletion.
+    private mutating func edits(
+        of todo: Todo,
+        _ target: EntryID,
+        _ values: [String],
+        deletes: Bool,
         _ scope: Scope
-    ) async throws {
-        for _ in 0..<random.next() % 3 {
+    ) throws -> [(ModifierCommand, Write)] {
+        var drafts: [(ModifierCommand, Write)] = []
+        for value in values {
             count += 1
-            let value = random.pick([#""title":"edit \#(count)""#, #""done":true"#])
-            let merge = #"{"type":"merge","value":{\#(value)}}"#
-            try await write(merge, on: todo, fixture, scope, isUnique: false)
+            let merge = #"{"type":"merge","value":\#(value)}"#
+            let sets = Change.sets(Self.members(value))
+            let made = try draft(merge, on: target, scope, of: todo, isUnique: false, sets)
+            if let made { drafts.append(made) }
         }
-        guard random.next() % 3 == 0 else { return }
+        guard deletes else { return drafts }
         count += 1
-        try await write(#"{"type":"delete"}"#, on: todo, fixture, scope)
+        let delete = #"{"type":"delete"}"#
+        let made = try draft(delete, on: target, scope, of: todo, isUnique: false, .deletes)
+        return drafts + (made.map { [$0] } ?? [])
+    }
+
+    /// Has writes accepted together.
+    private mutating func accept(
+        _ drafts: [(ModifierCommand, Write)],
+        _ fixture: EngineFixture
+    ) async throws {
+        guard let first = drafts.first else { return }
+        let all = drafts.map(\.0)
+        let command = all.count == 1 ? ModifiersCommand(first.0) : ModifiersCommand(all: all)
+        try await accept(command, drafts.map(\.1), fixture)
+    }
+
+    private mutating func randomEdit() -> String {
+        count += 1
+        return random.pick([#"{"title":"edit \#(count)"}"#, #"{"done":true}"#])
+    }
+
+    private static func members(_ text: String) -> [String: JSONValue] {
+        let members = (try? JSONValue(parsing: Array(text.utf8)))?.members ?? []
+        return Dictionary(members.map { ($0.name, $0.value) }) { $1 }
     }
 
     /// A to-do and its target; nil if no write can have it as a target.
@@ -258,11 +374,12 @@ struct DocumentWriter {
     }
 
     private mutating func edit(_ fixture: EngineFixture, _ scope: Scope) async throws {
-        guard let (_, target) = try target(fixture) else { return }
-        let isTitle = random.next() % 2 == 0
-        let value = isTitle ? #""title":"edit \#(count)""# : #""done":true"#
-        let merge = #"{"type":"merge","value":{\#(value)}}"#
-        try await write(merge, on: target, fixture, scope, isUnique: isTitle)
+        guard let (todo, target) = try target(fixture) else { return }
+        let value = randomEdit()
+        let merge = #"{"type":"merge","value":\#(value)}"#
+        let sets = Change.sets(Self.members(value))
+        let isUnique = value.contains("title")
+        try await write(merge, on: target, fixture, scope, of: todo, isUnique: isUnique, sets)
     }
 
     /// Adds to a list, by a request whose URL has the id.
@@ -271,13 +388,14 @@ struct DocumentWriter {
         let id = todo.isTemporary ? "{{id:\(todo.name)}}" : todo.name
         let request = post(try fixture.url("/todos/\(id)/tags"), #"{"tag":"tag \#(count)"}"#)
         let add = #"{"type":"list_add","value":{"/tags":["tag \#(count)"]}}"#
-        try await write(add, on: target, fixture, scope, request)
+        try await write(add, on: target, fixture, scope, of: todo, .other, request)
     }
 
     private mutating func delete(_ fixture: EngineFixture, _ scope: Scope) async throws {
-        guard let (_, target) = try target(fixture) else { return }
+        guard let (todo, target) = try target(fixture) else { return }
+        let delete = #"{"type":"delete"}"#
         // The deletion by another device is the same.
-        try await write(#"{"type":"delete"}"#, on: target, fixture, scope, isUnique: false)
+        try await write(delete, on: target, fixture, scope, of: todo, isUnique: false, .deletes)
     }
 
     private mutating func writeNote(_ fixture: EngineFixture, _ scope: Scope) async throws {
@@ -287,7 +405,7 @@ struct DocumentWriter {
             return try await write(text, on: note, fixture, scope)
         }
         let add = #"{"type":"add","value":{"/count":1}}"#
-        try await write(add, on: note, fixture, scope, post(try fixture.url("/note/count")))
+        try await write(add, on: note, fixture, scope, .other, post(fixture.url("/note/count")))
     }
 
     /// Writes a note about a to-do that perhaps has no id yet.
@@ -298,7 +416,7 @@ struct DocumentWriter {
         let about = #""todo":"{{id:\#(todo.name)}}","mark":"\#(todo.mark ?? "")""#
         let request = post(try fixture.url("/note/about"), #"{\#(about),"text":"\#(text)"}"#)
         let merge = #"{"type":"merge","value":{"text":"\#(text)"}}"#
-        try await write(merge, on: .url(fixture.url("/note")), fixture, scope, request)
+        try await write(merge, on: .url(fixture.url("/note")), fixture, scope, .other, request)
     }
 
     private mutating func read(_ fixture: EngineFixture, _ scope: Scope) async {
@@ -322,9 +440,16 @@ struct DocumentWriter {
             if random.next() % 2 == 0, !state.isSettled || state == .failed {
                 // Heard or not, a retry of these may start a round with another key.
                 if [.failed, .conflict].contains(state) { writes[place].isRetried = true }
-                _ = try? await fixture.engine.modifiers.retry(id, key)
+                _ = try? await passing(fixture) { try await $0.modifiers.retry(id, key) }
             } else if !state.isSettled {
-                _ = try? await fixture.engine.modifiers.remove(id, key, discarding: isEnding)
+                writes[place].isRemoved = true
+                do {
+                    _ = try await passing(fixture) {
+                        try await $0.modifiers.remove(id, key, discarding: isEnding)
+                    }
+                } catch {
+                    writes[place].isKept = true
+                }
             }
         }
     }
@@ -332,10 +457,16 @@ struct DocumentWriter {
     // MARK: The end
 
     private mutating func end(_ fixture: EngineFixture) async throws {
+        var refusedRounds = 0
         for _ in 0..<roundsMax {
             let open = try await reports(fixture).map(\.state).filter { !$0.isSettled }
             guard !open.isEmpty else { return }
             if open.contains(.authWait) {
+                refusedRounds += 1
+                guard refusedRounds < Self.refusedRoundsMax else {
+                    let texts = try await texts(fixture)
+                    throw Complaint(description: "a new credential does not wake these: \(texts)")
+                }
                 for scope in scopes { try await logIn(fixture, scope) }
                 if setup.origin.isShared { try await retryRefused(fixture) }
             }
@@ -357,9 +488,52 @@ struct DocumentWriter {
         var reports: [ModifierReport] = []
         for write in writes {
             let key = fixture.key(write.scope)
-            reports.append(try await fixture.engine.modifiers.modifier(write.id, key))
+            var report = try await fixture.engine.modifiers.modifier(write.id, key)
+            if isFalselyCancelled(write, report) { report.state = .cancelled }
+            reports.append(report)
         }
         return reports
+    }
+
+    // MARK: Faults
+
+    /// Whether a daemon with the fault would tell that a write was cancelled.
+    private func isFalselyCancelled(_ write: Write, _ report: ModifierReport) -> Bool {
+        switch fault {
+        case .appliedIsCancelled: return write.isKept
+        case .joinedIsNeedless:
+            let first = report.joinedInto ?? report.id
+            return server.state.withLock { $0.dropped.contains(first) }
+        case _: return false
+        }
+    }
+
+    /// Does what a daemon with the fault would have the server do.
+    private mutating func sendCancelled(_ fixture: EngineFixture) async throws {
+        guard fault == .cancelledIsSent || fault == .needlessIsSent, !server.plan.hasCopied else {
+            return
+        }
+        for (place, report) in try await reports(fixture).enumerated() {
+            let write = writes[place]
+            guard report.state == .cancelled, write.isRemoved == (fault == .cancelledIsSent),
+                write.isRemoved || write.isCreate,
+                let url = write.request.url, case .bytes(let body) = write.request.body,
+                server.state.withLock({ $0.done[write.id.text] == nil })
+            else { continue }
+            var origin = setup.origin
+            origin.headers.set("Authorization", server.credential(account(write.scope)))
+            var request = UpstreamRequest(
+                origin: origin,
+                method: write.request.method,
+                url: url,
+                body: body,
+                timeout: .seconds(1),
+                purpose: .write,
+                isRepeatable: false
+            )
+            request.headers.set("Idempotency-Key", write.id.text)
+            server.perform(request)
+        }
     }
 
     func texts(_ fixture: EngineFixture) async throws -> [String] {

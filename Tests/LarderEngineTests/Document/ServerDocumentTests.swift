@@ -12,17 +12,24 @@ import Testing
 /// * A confirmed write was done, a refused or cancelled one was not; under honoured keys none was done
 ///   twice.
 /// * No request has a temporary id, a wrong id or the credential of another account.
+/// * The temporary name of a to-do leads to it.
+/// * The request of joined writes makes all of their changes, and writes that cancel each other out
+///   leave the document as the server has said it.
 /// * Where no write waits, each member that shows is the server's word, and not an older one than the
 ///   user has read.
 @Suite("Writes that end, and the server's documents", .timeLimit(.minutes(60)))
 struct ServerDocumentTests {
     @Test("With every write ended and read back, each view is the server's document")
     func agrees() async throws {
-        _ = try await SimulationSeeds.run(SimulationSeeds.first(40)) { seed in
+        let (seeds, joined) = (SimulationSeeds.first(40), Recorder<JoinedCounts>())
+        _ = try await SimulationSeeds.run(seeds) { seed in
             var writer = try DocumentWriter(seed: seed)
             try await writer.live()
+            joined.record(writer.joined)
             return KeptCounts()
         }
+        #expect(seeds.count < 40 || joined.all.contains { $0.confirmed > 0 })
+        #expect(seeds.count < 40 || joined.all.contains { $0.needless > 0 })
     }
 
     /// The most seeds until the judge has to notice a fault.
