@@ -1,17 +1,19 @@
 import LarderModel
 import LarderStrategy
+import LarderTestSupport
 import Testing
 
 @Suite("The modifier queue under any order of events")
 struct ModifierQueueSimulationTests {
-    private static let runs: UInt64 = 50
+    private static let seeds = SimulationSeeds.first(1_000)
+    private static let batches = UInt64(20)
 
     @Test(
         "A judge from outside finds the rules kept, and everything settled at the end",
-        arguments: 0..<UInt64(20)
+        arguments: 0..<batches
     )
     func random(batch: UInt64) throws {
-        for seed in (batch * Self.runs)..<((batch + 1) * Self.runs) {
+        for seed in Self.seeds where seed % Self.batches == batch {
             var world = try QueueWorld(seed: seed)
             var events: UInt64 = 0
             while events < 20 + seed % 100, world.judge.complaints.isEmpty {
@@ -20,9 +22,21 @@ struct ModifierQueueSimulationTests {
             }
             if world.judge.complaints.isEmpty { world.settleAll() }
             let complaints = world.judge.complaints
-            #expect(complaints.isEmpty, "seed \(seed), event \(events)")
+            #expect(complaints.isEmpty, "event \(events), \(SimulationSeeds.advice(seed))")
             guard complaints.isEmpty else { return }
         }
+    }
+
+    @Test("Groups of joined modifiers go each way that they can go (case 17)")
+    func groups() throws {
+        var shown: Set<GroupEvent> = []
+        for seed in 0..<UInt64(400) where shown.count < GroupEvent.allCases.count {
+            var world = try QueueWorld(seed: seed)
+            for _ in 0..<100 where world.judge.complaints.isEmpty { world.step() }
+            shown.formUnion(world.shown)
+        }
+        let missing = Set(GroupEvent.allCases).subtracting(shown)
+        #expect(missing.isEmpty)
     }
 
     @Test("The judge complains about what breaks the rules")
@@ -60,11 +74,74 @@ struct ModifierQueueSimulationTests {
             }
             world.judge.saw(actions, .zero)
             world.judge.look(world.queue, .zero)
-            // That the machine is empty is one complaint, as is each that waits for nothing.
-            let own = world.judge.complaints.filter {
-                !$0.hasSuffix("in the queue, not 9") && !$0.hasSuffix("waits for nothing")
+            #expect(!Self.complaints(of: world).isEmpty, "\(actions)")
+        }
+    }
+
+    /// Without those about the machine, which is empty.
+    private static func complaints(of world: QueueWorld) -> [String] {
+        world.judge.complaints.filter {
+            !$0.contains("in the queue, not") && !$0.hasSuffix("waits for nothing")
+        }
+    }
+
+    @Test("The judge complains about what breaks the rules of joined modifiers (case 17)")
+    func joiningJudge() throws {
+        typealias Action = ModifierQueue.Action
+        let numbers = (0...10).map { ModifierNumber($0) }
+        let (lead, again) = (numbers[1], numbers[7])
+        let first = Action.commitJoined(lead, Array(numbers[2...4]))
+        let refused = ModifierQueue.Outcome.failed(.refused)
+        func settle(_ joined: [Int], _ dependants: [Int], confirmed: Bool = false) -> Action {
+            let (same, others) = (joined.map { numbers[$0] }, dependants.map { numbers[$0] })
+            let outcome = confirmed ? .confirmed : refused
+            return .settleJoined(again, outcome, joined: same, dependants: others)
+        }
+        let kept: [[Action]] = [
+            [first, .commitSend(again)], [first, settle([8], [10])],
+            [first, settle([8], [], confirmed: true)],
+        ]
+        let broken: [[Action]] = [
+            // Alone, with fewer, with one that another depends on, not in their order.
+            [.commitSend(lead), .commitSend(again)],
+            [.commitJoined(lead, [numbers[2]]), .commitSend(again)],
+            [.commitJoined(lead, Array(numbers[2...5])), .commitSend(again)],
+            [.commitJoined(lead, [numbers[3], numbers[2], numbers[4]]), .commitSend(again)],
+            // With another one after bytes have left.
+            [first, .commitJoined(again, [numbers[9]])],
+            // A joined one is sent by itself, or settles before the first.
+            [first, .commitSend(again), .commitSend(numbers[2])],
+            [first, .settle(numbers[8], .failed(.expired), dependants: [numbers[10]])],
+            // The first settles without it, with another one, or twice.
+            [first, .settle(again, .confirmed, dependants: [])], [first, settle([8, 9], [10])],
+            [first, settle([8], [10]), settle([8], [10])],
+            // What depends on it stays, or leaves though it is confirmed.
+            [first, settle([8], [])], [first, settle([8], [10], confirmed: true)],
+        ]
+        for actions in kept + broken {
+            var world = try QueueWorld(seed: 1)
+            for number in numbers.dropFirst() {
+                let lane = number < numbers[6] ? 0 : number < again ? 1 : 2
+                var record = ModifierRecord(
+                    number: number,
+                    scope: world.scopes[0],
+                    origin: world.origins[0],
+                    lanes: number == numbers[10] ? [] : [world.lanes[lane]],
+                    resends: true
+                )
+                (record.mayLead, record.mayFollow) = (true, true)
+                if number == numbers[6] { record.dependsOn = [numbers[5]] }
+                if number == again { record.mayHaveLeft = true }
+                if number == numbers[10] { record.dependsOn = [numbers[8]] }
+                var row = QueueJudge.Row(record: record, lanes: world.bits(of: record))
+                row.isTold = true
+                if number == numbers[8] { row.joinedTo = again }
+                world.judge.accepted(row)
             }
-            #expect(!own.isEmpty, "\(actions)")
+            world.judge.saw(actions, .zero)
+            world.judge.look(world.queue, .zero)
+            let complaints = Self.complaints(of: world)
+            #expect(complaints.isEmpty == kept.contains(actions), "\(actions): \(complaints)")
         }
     }
 }

@@ -36,6 +36,10 @@ struct QueueJudge {
         var isAhead = false
         /// The attempts after which another's success has ended its pause.
         var wokenAfter: Int?
+        /// The first of its group, as the machine has to know it; the record says it as a store.
+        var joinedTo: ModifierNumber?
+        /// As a store counts it: all attempts of one round carry the same key.
+        var round = 1
 
         var isPausing: Bool {
             step == nil && (record.state == .retryWait || record.state == .unknown)
@@ -46,7 +50,11 @@ struct QueueJudge {
         case send
         case attempt
         case change(ModifierQueue.Change)
+        /// Of a joined modifier: it is accepted with the first of its group.
+        case changeWithFirst
         case edit
+        /// Of the first of a group, while a step of another one takes the group apart.
+        case parting
         case settle(Outcome, leader: ModifierNumber)
     }
 
@@ -191,7 +199,8 @@ struct QueueJudge {
             if isAskedTimeOver { rows[number]?.floor = .zero }
             let next = isAskedTimeOver ? now : max(now, row.floor)
             if row.isPausing, let until = row.until, next < until { rows[number]?.until = next }
-            if row.step == .edit, [.retryWait, .unknown].contains(row.record.state),
+            if row.step == .edit || row.step == .parting,
+                [.retryWait, .unknown].contains(row.record.state),
                 let until = row.until, next < until
             {
                 rows[number]?.until = next
@@ -251,7 +260,7 @@ struct QueueJudge {
     }
 
     private func isSendable(_ row: Row, _ now: Duration) -> Bool {
-        guard row.step == nil else { return false }
+        guard row.step == nil, row.joinedTo == nil else { return false }
         switch row.record.state {
         case .queued: break
         case .retryWait, .unknown:
@@ -288,7 +297,8 @@ struct QueueJudge {
     mutating func saw(_ actions: [Action], _ now: Duration) {
         for action in actions {
             switch action {
-            case .commitSend(let number): sawSend(number, now)
+            case .commitSend(let number): sawSend(number, with: [], now)
+            case .commitJoined(let number, let followers): sawSend(number, with: followers, now)
             case .send(let number):
                 if rows[number]?.step != .attempt { complain("\(number): sent uncommitted") }
             case .changeState(let number, let change):
@@ -298,18 +308,28 @@ struct QueueJudge {
                 rows[number]?.step = .change(change)
                 rows[number]?.isAhead = false
                 rows[number]?.endedPause = nil
-            case .settle(let number, let outcome, let group): sawSettle(number, outcome, group)
+                guard change.state == .accepted else { continue }
+                for member in members(of: number) { rows[member]?.step = .changeWithFirst }
+            case .settle(let number, let outcome, let group):
+                sawSettle(number, outcome, joined: [], group)
+            case .settleJoined(let number, let outcome, let joined, let group):
+                if joined.isEmpty { complain("\(number): none is joined to it") }
+                sawSettle(number, outcome, joined: joined, group)
             case .probe(let origin):
                 if !captive.contains(origin) { complain("\(origin): probed by the queue") }
-            case .commitJoined(let number, _), .settleJoined(let number, _, _, _):
-                complain("\(number): joined, though none may be")
             }
         }
     }
 
-    private mutating func sawSend(_ number: ModifierNumber, _ now: Duration) {
+    private mutating func sawSend(
+        _ number: ModifierNumber,
+        with others: [ModifierNumber],
+        _ now: Duration
+    ) {
         guard let row = rows[number] else { return complain("\(number): sent, never accepted") }
         if !ready(now).contains(number) { complain("\(number): sent while it is not ready") }
+        let expected = followers(of: number)
+        if others != expected { complain("\(number): \(others) are joined to it, not \(expected)") }
         let origin = row.record.origin
         if underWay(origin) >= 8 { complain("\(number): more than eight at \(origin)") }
         switch reach(origin) {
@@ -334,25 +354,44 @@ struct QueueJudge {
         rows[number]?.isAhead = true
         rows[number]?.wasUnknown = row.record.state == .unknown
         rows[number]?.hadLeft = row.record.mayHaveLeft
+        join(others, to: number)
     }
 
     private mutating func sawSettle(
         _ number: ModifierNumber,
         _ outcome: Outcome,
+        joined: [ModifierNumber],
         _ group: [ModifierNumber]
     ) {
-        let expected = outcome == .confirmed ? [] : dependants(of: number)
-        if group != expected { complain("\(number): \(group) leave with it, not \(expected)") }
-        for member in [number] + group {
-            switch rows[member]?.step {
-            case .send, .settle: complain("\(member): settled within a step")
-            case nil where rows[member]?.outcome != nil: complain("\(member): settled twice")
-            case .attempt where member != number: complain("\(member): settled in flight")
-            case .attempt, .change, .edit, nil: break
-            }
-            let own = member == number ? outcome : outcome.ofDependants
-            rows[member]?.step = .settle(own, leader: number)
+        let (members, same) = (members(of: number), [number] + joined)
+        if joined != members { complain("\(number): \(joined) settle with it, not \(members)") }
+        for member in same { sawSettle(member, outcome, by: number, isSent: member == number) }
+        let others = outcome == .confirmed ? [] : Set(same.flatMap { dependants(of: $0) })
+        if group != others.sorted() {
+            complain("\(number): \(group) leave with it, not \(others.sorted())")
         }
+        for member in group { sawSettle(member, outcome.ofDependants, by: number, isSent: false) }
+    }
+
+    private mutating func sawSettle(
+        _ member: ModifierNumber,
+        _ outcome: Outcome,
+        by leader: ModifierNumber,
+        isSent: Bool
+    ) {
+        switch rows[member]?.step {
+        case .send, .settle, .changeWithFirst, .parting: complain("\(member): settled in a step")
+        case nil where rows[member]?.outcome != nil: complain("\(member): settled twice")
+        case .attempt where !isSent: complain("\(member): settled in flight")
+        case .attempt, .change, .edit, nil: break
+        }
+        let first = rows[member]?.joinedTo
+        if first == leader {
+            rows[member]?.joinedTo = nil
+        } else if let first, rows[first]?.step != .parting {
+            complain("\(member): settled without \(first), to which it is joined")
+        }
+        rows[member]?.step = .settle(outcome, leader: leader)
     }
 
     // MARK: After each event
@@ -364,7 +403,11 @@ struct QueueJudge {
         if queue.count != told.count { complain("\(queue.count) in the queue, not \(told.count)") }
         for number in told {
             if queue.waitingFor(number) == nil { complain("\(number): waits for nothing") }
-            if let row = rows[number], row.step == nil { look(row, wake, now) }
+            guard let row = rows[number], row.step == nil else { continue }
+            if let state = queue.state(of: number), state != row.record.state {
+                complain("\(number): \(state), not \(row.record.state)")
+            }
+            look(row, wake, now)
         }
         for (party, rest) in rests where isTold(party) {
             switch rest {
@@ -423,5 +466,6 @@ struct QueueJudge {
 
     private func mayExpire(_ row: Row) -> Bool {
         [.held, .queued, .retryWait].contains(row.record.state) && !row.record.mayHaveLeft
+            && row.joinedTo == nil
     }
 }

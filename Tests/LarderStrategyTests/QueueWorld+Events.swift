@@ -20,7 +20,7 @@ extension QueueWorld {
         case 39: rest()
         case 40: settingsChanged()
         case 41: endEdit()
-        case _: if roll(6) == 0 { crash() }
+        case _: if roll(joins ? 3 : 6) == 0 { crash() }
         }
     }
 
@@ -35,10 +35,11 @@ extension QueueWorld {
     ]
 
     /// Some request has come to its end.
-    mutating func answer(_ verdict: ModifierVerdict) {
+    mutating func answer(_ drawn: ModifierVerdict) {
         guard !requests.isEmpty else { return }
         let number = requests.remove(at: Int(roll(UInt64(requests.count))))
         guard let row = judge.rows[number] else { return }
+        let verdict = reply(drawn, to: number)
         let randomUnit = randomUnit()
         var meant = verdict
         if row.isOutdated, case .notNow = verdict { meant = .notNow(retryAfter: nil) }
@@ -53,7 +54,8 @@ extension QueueWorld {
         )
         let own = actions.first { action in
             switch action {
-            case .changeState(number, _), .settle(number, _, _): true
+            case .changeState(number, _), .settle(number, _, _), .settleJoined(number, _, _, _):
+                true
             case .changeState, .settle, .send, .commitSend, .commitJoined, .settleJoined, .probe:
                 false
             }
@@ -65,9 +67,10 @@ extension QueueWorld {
         did(actions)
     }
 
-    private static func fits(_ action: Action?, _ expected: Expected) -> Bool {
+    static func fits(_ action: Action?, _ expected: Expected) -> Bool {
         switch (action, expected) {
         case (.settle(_, let outcome, _), .settle(let meant)): outcome == meant
+        case (.settleJoined(_, let outcome, _, _), .settle(let meant)): outcome == meant
         case (.changeState(_, let change), .change(let meant)): change == meant
         case (_, _): false
         }
@@ -180,6 +183,8 @@ extension QueueWorld {
             wentDown(origin, wasTrial: wasTrial, isCaptive: verdict == .captive)
             judge.rows[number]?.record.mayHaveLeft = row.hadLeft
         }
+        if case .conflict = verdict { partAnswered(number, by: .conflict) }
+        if judge.rows[number]?.record.mayHaveLeft == false { partAnswered(number, by: .neverLeft) }
         _ = judge.noteAccess(verdict, of: row)
         if verdict == .unclear(.lost), wasTrial { judge.failing[origin] = 2 }
         noteBackoff(verdict, of: row, randomUnit)
@@ -270,6 +275,7 @@ extension QueueWorld {
             resume(lane, scope)
         } else {
             judge.pausedLanes |= bit(lane, scope)
+            notePause(of: bit(lane, scope))
             did(queue.lanePaused(lane, of: scope, now: now))
         }
     }
@@ -308,7 +314,7 @@ extension QueueWorld {
         let origin = random.pick(origins)
         restEnds = restEnds.filter { $0.key.origin != origin }
         judge.settingsChanged(at: origin, now)
-        did(queue.originChanged(origin, now: now))
+        did(queue.originChanged(origin, records: changedRules(at: origin), now: now))
     }
 
     private mutating func credentialChanged() {
@@ -344,7 +350,7 @@ extension QueueWorld {
         switch row.step {
         case nil: return nil
         case .send, .attempt: return .inFlight
-        case .change, .settle, .edit: return .notNow
+        case .change, .changeWithFirst, .settle, .edit, .parting: return .notNow
         }
     }
 
@@ -355,6 +361,8 @@ extension QueueWorld {
             expected = .alreadySent
         }
         if expected == nil, !others.isEmpty, !withDependants { expected = .hasDependants(others) }
+        if expected == nil { expected = beginParting(of: number) }
+        if expected == nil { partCancelled(number) }
         attempt(number, expected) { queue, now throws(ModifierQueue.Refusal) in
             try queue.cancelAsked(number, withDependants: withDependants, now: now)
         }
@@ -365,6 +373,7 @@ extension QueueWorld {
         if expected == nil, judge.rows[number]?.record.isPerhapsApplied == true {
             expected = .alreadySent
         }
+        if expected == nil { expected = beginParting(of: number) }
         if expected == nil {
             judge.rows[number]?.step = .edit
             edits.append(number)
@@ -379,9 +388,15 @@ extension QueueWorld {
         guard !edits.isEmpty else { return }
         let number = edits.remove(at: Int(roll(UInt64(edits.count))))
         guard var record = judge.rows[number]?.record else { return }
-        let isWritten = judge.rows[number]?.step == .edit && roll(4) > 0
-        if judge.rows[number]?.step == .edit { judge.rows[number]?.step = nil }
+        let isMeant = judge.rows[number]?.step == .edit
+        let isWritten = isMeant && roll(4) > 0
+        if isMeant {
+            judge.rows[number]?.step = nil
+            endParting(of: number, isWritten: isWritten)
+        }
         if isWritten {
+            record.joinedInto = nil
+            drawJoining(&record)
             record.lanes = (0..<roll(4)).map { _ in random.pick(lanes) }
             record.resends = roll(2) == 0
             depend(&record)
@@ -393,12 +408,23 @@ extension QueueWorld {
     }
 
     mutating func discard(_ number: ModifierNumber) {
-        attempt(number, refusal(number)) { queue, now throws(ModifierQueue.Refusal) in
+        var expected = refusal(number)
+        let first = judge.rows[number]?.joinedTo ?? number
+        if expected == nil {
+            if judge.rows[first]?.record.isPerhapsApplied == true {
+                expected = refusal(first)
+            } else {
+                expected = beginParting(of: number)
+                if expected == nil { partCancelled(number) }
+            }
+        }
+        attempt(number, expected) { queue, now throws(ModifierQueue.Refusal) in
             try queue.discardAsked(number, now: now)
         }
     }
 
-    private mutating func retry(_ number: ModifierNumber) {
+    private mutating func retry(_ asked: ModifierNumber) {
+        let number = judge.rows[asked]?.joinedTo ?? asked
         var expected = refusal(number)
         let states: [ModifierState] = [.retryWait, .unknown, .authWait, .conflict]
         if expected == nil, let row = judge.rows[number] {
@@ -411,7 +437,7 @@ extension QueueWorld {
             }
         }
         attempt(number, expected) { queue, now throws(ModifierQueue.Refusal) in
-            try queue.retryAsked(number, now: now)
+            try queue.retryAsked(asked, now: now)
         }
     }
 

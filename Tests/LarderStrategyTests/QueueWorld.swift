@@ -9,6 +9,11 @@ struct QueueWorld {
     var random: SeededRandom
     var queue = ModifierQueue()
     var judge = QueueJudge()
+    var ledger = QueueLedger()
+    /// Ways that groups went.
+    var shown: Set<GroupEvent> = []
+    /// Whether modifiers may be joined.
+    let joins: Bool
     var now = Duration.zero
     var wall = Timestamp.start
     /// Returned and not committed, in their order.
@@ -29,6 +34,7 @@ struct QueueWorld {
 
     init(seed: UInt64) throws {
         random = SeededRandom(seed: seed)
+        joins = !seed.isMultiple(of: 3)
         scopes = [
             .own(uid: 1_000, account: .default), .own(uid: 1_000, account: try AccountName("b")),
             .own(uid: 1_001, account: .default),
@@ -58,6 +64,7 @@ struct QueueWorld {
         }
         events += 1
         judge.look(queue, now)
+        for complaint in ledger.complaints { judge.complain(complaint) }
         // This looks at everything, and what it finds does not go away by itself.
         if events.isMultiple(of: 8), judge.complaints.isEmpty { queue.checkInvariants() }
     }
@@ -65,6 +72,7 @@ struct QueueWorld {
     // MARK: Accepting
 
     mutating func accept() {
+        if joins, roll(3) > 0 { return acceptAlike() }
         for _ in 0...roll(3) {
             lastNumber += 1
             var record = ModifierRecord(
@@ -82,9 +90,15 @@ struct QueueWorld {
             if roll(5) == 0 { record.expiresAt = wall.advanced(by: .seconds(Int64(roll(90)))) }
             if roll(5) == 0 { record.attemptsMax = Int(1 + roll(3)) }
             depend(&record)
-            judge.accepted(QueueJudge.Row(record: record, lanes: bits(of: record)))
-            untold.append(record)
+            accept(record)
         }
+    }
+
+    mutating func accept(_ given: ModifierRecord) {
+        var record = given
+        drawJoining(&record)
+        judge.accepted(QueueJudge.Row(record: record, lanes: bits(of: record)))
+        untold.append(record)
     }
 
     /// Has a modifier depend on some of those before it.
@@ -170,13 +184,8 @@ struct QueueWorld {
         guard !steps.isEmpty else { return }
         let step = steps.remove(at: Int(roll(UInt64(steps.count))))
         switch step {
-        case .commitSend(let number):
-            if roll(10) == 0 {
-                failSend(number)
-            } else {
-                apply(step)
-                did(queue.sendCommitted(number, now: now))
-            }
+        case .commitSend(let number): commitSend(step, number, [])
+        case .commitJoined(let number, let followers): commitSend(step, number, followers)
         case .changeState(let number, _):
             let isMeant = apply(step)
             let actions = queue.changeCommitted(number, now: now)
@@ -185,15 +194,15 @@ struct QueueWorld {
         case .settle(let number, _, _):
             apply(step)
             did(queue.settleCommitted(number, now: now))
+        case .settleJoined(let number, let outcome, let joined, _):
+            commitSettle(step, [number] + joined, outcome)
         case .probe(let origin): if roll(2) == 0 { answered(origin) }
-        case .send, .commitJoined, .settleJoined: break
+        case .send: break
         }
     }
 
-    private mutating func failSend(_ number: ModifierNumber) {
-        guard let origin = judge.rows[number]?.record.origin else { return }
+    mutating func failSend(_ number: ModifierNumber) {
         let randomUnit = randomUnit()
-        judge.rows[number]?.step = nil
         judge.rows[number]?.isAhead = false
         let pause = Duration.seconds(1) * (0.5 + 0.5 * randomUnit)
         judge.rows[number]?.until = now + pause
@@ -201,27 +210,31 @@ struct QueueWorld {
         if judge.rows[number]?.wasUnknown == false {
             judge.rows[number]?.record.state = .retryWait
         }
-        if judge.reach(origin) == .closed(trial: number) {
-            judge.reaches[origin] = .closed(trial: nil)
-        }
-        if let party = judge.rows[number].map(judge.party),
-            judge.rests[party] == .trying(number)
-        {
-            judge.rests[party] = .paused(until: now + pause)
-        }
-        if let party = judge.rows[number].map(judge.party),
-            judge.doubts[party]?.trial == number
-        {
-            judge.doubts[party]?.trial = nil
-        }
+        leaveSend(number, until: now + pause)
+        if judge.rows[number]?.record.mayHaveLeft == false { judge.part(number) }
         did(queue.sendNotCommitted(number, randomUnit: randomUnit, now: now))
     }
 
+    /// A send step ends after which nothing is sent.
+    mutating func leaveSend(_ number: ModifierNumber, until end: Duration) {
+        guard let row = judge.rows[number] else { return }
+        let (origin, party) = (row.record.origin, judge.party(row))
+        judge.rows[number]?.step = nil
+        if judge.reach(origin) == .closed(trial: number) {
+            judge.reaches[origin] = .closed(trial: nil)
+        }
+        if judge.rests[party] == .trying(number) { judge.rests[party] = .paused(until: end) }
+        if judge.doubts[party]?.trial == number { judge.doubts[party]?.trial = nil }
+    }
+
     /// Writes a step down as the store would; false for a change of what is settled or leaving.
+    ///
+    /// `joined` are those whose changes a request makes, too.
     @discardableResult
-    mutating func apply(_ step: Action) -> Bool {
+    mutating func apply(_ step: Action, joined: [ModifierNumber] = []) -> Bool {
         switch step {
-        case .commitSend(let number):
+        case .commitSend(let number), .commitJoined(let number, _):
+            store(joined, with: number)
             judge.rows[number]?.record.state = .inFlight
             judge.rows[number]?.record.attempts += 1
             judge.rows[number]?.record.mayHaveLeft = true
@@ -241,10 +254,12 @@ struct QueueWorld {
             judge.rows[number]?.record.nextAttemptAt = change.until.map {
                 wall.advanced(by: $0 - now)
             }
+            storeChange(number, change)
         case .settle(let number, let outcome, let group):
-            judge.settled(number, outcome)
-            for member in group { judge.settled(member, outcome.ofDependants) }
-        case .send, .probe, .commitJoined, .settleJoined: break
+            leave([number], outcome, dependants: group)
+        case .settleJoined(let number, let outcome, let joined, let group):
+            leave([number] + joined, outcome, dependants: group)
+        case .send, .probe: break
         }
         return true
     }
@@ -257,7 +272,15 @@ struct QueueWorld {
 
     /// The daemon is killed and starts again; what was being written is on the disk or not.
     mutating func crash() {
-        for step in steps where roll(2) == 0 { apply(step) }
+        for number in requests { lose(number) }
+        for step in steps where roll(2) == 0 {
+            switch step {
+            case .commitSend(let number): apply(step, joined: departing(number, []))
+            case .commitJoined(let number, let followers):
+                apply(step, joined: departing(number, followers))
+            case .changeState, .settle, .settleJoined, .send, .probe: apply(step)
+            }
+        }
         steps = []
         requests = []
         edits = []
@@ -285,6 +308,8 @@ struct QueueWorld {
             judge.rows[number]?.wasUnknown = false
             judge.rows[number]?.isAhead = false
             judge.rows[number]?.endedPause = nil
+            judge.rows[number]?.joinedTo = row.record.joinedInto
+            if row.record.joinedInto != nil { shown.insert(.restored) }
             // As a store says it.
             let mayHaveLeft = row.record.mayHaveLeft || row.record.attempts > 0
             judge.rows[number]?.record.mayHaveLeft = mayHaveLeft
