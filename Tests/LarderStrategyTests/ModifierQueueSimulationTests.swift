@@ -33,7 +33,7 @@ struct ModifierQueueSimulationTests {
         for seed in 0..<UInt64(400) where shown.count < GroupEvent.allCases.count {
             var world = try QueueWorld(seed: seed)
             for _ in 0..<100 where world.judge.complaints.isEmpty { world.step() }
-            shown.formUnion(world.shown)
+            shown.formUnion(world.groupEvents)
         }
         let missing = Set(GroupEvent.allCases).subtracting(shown)
         #expect(missing.isEmpty)

@@ -67,7 +67,7 @@ extension QueueWorld {
         did(actions)
     }
 
-    static func fits(_ action: Action?, _ expected: Expected) -> Bool {
+    private static func fits(_ action: Action?, _ expected: Expected) -> Bool {
         switch (action, expected) {
         case (.settle(_, let outcome, _), .settle(let meant)): outcome == meant
         case (.settleJoined(_, let outcome, _, _), .settle(let meant)): outcome == meant

@@ -21,11 +21,12 @@ extension QueueWorld {
         let isCrowd = roll(80) == 0
         for place in 0..<(isCrowd ? 105 + roll(20) : 1 + roll(5)) {
             lastNumber += 1
+            let isAlike = isCrowd || roll(6) > 0
             var record = ModifierRecord(
                 number: ModifierNumber(lastNumber),
                 scope: scope,
                 origin: origin,
-                lanes: isCrowd || roll(6) > 0 ? places : (0..<roll(4)).map { _ in random.pick(lanes) },
+                lanes: isAlike ? places : (0..<roll(4)).map { _ in random.pick(lanes) },
                 resends: roll(4) > 0
             )
             if !isCrowd { vary(&record, after: place > 0 ? ModifierNumber(lastNumber - 1) : nil) }
@@ -112,17 +113,17 @@ extension QueueWorld {
     ) {
         let stored = judge.stored(with: number)
         switch (followers.count, joined.count) {
-        case (0, 0): if !stored.isEmpty { shown.insert(.takenApartAtSend) }
-        case (0, _): shown.insert(.sentAgain)
-        case (_, 0): shown.insert(.joinedNone)
-        case (let all, let some): shown.insert(some < all ? .joinedFewer : .joined)
+        case (0, 0): if !stored.isEmpty { groupEvents.insert(.takenApartAtSend) }
+        case (0, _): groupEvents.insert(.sentAgain)
+        case (_, 0): groupEvents.insert(.joinedNone)
+        case (let all, let some): groupEvents.insert(some < all ? .joinedFewer : .joined)
         }
-        if joined.count == Limits.joinedModifiersMax - 1 { shown.insert(.full) }
+        if joined.count == Limits.joinedModifiersMax - 1 { groupEvents.insert(.full) }
     }
 
     /// Another device's change is found before the send step.
     private mutating func stopSend(_ number: ModifierNumber) {
-        if !judge.members(of: number).isEmpty { shown.insert(.stopped) }
+        if !judge.members(of: number).isEmpty { groupEvents.insert(.stopped) }
         leaveSend(number, until: now)
         judge.part(number)
         let isFinal = roll(3) == 0
@@ -144,7 +145,7 @@ extension QueueWorld {
         _ number: ModifierNumber,
         _ followers: [ModifierNumber]
     ) {
-        shown.insert(.needless)
+        groupEvents.insert(.needless)
         let joined = prefix(of: followers, from: 1)
         leaveSend(number, until: now)
         judge.regroup(joined, with: number)
@@ -185,7 +186,7 @@ extension QueueWorld {
         if !hasLeft || change.round != .same || change.state == .conflict { partStored(first) }
         guard change.state == .accepted, let row = judge.rows[first] else { return }
         for member in judge.stored(with: first) {
-            shown.insert(.accepted)
+            groupEvents.insert(.accepted)
             judge.rows[member]?.record.state = .accepted
             judge.rows[member]?.record.joinedInto = nil
             judge.rows[member]?.record.attempts = change.attempts
@@ -217,7 +218,7 @@ extension QueueWorld {
         if same.count > 1 {
             let isWithDependants = !dependants.isEmpty
             let failure: GroupEvent = isWithDependants ? .failedWithDependants : .failed
-            shown.insert(outcome == .confirmed ? .confirmed : failure)
+            groupEvents.insert(outcome == .confirmed ? .confirmed : failure)
         }
         for number in same { settled(number, outcome) }
         for number in dependants { settled(number, outcome.ofDependants) }
@@ -244,7 +245,7 @@ extension QueueWorld {
             return
         }
         for member in group { judge.rows[member]?.record.joinedInto = nil }
-        shown.insert(.confirmed)
+        groupEvents.insert(.confirmed)
         for member in group {
             settled(member, outcome)
             did(queue.settleCommitted(member, now: now))
@@ -261,7 +262,9 @@ extension QueueWorld {
         let key = key(of: number)
         var (verdict, isDone) = (drawn, false)
         switch drawn {
-        case .refused, .conflict: if ledger.isDone(key) { (verdict, isDone) = (.confirmed(.none), true) }
+        case .refused, .conflict:
+            guard ledger.isDone(key) else { break }
+            (verdict, isDone) = (.confirmed(.none), true)
         case .confirmed, .accepted: isDone = true
         case .serverFailed, .unclear(.gateway), .unclear(.lost): isDone = roll(2) == 0
         case .authNeeded, .unclear(.refusedRepeat): break
@@ -283,7 +286,7 @@ extension QueueWorld {
     }
 
     mutating func partAnswered(_ first: ModifierNumber, by event: GroupEvent) {
-        if !judge.members(of: first).isEmpty { shown.insert(event) }
+        if !judge.members(of: first).isEmpty { groupEvents.insert(event) }
         judge.part(first, isDenied: true)
     }
 
@@ -291,7 +294,7 @@ extension QueueWorld {
 
     mutating func notePause(of lane: UInt64) {
         let isGroups = judge.unsettled.contains { $0.joinedTo != nil && $0.lanes & lane != 0 }
-        if isGroups { shown.insert(.paused) }
+        if isGroups { groupEvents.insert(.paused) }
     }
 
     /// Has the first of a modifier's group wait for a step that takes the group apart; a refusal.
@@ -311,8 +314,8 @@ extension QueueWorld {
 
     /// A modifier is to be cancelled, and is taken out of its group with that.
     mutating func partCancelled(_ number: ModifierNumber) {
-        if judge.rows[number]?.joinedTo != nil { shown.insert(.cancelledMember) }
-        if !judge.members(of: number).isEmpty { shown.insert(.cancelledFirst) }
+        if judge.rows[number]?.joinedTo != nil { groupEvents.insert(.cancelledMember) }
+        if !judge.members(of: number).isEmpty { groupEvents.insert(.cancelledFirst) }
         judge.part(number)
     }
 
@@ -322,10 +325,10 @@ extension QueueWorld {
         let isGroup = !judge.members(of: first).isEmpty
         if first != number { judge.rows[first]?.step = nil }
         guard isWritten else {
-            if isGroup { shown.insert(.notEdited) }
+            if isGroup { groupEvents.insert(.notEdited) }
             return
         }
-        if isGroup { shown.insert(first == number ? .editedFirst : .editedMember) }
+        if isGroup { groupEvents.insert(first == number ? .editedFirst : .editedMember) }
         partStored(first)
         judge.part(first)
         if judge.rows[number]?.record.mayHaveLeft == true { judge.rows[number]?.round += 1 }

@@ -11,7 +11,7 @@ struct QueueWorld {
     var judge = QueueJudge()
     var ledger = QueueLedger()
     /// Ways that groups went.
-    var shown: Set<GroupEvent> = []
+    var groupEvents: Set<GroupEvent> = []
     /// Whether modifiers may be joined.
     let joins: Bool
     var now = Duration.zero
@@ -309,7 +309,7 @@ struct QueueWorld {
             judge.rows[number]?.isAhead = false
             judge.rows[number]?.endedPause = nil
             judge.rows[number]?.joinedTo = row.record.joinedInto
-            if row.record.joinedInto != nil { shown.insert(.restored) }
+            if row.record.joinedInto != nil { groupEvents.insert(.restored) }
             // As a store says it.
             let mayHaveLeft = row.record.mayHaveLeft || row.record.attempts > 0
             judge.rows[number]?.record.mayHaveLeft = mayHaveLeft
