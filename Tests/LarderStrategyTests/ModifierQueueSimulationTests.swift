@@ -14,23 +14,26 @@ struct ModifierQueueSimulationTests {
     )
     func random(batch: UInt64) throws {
         for seed in Self.seeds where seed % Self.batches == batch {
-            var world = try QueueWorld(seed: seed)
-            var events: UInt64 = 0
-            while events < 20 + seed % 100, world.judge.complaints.isEmpty {
-                world.step()
-                events += 1
-            }
-            if world.judge.complaints.isEmpty { world.settleAll() }
-            let complaints = world.judge.complaints
-            #expect(complaints.isEmpty, "event \(events), \(SimulationSeeds.advice(seed))")
-            guard complaints.isEmpty else { return }
+            guard let complaint = try Self.life(seed).judge.complaints.first else { continue }
+            let log = try Self.life(seed, logs: true).log ?? []
+            let last = log.suffix(20).joined(separator: "\n")
+            Issue.record("\(SimulationSeeds.advice(seed)): \(complaint), after\n\(last)")
+            return
         }
+    }
+
+    private static func life(_ seed: UInt64, logs: Bool = false) throws -> QueueWorld {
+        var world = try QueueWorld(seed: seed)
+        if logs { world.log = [] }
+        for _ in 0..<(20 + seed % 100) where world.judge.complaints.isEmpty { world.step() }
+        if world.judge.complaints.isEmpty { world.settleAll() }
+        return world
     }
 
     @Test("Groups of joined modifiers go each way that they can go (case 17)")
     func groups() throws {
         var shown: Set<GroupEvent> = []
-        for seed in 0..<UInt64(400) where shown.count < GroupEvent.allCases.count {
+        for seed in 0..<UInt64(1_000) where shown.count < GroupEvent.allCases.count {
             var world = try QueueWorld(seed: seed)
             for _ in 0..<100 where world.judge.complaints.isEmpty { world.step() }
             shown.formUnion(world.groupEvents)

@@ -34,6 +34,8 @@ struct QueueJudge {
         var isUnderEarlier = false
         /// Whether earlier ones that come into its lanes wait for the end of its attempt.
         var isAhead = false
+        /// Those whose attempt had ended when an edit brought it into their lanes.
+        var passes: Set<ModifierNumber> = []
         /// The attempts after which another's success has ended its pause.
         var wokenAfter: Int?
         /// The first of its group, as the machine has to know it; the record says it as a store.
@@ -230,6 +232,15 @@ struct QueueJudge {
 
     func party(_ row: Row) -> Party { Party(scope: row.record.scope, origin: row.record.origin) }
 
+    /// The modifiers that leave after an attempt, while their settle steps are written.
+    var settlingAhead: Set<ModifierNumber> {
+        let ahead = live.filter { number in
+            guard let row = rows[number], case .settle = row.step else { return false }
+            return row.isAhead
+        }
+        return Set(ahead)
+    }
+
     // MARK: The rules, one by one
 
     func unmet(_ row: Row) -> [ModifierNumber] {
@@ -252,7 +263,10 @@ struct QueueJudge {
         let ahead = live.filter { rows[$0]?.isAhead == true }
         for number in live where rows[number]?.isTold == true {
             let lanes = rows[number]?.lanes ?? 0
-            let isBlocked = ahead.contains { $0 != number && (rows[$0]?.lanes ?? 0) & lanes != 0 }
+            let passes = rows[number]?.passes ?? []
+            let isBlocked = ahead.contains {
+                $0 != number && !passes.contains($0) && (rows[$0]?.lanes ?? 0) & lanes != 0
+            }
             if lanes & occupied == 0, !isBlocked { free.append(number) }
             if rows[number]?.record.state != .accepted { occupied |= lanes }
         }

@@ -16,6 +16,7 @@ extension QueueWorld {
         case 33: reachChanged()
         case 34: credentialChanged()
         case 35..<38: byHand()
+        case 38 where joins && roll(2) == 0: byHand()
         case 38: shown()
         case 39: rest()
         case 40: settingsChanged()
@@ -40,6 +41,7 @@ extension QueueWorld {
         let number = requests.remove(at: Int(roll(UInt64(requests.count))))
         guard let row = judge.rows[number] else { return }
         let verdict = reply(drawn, to: number)
+        log?.append("\(number) ends: \(verdict)")
         let randomUnit = randomUnit()
         var meant = verdict
         if row.isOutdated, case .notNow = verdict { meant = .notNow(retryAfter: nil) }
@@ -334,7 +336,7 @@ extension QueueWorld {
 
     private mutating func byHand() {
         guard lastNumber > 0 else { return }
-        let number = ModifierNumber(1 + Int64(roll(UInt64(lastNumber))))
+        let number = drawNumber()
         let row = judge.rows[number]
         guard row?.isTold == true || row?.outcome != nil else { return }
         switch roll(4) {
@@ -401,9 +403,11 @@ extension QueueWorld {
             record.resends = roll(2) == 0
             depend(&record)
             judge.rows[number]?.record = record
+            judge.rows[number]?.passes = judge.settlingAhead
             let places = bits(of: record)
             judge.rows[number]?.lanes = places
         }
+        log?.append("edited: \(isWritten ? "\(record)" : "no")")
         did(queue.editEnded(number, isWritten ? record : nil, now: now))
     }
 

@@ -29,12 +29,14 @@ extension QueueWorld {
                 lanes: isAlike ? places : (0..<roll(4)).map { _ in random.pick(lanes) },
                 resends: roll(4) > 0
             )
+            (record.mayLead, record.mayFollow) = (isCrowd, isCrowd)
             if !isCrowd { vary(&record, after: place > 0 ? ModifierNumber(lastNumber - 1) : nil) }
             accept(record)
         }
     }
 
     private mutating func vary(_ record: inout ModifierRecord, after last: ModifierNumber?) {
+        drawJoining(&record)
         record.holds = !record.resends && roll(3) == 0
         if roll(12) == 0 {
             record.state = .held
@@ -291,6 +293,16 @@ extension QueueWorld {
     }
 
     // MARK: People
+
+    /// A modifier about which a person decides: often one of a group.
+    mutating func drawNumber() -> ModifierNumber {
+        let members = judge.unsettled.filter { $0.joinedTo != nil }
+        guard !members.isEmpty, roll(4) > 0 else {
+            return ModifierNumber(1 + Int64(roll(UInt64(lastNumber))))
+        }
+        let row = random.pick(members)
+        return row.joinedTo.flatMap { roll(3) == 0 ? $0 : nil } ?? row.record.number
+    }
 
     mutating func notePause(of lane: UInt64) {
         let isGroups = judge.unsettled.contains { $0.joinedTo != nil && $0.lanes & lane != 0 }

@@ -10,6 +10,8 @@ struct QueueWorld {
     var queue = ModifierQueue()
     var judge = QueueJudge()
     var ledger = QueueLedger()
+    /// The events and what they led to, unless nil.
+    var log: [String]?
     /// Ways that groups went.
     var groupEvents: Set<GroupEvent> = []
     /// Whether modifiers may be joined.
@@ -53,7 +55,8 @@ struct QueueWorld {
     mutating func roll(_ sides: UInt64) -> UInt64 { random.next() % sides }
 
     /// Takes over what the machine returned.
-    mutating func did(_ actions: [Action]) {
+    mutating func did(_ actions: [Action], _ event: String = #function) {
+        log?.append("\(now) \(event): \(actions)")
         judge.saw(actions, now)
         for action in actions {
             switch action {
@@ -90,13 +93,13 @@ struct QueueWorld {
             if roll(5) == 0 { record.expiresAt = wall.advanced(by: .seconds(Int64(roll(90)))) }
             if roll(5) == 0 { record.attemptsMax = Int(1 + roll(3)) }
             depend(&record)
+            drawJoining(&record)
             accept(record)
         }
     }
 
-    mutating func accept(_ given: ModifierRecord) {
-        var record = given
-        drawJoining(&record)
+    mutating func accept(_ record: ModifierRecord) {
+        log?.append("accept: \(record)")
         judge.accepted(QueueJudge.Row(record: record, lanes: bits(of: record)))
         untold.append(record)
     }
@@ -272,6 +275,7 @@ struct QueueWorld {
 
     /// The daemon is killed and starts again; what was being written is on the disk or not.
     mutating func crash() {
+        log?.append("crash, steps \(steps)")
         for number in requests { lose(number) }
         for step in steps where roll(2) == 0 {
             switch step {
