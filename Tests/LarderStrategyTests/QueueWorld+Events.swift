@@ -403,8 +403,8 @@ extension QueueWorld {
             record.resends = roll(2) == 0
             depend(&record)
             judge.rows[number]?.record = record
-            judge.rows[number]?.passes = judge.settlingAhead
-            let places = bits(of: record)
+            let (places, passes) = (bits(of: record), judge.settlingAhead)
+            judge.rows[number]?.passes = passes
             judge.rows[number]?.lanes = places
         }
         log?.append("edited: \(isWritten ? "\(record)" : "no")")
