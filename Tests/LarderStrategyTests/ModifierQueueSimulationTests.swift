@@ -35,7 +35,9 @@ struct ModifierQueueSimulationTests {
         var shown: Set<GroupEvent> = []
         for seed in 0..<UInt64(1_000) where shown.count < GroupEvent.allCases.count {
             var world = try QueueWorld(seed: seed)
-            for _ in 0..<100 where world.judge.complaints.isEmpty { world.step() }
+            world.isPatient = true
+            for _ in 0..<120 where world.judge.complaints.isEmpty { world.step() }
+            #expect(world.judge.complaints.isEmpty, "seed \(seed)")
             shown.formUnion(world.groupEvents)
         }
         let missing = Set(GroupEvent.allCases).subtracting(shown)

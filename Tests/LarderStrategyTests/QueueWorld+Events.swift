@@ -11,6 +11,7 @@ extension QueueWorld {
         case 5..<9: tell()
         case 9..<18: commit()
         case 18..<27: answer(random.pick(Self.verdicts))
+        case 27..<32 where isPatient && roll(2) == 0: byHand()
         case 27..<32: pass()
         case 32: pauseOrResume()
         case 33: reachChanged()
@@ -40,7 +41,8 @@ extension QueueWorld {
         guard !requests.isEmpty else { return }
         let number = requests.remove(at: Int(roll(UInt64(requests.count))))
         guard let row = judge.rows[number] else { return }
-        let verdict = reply(drawn, to: number)
+        let isPutOff = isPatient && !judge.members(of: number).isEmpty && roll(2) == 0
+        let verdict = reply(isPutOff ? .notNow(retryAfter: .seconds(7)) : drawn, to: number)
         log?.append("\(number) ends: \(verdict)")
         let randomUnit = randomUnit()
         var meant = verdict

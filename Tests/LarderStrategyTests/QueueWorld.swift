@@ -14,6 +14,8 @@ struct QueueWorld {
     var log: [String]?
     /// Ways that groups went.
     var groupEvents: Set<GroupEvent> = []
+    /// Whether origins often put groups off, and people often act on those that wait.
+    var isPatient = false
     /// Whether modifiers may be joined.
     let joins: Bool
     var now = Duration.zero
