@@ -21,6 +21,7 @@ struct Coalescing: Sendable {
             return nil
         }
         var others: [WholeModifier] = []
+        var groups = [group]
         for number in followers {
             guard let next = try reader.modifier(number), let write = DerivedWrite(next, context),
                 first.modifier.isAlike(next.modifier)
@@ -30,7 +31,10 @@ struct Coalescing: Sendable {
                 break
             }
             others.append(next)
+            groups.append(group)
         }
+        let count = try joinedCount(of: others, followers, reader)
+        (others, group) = (Array(others.prefix(count)), groups[count])
         guard let last = others.last else { return nil }
         if rule == .net, let effect = group.effect, let id = last.modifier.targets.first {
             let document = context.origins.document(id, for: first.modifier.scope.uid)
@@ -42,6 +46,27 @@ struct Coalescing: Sendable {
             if isNeedless { return JoinedModifiers(others, nil) }
         }
         return JoinedModifiers(others, group.request)
+    }
+
+    /// How many of `others` can be joined so that no other write depends on one of the group.
+    ///
+    /// All writes that depend on one are among the followers.
+    private func joinedCount(
+        of others: [WholeModifier],
+        _ followers: [ModifierNumber],
+        _ reader: JoinableModifiers
+    ) throws(StoreError) -> Int {
+        guard others.count < followers.count else { return others.count }
+        var parents: [[ModifierNumber]] = []
+        for number in followers { parents.append(try reader.dependencies(of: number)) }
+        var count = others.count
+        while count > 0 {
+            let group = [reader.first.modifier.number] + followers.prefix(count)
+            let hasOther = parents.dropFirst(count).contains { $0.contains(where: group.contains) }
+            guard hasOther else { break }
+            count -= 1
+        }
+        return count
     }
 }
 

@@ -31,7 +31,7 @@ struct EffectCheck: Sendable {
         var effects: [EntryID: [Effect]] = [:]
         for whole in group {
             guard let own = whole.effects else { return notKnown }
-            effects.merge(own) { $0 + $1 }
+            effects.merge(own) { $0.joined(with: $1) }
         }
         guard let modifier = group.first?.modifier, !effects.isEmpty else { return notKnown }
         let scope = context.store.key(for: modifier.scope)
@@ -112,5 +112,15 @@ struct EffectCheck: Sendable {
             guard bytes.count <= Limits.inlineJSONBytesMax else { return nil }
         }
         return (try? JSONValue(parsing: bytes)).map { .json($0) }
+    }
+}
+
+extension [Effect] {
+    /// These effects and then others, as a request makes both: what a delete removes need not fit.
+    fileprivate func joined(with next: [Effect]) -> [Effect] {
+        guard let last, next.count == 1, let both = last.joined(with: next[0]) else {
+            return self + next
+        }
+        return dropLast() + [both]
     }
 }

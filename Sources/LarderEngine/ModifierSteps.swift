@@ -73,9 +73,15 @@ final class ModifierSteps: Sendable {
             case .send:
                 let attempted = Attempted(departing)
                 attempts.withLock { $0[number] = attempted }
-                let isConditional = departing.whole.modifier.etag != nil
-                return {
-                    $0.sendCommitted(number, joined: joined, isConditional: isConditional, now: $1)
+                let sent = departing.whole.modifier
+                return { [records] in
+                    $0.sendCommitted(
+                        number,
+                        joined: joined,
+                        resends: records.record(of: sent).resends,
+                        isConditional: sent.etag != nil,
+                        now: $1
+                    )
                 }
             }
         } catch .missingID {

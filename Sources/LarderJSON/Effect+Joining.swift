@@ -1,9 +1,10 @@
 extension Effect {
     /// The effect that does what this one does and then another; a request can make it.
     ///
-    /// Nil if there is none that does so on every value that the server may have. The result of an
-    /// effect with a `test` depends on that value.
+    /// Nil if there is none that does so on every value that the server may have. An effect with a
+    /// `test` is not joined: whether the server refuses it depends on that value.
     package func joined(with next: Effect) -> Effect? {
+        guard !tests else { return nil }
         switch (self, next) {
         case (.put, .delete), (.merge, .delete), (.patch, .delete): return .delete
         case (.put, .put), (.merge, .put), (.patch, .put): return next

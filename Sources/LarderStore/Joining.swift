@@ -105,6 +105,11 @@ struct Joining: WriterPart {
             let hasLeft = change.attempts > 0 || first.hasAnswer || change.answer != nil
             if !hasLeft || change.round != .same || change.state == .conflict {
                 try part(first)
+            } else if change.attempts == 0 {
+                // The next send step of the first is theirs, too.
+                for member in try numbers(of: first) {
+                    try state.queue[.forgetSent].run((":number", member.value))
+                }
             }
         }
         return try state.modifiers.update(change, try revisions.next())
@@ -171,6 +176,11 @@ package struct JoinableModifiers {
             whole.modifier.bodyByteCount <= Limits.joinedBodyBytesMax
         else { return nil }
         return whole
+    }
+
+    /// The modifiers that must be confirmed before one.
+    package func dependencies(of number: ModifierNumber) throws(StoreError) -> [ModifierNumber] {
+        try departing.state.reader.queue.modifier(number)?.modifier.dependsOn ?? []
     }
 
     /// The base of a target of the first.

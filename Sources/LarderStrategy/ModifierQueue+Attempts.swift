@@ -3,11 +3,13 @@ package import LarderModel
 extension ModifierQueue {
     /// The send step is committed: bytes may leave from now on.
     ///
-    /// `joined` are those whose changes the request makes, too. `isConditional`: the request has an
-    /// If-Match, so that it cannot be applied twice.
+    /// `joined` are those whose changes the request makes, too. `resends`: the request is sent again
+    /// after no clear answer; nil as before. `isConditional`: the request has an If-Match, so that it
+    /// cannot be applied twice.
     package mutating func sendCommitted(
         _ number: ModifierNumber,
         joined numbers: [ModifierNumber] = [],
+        resends: Bool? = nil,
         isConditional: Bool = false,
         now: Duration
     ) -> [Action] {
@@ -21,6 +23,7 @@ extension ModifierQueue {
         nodes[Int(slot)].hadLeft = nodes[Int(slot)].mayHaveLeft
         nodes[Int(slot)].mayHaveLeft = true
         nodes[Int(slot)].isConditional = isConditional
+        if let resends { nodes[Int(slot)].resends = resends }
         let origin = accountKeys[nodes[Int(slot)].account].origin
         nodes[Int(slot)].sentWith = origins[Int(origin)].settings
         nodes[Int(slot)].sentUnder = accounts[Int(nodes[Int(slot)].account)].credential

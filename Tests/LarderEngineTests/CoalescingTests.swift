@@ -10,136 +10,7 @@ import Testing
 
 @testable import LarderEngine
 
-/// Writes that wait for the network, and what is sent once it is there.
-private struct Offline {
-    let fixture = EngineFixture.running
-    static let name = "tmp:6f1c0a52-0000-4000-8000-0123456789ab"
-    static let note = #"{"text":"a","n":1,"liked":false}"#
-    static let wait = Duration.seconds(36_000)
-    private static let lane = "phone"
-
-    init() {
-        // A read after a write is refused, so that each view is what the writes have made.
-        fixture.upstream.answerOthers { .reply(status: $0.method == "GET" ? 403 : 204) }
-    }
-
-    func setPaused(_ isPaused: Bool) async throws {
-        let lane = Lane.name(try LaneName(Self.lane))
-        try await fixture.engine.modifiers.setLane(lane, fixture.scope, isPaused: isPaused)
-    }
-
-    /// The URL of a note that is in the cache; writes in the lane wait from then on.
-    func url(_ etag: String? = nil) async throws -> WebURL {
-        let url = try fixture.url("/note")
-        let headers = etag.map { ["ETag": "\"\($0)\""] } ?? [:]
-        try await fixture.cache(url, .json(Self.note, headers: headers))
-        try await setPaused(true)
-        return url
-    }
-
-    @discardableResult
-    func write(
-        _ id: String,
-        _ effect: String,
-        on target: EntryID,
-        _ adjust: (inout LarderWire.ModifierCommand) throws -> Void = { _ in }
-    ) async throws -> ModifierID {
-        try await fixture.write(target, .json(effect), id: id) {
-            $0.lane = try LaneName(Self.lane)
-            try adjust(&$0)
-        }
-    }
-
-    func merges(_ values: String..., on url: WebURL) async throws {
-        for (number, value) in values.enumerated() {
-            let effect = #"{"type":"merge","value":\#(value)}"#
-            try await write("w\(number)", effect, on: EntryID(url))
-        }
-    }
-
-    var todo: EntryID { get throws { try .entity("Todo:\(Self.name)") } }
-
-    func create() async throws {
-        let object = #"{"type":"Todo","id":"\#(Self.name)","title":"eggs","done":false}"#
-        let list = try fixture.url("/todos")
-        try await fixture.write(
-            .url(list),
-            .json(#"{"type":"list_add","value":{"/items":[\#(object)]}}"#),
-            "POST",
-            to: list,
-            id: "create"
-        ) {
-            $0.lane = try LaneName(Self.lane)
-            $0.request.headers.append("Content-Type", "application/json")
-            $0.request.body = .bytes(Array(#"{"title":"eggs"}"#.utf8))
-        }
-    }
-
-    func report(_ id: String) async throws -> ModifierReport {
-        try await fixture.engine.modifiers.modifier(ModifierID(id), fixture.scope)
-    }
-
-    /// The reports of writes once they are settled.
-    ///
-    /// With `later`, a pause ends before each of them.
-    func ends(_ ids: String..., later isLater: Bool = false) async throws -> [ModifierReport] {
-        var reports: [ModifierReport] = []
-        for id in ids {
-            if isLater { fixture.clock.advance(by: .seconds(120)) }
-            reports.append(try await fixture.settled(ModifierID(id), wait: Self.wait))
-        }
-        return reports
-    }
-
-    /// Returns once a write has come to a state, and waits in it.
-    func comes(_ id: String, to state: LarderAPI.ModifierState) async throws {
-        let modifiers = fixture.engine.context.modifiers
-        _ = try await fixture.engine.context.wait(
-            upTo: Self.wait,
-            ClientCancellation(),
-            on: modifiers.commits
-        ) { () async throws(Problem) -> Void? in
-            let report = try await fixture.engine.modifiers.modifier(
-                Problem.checking { () throws(ModelError) in try ModifierID(id) },
-                fixture.scope
-            )
-            return report.state == state && report.waitingFor != nil ? () : nil
-        }
-    }
-
-    var asked: [String] {
-        fixture.upstream.asked.all.map { "\($0.method) \($0.url.pathAndQuery)" }
-    }
-
-    var sent: [String] {
-        fixture.upstream.asked.all.filter { $0.method != "GET" }.map { request in
-            let body = String(decoding: request.body ?? [], as: UTF8.self)
-            return "\(request.method) \(request.url.pathAndQuery) \(body)"
-        }
-    }
-
-    var keys: [String?] {
-        fixture.upstream.asked.all.filter { $0.method != "GET" }
-            .map { $0.headers["Idempotency-Key"] }
-    }
-
-    func shown(_ url: WebURL) async throws -> String? {
-        try await fixture.cached(url).lastShown?.text
-    }
-}
-
-private func setUp(_ rule: ModifierRules.CoalesceRule) -> @Sendable (inout EngineSetup) -> Void {
-    { setup in
-        setup.origin.modifiers.coalesce = rule
-        setup.origin.modifiers.empty = [EmptyForm(path: "/todos", form: #"{"items":[]}"#)]
-        setup.origin.normalize = NormalizeRules(
-            byType: .standard,
-            types: [TypeRule(type: "Todo", url: "/todos/{id}")]
-        )
-    }
-}
-
-@Suite("Joined writes (case 17)", .timeLimit(.minutes(5)), .engine(setUp(.writes)))
+@Suite("Joined writes (case 17)", .timeLimit(.minutes(5)), .engine(joining(.writes)))
 struct CoalescingTests {
     private let offline = Offline()
     private var fixture: EngineFixture { offline.fixture }
@@ -262,6 +133,32 @@ struct CoalescingTests {
         }
     }
 
+    @Test("A write is not joined if a write depends on it that cannot be joined")
+    func dependedOn() async throws {
+        let url = try await offline.url()
+        try await offline.merges(#"{"text":"b"}"#, #"{"n":2}"#, on: url)
+        let merge = #"{"type":"merge","value":{"n":3}}"#
+        try await offline.write("w2", merge, on: EntryID(url)) {
+            $0.attemptsMax = 3
+            $0.dependsOn = [try ModifierID("w0")]
+        }
+        try await offline.setPaused(false)
+        _ = try await offline.ends("w0", "w1", "w2")
+        #expect(offline.keys == ["w0", "w1", "w2"])
+    }
+
+    @Test("A patch with a test is sent alone, also before other writes")
+    func tested() async throws {
+        let url = try await offline.url()
+        let target = try EntryID(url)
+        let test = #"{"type":"patch","value":[{"op":"test","path":"/n","value":1}]}"#
+        try await offline.write("w0", test, on: target)
+        try await offline.write("w1", #"{"type":"put","value":{"n":2}}"#, on: target)
+        try await offline.setPaused(false)
+        _ = try await offline.ends("w0", "w1")
+        #expect(offline.keys == ["w0", "w1"])
+    }
+
     @Test("If the request is refused, each write is a dead letter with its own changes")
     func refused() async throws {
         let url = try await offline.url()
@@ -304,6 +201,69 @@ struct CoalescingTests {
         let joined = #"PATCH /note {"text":"b","n":2}"#
         #expect(offline.sent == [joined, joined, #"PATCH /note {"n":3}"#])
         #expect(offline.keys == ["w0", "w0", "w2"])
+    }
+
+    @Test("A lost answer to a PUT is followed by the same PUT, also if its first write is a patch")
+    func repeatedPut() async throws {
+        let url = try await offline.url()
+        let target = try EntryID(url)
+        fixture.upstream.answer(
+            url,
+            with: .failure(.brokenOff(reason: "lost")),
+            .reply(status: 204)
+        )
+        let add = #"{"type":"patch","value":[{"op":"add","path":"/n","value":2}]}"#
+        try await offline.write("w0", add, on: target)
+        try await offline.write("w1", #"{"type":"put","value":{"n":3}}"#, on: target)
+        try await offline.setPaused(false)
+        try await offline.comes("w0", to: .unknown)
+        try #require(try await offline.report("w0").waitingFor?.reason == "backoff")
+        let reports = try await offline.ends("w0", "w1", later: true)
+        #expect(reports.allSatisfy { $0.state == .confirmed })
+        #expect(offline.sent == [#"PUT /note {"n":3}"#, #"PUT /note {"n":3}"#])
+    }
+
+    @Test("A 412 to the repeat of a joined delete is confirmed if the target is gone (case 22)")
+    func repeatedDelete() async throws {
+        let url = try await offline.url()
+        let target = try EntryID(url)
+        fixture.upstream.answer(
+            url,
+            with: .failure(.brokenOff(reason: "lost")),
+            .reply(status: 412),
+            .reply(status: 404)
+        )
+        try await offline.merges(#"{"n":2}"#, on: url)
+        try await offline.write("w1", #"{"type":"delete"}"#, on: target)
+        try await offline.setPaused(false)
+        try await offline.comes("w0", to: .unknown)
+        let reports = try await offline.ends("w0", "w1", later: true)
+        #expect(reports.map(\.state) == [.confirmed, .confirmed])
+        #expect(offline.keys == ["w0", "w0"])
+    }
+
+    @Test("Joined patches change the base that the send step after a 401 has met (case 6)")
+    func patchesAfterRefusal() async throws {
+        let url = try fixture.url("/list")
+        try await fixture.cache(url, .json(#"{"l":[]}"#))
+        try await offline.setPaused(true)
+        for number in 1...2 {
+            let add = #"[{"op":"add","path":"/l/-","value":\#(number)}]"#
+            let target = try EntryID(url)
+            try await offline.write("p\(number)", #"{"type":"patch","value":\#(add)}"#, on: target)
+            {
+                // Another device's change of the list is no conflict then.
+                $0.ifMatch = ModifierRules.MatchRule.none
+            }
+        }
+        fixture.upstream.answer(url, with: .reply(status: 401), .json(#"{"l":[9]}"#))
+        try await offline.setPaused(false)
+        try await offline.comes("p1", to: .authWait)
+        try await fixture.fetch(url) { $0.policy = .networkOnly }
+        fixture.upstream.answer(url, with: .reply(status: 204), .reply(status: 403))
+        _ = try await fixture.engine.modifiers.retry(ModifierID("p1"), fixture.scope)
+        _ = try await offline.ends("p1", "p2")
+        #expect(try await offline.shown(url) == #"{"l":[9,1,2]}"#)
     }
 
     @Test("After a 500 all members are compared: a conflict takes the group apart (case 19)")
@@ -467,7 +427,7 @@ struct CoalescingTests {
     }
 }
 
-@Suite("Writes without a net effect (case 17)", .timeLimit(.minutes(5)), .engine(setUp(.net)))
+@Suite("Writes without a net effect (case 17)", .timeLimit(.minutes(5)), .engine(joining(.net)))
 struct NetEffectTests {
     private let offline = Offline()
 
@@ -506,7 +466,7 @@ struct NetEffectTests {
     }
 }
 
-@Suite("Writes without coalescing (case 17)", .timeLimit(.minutes(5)), .engine(setUp(.none)))
+@Suite("Writes without coalescing (case 17)", .timeLimit(.minutes(5)), .engine(joining(.none)))
 struct UnjoinedTests {
     private let offline = Offline()
 

@@ -29,7 +29,10 @@ struct JoinedEffectTests {
         // A merge cannot first remove a member, or make it a scalar, and then give it an object.
         (merge(#"{"a":null}"#), merge(#"{"a":{"y":2}}"#), nil),
         (merge(#"{"a":3}"#), merge(#"{"a":{"y":2}}"#), nil),
-        (patch("[\(test),\(add)]"), patch("[\(add)]"), patch("[\(test),\(add),\(add)]")),
+        (patch("[\(add)]"), patch("[\(add)]"), patch("[\(add),\(add)]")),
+        (patch("[\(test),\(add)]"), patch("[\(add)]"), nil),
+        (patch("[\(test),\(add)]"), put("2"), nil),
+        (patch("[\(test),\(add)]"), delete, nil),
         (patch("[\(add)]"), patch("[\(test)]"), nil),
         (patch("[\(add)]"), merge(#"{"a":1}"#), nil),
         (merge(#"{"a":1}"#), patch("[\(add)]"), nil),
