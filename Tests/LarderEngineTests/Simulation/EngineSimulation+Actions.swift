@@ -59,6 +59,7 @@ extension EngineSimulation {
     // MARK: Clients
 
     private func accept() throws {
+        if joins, randomUnit(1, of: 2) { return accept(try burst()) }
         var new: [(ModifierCommand, PlainModifier)] = []
         for _ in 0..<(randomUnit(1, of: 5) ? draw(2..<4) : 1) {
             let (command, modifier) = try modifier("m\(plain.count + 1)")
@@ -69,7 +70,7 @@ extension EngineSimulation {
         accept(new)
     }
 
-    private func accept(_ new: [(ModifierCommand, PlainModifier)]) {
+    func accept(_ new: [(ModifierCommand, PlainModifier)]) {
         let commands = new.map(\.0)
         let ready =
             commands.count == 1 ? ModifiersCommand(commands[0]) : ModifiersCommand(all: commands)
@@ -156,7 +157,7 @@ extension EngineSimulation {
         return (command, modifier(id, command, changes, lanes: lanes))
     }
 
-    private func modifier(
+    func modifier(
         _ id: String,
         _ command: ModifierCommand,
         _ changes: [PlainModifier.Change],
@@ -170,29 +171,31 @@ extension EngineSimulation {
             lanes: lanes,
             dependsOn: command.dependsOn.map(\.text),
             attemptsMax: command.attemptsMax,
-            resends: isResent(command),
-            holds: command.afterUnknown == .hold,
+            unclear: unclear(command),
+            isRepeatable: isRepeatable(command),
             holdUntil: command.hold.map { now + $0 },
             expiresAt: command.expires.map { now + $0 }
         )
     }
 
     /// An entity by its key, or by its own URL.
-    private func target(_ path: String) throws -> EntryID {
+    func target(_ path: String) throws -> EntryID {
         guard let entity = entity(path), randomUnit(1, of: 2) else { return try Self.id(path) }
         return try .entity("Doc:\(entity)")
     }
 
     /// Case 22.
-    private func isResent(_ command: ModifierCommand) -> Bool {
+    private func unclear(_ command: ModifierCommand) -> PlainModifier.Unclear {
         switch command.afterUnknown ?? .auto {
-        case .resend: return true
-        case .hold: return false
-        case .auto: break
+        case .resend: .resend
+        case .hold: .hold
+        case .auto: settings.modifiers.idempotency.isHonoured ? .resend : .auto
         }
+    }
+
+    private func isRepeatable(_ command: ModifierCommand) -> Bool {
         let isMerge = command.request.headers["Content-Type"] == MediaType.mergePatch
         return ["PUT", "DELETE"].contains(command.request.method) || isMerge
-            || settings.modifiers.idempotency.isHonoured
     }
 
     private func effect() -> PlainEffect {

@@ -146,7 +146,7 @@ extension EngineSimulation {
         case 34..<46:
             switch draw(0..<3) {
             case 0: apply(request)
-            case 1: origin.server.promise(modifier.changes, key: request.key)
+            case 1: origin.server.promise(work(of: request), key: request.key)
             default: break
             }
             put(.attemptEnded(modifier.id, .accepted))
@@ -159,7 +159,7 @@ extension EngineSimulation {
             let headers = randomUnit(1, of: 2) ? ["Retry-After": "\(draw(0..<20))"] : [:]
             reply(request, status, headers)
         case 57..<67:
-            let isGone = modifier.method == "DELETE"
+            let isGone = request.request.method == "DELETE"
             let gone = isGone ? [] : [404, 410]
             // To another attempt than a repeat these tell of a conflict.
             let conflicts = isRepeat ? [409, 428] : []
@@ -190,7 +190,7 @@ extension EngineSimulation {
         let modifier = modifier(of: request)
         user = modifier.user
         apply(request)
-        let isDelete = modifier.method == "DELETE"
+        let isDelete = request.request.method == "DELETE"
         if isDelete, randomUnit(1, of: 3) {
             put(.attemptEnded(modifier.id, .confirmed(nil)))
             return reply(request, randomUnit(1, of: 2) ? 404 : 410)
@@ -227,7 +227,12 @@ extension EngineSimulation {
     }
 
     func apply(_ request: SimulatedOrigin.Request) {
-        origin.server.apply(modifier(of: request).changes, key: request.key)
+        origin.server.apply(work(of: request), key: request.key)
+    }
+
+    private func work(of request: SimulatedOrigin.Request) -> SimulatedServer.Work {
+        if let plain = request.plain { return .request(plain, of: request.path) }
+        return .changes(modifier(of: request).changes)
     }
 
     func reply(
@@ -247,7 +252,7 @@ extension EngineSimulation {
     }
 
     static let broken = UpstreamError.brokenOff(reason: "simulated")
-    private static let away = UpstreamError.unreachable(
+    static let away = UpstreamError.unreachable(
         host: "api.example.com",
         reason: "simulated"
     )

@@ -1,5 +1,6 @@
 import LarderModel
 import LarderTestSupport
+import LarderUpstream
 
 /// Lives in which one rule of the model decides what is shown: a search over seeds meets these rarely.
 extension EngineSimulation {
@@ -11,6 +12,11 @@ extension EngineSimulation {
     convenience init(showing rule: PlainRule, without missing: PlainRule? = nil) throws {
         var settings = try Self.settings()
         settings.isShared = [.answeredShows, .readEndsAnswered].contains(rule)
+        switch rule {
+        case .joinedEndTogether, .sentGroupStays, .unsentGroupParts, .needlessIsCancelled:
+            settings.modifiers.coalesce = .net
+        case _: break
+        }
         try self.init(
             settings,
             users: settings.isShared ? 2 : 1,
@@ -49,10 +55,7 @@ extension EngineSimulation {
             try decideFirst(.retry)
         case .refusedRepeatIsUnknown:
             try answerWrite(.unclear)
-            for _ in 0..<100 where !answerable.contains(where: { $0.kind == .write }) {
-                clock.advance(by: untilDue)
-                try settle()
-            }
+            try passUntilSent()
             try answerWrite(.refused(422), 422)
         case .refusedCredentialWaits: try answerWrite(.authNeeded, 401)
         case .portalIsNoAnswer: try answerWrite(.captive, 511)
@@ -61,9 +64,40 @@ extension EngineSimulation {
             try answerWrite(.confirmed(nil), 204)
             // The daemon asks by itself.
             if rule == .readEndsAnswered { try tellRead() }
+        case .joinedEndTogether, .sentGroupStays, .unsentGroupParts, .needlessIsCancelled:
+            try liveJoined(showing: rule)
         case _: preconditionFailure("no life shows \(rule)")
         }
         try end()
+    }
+
+    /// Writes wait for the answer to the first one, and are one request then, or none.
+    private func liveJoined(showing rule: PlainRule) throws {
+        let last = rule == .needlessIsCancelled ? 2 : 4
+        for number in [3, last] {
+            try write("/a", .merge("count", .number(number)))
+            try settle()
+        }
+        apply(try waiting(.write))
+        try answerWrite(.confirmed(nil), 204)
+        switch rule {
+        case .joinedEndTogether:
+            apply(try waiting(.write))
+            try answerWrite(.confirmed(nil), 204)
+        case .sentGroupStays:
+            try answerWrite(.unclear)
+            try write("/a", .merge("count", .number(5)))
+            try passUntilSent()
+        case .unsentGroupParts: try answerWrite(.neverLeft, error: Self.away)
+        case _: break
+        }
+    }
+
+    private func passUntilSent() throws {
+        for _ in 0..<100 where !answerable.contains(where: { $0.kind == .write }) {
+            clock.advance(by: untilDue)
+            try settle()
+        }
     }
 
     /// While a read is under way that shows a write that was answered 202, a write without an effect
@@ -103,11 +137,15 @@ extension EngineSimulation {
         try settle()
     }
 
-    /// Answers the write that is under way; without a status the answer is lost.
-    private func answerWrite(_ verdict: PlainVerdict, _ status: Int? = nil) throws {
+    /// Answers the write that is under way; without a status the answer is lost, or as `error` says.
+    private func answerWrite(
+        _ verdict: PlainVerdict,
+        _ status: Int? = nil,
+        error: UpstreamError = EngineSimulation.broken
+    ) throws {
         let request = try waiting(.write)
         put(.attemptEnded(request.modifier, verdict))
-        if let status { reply(request, status) } else { fail(request, Self.broken) }
+        if let status { reply(request, status) } else { fail(request, error) }
         try settle()
     }
 

@@ -97,7 +97,8 @@ extension EngineSimulation {
                 return reading.user ?? user == user ? input : nil
             case _ where input.user == user: return input
             case .attemptEnded(let id, .confirmed):
-                let changes = plain[id]?.changes.filter { $0.effect != .none } ?? []
+                let joined = judges[input.user ?? 0].queues.flatMap { $0.members(of: id) }
+                let changes = ((plain[id].map { [$0] } ?? []) + joined).flatMap(\.visible)
                 others = (changes, true)
             case .answeredCheck(_, .said):
                 others = (judges[input.user ?? 0].queues.flatMap(\.checked), false)
@@ -134,16 +135,16 @@ extension PlainQueue {
         unsettled.contains { modifier in
             guard case .checking(let left, true, _) = modifier.standing, left.first == path
             else { return false }
-            var part = modifier
-            part.changes.removeAll { $0.path != path }
-            return part.isShown { _ in view }
+            let effects = effects(of: modifier.id, on: path)
+            return !effects.isEmpty && view != .unknown
+                && PlainEffect.together(effects, on: view) == view
         }
     }
 
     /// The targets of what is checked after a 412.
     var checked: [PlainModifier.Change] {
         unsettled.filter { if case .checking = $0.standing { true } else { false } }
-            .flatMap(\.changes)
+            .flatMap { [$0] + members(of: $0.id) }.flatMap(\.changes)
     }
 }
 

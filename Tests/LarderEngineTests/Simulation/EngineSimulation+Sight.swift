@@ -34,12 +34,14 @@ extension EngineSimulation {
                 state: report.marks.contains(.answered) ? "answered" : report.state.rawValue,
                 reason: report.state == .failed ? report.reason?.rawValue : nil,
                 attempts: report.attempts,
-                key: report.request.idempotencyKey
+                key: report.request.idempotencyKey,
+                joinedInto: report.joinedInto
             )
         }
         for report in try list(.settled).reversed() {
             // One that was dropped may have been settled before.
             sight.outcomes[report.id] = report.state.rawValue
+            sight.joinedInto[report.id] = report.joinedInto
         }
         return sight
     }

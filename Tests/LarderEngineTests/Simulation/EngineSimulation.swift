@@ -16,6 +16,7 @@ import LarderWire
 ///   or found damaged by any operation.
 /// * Shared answers, in every fourth life: two or three users see the same rows, beside `private` ones of
 ///   their own, and each has pending writes that no other sees. Each has a judge.
+/// * Joined writes, in every third life: what waits for one target may be one request, or none.
 /// * Pins that come and go, of what is cached and of what is not, under fetches and writes.
 /// * Failing commits: that of `state.db` alone, or that of `cache.db` behind it, of which nobody is to
 ///   see anything; a crash may follow either.
@@ -92,6 +93,7 @@ final class EngineSimulation {
             let types = [TypeRule(type: "Doc", url: "/{id}")]
             settings.normalize = NormalizeRules(byType: .standard, types: types)
         }
+        settings.modifiers.coalesce = Self.joining(seed)
         let isShared = settings.normalize == nil && Int.random(in: 0..<3, using: &random) == 0
         if isShared { settings.isShared = true }
         let users = isShared ? Int.random(in: 2..<4, using: &random) : 1
@@ -114,6 +116,7 @@ final class EngineSimulation {
             hasEntities: settings.normalize != nil,
             isShared: settings.isShared,
             isHonoured: honours,
+            joins: settings.modifiers.coalesce.joins,
             without: rule
         )
         for _ in 0..<users { judges.append(SimulationJudge(queue, paths: Self.paths)) }
@@ -180,6 +183,9 @@ final class EngineSimulation {
 
     var isShared: Bool { settings.isShared }
 
+    /// Whether writes are joined.
+    var joins: Bool { settings.modifiers.coalesce != .none }
+
     var judge: SimulationJudge { judges[user] }
 
     /// Another user does what comes next.
@@ -235,7 +241,7 @@ final class EngineSimulation {
                 continue
             case .probe: continue
             case .check: what = .check(asked.path)
-            case .write: what = .write(id: asked.modifier, key: asked.key)
+            case .write: what = .write(id: asked.modifier, key: asked.key, asked.plain)
             }
             let departure = SimulationJudge.Departure(
                 what: what,

@@ -27,13 +27,15 @@ struct EngineSimulationTests {
     )
     func agrees(lives: Lives) async {
         let seeds = SimulationSeeds.first(lives.seedCount)
+        let joined = Recorder<String>()
         let kept = await withTaskGroup(of: KeptCounts.self) { group in
             for part in 0..<UInt64(2) {
                 group.addTask {
                     var kept = KeptCounts()
                     var failures = 0
                     for seed in seeds where seed % 2 == part {
-                        let counts = Self.run(seed, lives.steps, showingAll: seeds.count == 1)
+                        let isAlone = seeds.count == 1
+                        let counts = Self.run(seed, lives.steps, joined, showingAll: isAlone)
                         if let counts { kept += counts } else { failures += 1 }
                         guard failures < Self.failuresMax else { break }
                         // A life holds one of the few threads that all tests run on, and those
@@ -46,6 +48,7 @@ struct EngineSimulationTests {
             return await group.reduce(into: KeptCounts()) { $0 += $1 }
         }
         #expect(seeds.count == 1 || kept.held > 0 && kept.void > 0)
+        #expect(seeds.count < 100 || joined.all.count > seeds.count / 100)
     }
 
     /// The most seeds until a judge has to notice that a rule is missing.
@@ -72,6 +75,17 @@ struct EngineSimulationTests {
         }
     }
 
+    /// P-03.
+    @Test(
+        "The judge refuses a request of writes that a rule keeps apart",
+        arguments: PlainRule.keptApart
+    )
+    func refusesForged(rule: PlainRule) throws {
+        let forged = ForgedRequest(against: rule)
+        #expect(throws: SimulationJudge.Complaint.self) { try forged.look() }
+        try forged.look(without: rule)
+    }
+
     /// P-06, P-07.
     @Test("A write without an effect keeps no read from confirming a write that was answered 202")
     func withoutEffect() throws {
@@ -79,11 +93,21 @@ struct EngineSimulationTests {
     }
 
     /// How often what was kept of reads counted; nil for a life that failed.
-    private static func run(_ seed: UInt64, _ steps: Int, showingAll: Bool) -> KeptCounts? {
+    ///
+    /// `joined` gets the writes that were in the request of another one.
+    private static func run(
+        _ seed: UInt64,
+        _ steps: Int,
+        _ joined: Recorder<String>,
+        showingAll: Bool
+    ) -> KeptCounts? {
         do {
             let simulation = try EngineSimulation(seed: seed)
             do {
                 try simulation.run(steps: steps)
+                for queue in simulation.judges.compactMap(\.queues.first) {
+                    for id in queue.joinedInto.keys { joined.record(id) }
+                }
                 return simulation.kept.counts
             } catch {
                 let log = showingAll ? simulation.log[...] : simulation.log.suffix(60)

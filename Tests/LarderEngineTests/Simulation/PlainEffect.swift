@@ -18,6 +18,8 @@ enum PlainEffect: Hashable {
     case add(String, Int)
     /// Replaces a number, if it is the one that is expected.
     case patch(String, expected: Int, Int)
+    /// Adds to the end of a list, whatever is in it.
+    case append(String, Int)
     case listAdd(String, [Int])
     case delete
     case none
@@ -25,7 +27,7 @@ enum PlainEffect: Hashable {
     /// Whether a second application gives another value.
     var counts: Bool {
         switch self {
-        case .add, .patch: true
+        case .add, .patch, .append: true
         case .put, .merge, .set, .listAdd, .delete, .none: false
         }
     }
@@ -57,6 +59,9 @@ enum PlainEffect: Hashable {
         case .patch(let name, let expected, let new):
             guard value.members[name] == .number(expected) else { return nil }
             value.members[name] = .number(new)
+        case .append(let name, let number):
+            guard case .list(let list)? = value.members[name] else { return nil }
+            value.members[name] = .list(list + [number])
         case .listAdd(let name, let numbers):
             var list: [Int]
             switch value.members[name] {
@@ -86,6 +91,10 @@ enum PlainEffect: Hashable {
             .patch([
                 .test(Self.pointer(name), PlainValue.Member.number(expected).json),
                 .replace(Self.pointer(name), PlainValue.Member.number(new).json),
+            ])
+        case .append(let name, let number):
+            .patch([
+                .add(JSONPointer(tokens: [name, "-"]), PlainValue.Member.number(number).json)
             ])
         case .listAdd(let name, let numbers):
             .listAdd([

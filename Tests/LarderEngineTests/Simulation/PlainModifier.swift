@@ -24,6 +24,13 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         case failed(String)
     }
 
+    /// What follows an attempt without a clear answer.
+    enum Unclear {
+        case auto
+        case resend
+        case hold
+    }
+
     let id: String
     /// Whose it is.
     let user: Int
@@ -33,10 +40,11 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     let lanes: Set<String>
     var dependsOn: [String]
     let attemptsMax: Int?
-    /// Whether it is sent again after an unclear end.
-    let resends: Bool
-    /// Whether a person decides after each attempt without a clear answer.
-    let holds: Bool
+    let unclear: Unclear
+    /// Whether a repetition of its own request does no more than the first one.
+    let isRepeatable: Bool
+    /// Whether its POST has the object that it creates.
+    var isCreate = false
     var holdUntil: Duration?
     var expiresAt: Duration?
     var round = 1
@@ -52,6 +60,10 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var isPerhapsApplied = false
     /// Whether nobody knows how an attempt of this round ended.
     var mayBeApplied = false
+    /// The write in whose request it is.
+    var joinedInto: String?
+    /// Whether a repetition of the request does no more that it makes with others; nil without others.
+    var joinedIsRepeatable: Bool?
     /// What its targets' bases were when it was sent: by value, as one that is given back is the same.
     var sentOn: [String: PlainQueue.Base] = [:]
     /// What its targets showed before it; empty while a revert restores no snapshot.
@@ -66,6 +78,18 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         ]
         return terms.compactMap { $0 }.joined(separator: ", ")
     }
+
+    /// Whether it is sent again after an unclear end.
+    var resends: Bool {
+        switch unclear {
+        case .auto: joinedIsRepeatable ?? isRepeatable
+        case .resend: true
+        case .hold: false
+        }
+    }
+
+    /// Whether a person decides after each attempt without a clear answer.
+    var holds: Bool { unclear == .hold }
 
     /// The same for every attempt of one round (P-05).
     var key: String { round > 1 ? "\(id).\(round)" : id }

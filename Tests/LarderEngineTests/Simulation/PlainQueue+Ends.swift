@@ -18,6 +18,12 @@ extension PlainQueue {
         return found
     }
 
+    /// As `ended`, and without groups that may need no request.
+    func settled(at now: Duration) -> [PlainQueue] {
+        let ended = ended(at: now)
+        return joins == .none ? ended : ended.flatMap { $0.withoutNeedless(at: now) }
+    }
+
     private mutating func end(_ modifier: PlainModifier) {
         if case .accepted = modifier.standing {
             confirm(modifier, nil)
@@ -57,21 +63,27 @@ extension PlainQueue {
     }
 
     mutating func die(_ id: String, _ reason: String) {
-        forgetRefusal(of: id)
-        change(id) {
-            if ["attempts", "discarded"].contains(reason) { $0.isPerhapsApplied = true }
-            $0.standing = .failed(reason)
+        let members = endsTogether ? members(of: id).map(\.id) : []
+        for id in [id] + members {
+            forgetRefusal(of: id)
+            change(id) {
+                if ["attempts", "discarded"].contains(reason) { $0.isPerhapsApplied = true }
+                $0.standing = .failed(reason)
+            }
+            restoreSnapshot(of: self[id])
         }
-        restoreSnapshot(of: self[id])
         guard holds(.dependantsFail) else { return }
-        for child in unsettled where child.dependsOn.contains(id) { die(child.id, "parent_failed") }
+        for parent in [id] + members {
+            for child in unsettled where child.dependsOn.contains(parent) {
+                die(child.id, "parent_failed")
+            }
+        }
     }
 
     mutating func leave(_ id: String) {
         forgetRefusal(of: id)
         restoreSnapshot(of: self[id])
-        modifiers.removeAll { $0.id == id }
-        outcomes[id] = "cancelled"
+        remove(id, "cancelled")
         for child in unsettled where child.dependsOn.contains(id) { leave(child.id) }
     }
 

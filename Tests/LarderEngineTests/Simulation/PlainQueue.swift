@@ -18,6 +18,8 @@ struct PlainQueue: Hashable {
     var modifiers: [PlainModifier] = []
     /// What became of those that left: confirmed or cancelled.
     var outcomes: [String: String] = [:]
+    /// In whose request those were that left, as far as they were in another one's.
+    var joinedInto: [String: String] = [:]
     /// The members of each target that confirmed writes have touched (P-06).
     private(set) var confirmations: [String: PlainTouches] = [:]
     /// Members of own rows that answers of writes, or writes settled with them, have changed.
@@ -37,6 +39,8 @@ struct PlainQueue: Hashable {
     private let isHonoured: Bool
     /// Whether targets are entities, which are read by their keys and by their own URLs.
     let hasEntities: Bool
+    /// Which writes are joined.
+    let joins: Joins
     /// What answers are there of entities' own URLs.
     var answers: [String: Answer] = [:]
     /// The rule that is taken out, so that the judge fails.
@@ -58,11 +62,13 @@ struct PlainQueue: Hashable {
         hasEntities: Bool,
         isShared: Bool,
         isHonoured: Bool,
+        joins: Joins = .none,
         without missing: PlainRule? = nil
     ) {
         self.missing = missing
         rows = PlainRows(isShared: isShared)
         self.isHonoured = isHonoured
+        self.joins = joins
         self.acceptedLimit = acceptedLimit
         self.hasEntities = hasEntities
     }
@@ -116,23 +122,28 @@ struct PlainQueue: Hashable {
     func mayCancel(_ id: String) -> Bool {
         guard let modifier = self[id], !modifier.isDead else { return false }
         let isPerhapsApplied = modifier.isPerhapsApplied && holds(.appliedIsNotCancelled)
+        if let first = first(of: id), first.isUnderWay || first.isPerhapsApplied { return false }
         return !modifier.isUnderWay && !isPerhapsApplied
     }
 
     /// False where it must not be done.
     mutating func cancel(_ id: String) -> Bool {
         guard mayCancel(id) else { return false }
+        partCancelled(id)
         leave(id)
         return true
     }
 
     mutating func discard(_ id: String) -> Bool {
-        guard let modifier = self[id], !modifier.isDead, !modifier.isUnderWay else { return false }
+        guard let own = self[id], !own.isDead else { return false }
+        let modifier = first(of: id) ?? own
+        guard !modifier.isUnderWay else { return false }
         if modifier.standing == .answered {
             settle(id)
         } else if modifier.isPerhapsApplied {
-            die(id, "discarded")
+            die(modifier.id, "discarded")
         } else {
+            partCancelled(id)
             leave(id)
         }
         return true
@@ -140,12 +151,12 @@ struct PlainQueue: Hashable {
 
     mutating func drop(_ id: String) -> Bool {
         guard self[id]?.isDead == true else { return false }
-        modifiers.removeAll { $0.id == id }
-        outcomes[id] = "failed"
+        remove(id, "failed")
         return true
     }
 
-    mutating func retry(_ id: String) -> Bool {
+    mutating func retry(_ name: String) -> Bool {
+        let id = first(of: name)?.id ?? name
         guard var modifier = self[id] else { return false }
         switch modifier.standing {
         case .failed:
@@ -158,6 +169,7 @@ struct PlainQueue: Hashable {
             modifier.standing = .waiting
             modifier.mayHaveLeft = false
             modifier.mayBeApplied = false
+            modifier.joinedInto = nil
             (modifier.holdUntil, modifier.expiresAt) = (nil, nil)
             // Who retries it has decided about what has failed.
             modifier.dependsOn.removeAll { parent in self[parent].map(\.isDead) ?? true }
@@ -247,7 +259,9 @@ struct PlainQueue: Hashable {
     }
 
     /// The send step; a row may be in it although nothing was seen to leave.
-    mutating func send(_ id: String) {
+    mutating func send(_ group: [PlainModifier]) {
+        guard let id = group.first?.id else { return }
+        join(group)
         let queue = self
         doubt?.trial = id
         change(id) { modifier in
@@ -258,6 +272,12 @@ struct PlainQueue: Hashable {
             for change in modifier.changes where modifier.sentOn[change.path] == nil {
                 modifier.sentOn[change.path] = queue.base(change.path)
             }
+        }
+        for member in members(of: id) {
+            let path = member.changes[0].path
+            guard member.sentOn[path] == nil else { continue }
+            let sentOn = base(path)
+            change(member.id) { $0.sentOn[path] = sentOn }
         }
     }
 
@@ -335,11 +355,20 @@ struct PlainQueue: Hashable {
         note(verdict, of: id)
         switch verdict {
         case .confirmed(let told):
-            touch(modifier, told, input)
-            confirm(modifier, told, input)
+            let members = members(of: id)
+            for member in [modifier] + members { touch(member, told, input) }
+            for member in [modifier] + members where member == modifier || endsTogether {
+                confirm(member, member.id == (members.last ?? modifier).id ? told : nil, input)
+            }
         case .accepted:
             let end = now + acceptedLimit
-            change(id) { $0.standing = .accepted(until: end) }
+            for member in [modifier] + members(of: id) where member == modifier || endsTogether {
+                change(member.id) {
+                    $0.standing = .accepted(until: end)
+                    $0.attempts = modifier.attempts
+                    $0.isPerhapsApplied = true
+                }
+            }
         case .serverFailed where modifier.holds || !modifier.resends && modifier.notApplied >= 4:
             change(id) {
                 $0.notApplied += 1
@@ -356,7 +385,7 @@ struct PlainQueue: Hashable {
             leaveToPerson(id)
         case .preconditionFailed:
             // An earlier attempt may have made this change; without an effect nothing can show that.
-            let paths = modifier.visible.map(\.path).sorted()
+            let paths = Set(([modifier] + members(of: id)).flatMap(\.visible).map(\.path)).sorted()
             guard !paths.isEmpty else { return leaveToPerson(id) }
             change(id) { $0.standing = .checking(paths, isAsked: false, found: [:]) }
         case .authNeeded:
@@ -366,6 +395,8 @@ struct PlainQueue: Hashable {
                 if $0.attempts == 0 { $0.sentOn = [:] }
                 $0.standing = .authWait
             }
+            guard modifier.attempts == 1 else { break }
+            for member in members(of: id) { change(member.id) { $0.sentOn = [:] } }
         case .unclear:
             guard holds(.unclearIsRepeated) else { return refuse(id) }
             change(id) { $0.mayBeApplied = true }
@@ -383,6 +414,7 @@ struct PlainQueue: Hashable {
                 modifier.mayHaveLeft = modifier.hadLeft
                 modifier.standing = wasUnknown ? .unknown : .waiting
             }
+            if !modifier.hadLeft { part(id) }
         }
     }
 
@@ -536,9 +568,12 @@ struct PlainQueue: Hashable {
         }
     }
 
-    private mutating func settle(_ id: String) {
+    private mutating func settle(_ id: String) { remove(id, "confirmed") }
+
+    mutating func remove(_ id: String, _ outcome: String) {
+        joinedInto[id] = self[id]?.joinedInto
         modifiers.removeAll { $0.id == id }
-        outcomes[id] = "confirmed"
+        outcomes[id] = outcome
     }
 
     mutating func change(_ id: String, _ body: (inout PlainModifier) -> Void) {

@@ -2,7 +2,7 @@
 ///
 /// Each rule says what happens. Rules about what must not happen, such as a write before an earlier
 /// write of its lane, are in ``PlainQueue/refusal(toSend:key:at:)``: without one of them the judge
-/// would see less and not fail.
+/// would see less and not fail. ``keptApart`` are rules of that kind, shown with a forged request.
 enum PlainRule: CaseIterable {
     /// A revert computes the view again and restores no snapshot.
     case revertComputesAgain
@@ -22,6 +22,20 @@ enum PlainRule: CaseIterable {
     case unsentIsNotCounted
     /// Dependants of a failed write fail with it (case 13).
     case dependantsFail
+    /// No write is joined over another write of its target (case 17).
+    case joinedAreNeighbours
+    /// A held write is joined to none (case 17).
+    case heldIsSentAlone
+    /// A write is joined to none if a write depends on it that is not in the group (case 17).
+    case parentIsSentAlone
+    /// Writes that are one request end together (case 17).
+    case joinedEndTogether
+    /// A group that was sent is sent again as it was (case 17).
+    case sentGroupStays
+    /// An attempt of which no byte left takes a group apart (case 17).
+    case unsentGroupParts
+    /// Writes that cancel out are cancelled (case 17).
+    case needlessIsCancelled
     /// A write that was perhaps applied is not cancelled (case 18).
     case appliedIsNotCancelled
     /// The retry of a dead letter starts a round with another key (case 21).
@@ -45,6 +59,13 @@ enum PlainRule: CaseIterable {
         .acceptedGoesBeneath, .unsentIsNotCounted, .dependantsFail, .unclearIsRepeated,
     ]
 
+    /// Rules without which the judge passes a request that no daemon may send (``ForgedRequest``).
+    static let keptApart: [PlainRule] = [
+        .joinedAreNeighbours, .heldIsSentAlone, .parentIsSentAlone,
+    ]
+
     /// Rules whose absence a life of their own shows (``EngineSimulation/live(showing:)``).
-    static var shownAlone: [PlainRule] { allCases.filter { !shownSoon.contains($0) } }
+    static var shownAlone: [PlainRule] {
+        allCases.filter { !shownSoon.contains($0) && !keptApart.contains($0) }
+    }
 }

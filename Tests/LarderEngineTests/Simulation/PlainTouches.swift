@@ -26,7 +26,7 @@ extension PlainEffect {
         switch self {
         case .put, .delete: .all
         case .merge(let name, _), .set(let name, _), .add(let name, _), .patch(let name, _, _),
-            .listAdd(let name, _):
+            .append(let name, _), .listAdd(let name, _):
             .members([name])
         case .none: .members([])
         }

@@ -18,6 +18,14 @@ final class SimulatedOrigin: Upstream {
 
         var path: String { String(request.url.path) }
         var key: String { request.headers["Idempotency-Key"] ?? "" }
+        /// What a write says of itself.
+        var plain: PlainRequest? {
+            PlainRequest(
+                request.method,
+                type: request.headers["Content-Type"],
+                body: request.body ?? []
+            )
+        }
         /// Whose write it is.
         var modifier: String { String(key.prefix { $0 != "." }) }
         var kind: Kind {

@@ -12,7 +12,7 @@ struct SimulatedServer: Sendable {
     /// How often it did what carried a key.
     private(set) var applied: [String: Int] = [:]
     /// What it answered 202 and has not done yet.
-    private var promises: [(changes: [PlainModifier.Change], key: String)] = []
+    private var promises: [(work: Work, key: String)] = []
     let honoursKeys: Bool
 
     init(honoursKeys: Bool) {
@@ -25,30 +25,47 @@ struct SimulatedServer: Sendable {
         resources[path] = Resource(value: value, version: self[path].version + 1)
     }
 
-    mutating func promise(_ changes: [PlainModifier.Change], key: String) {
-        promises.append((changes, key))
+    /// What a request asks for.
+    enum Work {
+        case request(PlainRequest, of: String)
+        /// What a POST does that does not say so.
+        case changes([PlainModifier.Change])
+    }
+
+    mutating func promise(_ work: Work, key: String) {
+        promises.append((work, key))
     }
 
     /// Does what was promised first; false where nothing was.
     mutating func keepPromise() -> Bool {
         guard !promises.isEmpty else { return false }
-        let (changes, key) = promises.removeFirst()
-        apply(changes, key: key)
+        let (work, key) = promises.removeFirst()
+        apply(work, key: key)
         return true
     }
 
-    /// Does what a modifier says; with keys honoured, once a key.
-    mutating func apply(_ changes: [PlainModifier.Change], key: String) {
+    /// Does what a request asks for; with keys honoured, once a key.
+    mutating func apply(_ work: Work, key: String) {
         guard !honoursKeys || applied[key] == nil else { return }
         applied[key, default: 0] += 1
-        for change in changes {
-            let view: PlainView =
-                self[change.path].value.map { .value($0, isComplete: true) } ?? .deleted
-            switch change.effect.applied(to: view) {
-            case .value(let value, _): write(change.path, value)
-            case .deleted: write(change.path, nil)
-            case .unknown, nil: break
+        switch work {
+        case .request(let request, let path): write(path, request.applied(to: view(path)))
+        case .changes(let changes):
+            for change in changes {
+                write(change.path, change.effect.applied(to: view(change.path)))
             }
+        }
+    }
+
+    private func view(_ path: String) -> PlainView {
+        self[path].value.map { .value($0, isComplete: true) } ?? .deleted
+    }
+
+    private mutating func write(_ path: String, _ view: PlainView?) {
+        switch view {
+        case .value(let value, _): write(path, value)
+        case .deleted: write(path, nil as PlainValue?)
+        case .unknown, nil: break
         }
     }
 }

@@ -146,7 +146,7 @@ struct SimulationInput {
         guard case .attemptEnded(let id, .confirmed(let told)) = event, let modifier = queue[id]
         else { return nil }
         var fenced = queue
-        fenced.touch(modifier, told, number)
+        for member in [modifier] + queue.members(of: id) { fenced.touch(member, told, number) }
         return fenced
     }
 

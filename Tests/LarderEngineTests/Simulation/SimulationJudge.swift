@@ -13,9 +13,13 @@ struct SimulationJudge {
         let reason: String?
         let attempts: Int
         let key: String
+        /// In whose request it is.
+        let joinedInto: String?
 
         var description: String {
-            "\(id) \(state)\(reason.map { "(\($0))" } ?? "") attempts=\(attempts) key=\(key)"
+            let joined = joinedInto.map { " in \($0)" } ?? ""
+            return "\(id) \(state)\(reason.map { "(\($0))" } ?? "") attempts=\(attempts) key=\(key)"
+                + joined
         }
     }
 
@@ -30,12 +34,15 @@ struct SimulationJudge {
         var told: [Told] = []
         /// What became of the others.
         var outcomes: [String: String] = [:]
+        /// In whose request those were.
+        var joinedInto: [String: String] = [:]
     }
 
     /// A request that has set out.
     struct Departure {
         enum What {
-            case write(id: String, key: String)
+            /// Nil where the request does not say what it does.
+            case write(id: String, key: String, PlainRequest?)
             /// The GET of a target after a 412.
             case check(String)
         }
@@ -73,7 +80,7 @@ struct SimulationJudge {
 
         /// Index of the refused cancel of a write whose attempt reached no server.
         fileprivate func refusedCancel(during departure: Departure) -> Int? {
-            guard departure.isTurnedAway, case .write(let sent, _) = departure.what else {
+            guard departure.isTurnedAway, case .write(let sent, _, _) = departure.what else {
                 return nil
             }
             return inputs.firstIndex { input in
@@ -116,7 +123,7 @@ struct SimulationJudge {
         passing.append([:])
         for queue in queues { pass(queue) }
         var possible = Alternatives()
-        for queue in queues.flatMap({ $0.ended(at: now) }).flatMap(\.sweeps) {
+        for queue in queues.flatMap({ $0.settled(at: now) }).flatMap(\.sweeps) {
             for after in outcomes(of: window, in: queue, now).all {
                 for queue in beginnings(after: window, in: after, now).all.flatMap(\.sweeps) {
                     possible.insert(queue)
@@ -177,7 +184,7 @@ struct SimulationJudge {
             var rest = window
             rest.departures.removeFirst()
             let after = depart(departure, from: queue, isCutOff: isCutOff, now)
-            for after in after.flatMap({ $0.ended(at: now) }) {
+            for after in after.flatMap({ $0.settled(at: now) }) {
                 found.formUnion(outcomes(of: rest, in: after, now))
                 // The refusal of a cancel may have come while the attempt went on.
                 guard let refused = rest.refusedCancel(during: departure) else { continue }
@@ -197,7 +204,7 @@ struct SimulationJudge {
             )
             for queue in input.passing(from: queue) { pass(queue) }
             if after.isEmpty { refusals.append("\(input.event) cannot be") }
-            for after in after.flatMap({ $0.ended(at: now) }) {
+            for after in after.flatMap({ $0.settled(at: now) }) {
                 found.formUnion(outcomes(of: rest, in: after, now))
             }
             // It may not have come about before the end.
@@ -232,9 +239,11 @@ struct SimulationJudge {
                 for queue in possible.all {
                     guard queue.refusal(toSend: modifier.id, key: modifier.key, at: now) == nil
                     else { continue }
-                    var sent = queue
-                    sent.send(modifier.id)
-                    possible.insert(sent)
+                    for group in queue.groups(of: modifier.id, at: now) {
+                        var sent = queue
+                        sent.send(group)
+                        possible.insert(sent)
+                    }
                 }
             }
         }
@@ -242,13 +251,13 @@ struct SimulationJudge {
         for queue in possible.all {
             var queue = queue
             queue.stop()
-            for queue in queue.ended(at: now) { began.insert(queue) }
+            for queue in queue.settled(at: now) { began.insert(queue) }
         }
         for departure in window.departuresAfterEnd {
             var next = Alternatives()
             for queue in began.all {
                 let after = depart(departure, from: queue, isCutOff: false, now)
-                for after in after.flatMap({ $0.ended(at: now) }) { next.insert(after) }
+                for after in after.flatMap({ $0.settled(at: now) }) { next.insert(after) }
             }
             began = next
         }
@@ -262,9 +271,9 @@ struct SimulationJudge {
         isCutOff: Bool,
         _ now: Duration
     ) -> [PlainQueue] {
-        let (id, key): (String, String)
+        let (id, key, request): (String, String, PlainRequest?)
         switch departure.what {
-        case .write(id: let who, key: let which): (id, key) = (who, which)
+        case .write(id: let who, key: let which, let what): (id, key, request) = (who, which, what)
         case .check(let path):
             var asked = queue
             guard asked.check(path) else {
@@ -281,17 +290,26 @@ struct SimulationJudge {
             refusals.append("\(id) was sent with the key \(key): \(refusal)")
             return []
         }
-        var sent = queue
-        sent.send(id)
-        guard departure.isTurnedAway else { return [sent] }
-        var back = sent
-        guard back.attemptEnded(id, .neverLeft, input: 0, at: now) else { return [] }
-        return isCutOff ? [sent, back] : [back]
+        let groups = queue.groups(of: id, at: now).filter { group in
+            !queue.isNeedless(group) && request?.makes(group) ?? (group.count == 1)
+        }
+        if groups.isEmpty {
+            let text = request.map { "\($0)" } ?? "a request of its own"
+            refusals.append("\(id) and what may be joined to it do not make \(text)")
+        }
+        return groups.flatMap { group in
+            var sent = queue
+            sent.send(group)
+            guard departure.isTurnedAway else { return [sent] }
+            var back = sent
+            guard back.attemptEnded(id, .neverLeft, input: 0, at: now) else { return [] }
+            return isCutOff ? [sent, back] : [back]
+        }
     }
 
     // MARK: What is to be seen
 
-    private static func sight(of queue: PlainQueue, _ paths: [String], at now: Duration) -> Sight {
+    static func sight(of queue: PlainQueue, _ paths: [String], at now: Duration) -> Sight {
         var sight = Sight()
         for path in paths {
             sight.shown[path] = queue.shown(path)
@@ -306,10 +324,12 @@ struct SimulationJudge {
                 state: modifier.state(at: now),
                 reason: reason,
                 attempts: modifier.attempts,
-                key: modifier.key
+                key: modifier.key,
+                joinedInto: modifier.joinedInto
             )
         }
         sight.outcomes = queue.outcomes
+        sight.joinedInto = queue.joinedInto
         return sight
     }
 
@@ -337,6 +357,9 @@ struct SimulationJudge {
             let wrong = sight.outcomes.filter { expected.outcomes[$0.key] != $0.value }
             let missing = expected.outcomes.filter { sight.outcomes[$0.key] != $0.value }
             lines.append("settled are also \(wrong), and not \(missing)")
+        }
+        if expected.joinedInto != sight.joinedInto {
+            lines.append("settled are in \(sight.joinedInto), not in \(expected.joinedInto)")
         }
         if flying != underWay {
             lines.append("\(underWay.sorted()) are under way, not \(flying.sorted())")

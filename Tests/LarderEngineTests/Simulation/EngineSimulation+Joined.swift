@@ -1,0 +1,99 @@
+import LarderEngine
+import LarderModel
+import LarderWire
+
+/// Writes that may be one request (case 17), in every third life.
+extension EngineSimulation {
+    static func joining(_ seed: UInt64) -> ModifierRules.CoalesceRule {
+        guard seed % 3 == 1 else { return .none }
+        return seed % 2 == 0 ? .writes : .net
+    }
+
+    /// Writes of one target that come together, most of which may be joined.
+    func burst() throws -> [(ModifierCommand, PlainModifier)] {
+        let path = pick(Self.paths) ?? "/a"
+        let lane = randomUnit(1, of: 6) ? "x" : nil
+        let attemptsMax = randomUnit(1, of: 8) ? draw(1..<4) : nil
+        let unclear: ModifierRules.UnknownRule? =
+            randomUnit(1, of: 5) ? pick([.resend, .hold]) : nil
+        var new: [(ModifierCommand, PlainModifier)] = []
+        for index in 0..<draw(1..<5) {
+            var isCreate = false
+            var effect = joinable()
+            if index == 0, randomUnit(1, of: 4) {
+                isCreate = true
+                effect = .put(value())
+            }
+            var (command, changes) = try command(path, effect, isCreate: isCreate)
+            command.id = try ModifierID("m\(plain.count + 1)")
+            command.ifMatch = ModifierRules.MatchRule.none
+            var lanes: Set = ["id:\(try Self.id(path).text)"]
+            if let lane, randomUnit(5, of: 6) {
+                command.lane = try LaneName(lane)
+                lanes.insert("name:\(lane)")
+            }
+            command.attemptsMax = randomUnit(9, of: 10) ? attemptsMax : 2
+            command.afterUnknown = randomUnit(9, of: 10) ? unclear : .auto
+            let open = judge.queues.first?.unsettled.filter { !$0.changes(path).isEmpty } ?? []
+            if randomUnit(1, of: 6), let parent = pick(open) {
+                command.dependsOn = [try ModifierID(parent.id)]
+            }
+            if randomUnit(1, of: 12) { command.hold = .seconds(draw(1..<30)) }
+            if randomUnit(1, of: 10) { command.expires = .seconds(draw(5..<90)) }
+            var modifier = modifier("m\(plain.count + 1)", command, changes, lanes: lanes)
+            modifier.isCreate = isCreate
+            (modifiers[modifier.id], plain[modifier.id]) = (command, modifier)
+            new.append((command, modifier))
+        }
+        return new
+    }
+
+    private func joinable() -> PlainEffect {
+        switch draw(0..<12) {
+        case 0, 1: .put(value())
+        case 2...4: .merge("count", .number(draw(0..<9)))
+        case 5, 6: .merge("liked", .number(draw(0..<2)))
+        case 7: .merge("tags", hasEntities ? .list([]) : nil)
+        case 8, 9: .append("tags", draw(0..<9))
+        case 10: .patch("liked", expected: draw(0..<2), draw(0..<2))
+        default: .delete
+        }
+    }
+
+    /// A command whose request follows from its effect, or is a POST of the new object.
+    func command(
+        _ path: String,
+        _ effect: PlainEffect,
+        isCreate: Bool = false
+    ) throws -> (ModifierCommand, [PlainModifier.Change]) {
+        let change = ModifierCommand.Change(
+            target: try target(path),
+            effect: effect.effect(of: entity(path))
+        )
+        let url = try WebURL("https://api.example.com" + path)
+        var request =
+            isCreate ? nil : ModifierCommand.derivedRequest(for: [change])
+        if request == nil {
+            request = ModifierCommand.Request(method: "POST", url: url)
+            if isCreate, case .put(let value) = effect {
+                request?.headers.append("Content-Type", MediaType.json)
+                request?.body = .bytes(Array(value.text(of: entity(path)).utf8))
+            }
+        }
+        let command = ModifierCommand(
+            changes: [change],
+            request: request ?? ModifierCommand.Request(method: "POST", url: url)
+        )
+        return (command, [PlainModifier.Change(path: path, effect: effect)])
+    }
+}
+
+extension ModifierRules.CoalesceRule {
+    var joins: PlainQueue.Joins {
+        switch self {
+        case .none: .none
+        case .writes: .writes
+        case .net: .net
+        }
+    }
+}

@@ -1,0 +1,192 @@
+/// Writes that one request makes (case 17).
+///
+/// The first of a group is sent. The others are joined to it: they wait in the queue, and end as it
+/// ends.
+extension PlainQueue {
+    /// Which writes are joined.
+    enum Joins {
+        case none
+        case writes
+        /// As `writes`; those that leave a target as it is are not sent.
+        case net
+    }
+
+    // MARK: What may be joined
+
+    /// The writes that may be sent as one request now, the one with this id the first of them.
+    ///
+    /// A group that was sent stays as it is.
+    func groups(of id: String, at now: Duration) -> [[PlainModifier]] {
+        guard let first = self[id] else { return [] }
+        let joined = members(of: id)
+        guard !first.mayHaveLeft || !holds(.sentGroupStays) else { return [[first] + joined] }
+        var found = [[first]]
+        guard joins != .none, first.mayLead, first.changes.first.map(isOpen) == true else {
+            return found
+        }
+        var group = [first]
+        for next in unsettled.drop(while: { $0.id != id }).dropFirst() {
+            guard mayJoin(next, to: group, at: now) else { continue }
+            group.append(next)
+            if !hasDependants(group) { found.append(group) }
+        }
+        return found
+
+        // A thing is created only if nothing is known of it.
+        func isOpen(_ change: PlainModifier.Change) -> Bool {
+            !first.isCreate || base(change.path) == .unknown
+        }
+    }
+
+    private func mayJoin(
+        _ next: PlainModifier,
+        to group: [PlainModifier],
+        at now: Duration
+    ) -> Bool {
+        guard let first = group.first, next.mayFollow,
+            next.changes[0].path == first.changes[0].path,
+            next.attemptsMax == first.attemptsMax, next.unclear == first.unclear
+        else { return false }
+        let isHeld = next.state(at: now) == "held" && holds(.heldIsSentAlone)
+        guard next.standing == .waiting, !isHeld, !next.mayHaveLeft,
+            next.lanes.isDisjoint(with: paused)
+        else { return false }
+        let ids = group.map(\.id)
+        let isFree = next.dependsOn.allSatisfy { parent in
+            ids.contains(parent) || outcomes[parent] == "confirmed"
+                || self[parent]?.standing == .answered
+        }
+        let before = unsettled.prefix { $0.id != next.id }.filter { other in
+            !other.isOutOfLanes && !other.lanes.isDisjoint(with: next.lanes)
+        }
+        return isFree
+            && (!holds(.joinedAreNeighbours) || before.allSatisfy { ids.contains($0.id) })
+    }
+
+    private func hasDependants(_ group: [PlainModifier]) -> Bool {
+        let ids = Set(group.map(\.id))
+        return holds(.parentIsSentAlone)
+            && unsettled.contains { other in
+                !ids.contains(other.id) && !ids.isDisjoint(with: other.dependsOn)
+            }
+    }
+
+    /// Whether a group needs no request.
+    func isNeedless(_ group: [PlainModifier]) -> Bool {
+        guard let first = group.first, group.count > 1, let last = group.last else { return false }
+        let effects = group.map { $0.changes[0].effect }
+        if first.isCreate { return last.changes[0].effect == .delete }
+        let view = Self.view(base(first.changes[0].path))
+        return joins == .net && view != .unknown
+            && PlainEffect.together(effects, on: view) == view
+    }
+
+    /// The queues that this may be once groups have left that need no request.
+    func withoutNeedless(at now: Duration) -> [PlainQueue] {
+        guard joins != .none, holds(.needlessIsCancelled) else { return [self] }
+        var found = [self]
+        var next = 0
+        while next < found.count {
+            let queue = found[next]
+            next += 1
+            for first in queue.unsettled where !first.mayHaveLeft && first.mayLead {
+                let isReady = queue.refusal(toSend: first.id, key: first.key, at: now) == nil
+                guard isReady else { continue }
+                for group in queue.groups(of: first.id, at: now) where queue.isNeedless(group) {
+                    var left = queue
+                    for member in group.reversed() { left.leave(member.id) }
+                    if !found.contains(left) { found.append(left) }
+                }
+            }
+        }
+        return found
+    }
+
+    // MARK: Groups that were sent
+
+    var endsTogether: Bool { holds(.joinedEndTogether) }
+
+    /// The writes that are joined to one, and wait for its end.
+    func members(of id: String) -> [PlainModifier] {
+        modifiers.filter { $0.joinedInto == id && $0.standing == .waiting }
+    }
+
+    /// The write in whose request another one is.
+    func first(of id: String) -> PlainModifier? {
+        guard let modifier = self[id], modifier.standing == .waiting else { return nil }
+        return modifier.joinedInto.flatMap { self[$0] }
+    }
+
+    /// Joins writes to the first of them, which is sent now.
+    mutating func join(_ group: [PlainModifier]) {
+        guard let first = group.first, group.count > 1, !first.mayHaveLeft else { return }
+        let effects = group.map { $0.changes[0].effect }
+        let isWhole = effects.contains { $0.isWhole }
+        let isMerge = effects.allSatisfy { if case .merge = $0 { true } else { false } }
+        change(first.id) { $0.joinedIsRepeatable = !first.isCreate && (isWhole || isMerge) }
+        for member in group.dropFirst() {
+            change(member.id) {
+                $0.joinedInto = first.id
+                $0.mayHaveLeft = true
+            }
+        }
+    }
+
+    /// Takes the group of a first write apart: nothing of the others has left.
+    mutating func part(_ id: String) {
+        guard holds(.unsentGroupParts) else { return }
+        for member in members(of: id) {
+            change(member.id) {
+                $0.joinedInto = nil
+                $0.mayHaveLeft = false
+                $0.sentOn = [:]
+            }
+        }
+        change(id) { $0.joinedIsRepeatable = nil }
+    }
+
+    /// Takes the group apart of a write that is cancelled: the first is then another request.
+    mutating func partCancelled(_ id: String) {
+        if let first = first(of: id) {
+            change(first.id) { $0.round += 1 }
+            part(first.id)
+        } else {
+            part(id)
+        }
+    }
+
+    /// The effects of a write, and of those that are joined to it, on a target.
+    func effects(of id: String, on path: String) -> [PlainEffect] {
+        let group = (self[id].map { [$0] } ?? []) + members(of: id)
+        return group.flatMap { $0.changes(path) }.filter { $0 != .none }
+    }
+}
+
+extension PlainModifier {
+    /// Whether others may be joined to it.
+    var mayLead: Bool {
+        guard changes.count == 1, isCreate || method != "POST" else { return false }
+        switch changes[0].effect {
+        case .put, .merge, .append: return true
+        case .set, .add, .patch, .listAdd, .delete, .none: return false
+        }
+    }
+
+    /// Whether it may be joined to another one.
+    var mayFollow: Bool {
+        guard changes.count == 1, method != "POST" else { return false }
+        switch changes[0].effect {
+        case .put, .merge, .append, .delete: return true
+        case .set, .add, .patch, .listAdd, .none: return false
+        }
+    }
+
+    /// Whether later ones of its lanes do not wait for it.
+    var isOutOfLanes: Bool {
+        switch standing {
+        case .accepted, .answered: true
+        case .waiting, .unsent, .inFlight, .checking, .retryWait, .unknown, .authWait, .failed:
+            false
+        }
+    }
+}
