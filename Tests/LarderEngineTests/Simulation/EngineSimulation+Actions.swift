@@ -9,6 +9,7 @@ extension EngineSimulation {
     /// Does one thing, and lets the daemon go on for a while, or until nothing is left to be done.
     func act() throws {
         drawUser()
+        if joins, randomUnit(1, of: 3) { return try actOnJoined() }
         switch !ownInFront.isEmpty && randomUnit(1, of: 8) ? 89 : draw(0..<134) {
         case 0..<22: try accept()
         case 22..<54: answerSomething()
@@ -29,6 +30,11 @@ extension EngineSimulation {
         case 120..<124: try harmCache()
         default: setPin()
         }
+        try goOn()
+    }
+
+    /// Lets the daemon go on for a while, or until nothing is left to be done.
+    func goOn() throws {
         if window.inputs.count >= 3 || randomUnit(2, of: 3) { return try settle() }
         if try !pump(draw(0..<12)) { try settle() }
     }
@@ -59,7 +65,6 @@ extension EngineSimulation {
     // MARK: Clients
 
     private func accept() throws {
-        if joins, randomUnit(1, of: 2) { return accept(try burst()) }
         var new: [(ModifierCommand, PlainModifier)] = []
         for _ in 0..<(randomUnit(1, of: 5) ? draw(2..<4) : 1) {
             let (command, modifier) = try modifier("m\(plain.count + 1)")
@@ -237,7 +242,7 @@ extension EngineSimulation {
     }
 
     /// Somebody decides about a modifier by hand.
-    private func decide() {
+    func decide() {
         guard let modifier = pick(judge.queues.first?.modifiers ?? []) else { return }
         let isRetried = randomUnit(2, of: 5)
         decide(modifier, isRetried ? .retry : randomUnit(1, of: 2) ? .cancel : .discard)

@@ -131,7 +131,7 @@ extension EngineSimulation {
 
     // MARK: Writes
 
-    private func answerWrite(_ request: SimulatedOrigin.Request) {
+    func answerWrite(_ request: SimulatedOrigin.Request) {
         let modifier = modifier(of: request)
         user = modifier.user
         let mayCheck = mayCheck()

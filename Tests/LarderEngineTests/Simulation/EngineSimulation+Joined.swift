@@ -9,15 +9,34 @@ extension EngineSimulation {
         return seed % 2 == 0 ? .writes : .net
     }
 
+    /// Does one thing that makes writes wait for each other, or ends the wait.
+    func actOnJoined() throws {
+        switch draw(0..<10) {
+        case 0..<4: accept(try burst())
+        case 4..<8:
+            guard let write = pick(answerable.filter { $0.kind == .write }) else {
+                accept(try burst())
+                break
+            }
+            answerWrite(write)
+        case 8:
+            let joined = judge.queues.first?.modifiers.filter { $0.joinedInto != nil } ?? []
+            guard let member = pick(joined) else { return decide() }
+            decide(member, pick([.cancel, .discard, .retry]) ?? .cancel)
+        default: return try crash()
+        }
+        try goOn()
+    }
+
     /// Writes of one target that come together, most of which may be joined.
-    func burst() throws -> [(ModifierCommand, PlainModifier)] {
+    private func burst() throws -> [(ModifierCommand, PlainModifier)] {
         let path = pick(Self.paths) ?? "/a"
         let lane = randomUnit(1, of: 6) ? "x" : nil
         let attemptsMax = randomUnit(1, of: 8) ? draw(1..<4) : nil
         let unclear: ModifierRules.UnknownRule? =
             randomUnit(1, of: 5) ? pick([.resend, .hold]) : nil
         var new: [(ModifierCommand, PlainModifier)] = []
-        for index in 0..<draw(1..<5) {
+        for index in 0..<draw(2..<5) {
             var isCreate = false
             var effect = joinable()
             if index == 0, randomUnit(1, of: 4) {
